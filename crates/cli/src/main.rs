@@ -1,0 +1,2 @@
+//! The `towtank` command.
+fn main() {}
