@@ -1,0 +1,325 @@
+//! Simulated time: an instant ([`SimTime`]) and a length of time ([`SimSpan`]), both whole nanoseconds.
+//!
+//! Nanoseconds in 64 bits reach 584 years. Time is never a float: two events must compare the same on
+//! every machine, and sums must not depend on the order in which they were made.
+
+use std::fmt;
+
+/// An instant of simulated time: nanoseconds since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct SimTime(u64);
+
+/// A length of simulated time in nanoseconds; never negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct SimSpan(u64);
+
+/// Nanoseconds in a microsecond.
+pub(crate) const NS_PER_US: u64 = 1_000;
+/// Nanoseconds in a millisecond.
+pub(crate) const NS_PER_MS: u64 = 1_000_000;
+/// Nanoseconds in a second.
+pub(crate) const NS_PER_SEC: u64 = 1_000_000_000;
+
+impl SimTime {
+    /// The beginning of the run.
+    pub const ZERO: Self = Self(0);
+    /// The last instant that can be told, about 584 years after the beginning.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The instant `ns` nanoseconds after the beginning.
+    #[inline]
+    #[must_use]
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// Nanoseconds since the beginning.
+    #[inline]
+    #[must_use]
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the beginning, for figures and statistics; never for event order.
+    #[inline]
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / NS_PER_SEC as f64
+    }
+
+    /// The instant `span` later, or `None` past the end of time.
+    #[inline]
+    #[must_use]
+    pub const fn checked_add(self, span: SimSpan) -> Option<Self> {
+        match self.0.checked_add(span.0) {
+            Some(ns) => Some(Self(ns)),
+            None => None,
+        }
+    }
+
+    /// The instant `span` later, or [`SimTime::MAX`].
+    #[inline]
+    #[must_use]
+    pub const fn saturating_add(self, span: SimSpan) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+
+    /// The instant `span` earlier, or `None` before the beginning.
+    #[inline]
+    #[must_use]
+    pub const fn checked_sub(self, span: SimSpan) -> Option<Self> {
+        match self.0.checked_sub(span.0) {
+            Some(ns) => Some(Self(ns)),
+            None => None,
+        }
+    }
+
+    /// The instant `span` earlier, or [`SimTime::ZERO`].
+    #[inline]
+    #[must_use]
+    pub const fn saturating_sub(self, span: SimSpan) -> Self {
+        Self(self.0.saturating_sub(span.0))
+    }
+
+    /// The span from `earlier` to this instant.
+    ///
+    /// # Panics
+    /// If `earlier` is later than this instant: spans are never negative. Use
+    /// [`SimTime::checked_since`] where the order is not known.
+    #[inline]
+    #[must_use]
+    #[track_caller]
+    pub const fn since(self, earlier: Self) -> SimSpan {
+        match self.0.checked_sub(earlier.0) {
+            Some(ns) => SimSpan(ns),
+            None => panic!("the earlier instant lies after the later one"),
+        }
+    }
+
+    /// The span from `earlier` to this instant, or `None` if `earlier` is later.
+    #[inline]
+    #[must_use]
+    pub const fn checked_since(self, earlier: Self) -> Option<SimSpan> {
+        match self.0.checked_sub(earlier.0) {
+            Some(ns) => Some(SimSpan(ns)),
+            None => None,
+        }
+    }
+}
+
+impl SimSpan {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// The longest span, about 584 years.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `ns` nanoseconds.
+    #[inline]
+    #[must_use]
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// `us` microseconds.
+    ///
+    /// # Panics
+    /// Past [`SimSpan::MAX`].
+    #[must_use]
+    pub const fn from_us(us: u64) -> Self {
+        Self(whole(us, NS_PER_US))
+    }
+
+    /// `ms` milliseconds.
+    ///
+    /// # Panics
+    /// Past [`SimSpan::MAX`].
+    #[must_use]
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(whole(ms, NS_PER_MS))
+    }
+
+    /// `secs` seconds.
+    ///
+    /// # Panics
+    /// Past [`SimSpan::MAX`].
+    #[must_use]
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(whole(secs, NS_PER_SEC))
+    }
+
+    /// Nanoseconds.
+    #[inline]
+    #[must_use]
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds, for figures and statistics; never for event order.
+    #[inline]
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / NS_PER_SEC as f64
+    }
+
+    /// A drawn number of nanoseconds, rounded down to a whole one: negative and NaN give zero, and what is
+    /// past the end gives [`SimSpan::MAX`]. This is the one door from floats into event time.
+    #[inline]
+    #[must_use]
+    pub const fn from_ns_f64_floor(ns: f64) -> Self {
+        Self(ns as u64)
+    }
+
+    /// Whether this is no time at all.
+    #[inline]
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Both spans after one another, or `None` past [`SimSpan::MAX`].
+    #[inline]
+    #[must_use]
+    pub const fn checked_add(self, other: Self) -> Option<Self> {
+        match self.0.checked_add(other.0) {
+            Some(ns) => Some(Self(ns)),
+            None => None,
+        }
+    }
+
+    /// Both spans after one another, at most [`SimSpan::MAX`].
+    #[inline]
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// What is left after taking `other` away, or `None` if it is the longer one.
+    #[inline]
+    #[must_use]
+    pub const fn checked_sub(self, other: Self) -> Option<Self> {
+        match self.0.checked_sub(other.0) {
+            Some(ns) => Some(Self(ns)),
+            None => None,
+        }
+    }
+
+    /// What is left after taking `other` away, at least zero.
+    #[inline]
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// This span `times` over, or `None` past [`SimSpan::MAX`].
+    #[inline]
+    #[must_use]
+    pub const fn checked_mul(self, times: u64) -> Option<Self> {
+        match self.0.checked_mul(times) {
+            Some(ns) => Some(Self(ns)),
+            None => None,
+        }
+    }
+
+    /// This span `times` over, at most [`SimSpan::MAX`].
+    #[inline]
+    #[must_use]
+    pub const fn saturating_mul(self, times: u64) -> Self {
+        Self(self.0.saturating_mul(times))
+    }
+}
+
+/// `count` units of `unit` nanoseconds, as a constant expression where possible.
+const fn whole(count: u64, unit: u64) -> u64 {
+    match count.checked_mul(unit) {
+        Some(ns) => ns,
+        None => panic!("a span is shorter than 584 years"),
+    }
+}
+
+impl fmt::Display for SimTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        SimSpan(self.0).fmt(f)
+    }
+}
+
+impl fmt::Display for SimSpan {
+    /// Exactly, in the largest of s, ms, us and ns that leaves a whole part: `1.5ms`, `250us`, `0s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, name) = match self.0 {
+            0 | NS_PER_SEC.. => (NS_PER_SEC, "s"),
+            NS_PER_MS.. => (NS_PER_MS, "ms"),
+            NS_PER_US.. => (NS_PER_US, "us"),
+            _ => (1, "ns"),
+        };
+        let (whole, rest) = (self.0 / unit, self.0 % unit);
+        let digits = unit.ilog10() as usize;
+        if rest == 0 {
+            return f.pad(&format!("{whole}{name}"));
+        }
+        let fraction = format!("{rest:0digits$}");
+        f.pad(&format!("{whole}.{}{name}", fraction.trim_end_matches('0')))
+    }
+}
+
+macro_rules! serde_as_ns {
+    ($($type:ty),*) => {$(
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_u64(self.0)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                u64::deserialize(deserializer).map(Self)
+            }
+        }
+    )*};
+}
+serde_as_ns!(SimTime, SimSpan);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_print_exactly_in_the_largest_unit_that_fits() {
+        for (ns, want) in [
+            (0, "0s"),
+            (1, "1ns"),
+            (999, "999ns"),
+            (1_000, "1us"),
+            (1_500_000, "1.5ms"),
+            (1_000_001, "1.000001ms"),
+            (2_000_000_000, "2s"),
+            (90_000_000_000, "90s"),
+            (u64::MAX, "18446744073.709551615s"),
+        ] {
+            assert_eq!(SimSpan::from_ns(ns).to_string(), want);
+            assert_eq!(SimTime::from_ns(ns).to_string(), want);
+        }
+    }
+
+    #[test]
+    fn arithmetic_stops_at_both_ends() {
+        let one = SimSpan::from_ns(1);
+        assert_eq!(SimTime::MAX.checked_add(one), None);
+        assert_eq!(SimTime::MAX.saturating_add(one), SimTime::MAX);
+        assert_eq!(SimTime::ZERO.checked_sub(one), None);
+        assert_eq!(SimTime::ZERO.saturating_sub(one), SimTime::ZERO);
+        assert_eq!(SimTime::from_ns(5).since(SimTime::from_ns(2)), SimSpan::from_ns(3));
+        assert_eq!(SimTime::from_ns(2).checked_since(SimTime::from_ns(5)), None);
+        assert_eq!(SimSpan::MAX.checked_add(one), None);
+        assert_eq!(SimSpan::ZERO.checked_sub(one), None);
+        assert_eq!(SimSpan::MAX.checked_mul(2), None);
+        assert_eq!(SimSpan::from_ms(2).checked_mul(3), Some(SimSpan::from_us(6_000)));
+    }
+
+    #[test]
+    fn drawn_spans_round_down_and_never_leave_the_range() {
+        for (drawn, want) in [(-1.0, 0), (f64::NAN, 0), (0.999, 0), (1.999, 1), (f64::INFINITY, u64::MAX)] {
+            assert_eq!(SimSpan::from_ns_f64_floor(drawn).as_ns(), want, "{drawn}");
+        }
+    }
+}
