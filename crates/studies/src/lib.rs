@@ -1,1 +1,26 @@
-//! To be written.
+//! One module a question: scenario in, outcome out.
+//!
+//! A study is a type that implements [`Study`] and stands in [`all`]. Everything else about it (its command, its flags, its
+//! schema, its place in `towtank list`) is derived from there. `docs/writing-a-study.md` shows how, with [`queue`] as the
+//! example.
+//!
+//! What is deliberately absent: printing, flags, files, threads and clocks.
+
+pub mod queue;
+mod study;
+
+pub use study::{
+    Executor, Flag, MeasureSpec, PointResult, Prepared, Presentation, Progress, RunContext, Study, StudyError,
+};
+
+/// Every study, in the order of `towtank list`.
+#[must_use]
+pub fn all() -> &'static [&'static dyn Study] {
+    &[&queue::Queue]
+}
+
+/// The study called `name`.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static dyn Study> {
+    all().iter().copied().find(|study| study.name() == name)
+}

@@ -1,0 +1,168 @@
+//! What a study is to the rest of the street: a name, a scenario type, a way to run one replicate, and a way to present
+//! all of them.
+//!
+//! A study never prints, never opens a file and never sees a flag. [`Study::check`] turns a [`Draft`] (text that knows its
+//! places) into a [`Prepared`] run; the campaign calls [`Prepared::run`] once per replicate, on any thread, and hands the
+//! results of all points to [`Study::present`]. Whatever a study wants to say about one replicate goes into its
+//! [`Outcome`]; whatever needs all of them (tables over a sweep, figures, claims) goes into its [`Presentation`].
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use report::{Claim, Figure, Outcome, Table};
+use scenario::{Draft, Problems};
+use streams::Seed;
+use units::Bytes;
+
+/// One question that can be asked of a model.
+pub trait Study: Sync {
+    /// The word in `study = "…"` and the name of its command: lower case, one word.
+    fn name(&self) -> &'static str;
+
+    /// One line for `towtank list`: what is asked, no full stop.
+    fn title(&self) -> &'static str;
+
+    /// A paragraph or two for `towtank NAME --help`: what is modelled, what is left out.
+    fn about(&self) -> &'static str;
+
+    /// Goes up whenever the same scenario and seed would give other numbers than before. Part of the scenario hash, so that
+    /// stored points of an older model are not mixed with new ones.
+    fn results_version(&self) -> u32;
+
+    /// Short flag names for scenario keys. Keys without one are still reachable through `--set`.
+    fn flags(&self) -> &'static [Flag];
+
+    /// The JSON Schema of the study's own keys: `schemars::schema_for!(MyScenario)`.
+    fn schema(&self) -> schemars::Schema;
+
+    /// Every measure that [`Prepared::run`] may yield: what a gate may name.
+    fn measures(&self) -> &'static [MeasureSpec];
+
+    /// Names of the built-in scenarios whose claims `towtank reproduce` checks.
+    fn published(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Checks one point. The whole of it: what passes here must not fail later for a reason that lies in the scenario.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the draft, each with its place.
+    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems>;
+
+    /// Tables, figures, claims and warnings over all points. Points are in sweep order; one without a sweep.
+    fn present(&self, points: &[PointResult<'_>]) -> Presentation;
+}
+
+/// A short flag of a study's command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Without the dashes: `servers`.
+    pub name: &'static str,
+    /// The scenario key it sets: `cluster.servers`, `stations[0].servers`. Its help text is the key's description in the
+    /// schema.
+    pub key: &'static str,
+}
+
+/// A measure that a study promises to yield.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasureSpec {
+    /// Stable, snake_case, with the unit at the end where it has one: `wait_mean_s`.
+    pub name: &'static str,
+    /// The unit of its value: `s`, `bytes`, `bytes_per_s`, `per_s`, `fraction`, or a plain word (`jobs`, `events`).
+    pub unit: &'static str,
+    /// What it is, one line, no full stop.
+    pub about: &'static str,
+}
+
+/// A checked point, ready to run any number of replicates at once.
+pub trait Prepared: Send + Sync {
+    /// The study's own part of the resolved scenario: every default filled in, units in their canonical form. It reads back
+    /// to an equal scenario. Usually `serde_json::to_value(&self.scenario)`.
+    fn resolved(&self) -> serde_json::Value;
+
+    /// About how much memory one replicate takes, where that can be a problem. The campaign runs fewer at once then.
+    fn memory_estimate(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// Runs one replicate. Equal contexts (but for `executor`, `workers` and `progress`) give equal outcomes.
+    ///
+    /// When `context.stop` is raised, it comes back soon with what was committed so far, flagged `partial`.
+    ///
+    /// # Errors
+    /// [`StudyError`]: what went wrong in the model, and what to do about it.
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError>;
+}
+
+/// What a replicate gets from outside its scenario.
+#[derive(Clone, Copy)]
+pub struct RunContext<'a> {
+    /// The seed of this replicate: [`Seed::replicate`] of the scenario's seed.
+    pub seed: Seed,
+    /// Which replicate this is, from 0.
+    pub replicate: u32,
+    /// How the kernel runs the model. Never changes the result.
+    pub executor: Executor,
+    /// Threads for one run, at least 1. Never changes the result.
+    pub workers: usize,
+    /// Raised when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Called now and then with how far the run is, from any thread.
+    pub progress: &'a (dyn Fn(Progress) + Sync),
+}
+
+impl RunContext<'_> {
+    /// Whether to come back soon with what there is.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// How far one run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Part done, from 0 to 1.
+    pub fraction: f64,
+    /// Events committed so far.
+    pub events: u64,
+}
+
+/// One point of a sweep with everything it yielded.
+pub struct PointResult<'a> {
+    /// The swept keys with their values, in the order of the scenario: `("cluster.servers", 8)`. Empty without a sweep.
+    pub settings: &'a [(String, serde_json::Value)],
+    /// The point's resolved scenario, as [`Prepared::resolved`] gave it.
+    pub scenario: &'a serde_json::Value,
+    /// One per finished replicate, in replicate order. Never empty.
+    pub outcomes: &'a [Outcome],
+}
+
+/// What a study makes of all its points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Presentation {
+    /// Typed tables, the most telling first.
+    pub tables: Vec<Table>,
+    /// Figures, in the order of the report.
+    pub figures: Vec<Figure>,
+    /// What was published, what we got, and whether they agree.
+    pub claims: Vec<Claim>,
+    /// What a reader must know before trusting the numbers.
+    pub warnings: Vec<String>,
+}
+
+/// Why a replicate yielded nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// The model found a state that it cannot go on from.
+    #[error("{message}")]
+    Model {
+        /// What happened: value, limit, place.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// Stopped before there was anything to report.
+    #[error("stopped before the first event was committed")]
+    Stopped,
+}
