@@ -1,0 +1,57 @@
+//! The pending-event set: events on their way, given back in key order.
+//!
+//! Three designs stand side by side behind [`PendingSet`] and are measured against each other; [`Pending`] names the one the
+//! executors use. All of them allow a push below the last pop, because a rollback puts events back. The table that chose the
+//! winner is in `docs/measurements/pending-set.md`.
+//!
+//! What is deliberately absent: cancelling by key. An event that must not happen is popped and dropped by its executor.
+
+mod dary_heap;
+
+pub use dary_heap::DaryHeap;
+
+use crate::key::{EventKey, Keyed};
+
+/// Events on their way, in key order.
+pub trait PendingSet<R: Keyed> {
+    /// Adds a record. Its key may lie below the last one popped.
+    fn push(&mut self, record: R);
+
+    /// Takes the record with the least key.
+    fn pop(&mut self) -> Option<R>;
+
+    /// Takes the record with the least key if that key lies below `limit`.
+    fn pop_before(&mut self, limit: EventKey) -> Option<R>;
+
+    /// Shows the record with the least key. May reorganise.
+    fn peek(&mut self) -> Option<&R>;
+
+    /// Shows a record that will be popped about `n` pops from now, so that its entity can be fetched early. Only a hint:
+    /// pushes in between may change it, and there may be none to show. Never reorganises.
+    fn ahead(&self, n: usize) -> Option<&R>;
+
+    /// How many records are held.
+    fn len(&self) -> usize;
+
+    /// Whether none is held.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Visits every record once, in no particular order.
+    fn for_each(&self, visit: impl FnMut(&R));
+}
+
+/// Whether `left` sorts before `right`. Times rarely tie, so they are compared alone first.
+#[inline]
+fn precedes(left: &EventKey, right: &EventKey) -> bool {
+    if left.at == right.at { tie_precedes(left, right) } else { left.at < right.at }
+}
+
+#[inline(never)]
+fn tie_precedes(left: &EventKey, right: &EventKey) -> bool {
+    left < right
+}
+
+/// The pending-event set of the executors.
+pub type Pending<R> = DaryHeap<R>;
