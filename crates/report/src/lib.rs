@@ -1,1 +1,32 @@
-//! To be written.
+//! The one result type of Towtank and the files it becomes: JSON, CSV, terminal text and one self-contained
+//! HTML page.
+//!
+//! - [`Outcome`] is what one replicate of one point yields; campaigns store it as a point file.
+//! - [`Report`] is what a run, a sweep or a reproduction ends in. [`Report::to_json`] is `report.json`.
+//!
+//! **Invariant:** a report holds no wall-clock time, no path and no thread count. The same scenario and seed give
+//! the same bytes, whatever the machine; only the `executor` field says how the run was made.
+//!
+//! **Invariant:** no number in a report is NaN or infinite. What has no value is `null` and says why.
+
+mod claim;
+mod figure;
+mod measure;
+mod number;
+mod outcome;
+mod report;
+mod table;
+
+pub use claim::{Claim, ClaimDraft, Reading, Tolerance, Verdict};
+pub use figure::{
+    Axis, BarSeries, Bin, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind, Lane,
+    LineSeries, Mark, Reference, Scale, Span,
+};
+pub use measure::{Measure, Measurement};
+pub use number::{Num, number_text};
+pub use outcome::Outcome;
+pub use report::{PointSummary, ReadError, Report, SCHEMA, SweepAxis};
+pub use table::{Cell, Column, ColumnKind, Table, TableError};
+
+/// A map that keeps the order in which things were put in, which is the order readers see.
+pub type Ordered<T> = indexmap::IndexMap<String, T>;

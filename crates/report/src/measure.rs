@@ -1,0 +1,220 @@
+//! Named results: [`Measurement`] is one replicate's value, [`Measure`] the mean over replicates with its interval.
+//!
+//! **Invariant:** a value is finite, or it is null and `reason` says why. The fields are private to keep that so.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::number::Num;
+
+/// What is said of a number that came out as NaN or infinite, when the model gave no better reason.
+const NOT_FINITE: &str = "the computation gave no finite number";
+
+/// Said when a stored value is null and nobody wrote down why.
+const UNKNOWN: &str = "no reason was recorded";
+
+/// One value that one replicate measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "MeasurementFields")]
+#[schemars(!from)]
+pub struct Measurement {
+    /// The value, unrounded, in `unit`; null when there is none.
+    value: Num,
+    /// The unit: `s`, `bytes`, `bytes/s`, `requests/s`, …; empty for a bare number.
+    unit: String,
+    /// Why there is no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MeasurementFields {
+    value: Num,
+    unit: String,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+impl From<MeasurementFields> for Measurement {
+    fn from(fields: MeasurementFields) -> Self {
+        let MeasurementFields { value, unit, reason } = fields;
+        Self { value, unit, reason: reason_for(value, reason) }
+    }
+}
+
+/// A value has no reason to be missing, and a missing value always has one.
+fn reason_for(value: Num, reason: Option<String>) -> Option<String> {
+    value.get().is_none().then(|| reason.unwrap_or_else(|| UNKNOWN.to_owned()))
+}
+
+impl Measurement {
+    /// A value in `unit`; one that is not finite becomes null with a reason.
+    #[must_use]
+    pub fn new(value: f64, unit: impl Into<String>) -> Self {
+        let value = Num::from(value);
+        let reason = value.get().is_none().then(|| NOT_FINITE.to_owned());
+        Self { value, unit: unit.into(), reason }
+    }
+
+    /// A value that this replicate could not give, and why.
+    #[must_use]
+    pub fn missing(unit: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { value: Num::MISSING, unit: unit.into(), reason: Some(reason.into()) }
+    }
+
+    /// The value, always finite.
+    #[must_use]
+    pub fn value(&self) -> Option<f64> {
+        self.value.get()
+    }
+
+    /// The unit; empty for a bare number.
+    #[must_use]
+    pub fn unit(&self) -> &str {
+        &self.unit
+    }
+
+    /// Why there is no value; `None` exactly when there is one.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+}
+
+/// The mean of a measurement over replicates, with its 95 % interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "MeasureFields")]
+#[schemars(!from)]
+pub struct Measure {
+    /// The mean, unrounded, in `unit`; null when there is none.
+    value: Num,
+    /// The unit: `s`, `bytes`, `bytes/s`, `requests/s`, …; empty for a bare number.
+    unit: String,
+    /// Lower end of the 95 % interval of the mean; null with fewer than two replicates.
+    low: Num,
+    /// Upper end of the 95 % interval of the mean; null with fewer than two replicates.
+    high: Num,
+    /// Number of replicates in the mean.
+    n: u32,
+    /// Why there is no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MeasureFields {
+    value: Num,
+    unit: String,
+    low: Num,
+    high: Num,
+    n: u32,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+impl From<MeasureFields> for Measure {
+    fn from(fields: MeasureFields) -> Self {
+        let MeasureFields { value, unit, low, high, n, reason } = fields;
+        Self { value, unit, low, high, n, reason: reason_for(value, reason) }
+    }
+}
+
+impl Measure {
+    /// A mean over `n` replicates without an interval; not finite becomes null with a reason.
+    #[must_use]
+    pub fn new(value: f64, unit: impl Into<String>, n: u32) -> Self {
+        let value = Num::from(value);
+        let reason = value.get().is_none().then(|| NOT_FINITE.to_owned());
+        Self { value, unit: unit.into(), low: Num::MISSING, high: Num::MISSING, n, reason }
+    }
+
+    /// The same with its interval. An end that is not finite takes the other with it: half an interval misleads.
+    #[must_use]
+    pub fn with_interval(mut self, low: f64, high: f64) -> Self {
+        let (low, high) = (Num::from(low), Num::from(high));
+        if self.value.get().is_some() && low.get().is_some() && high.get().is_some() {
+            (self.low, self.high) = (low, high);
+        }
+        self
+    }
+
+    /// A mean that could not be taken, over the `n` replicates that did give a value, and why.
+    #[must_use]
+    pub fn missing(unit: impl Into<String>, n: u32, reason: impl Into<String>) -> Self {
+        let (low, high) = (Num::MISSING, Num::MISSING);
+        Self { value: Num::MISSING, unit: unit.into(), low, high, n, reason: Some(reason.into()) }
+    }
+
+    /// The mean, always finite.
+    #[must_use]
+    pub fn value(&self) -> Option<f64> {
+        self.value.get()
+    }
+
+    /// The unit; empty for a bare number.
+    #[must_use]
+    pub fn unit(&self) -> &str {
+        &self.unit
+    }
+
+    /// Lower end of the 95 % interval.
+    #[must_use]
+    pub fn low(&self) -> Option<f64> {
+        self.low.get()
+    }
+
+    /// Upper end of the 95 % interval.
+    #[must_use]
+    pub fn high(&self) -> Option<f64> {
+        self.high.get()
+    }
+
+    /// Both ends of the 95 % interval.
+    #[must_use]
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.low().zip(self.high())
+    }
+
+    /// Number of replicates in the mean.
+    #[must_use]
+    pub fn n(&self) -> u32 {
+        self.n
+    }
+
+    /// Why there is no value; `None` exactly when there is one.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_not_finite_is_null_with_a_reason() {
+        let measurement = Measurement::new(f64::NAN, "s");
+        let json = serde_json::to_string(&measurement).unwrap();
+        assert_eq!(json, r#"{"value":null,"unit":"s","reason":"the computation gave no finite number"}"#);
+        assert_eq!(serde_json::from_str::<Measurement>(&json).unwrap(), measurement);
+    }
+
+    #[test]
+    fn a_value_has_no_reason_and_a_null_always_one() {
+        let value: Measurement =
+            serde_json::from_str(r#"{"value":1.5,"unit":"s","reason":"stale"}"#).unwrap();
+        assert_eq!((value.value(), value.reason()), (Some(1.5), None));
+        let null: Measure =
+            serde_json::from_str(r#"{"value":null,"unit":"s","low":null,"high":null,"n":0}"#).unwrap();
+        assert_eq!(null.reason(), Some(UNKNOWN));
+    }
+
+    #[test]
+    fn half_an_interval_is_none() {
+        let measure = Measure::new(2.0, "s", 3).with_interval(1.0, f64::INFINITY);
+        assert_eq!(measure.interval(), None);
+        let json = serde_json::to_string(&Measure::new(2.0, "s", 3).with_interval(1.0, 3.0)).unwrap();
+        assert_eq!(json, r#"{"value":2.0,"unit":"s","low":1.0,"high":3.0,"n":3}"#);
+    }
+}

@@ -1,0 +1,163 @@
+//! The report itself: what a run, a sweep or a reproduction ends in.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Claim, Figure, Measure, Ordered, Table};
+
+/// The layout of `report.json`. The number rises when a field changes its meaning or goes; new fields do not
+/// change it.
+pub const SCHEMA: &str = "towtank-report/1";
+
+/// The one result type. Fields are listed in the order in which they are written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// The layout of this file: `towtank-report/1`.
+    pub schema: String,
+    /// The version of Towtank that made it.
+    pub towtank: String,
+    /// Rises whenever a model change moves results; reports of different numbers do not compare.
+    pub results_version: u32,
+    /// Which study: `queue`, `rebuild`, ….
+    pub study: String,
+    /// Heading.
+    pub title: String,
+    /// The answer in one sentence; empty when the study gives none.
+    #[serde(default)]
+    pub answer: String,
+    /// The scenario with every default filled in and every unit resolved.
+    pub scenario: serde_json::Value,
+    /// Hash of the resolved scenario and of the contents of its input files.
+    pub scenario_hash: String,
+    /// The seed all random draws come from.
+    pub seed: u64,
+    /// Replicates of each point.
+    pub replicates: u32,
+    /// How the kernel ran; the only field that may differ between equal runs.
+    pub executor: String,
+    /// Digest over all points and replicates; equal on any number of workers.
+    pub digest: Option<String>,
+    /// Events committed, over all points and replicates.
+    #[serde(default)]
+    pub events: u64,
+    /// Stopped before its end: what is here was committed, more was to come.
+    pub partial: bool,
+    /// The axes of the sweep; empty for a single point.
+    #[serde(default)]
+    pub sweep: Vec<SweepAxis>,
+    /// Mean over replicates by measure; empty with a sweep, where each point has its own.
+    pub summary: Ordered<Measure>,
+    /// What each measure means, by name.
+    #[serde(default)]
+    pub glossary: Ordered<String>,
+    /// The points of the sweep; empty for a single point.
+    #[serde(default)]
+    pub points: Vec<PointSummary>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Figures, with their data.
+    pub figures: Vec<Figure>,
+    /// Published values beside ours.
+    pub claims: Vec<Claim>,
+    /// What the reader must know before believing the numbers.
+    pub warnings: Vec<String>,
+}
+
+impl Default for Report {
+    /// An empty report of this version.
+    fn default() -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            towtank: env!("CARGO_PKG_VERSION").to_owned(),
+            results_version: 1,
+            study: String::new(),
+            title: String::new(),
+            answer: String::new(),
+            scenario: serde_json::Value::Object(serde_json::Map::new()),
+            scenario_hash: String::new(),
+            seed: 0,
+            replicates: 1,
+            executor: String::new(),
+            digest: None,
+            events: 0,
+            partial: false,
+            sweep: Vec::new(),
+            summary: Ordered::new(),
+            glossary: Ordered::new(),
+            points: Vec::new(),
+            tables: Vec::new(),
+            figures: Vec::new(),
+            claims: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// One axis of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepAxis {
+    /// The scenario key that varies: `cluster.servers`.
+    pub key: String,
+    /// The values it takes, in order.
+    pub values: Vec<serde_json::Value>,
+}
+
+/// The results of one point of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PointSummary {
+    /// The swept keys and this point's values.
+    pub settings: Ordered<serde_json::Value>,
+    /// The settings in short, for legends: `servers=8`.
+    pub label: String,
+    /// Mean over replicates by measure.
+    pub summary: Ordered<Measure>,
+    /// Digest over this point's replicates.
+    pub digest: Option<String>,
+    /// Some replicate was stopped before its end, or is missing.
+    pub partial: bool,
+}
+
+impl Report {
+    /// `report.json`: two spaces of indent, fields in the order of the type, a newline at the end.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut json =
+            serde_json::to_string_pretty(self).expect("every field has a JSON form and every key is text");
+        json.push('\n');
+        json
+    }
+
+    /// Reads `report.json` back.
+    ///
+    /// # Errors
+    /// When the text is not JSON, or not a report of this layout.
+    pub fn from_json(text: &str) -> Result<Self, ReadError> {
+        /// Read first, so that a report of another layout is told apart from a broken file.
+        #[derive(Deserialize)]
+        struct Head {
+            schema: String,
+        }
+        let head: Head = serde_json::from_str(text)?;
+        if head.schema != SCHEMA {
+            return Err(ReadError::Schema { found: head.schema });
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+}
+
+/// Why a file is not a report we can read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// Not JSON, or not of the right shape.
+    #[error("not a report: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Another layout.
+    #[error(
+        "the report is of layout `{found}`, but this version reads `{SCHEMA}`; use the version that wrote it"
+    )]
+    Schema {
+        /// The layout that the file names.
+        found: String,
+    },
+}
