@@ -1,8 +1,41 @@
-//! Quantities with explicit units: simulated time, sizes and rates.
+//! Quantities with explicit units: simulated time, sizes, rates, frequencies and shares.
 //!
 //! Everything here is an integer underneath, so that sums and comparisons are exact and the same on every
-//! machine. No domain words live here.
+//! machine. What people write ("60TiB", "250us", "10Gbit/s") is read exactly or refused with a hint, and what is
+//! printed reads back as the same value. No domain words live here.
+//!
+//! ```
+//! # use towtank_units as units;
+//! use units::{Bytes, Rate, SimSpan};
+//!
+//! let rate: Rate = "10Gbit/s".parse()?;
+//! let size: Bytes = "1.5GiB".parse()?;
+//! assert_eq!(rate.span_for(size), SimSpan::from_ns(1_288_490_189));
+//! assert_eq!(rate.to_string(), "1.25GB/s");
+//!
+//! let error = "5m".parse::<SimSpan>().unwrap_err();
+//! assert_eq!(error.to_string(), "`5m`: `m` is not a unit of a span of time");
+//! assert_eq!(error.hint(), "write `min` for minutes or `ms` for milliseconds");
+//! # Ok::<(), units::UnitError>(())
+//! ```
 
+mod bits;
+mod bytes;
+mod error;
+mod percent;
+mod quantity;
+mod rate;
+mod scale;
 mod time;
 
+#[cfg(test)]
+mod tests;
+
+pub use bits::Bits;
+pub use bytes::Bytes;
+pub use error::{HINT_MARK, UnitError, UnitErrorKind};
+pub use percent::Percent;
+pub use quantity::{Quantity, plain};
+pub use rate::{Frequency, Rate};
+pub use scale::Scale;
 pub use time::{SimSpan, SimTime};

@@ -3,7 +3,8 @@
 //! Nanoseconds in 64 bits reach 584 years. Time is never a float: two events must compare the same on
 //! every machine, and sums must not depend on the order in which they were made.
 
-use std::fmt;
+use crate::quantity::{Quantity, quantity_text};
+use crate::scale::{Print, Scale, Unit};
 
 /// An instant of simulated time: nanoseconds since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -238,68 +239,71 @@ const fn whole(count: u64, unit: u64) -> u64 {
     }
 }
 
-impl fmt::Display for SimTime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        SimSpan(self.0).fmt(f)
+/// A year of 365.25 days, as durability figures use it.
+const SECS_PER_YEAR: u64 = 31_557_600;
+
+static SPAN: Scale = Scale {
+    what: "a span of time",
+    base_words: "nanoseconds",
+    step: "1ns",
+    likely: ("s", "seconds"),
+    examples: &["250us", "1.5ms", "30s", "2h"],
+    units: &[
+        Unit::new("ns", 1, Print::Decimal),
+        Unit::new("us", NS_PER_US, Print::Decimal),
+        Unit::new("µs", NS_PER_US, Print::Never),
+        Unit::new("ms", NS_PER_MS, Print::Decimal),
+        Unit::new("s", NS_PER_SEC, Print::Decimal),
+        Unit::new("min", 60 * NS_PER_SEC, Print::Whole),
+        Unit::new("h", 3_600 * NS_PER_SEC, Print::Whole),
+        Unit::new("d", 86_400 * NS_PER_SEC, Print::Whole),
+        Unit::new("y", SECS_PER_YEAR * NS_PER_SEC, Print::Whole),
+    ],
+    mistaken: &[
+        ("m", "`min` for minutes or `ms` for milliseconds"),
+        ("M", "`min` for minutes or `ms` for milliseconds"),
+        ("\u{3bc}s", "`us` for microseconds"),
+        ("sec", "`s` for seconds"),
+        ("secs", "`s` for seconds"),
+        ("seconds", "`s` for seconds"),
+        ("minutes", "`min` for minutes"),
+        ("hours", "`h` for hours"),
+        ("days", "`d` for days"),
+        ("w", "`d` for days: a week is 7d"),
+        ("months", "`d` for days or `y` for years of 365.25 days"),
+        ("years", "`y` for years of 365.25 days"),
+    ],
+};
+
+impl Quantity for SimTime {
+    fn scale() -> &'static Scale {
+        &SPAN
+    }
+    fn base_units(self) -> u64 {
+        self.0
+    }
+    fn from_base_units(count: u64) -> Option<Self> {
+        Some(Self(count))
     }
 }
 
-impl fmt::Display for SimSpan {
-    /// Exactly, in the largest of s, ms, us and ns that leaves a whole part: `1.5ms`, `250us`, `0s`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, name) = match self.0 {
-            0 | NS_PER_SEC.. => (NS_PER_SEC, "s"),
-            NS_PER_MS.. => (NS_PER_MS, "ms"),
-            NS_PER_US.. => (NS_PER_US, "us"),
-            _ => (1, "ns"),
-        };
-        let (whole, rest) = (self.0 / unit, self.0 % unit);
-        let digits = unit.ilog10() as usize;
-        if rest == 0 {
-            return f.pad(&format!("{whole}{name}"));
-        }
-        let fraction = format!("{rest:0digits$}");
-        f.pad(&format!("{whole}.{}{name}", fraction.trim_end_matches('0')))
+impl Quantity for SimSpan {
+    fn scale() -> &'static Scale {
+        &SPAN
+    }
+    fn base_units(self) -> u64 {
+        self.0
+    }
+    fn from_base_units(count: u64) -> Option<Self> {
+        Some(Self(count))
     }
 }
 
-macro_rules! serde_as_ns {
-    ($($type:ty),*) => {$(
-        impl serde::Serialize for $type {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_u64(self.0)
-            }
-        }
-        impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                u64::deserialize(deserializer).map(Self)
-            }
-        }
-    )*};
-}
-serde_as_ns!(SimTime, SimSpan);
+quantity_text!(SimTime, SimSpan);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn spans_print_exactly_in_the_largest_unit_that_fits() {
-        for (ns, want) in [
-            (0, "0s"),
-            (1, "1ns"),
-            (999, "999ns"),
-            (1_000, "1us"),
-            (1_500_000, "1.5ms"),
-            (1_000_001, "1.000001ms"),
-            (2_000_000_000, "2s"),
-            (90_000_000_000, "90s"),
-            (u64::MAX, "18446744073.709551615s"),
-        ] {
-            assert_eq!(SimSpan::from_ns(ns).to_string(), want);
-            assert_eq!(SimTime::from_ns(ns).to_string(), want);
-        }
-    }
 
     #[test]
     fn arithmetic_stops_at_both_ends() {

@@ -1,0 +1,131 @@
+//! Why a text is not a quantity: what was written, what is legal, and what to write instead.
+
+use crate::scale::Scale;
+
+/// Stands between message and hint where both must travel as one string, as in serde errors:
+/// `message.split_once(HINT_MARK)` takes them apart again.
+pub const HINT_MARK: &str = "\nhint: ";
+
+/// A text that is not a quantity. It prints as the message; [`UnitError::hint`] says what to write instead.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}", self.message())]
+pub struct UnitError {
+    text: String,
+    kind: UnitErrorKind,
+    scale: &'static Scale,
+}
+
+/// What is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnitErrorKind {
+    /// There is nothing in it.
+    Empty,
+    /// It does not begin with a plain decimal number.
+    NotANumber,
+    /// It is below zero.
+    Negative,
+    /// It has an exponent.
+    Exponent,
+    /// It is a bare number.
+    MissingUnit,
+    /// Its unit is none of the quantity's.
+    UnknownUnit {
+        /// The unit as written.
+        unit: String,
+    },
+    /// It is no whole number of base units.
+    NotWhole,
+    /// It does not fit in 64 bits of base units.
+    TooLarge,
+    /// It is zero where the quantity cannot be.
+    Zero,
+}
+
+impl UnitError {
+    pub(crate) fn new(text: &str, kind: UnitErrorKind, scale: &'static Scale) -> Self {
+        Self { text: text.to_owned(), kind, scale }
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn kind(&self) -> &UnitErrorKind {
+        &self.kind
+    }
+
+    /// The text that was refused.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The quantity's units.
+    #[must_use]
+    pub fn scale(&self) -> &'static Scale {
+        self.scale
+    }
+
+    /// What to write instead.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let Scale { examples, step, likely: (unit, unit_words), .. } = self.scale;
+        let example = examples[0];
+        match &self.kind {
+            UnitErrorKind::MissingUnit => format!(
+                "write \"{}{unit}\" if {unit_words} are meant; the units are {}",
+                self.text,
+                self.units()
+            ),
+            UnitErrorKind::UnknownUnit { unit } => self.hint_for_unit(unit),
+            UnitErrorKind::Exponent => {
+                format!("write the number out, without an exponent, as in \"{example}\"")
+            }
+            UnitErrorKind::NotWhole => format!("the smallest step is {step}"),
+            UnitErrorKind::TooLarge => format!("the largest value is {}", self.scale.print(u64::MAX)),
+            UnitErrorKind::Zero => format!("write a value above zero, such as \"{example}\""),
+            UnitErrorKind::Negative => format!("write a value of zero or more, such as \"{example}\""),
+            UnitErrorKind::Empty | UnitErrorKind::NotANumber => format!(
+                "write digits, with a point before any decimals, and a unit, such as \"{example}\"; the units are {}",
+                self.units()
+            ),
+        }
+    }
+
+    /// Message and hint in one string, with [`HINT_MARK`] between them.
+    #[must_use]
+    pub fn with_hint(&self) -> String {
+        format!("{self}{HINT_MARK}{}", self.hint())
+    }
+
+    fn message(&self) -> String {
+        let Self { text, scale, .. } = self;
+        let what = scale.what;
+        match &self.kind {
+            UnitErrorKind::Empty => format!("an empty text is not {what}"),
+            UnitErrorKind::NotANumber => format!("`{text}` is not {what}"),
+            UnitErrorKind::Negative => format!("`{text}` is negative, and {what} never is"),
+            UnitErrorKind::Exponent => format!("`{text}` has an exponent, and {what} is written without"),
+            UnitErrorKind::MissingUnit => format!("`{text}` has no unit, and {what} needs one"),
+            UnitErrorKind::UnknownUnit { unit } => format!("`{text}`: `{unit}` is not a unit of {what}"),
+            UnitErrorKind::NotWhole => format!("`{text}` is not a whole number of {}", scale.base_words),
+            UnitErrorKind::TooLarge => format!("`{text}` is too large for {what}"),
+            UnitErrorKind::Zero => format!("`{text}` is zero, and {what} never is"),
+        }
+    }
+
+    fn hint_for_unit(&self, unit: &str) -> String {
+        if let Some((_, instead)) = self.scale.mistaken.iter().find(|(name, _)| *name == unit) {
+            return format!("write {instead}");
+        }
+        let folded = unit.to_lowercase();
+        match self.scale.unit_names().find(|name| name.to_lowercase() == folded) {
+            Some(near) => format!("did you mean `{near}`? case matters: the units are {}", self.units()),
+            None => format!("the units are {}", self.units()),
+        }
+    }
+
+    fn units(&self) -> String {
+        let names: Vec<&str> = self.scale.unit_names().collect();
+        names.join(", ")
+    }
+}
