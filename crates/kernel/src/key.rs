@@ -58,7 +58,14 @@ impl EventKey {
 
 impl fmt::Display for EventKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ns, step {}, origin {}, sequence {}", self.at.as_ns(), self.step, self.origin, self.sequence)
+        write!(
+            f,
+            "{} ns, step {}, origin {}, sequence {}",
+            self.at.as_ns(),
+            self.step,
+            self.origin,
+            self.sequence
+        )
     }
 }
 

@@ -66,7 +66,8 @@ pub trait Uniform {
 const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
 
 /// Odd words with about half their bits set, from the binary expansion of the fractional parts of sqrt(2), sqrt(3), sqrt(5), sqrt(7).
-const SPREAD: [u64; 4] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1];
+const SPREAD: [u64; 4] =
+    [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1];
 
 /// The folded product: both halves of the 128-bit product, xored. The one mixing step of this crate.
 #[inline]

@@ -19,7 +19,10 @@ fn chi_square(words: impl Iterator<Item = u64>, bins: usize) -> f64 {
 /// With 255 degrees of freedom the statistic lies in 255 ± 5 × sqrt(510) for all but one draw in a million.
 fn assert_uniform(what: &str, words: impl Iterator<Item = u64>) {
     let statistic = chi_square(words, 256);
-    assert!((142.0..368.0).contains(&statistic), "{what}: chi-square {statistic} over 255 degrees of freedom");
+    assert!(
+        (142.0..368.0).contains(&statistic),
+        "{what}: chi-square {statistic} over 255 degrees of freedom"
+    );
 }
 
 fn first(seed: u64, entity: u32, ordinal: u64, purpose: Purpose) -> u64 {
@@ -47,13 +50,17 @@ fn low_bits_are_uniform_too() {
 fn neighbours_are_independent() {
     assert_uniform(
         "entity differences",
-        (0..200_000).map(|entity| first(1, entity, 0, PURPOSE).wrapping_sub(first(1, entity + 1, 0, PURPOSE))),
+        (0..200_000)
+            .map(|entity| first(1, entity, 0, PURPOSE).wrapping_sub(first(1, entity + 1, 0, PURPOSE))),
     );
     assert_uniform(
         "ordinal differences",
         (0..200_000).map(|ordinal| first(1, 1, ordinal, PURPOSE) ^ first(1, 1, ordinal + 1, PURPOSE)),
     );
-    assert_uniform("purpose differences", (0..200_000u32).map(|e| first(1, e, 0, Purpose(0)) ^ first(1, e, 0, Purpose(1))));
+    assert_uniform(
+        "purpose differences",
+        (0..200_000u32).map(|e| first(1, e, 0, Purpose(0)) ^ first(1, e, 0, Purpose(1))),
+    );
 }
 
 #[test]

@@ -1,0 +1,122 @@
+//! PHOLD written straight into a loop, without an engine: the bar that the kernel is held against.
+//!
+//! Both loops run one workload: `lps` logical processes with `start_events` events each, drawn from a SplitMix64 stream per
+//! process; an event folds its time and number into its process's state and sends one event on, to a process chosen
+//! uniformly with probability `remote`, else to itself, after `lookahead` plus an exponential delay. Time is in whole
+//! nanoseconds, rounded down. Events past the end are created and kept.
+
+pub mod bucket_loop;
+pub mod heap_loop;
+
+/// Nanoseconds in the workload's unit of time.
+pub const UNIT_NS: f64 = 1e9;
+
+/// What the loops run.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    pub lps: u32,
+    pub start_events: u32,
+    pub remote: f64,
+    pub mean: f64,
+    pub lookahead: f64,
+    pub end: f64,
+    pub seed: u64,
+}
+
+impl Workload {
+    pub fn end_ns(&self) -> u64 {
+        (self.end * UNIT_NS) as u64
+    }
+
+    pub fn pending(&self) -> usize {
+        self.lps as usize * self.start_events as usize
+    }
+
+    /// One exponential delay on top of the look-ahead.
+    #[inline]
+    pub fn delay_ns(&self, lp: &mut Lp) -> u64 {
+        let exponential = -lp.open_unit().ln() * (self.mean - self.lookahead);
+        ((self.lookahead + exponential) * UNIT_NS) as u64
+    }
+
+    /// Handles one event: whom the next one is for, and when.
+    #[inline]
+    pub fn handle(&self, event: &Event, lp: &mut Lp) -> (u32, u64) {
+        lp.fold(event);
+        let to = if lp.unit() <= self.remote { lp.below(self.lps) } else { event.to };
+        (to, event.at + self.delay_ns(lp))
+    }
+
+    pub fn processes(&self) -> Vec<Lp> {
+        (0..u64::from(self.lps)).map(|lp| Lp { stream: (self.seed << 32) ^ (lp << 8), state: lp }).collect()
+    }
+}
+
+/// An event: when, its number for ties, and whom it is for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Event {
+    pub at: u64,
+    pub sequence: u64,
+    pub to: u32,
+}
+
+impl Event {
+    #[inline]
+    pub fn precedes(&self, other: &Event) -> bool {
+        if self.at == other.at { self.sequence < other.sequence } else { self.at < other.at }
+    }
+}
+
+/// A logical process: its stream and its state.
+#[derive(Clone, Copy, Debug)]
+pub struct Lp {
+    stream: u64,
+    state: u64,
+}
+
+impl Lp {
+    #[inline]
+    fn fold(&mut self, event: &Event) {
+        self.state = (self.state ^ event.at).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ event.sequence;
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood 2014).
+    #[inline]
+    fn next(&mut self) -> u64 {
+        self.stream = self.stream.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.stream;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    #[inline]
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    #[inline]
+    fn open_unit(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    #[inline]
+    fn below(&mut self, bound: u32) -> u32 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u32
+    }
+}
+
+/// What a loop did, and a value that depends on every event of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub events: u64,
+    pub pending: u64,
+    pub check: u64,
+}
+
+impl Outcome {
+    pub fn new(events: u64, pending: usize, processes: &[Lp]) -> Self {
+        let check = processes.iter().fold(0u64, |sum, lp| sum.rotate_left(1) ^ lp.state);
+        Outcome { events, pending: pending as u64, check }
+    }
+}

@@ -1,0 +1,253 @@
+//! What a handler may do: know the time, draw random numbers, send events, set timers, count.
+//!
+//! Everything a handler does through its context lands on a desk of the executor and takes effect when the handler has
+//! returned. So a handler that fails or panics has sent nothing.
+
+use std::fmt;
+
+use streams::{Draws, Purpose, Seed, Source};
+use units::{SimSpan, SimTime};
+
+use crate::error::{Place, RunError};
+use crate::key::{EntityId, EventKey, Scheduled};
+use crate::links::Links;
+use crate::model::{Model, Statistics};
+use crate::timers::{TimerId, Timers};
+
+/// What every executor needs to know to run a model's events.
+pub(crate) struct Rules<'m, M: Model> {
+    pub model: &'m M,
+    pub links: Links,
+    pub entities: u32,
+    pub seed: Seed,
+    pub step_limit: u32,
+}
+
+/// What one event did to its entity's timers, so that it can be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimerChange {
+    Set(u64),
+    Cancelled(u64),
+}
+
+/// A send or timer that cannot be: kept until the handler returns.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    NoEntity { to: EntityId },
+    NoLink { to: EntityId },
+    ShortLink { to: EntityId, after: SimSpan, least: SimSpan },
+    Past { at: SimTime },
+    TimeOverflow { after: SimSpan },
+    ZeroDelayChain,
+}
+
+/// What a handler has put down, waiting for the executor to take it.
+pub(crate) struct Desk<M: Model> {
+    pub sends: Vec<Scheduled<M::Event>>,
+    pub samples: Vec<<M::Statistics as Statistics>::Sample>,
+    pub outputs: Vec<M::Output>,
+    pub timer_changes: Vec<TimerChange>,
+    pub refusal: Option<Refusal>,
+}
+
+impl<M: Model> Desk<M> {
+    pub(crate) fn new() -> Desk<M> {
+        Desk {
+            sends: Vec::new(),
+            samples: Vec::new(),
+            outputs: Vec::new(),
+            timer_changes: Vec::new(),
+            refusal: None,
+        }
+    }
+
+    /// Forgets what a failed handler left behind.
+    pub(crate) fn clear(&mut self) {
+        self.sends.clear();
+        self.samples.clear();
+        self.outputs.clear();
+        self.timer_changes.clear();
+        self.refusal = None;
+    }
+}
+
+/// What a handler sees of the run.
+pub struct Context<'a, M: Model> {
+    rules: &'a Rules<'a, M>,
+    desk: &'a mut Desk<M>,
+    timers: &'a mut Timers,
+    key: EventKey,
+    me: EntityId,
+    draws: Draws,
+    sequence: u64,
+}
+
+impl<'a, M: Model> Context<'a, M> {
+    #[inline]
+    pub(crate) fn new(
+        rules: &'a Rules<'a, M>,
+        desk: &'a mut Desk<M>,
+        timers: &'a mut Timers,
+        (key, me): (EventKey, EntityId),
+        (ordinal, sequence): (u64, u64),
+    ) -> Context<'a, M> {
+        Context { rules, desk, timers, key, me, draws: Draws::new(rules.seed, me.0, ordinal), sequence }
+    }
+
+    #[inline]
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The time of the event being handled.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        self.key.at
+    }
+
+    /// Where the event being handled stands in the run.
+    #[inline]
+    #[must_use]
+    pub fn key(&self) -> EventKey {
+        self.key
+    }
+
+    /// The entity whose event this is.
+    #[inline]
+    #[must_use]
+    pub fn me(&self) -> EntityId {
+        self.me
+    }
+
+    /// Random numbers for one purpose, a function of (seed, entity, event ordinal, purpose, index) alone.
+    #[inline]
+    pub fn draws(&mut self, purpose: Purpose) -> Source<'_> {
+        self.draws.of(purpose)
+    }
+
+    /// Sends an event. A delay shorter than the link declares ends the run with an error that names the link.
+    #[inline]
+    pub fn send(&mut self, to: EntityId, after: SimSpan, event: M::Event) {
+        if !self.rules.links.surely_allows(after) || to.0 >= self.rules.entities {
+            if let Some(refusal) = self.examine(to, after) {
+                self.refuse(refusal);
+                return;
+            }
+        }
+        self.put(to, after, false, event);
+    }
+
+    /// Sends an event for a given time; an error if that time has passed.
+    pub fn send_at(&mut self, to: EntityId, at: SimTime, event: M::Event) {
+        if at < self.key.at {
+            self.refuse(Refusal::Past { at });
+        } else {
+            self.send(to, at.since(self.key.at), event);
+        }
+    }
+
+    /// Sends an event to the entity itself, which it can still [`cancel`](Context::cancel).
+    pub fn set_timer(&mut self, after: SimSpan, event: M::Event) -> TimerId {
+        let sequence = self.sequence;
+        if self.put(self.me, after, true, event) {
+            self.timers.insert(sequence);
+            self.desk.timer_changes.push(TimerChange::Set(sequence));
+        }
+        TimerId(sequence)
+    }
+
+    /// Cancels a timer of this entity. False if it has fired or was cancelled before.
+    pub fn cancel(&mut self, timer: TimerId) -> bool {
+        let live = self.timers.remove(timer.0);
+        if live {
+            self.desk.timer_changes.push(TimerChange::Cancelled(timer.0));
+        }
+        live
+    }
+
+    /// Counts something. It reaches the statistics when this event commits.
+    #[inline]
+    pub fn record(&mut self, sample: <M::Statistics as Statistics>::Sample) {
+        self.desk.samples.push(sample);
+    }
+
+    /// Writes something down. It reaches the outcome when this event commits.
+    #[inline]
+    pub fn emit(&mut self, output: M::Output) {
+        self.desk.outputs.push(output);
+    }
+
+    /// Puts a send on the desk; false if it would lie outside time.
+    #[inline]
+    fn put(&mut self, to: EntityId, after: SimSpan, timer: bool, event: M::Event) -> bool {
+        let Some(at) = self.key.at.checked_add(after) else {
+            self.refuse(Refusal::TimeOverflow { after });
+            return false;
+        };
+        let step = if after == SimSpan::ZERO { self.key.step + 1 } else { 0 };
+        if step > self.rules.step_limit {
+            self.refuse(Refusal::ZeroDelayChain);
+            return false;
+        }
+        let key = EventKey { at, step, origin: self.me, sequence: self.sequence };
+        self.sequence += 1;
+        self.desk.sends.push(Scheduled { key, to, timer, event });
+        true
+    }
+
+    #[inline(never)]
+    fn examine(&self, to: EntityId, after: SimSpan) -> Option<Refusal> {
+        if to.0 >= self.rules.entities {
+            return Some(Refusal::NoEntity { to });
+        }
+        match self.rules.links.least(self.me, to) {
+            None => Some(Refusal::NoLink { to }),
+            Some(least) if after < least => Some(Refusal::ShortLink { to, after, least }),
+            Some(_) => None,
+        }
+    }
+
+    /// Only the first refusal counts: the rest may follow from it.
+    #[cold]
+    fn refuse(&mut self, refusal: Refusal) {
+        self.desk.refusal.get_or_insert(refusal);
+    }
+}
+
+impl<M: Model> fmt::Debug for Context<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("key", &self.key).field("me", &self.me).finish_non_exhaustive()
+    }
+}
+
+impl<M: Model> Rules<'_, M> {
+    pub(crate) fn place(&self, scheduled: &Scheduled<M::Event>) -> Box<Place> {
+        Box::new(Place {
+            key: scheduled.key,
+            entity: scheduled.to,
+            name: self.model.describe(scheduled.to),
+            event: format!("{:?}", scheduled.event),
+        })
+    }
+
+    /// A refusal, with the event during which it happened.
+    #[cold]
+    pub(crate) fn refused(&self, place: Box<Place>, refusal: Refusal) -> RunError {
+        let describe = |to: EntityId| self.model.describe(to);
+        match refusal {
+            Refusal::NoEntity { to } => RunError::NoEntity { place, to, entities: self.entities },
+            Refusal::NoLink { to } => RunError::NoLink { place, to, to_name: describe(to) },
+            Refusal::ShortLink { to, after, least } => RunError::ShortLink {
+                place,
+                to,
+                to_name: describe(to),
+                after_ns: after.as_ns(),
+                least_ns: least.as_ns(),
+            },
+            Refusal::Past { at } => RunError::Past { place, at_ns: at.as_ns() },
+            Refusal::TimeOverflow { after } => RunError::TimeOverflow { place, after_ns: after.as_ns() },
+            Refusal::ZeroDelayChain => RunError::ZeroDelayChain { place, limit: self.step_limit },
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! How to run: which executor, how many workers, and the limits.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use streams::Seed;
+use units::SimTime;
+
+use crate::model::UndoBy;
+
+/// How events are executed. The result is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Executor {
+    /// One event after the other.
+    #[default]
+    Sequential,
+    /// Workers in windows bounded by look-ahead.
+    Conservative,
+    /// Workers that speculate and roll back (Time Warp).
+    Optimistic,
+    /// One event after the other, each done, undone, compared and done again.
+    Check,
+}
+
+impl Executor {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Executor; 4] =
+        [Executor::Sequential, Executor::Conservative, Executor::Optimistic, Executor::Check];
+
+    /// The name used in flags and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Executor::Sequential => "sequential",
+            Executor::Conservative => "conservative",
+            Executor::Optimistic => "optimistic",
+            Executor::Check => "check",
+        }
+    }
+
+    /// Whether more than one worker can be used.
+    #[must_use]
+    pub const fn is_parallel(self) -> bool {
+        matches!(self, Executor::Conservative | Executor::Optimistic)
+    }
+}
+
+impl fmt::Display for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Executor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Executor, String> {
+        Executor::ALL.into_iter().find(|executor| executor.name() == text).ok_or_else(|| {
+            format!("`{text}` is not an executor; use sequential, conservative, optimistic or check")
+        })
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Nothing before this can change any more.
+    pub now: SimTime,
+    /// Events committed so far, by this worker's share where there are several.
+    pub committed: u64,
+}
+
+/// What a run may be told. Only `seed` and `end` (and the limits, when they are hit) change the result.
+#[derive(Clone)]
+pub struct RunOptions<'a> {
+    /// Where all random draws come from.
+    pub seed: Seed,
+    /// Events at or after this time stay pending; with none, the run ends when no events are left.
+    pub end: Option<SimTime>,
+    /// How events are executed.
+    pub executor: Executor,
+    /// How many workers a parallel executor may use.
+    pub workers: u32,
+    /// How speculation takes events back; what the model prefers, if nothing is said.
+    pub undo: Option<UndoBy>,
+    /// Events between looking for messages (optimistic), or between looking at the stop flag (sequential).
+    pub batch: u32,
+    /// Batches between two computations of global virtual time.
+    pub gvt_interval: u32,
+    /// Events and early messages a worker may hold before it waits for global virtual time.
+    pub history_max: u32,
+    /// Events that may be committed in all.
+    pub event_limit: u64,
+    /// Sends without delay that may follow each other.
+    pub step_limit: u32,
+    /// Ends the run early.
+    pub stop: Option<&'a AtomicBool>,
+    /// Told now and then how far the run is.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+}
+
+impl Default for RunOptions<'_> {
+    fn default() -> Self {
+        RunOptions {
+            seed: Seed(1),
+            end: None,
+            executor: Executor::Sequential,
+            workers: 1,
+            undo: None,
+            batch: 256,
+            gvt_interval: 16,
+            history_max: 1 << 16,
+            event_limit: u64::MAX,
+            step_limit: 1_000_000,
+            stop: None,
+            progress: None,
+        }
+    }
+}
+
+impl fmt::Debug for RunOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunOptions")
+            .field("seed", &self.seed)
+            .field("end", &self.end)
+            .field("executor", &self.executor)
+            .field("workers", &self.workers)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunOptions<'_> {
+    /// Whether somebody has asked the run to end.
+    #[inline]
+    pub(crate) fn stop_asked(&self) -> bool {
+        self.stop.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn report(&self, now: SimTime, committed: u64) {
+        if let Some(progress) = self.progress {
+            progress(Progress { now, committed });
+        }
+    }
+}

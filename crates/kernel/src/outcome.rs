@@ -1,0 +1,226 @@
+//! What a run leaves: the model's final state and statistics, its digest, and how the run went.
+
+use units::SimTime;
+
+use crate::digest::{self, Digest};
+use crate::error::RunError;
+use crate::key::{EntityId, EventKey, Scheduled};
+use crate::model::{Model, Statistics};
+
+/// Something written down by an event, with where it stands in the run.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Written<O> {
+    /// The event that wrote it.
+    pub key: EventKey,
+    /// The entity that wrote it.
+    pub by: EntityId,
+    /// What was written.
+    pub output: O,
+}
+
+/// Committed state, as auditors see it.
+#[derive(Debug)]
+pub struct Committed<'a, M: Model> {
+    /// The time up to which everything has happened.
+    pub now: SimTime,
+    /// The entities, in order.
+    pub entities: &'a [M::Entity],
+    /// Their statistics, in order.
+    pub statistics: &'a [M::Statistics],
+    /// Events sent and not yet handled, in the order of keys: what is in flight.
+    pub pending: &'a [Scheduled<M::Event>],
+}
+
+/// How the run went. It depends on the executor and the machine; it is not part of the digest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RunStatistics {
+    /// Events that happened.
+    pub committed: u64,
+    /// Events executed, those taken back again included.
+    pub executed: u64,
+    /// Events taken back.
+    pub rolled_back: u64,
+    /// Rollbacks because an event came late.
+    pub primary_rollbacks: u64,
+    /// Rollbacks because a send was taken back.
+    pub secondary_rollbacks: u64,
+    /// Anti-messages sent to other workers.
+    pub anti_messages: u64,
+    /// Sends taken back before they were executed.
+    pub cancelled_before: u64,
+    /// Sends taken back after they were executed.
+    pub cancelled_after: u64,
+    /// Anti-messages that came before what they cancel.
+    pub cancelled_early: u64,
+    /// Events sent to another worker.
+    pub messages: u64,
+    /// Computations of global virtual time.
+    pub gvt_rounds: u64,
+    /// Windows of the conservative executor.
+    pub windows: u64,
+    /// Batches in which the memory bound held a worker back.
+    pub throttled: u64,
+    /// Faults and panics of speculation that never happened in the end.
+    pub faults_forgiven: u64,
+    /// Timers that were cancelled in time.
+    pub timers_dropped: u64,
+    /// The most events pending at once, summed over workers.
+    pub peak_pending: u64,
+    /// The most undo history at once, summed over workers.
+    pub peak_history: u64,
+}
+
+impl RunStatistics {
+    /// Committed per executed: 1 where nothing was taken back.
+    #[must_use]
+    pub fn efficiency(&self) -> f64 {
+        if self.executed == 0 { 1.0 } else { self.committed as f64 / self.executed as f64 }
+    }
+
+    /// Rollbacks of both kinds.
+    #[must_use]
+    pub fn rollbacks(&self) -> u64 {
+        self.primary_rollbacks + self.secondary_rollbacks
+    }
+
+    /// Adds another worker's share. Rounds and windows are common to all workers, so they are not summed.
+    pub(crate) fn join(&mut self, other: &RunStatistics) {
+        self.committed += other.committed;
+        self.executed += other.executed;
+        self.rolled_back += other.rolled_back;
+        self.primary_rollbacks += other.primary_rollbacks;
+        self.secondary_rollbacks += other.secondary_rollbacks;
+        self.anti_messages += other.anti_messages;
+        self.cancelled_before += other.cancelled_before;
+        self.cancelled_after += other.cancelled_after;
+        self.cancelled_early += other.cancelled_early;
+        self.messages += other.messages;
+        self.gvt_rounds = self.gvt_rounds.max(other.gvt_rounds);
+        self.windows = self.windows.max(other.windows);
+        self.throttled += other.throttled;
+        self.faults_forgiven += other.faults_forgiven;
+        self.timers_dropped += other.timers_dropped;
+        self.peak_pending += other.peak_pending;
+        self.peak_history += other.peak_history;
+    }
+}
+
+/// Something about the run a user should know, though nothing is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Links without delay leave fewer partitions than there are workers.
+    FewerPartitions {
+        /// Workers asked for.
+        workers: u32,
+        /// Partitions there are.
+        partitions: u32,
+    },
+    /// A hand-written undo met a fault it could not step back over, so the run was started again with clones.
+    RestartedWithClones,
+}
+
+impl std::fmt::Display for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Notice::FewerPartitions { workers, partitions: 1 } => {
+                write!(f, "links without delay join all entities into one partition: 1 of {workers} workers is used")
+            }
+            Notice::FewerPartitions { workers, partitions } => {
+                write!(f, "links without delay leave {partitions} partitions: {partitions} of {workers} workers are used")
+            }
+            Notice::RestartedWithClones => f.write_str(
+                "an event failed under speculation and had to be taken back, so the run was started again with clones as undo",
+            ),
+        }
+    }
+}
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Outcome<M: Model> {
+    /// The final state of each entity.
+    pub entities: Vec<M::Entity>,
+    /// What was counted at each entity.
+    pub statistics: Vec<M::Statistics>,
+    /// What was written down, in the order of keys.
+    pub outputs: Vec<Written<M::Output>>,
+    /// The fingerprint of all this.
+    pub digest: Digest,
+    /// The time up to which everything has happened.
+    pub now: SimTime,
+    /// Ended early: somebody asked for it.
+    pub partial: bool,
+    /// How many events were still pending.
+    pub pending: u64,
+    /// How the run went.
+    pub run: RunStatistics,
+    /// What a user should know.
+    pub notices: Vec<Notice>,
+}
+
+impl<M: Model> Outcome<M> {
+    /// The statistics of all entities, joined in their order.
+    #[must_use]
+    pub fn merged_statistics(&self) -> M::Statistics {
+        let mut all = M::Statistics::default();
+        for statistics in &self.statistics {
+            all.merge(statistics);
+        }
+        all
+    }
+}
+
+/// What one entity leaves.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Remains<S, T> {
+    pub id: EntityId,
+    pub state: S,
+    pub statistics: T,
+    pub digest: u64,
+}
+
+/// What one worker's partition leaves, in a form that can travel.
+pub(crate) struct Share<M: Model> {
+    pub remains: Vec<Remains<M::Entity, M::Statistics>>,
+    pub outputs: Vec<Written<M::Output>>,
+    /// Live events not yet handled; their payloads only where the model audits them.
+    pub pending: Vec<Scheduled<M::Event>>,
+    pub pending_count: u64,
+    pub now: SimTime,
+    pub partial: bool,
+    pub run: RunStatistics,
+}
+
+/// Joins the shares of all workers to the outcome, in the order of entities, and audits it.
+pub(crate) fn assemble<M: Model>(
+    model: &M,
+    shares: Vec<Share<M>>,
+    notices: Vec<Notice>,
+) -> Result<Outcome<M>, RunError> {
+    let mut run = RunStatistics::default();
+    let (mut remains, mut outputs, mut pending) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut now, mut partial, mut pending_count) = (SimTime::ZERO, false, 0);
+    for share in shares {
+        run.join(&share.run);
+        if remains.is_empty() {
+            remains = share.remains;
+        } else {
+            remains.extend(share.remains);
+        }
+        outputs.extend(share.outputs);
+        pending.extend(share.pending);
+        pending_count += share.pending_count;
+        now = now.max(share.now);
+        partial |= share.partial;
+    }
+    remains.sort_by_key(|left| left.id);
+    outputs.sort_by_key(|written| written.key);
+    pending.sort_by_key(|scheduled| scheduled.key);
+    let digest = digest::of_entities(remains.iter().map(|one| one.digest));
+    let (entities, statistics): (Vec<_>, Vec<_>) =
+        remains.into_iter().map(|one| (one.state, one.statistics)).unzip();
+    let committed = Committed { now, entities: &entities, statistics: &statistics, pending: &pending };
+    model.audit(&committed).map_err(RunError::Audit)?;
+    Ok(Outcome { entities, statistics, outputs, digest, now, partial, pending: pending_count, run, notices })
+}

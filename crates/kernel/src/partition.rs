@@ -1,0 +1,175 @@
+//! Who works on which entities.
+//!
+//! Entities joined by links without delay stay together. Otherwise entities are cut into stretches of their order with
+//! about the same weight, so a model that numbers neighbours next to each other gets few messages between workers.
+
+use std::sync::Arc;
+
+use units::SimSpan;
+
+use crate::context::Rules;
+use crate::key::EntityId;
+use crate::model::Model;
+
+/// The division of the entities among partitions, the same on every worker.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    layout: Layout,
+    /// The least delay of a link between partitions.
+    pub look_ahead: SimSpan,
+}
+
+#[derive(Clone, Debug)]
+enum Layout {
+    /// Partition `p` has the entities `bounds[p]..bounds[p + 1]`.
+    Stretches(Vec<u32>),
+    /// Groups are scattered over the order, so each entity is looked up.
+    Scattered(Arc<Table>),
+}
+
+#[derive(Debug)]
+struct Table {
+    owner: Vec<u16>,
+    local: Vec<u32>,
+    members: Vec<Vec<u32>>,
+}
+
+impl Plan {
+    /// Divides the entities among at most `workers` partitions.
+    pub(crate) fn new<M: Model>(rules: &Rules<'_, M>, workers: u32) -> Plan {
+        let workers = workers.clamp(1, rules.entities.max(1)).min(u32::from(u16::MAX)) as usize;
+        let layout = match rules.links.bound_together(rules.entities) {
+            _ if workers == 1 => Layout::Stretches(vec![0, rules.entities]),
+            None => stretches(rules, workers),
+            Some(mut groups) => gather(rules, workers, |id| groups.root(id)),
+        };
+        let mut plan = Plan { layout, look_ahead: SimSpan::MAX };
+        plan.look_ahead = rules.links.look_ahead(rules.entities, |id| plan.owner(id));
+        plan
+    }
+
+    pub(crate) fn partitions(&self) -> usize {
+        match &self.layout {
+            Layout::Stretches(bounds) => bounds.len() - 1,
+            Layout::Scattered(table) => table.members.len(),
+        }
+    }
+
+    /// Which partition has an entity.
+    #[inline]
+    pub(crate) fn owner(&self, id: EntityId) -> usize {
+        match &self.layout {
+            Layout::Stretches(bounds) if bounds.len() == 3 => usize::from(id.0 >= bounds[1]),
+            Layout::Stretches(bounds) => bounds[1..].partition_point(|&bound| bound <= id.0),
+            Layout::Scattered(table) => usize::from(table.owner[id.index()]),
+        }
+    }
+
+    pub(crate) fn territory(&self, partition: usize) -> Territory {
+        match &self.layout {
+            Layout::Stretches(bounds) => Territory {
+                first: bounds[partition],
+                count: bounds[partition + 1] - bounds[partition],
+                table: None,
+                partition,
+            },
+            Layout::Scattered(table) => Territory {
+                first: 0,
+                count: table.members[partition].len() as u32,
+                table: Some(Arc::clone(table)),
+                partition,
+            },
+        }
+    }
+}
+
+/// The entities of one partition.
+#[derive(Clone, Debug)]
+pub(crate) struct Territory {
+    first: u32,
+    count: u32,
+    table: Option<Arc<Table>>,
+    partition: usize,
+}
+
+impl Territory {
+    pub(crate) fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// The place of an entity among those of this partition; none if another has it.
+    #[inline]
+    pub(crate) fn local(&self, id: EntityId) -> Option<usize> {
+        match &self.table {
+            None => {
+                let place = id.0.wrapping_sub(self.first);
+                (place < self.count).then_some(place as usize)
+            }
+            Some(table) => (usize::from(table.owner[id.index()]) == self.partition)
+                .then(|| table.local[id.index()] as usize),
+        }
+    }
+
+    /// The entity at a place.
+    pub(crate) fn entity(&self, local: usize) -> EntityId {
+        match &self.table {
+            None => EntityId(self.first + local as u32),
+            Some(table) => EntityId(table.members[self.partition][local]),
+        }
+    }
+}
+
+fn stretches<M: Model>(rules: &Rules<'_, M>, workers: usize) -> Layout {
+    let weight = |id: u32| u64::from(rules.model.weight(EntityId(id)).max(1));
+    let total: u64 = (0..rules.entities).map(weight).sum();
+    let mut bounds = vec![0];
+    let mut sum = 0;
+    for id in 0..rules.entities {
+        // A new stretch begins where its share of the total begins, but never before it has an entity to itself.
+        let due = total * bounds.len() as u64 / workers as u64;
+        let last = *bounds.last().expect("bounds begin with zero");
+        if bounds.len() < workers && id > last && sum >= due {
+            bounds.push(id);
+        }
+        sum += weight(id);
+    }
+    bounds.push(rules.entities);
+    Layout::Stretches(bounds)
+}
+
+/// Gives whole groups to partitions, in the order of the groups' first members.
+fn gather<M: Model>(rules: &Rules<'_, M>, workers: usize, mut root: impl FnMut(u32) -> u32) -> Layout {
+    let roots: Vec<u32> = (0..rules.entities).map(&mut root).collect();
+    let weight = |id: u32| u64::from(rules.model.weight(EntityId(id)).max(1));
+    let total: u64 = (0..rules.entities).map(weight).sum();
+    let mut group_weight = vec![0u64; rules.entities as usize];
+    for id in 0..rules.entities {
+        group_weight[roots[id as usize] as usize] += weight(id);
+    }
+    let mut owner_of_root = vec![0u16; rules.entities as usize];
+    let (mut part, mut sum) = (0usize, 0u64);
+    for id in (0..rules.entities).filter(|&id| roots[id as usize] == id) {
+        owner_of_root[id as usize] = part as u16;
+        sum += group_weight[id as usize];
+        if part + 1 < workers && sum >= total * (part as u64 + 1) / workers as u64 {
+            part += 1;
+        }
+    }
+    let owner: Vec<u16> = roots.iter().map(|&root| owner_of_root[root as usize]).collect();
+    let parts = owner.iter().max().map_or(1, |&last| usize::from(last) + 1);
+    let mut members = vec![Vec::new(); parts];
+    let mut local = Vec::with_capacity(owner.len());
+    for (id, &part) in owner.iter().enumerate() {
+        local.push(members[usize::from(part)].len() as u32);
+        members[usize::from(part)].push(id as u32);
+    }
+    if owner.is_sorted() {
+        let mut bounds = vec![0];
+        bounds.extend(members.iter().scan(0, |end, of| {
+            *end += of.len() as u32;
+            Some(*end)
+        }));
+        return Layout::Stretches(bounds);
+    }
+    Layout::Scattered(Arc::new(Table { owner, local, members }))
+}

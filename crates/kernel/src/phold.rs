@@ -1,0 +1,112 @@
+//! PHOLD, the benchmark of the field: logical processes that answer each event with one more.
+//!
+//! The workload is that of ROSS's bundled model (github.com/ROSS-org/ROSS, `models/phold`), in our units: each process
+//! starts with a number of events to itself; each event draws whether it goes elsewhere, to whom, and when: a constant
+//! look-ahead plus an exponential delay whose mean, together with the look-ahead, is `mean`. Two differences, both
+//! deliberate: events past the end are created and kept, and each process folds the key of every event it commits into
+//! its state, so that a wrong order or a wrong undo shows in the result.
+
+use libm::log;
+use streams::{Purpose, Uniform, mix};
+use units::SimSpan;
+
+use crate::context::Context;
+use crate::error::Fault;
+use crate::key::EntityId;
+use crate::links::Links;
+use crate::model::{Model, UndoBy};
+
+const REMOTE: Purpose = Purpose(0);
+const DELAY: Purpose = Purpose(1);
+const START: Purpose = Purpose(2);
+
+/// The benchmark's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phold {
+    /// How many logical processes.
+    pub processes: u32,
+    /// Events each starts with.
+    pub start_events: u32,
+    /// The probability that an event goes to a process drawn from all.
+    pub remote: f64,
+    /// The constant part of every delay.
+    pub look_ahead: SimSpan,
+    /// The mean of the whole delay.
+    pub mean: SimSpan,
+    /// Dependent integer steps an event takes, to stand for a model's own work.
+    pub work: u32,
+}
+
+/// One logical process: the fold of the keys it has committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Process(pub u64);
+
+impl Phold {
+    fn delay(&self, uniform: &mut impl Uniform) -> SimSpan {
+        let mean = (self.mean.as_ns() - self.look_ahead.as_ns()) as f64;
+        // Rounded down to whole nanoseconds; at least one, unless the mean leaves nothing to draw.
+        self.look_ahead.saturating_add(SimSpan::from_ns((-mean * log(uniform.open_unit_f64())) as u64))
+    }
+}
+
+impl Model for Phold {
+    type Entity = Process;
+    type Event = ();
+    type Undo = u64;
+    type Statistics = ();
+    type Output = ();
+
+    const UNDO: UndoBy = UndoBy::Inverse;
+
+    fn entities(&self) -> u32 {
+        self.processes
+    }
+
+    fn links(&self) -> Links {
+        Links::all(self.look_ahead)
+    }
+
+    fn create(&self, id: EntityId) -> Process {
+        Process(u64::from(id.0))
+    }
+
+    fn start(&self, _process: &mut Process, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        for _ in 0..self.start_events {
+            let delay = self.delay(&mut context.draws(START));
+            context.send(context.me(), delay, ());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn handle(&self, process: &mut Process, (): &(), context: &mut Context<'_, Self>) -> Result<u64, Fault> {
+        let before = process.0;
+        let key = context.key();
+        let place = (u64::from(key.origin.0) << 32) | u64::from(key.step);
+        let mut folded = mix(
+            before ^ key.at.as_ns() ^ 0x2545_f491_4f6c_dd1d,
+            place ^ key.sequence.rotate_left(20) ^ 0x9e37_79b9_7f4a_7c15,
+        );
+        for _ in 0..self.work {
+            folded = folded.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        }
+        process.0 = folded;
+        let mut to = context.me();
+        let mut choice = context.draws(REMOTE);
+        if choice.unit_f64() <= self.remote {
+            to = EntityId(choice.below(u64::from(self.processes)) as u32);
+        }
+        let delay = self.delay(&mut context.draws(DELAY));
+        context.send(to, delay, ());
+        Ok(before)
+    }
+
+    #[inline]
+    fn undo(&self, process: &mut Process, (): &(), before: u64) {
+        process.0 = before;
+    }
+
+    fn describe(&self, id: EntityId) -> String {
+        format!("process {id}")
+    }
+}

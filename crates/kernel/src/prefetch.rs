@@ -1,0 +1,15 @@
+//! Fetching memory before it is needed. A hint to the processor; without effect where there is no such hint.
+
+/// Asks for the cache line where `value` begins.
+#[inline]
+#[allow(unsafe_code, reason = "the prefetch instruction has no safe wrapper")]
+pub(crate) fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing into the program and cannot fault; the address comes from a reference.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}

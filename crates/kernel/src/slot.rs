@@ -1,0 +1,129 @@
+//! An entity as the executors hold it: the model's state and what the kernel keeps beside it.
+
+use std::hash::Hash;
+
+use crate::context::{Context, Desk, Refusal, Rules, TimerChange};
+use crate::digest;
+use crate::error::RunError;
+use crate::key::{EntityId, EventKey, Scheduled};
+use crate::model::{Model, Statistics};
+use crate::outcome::Remains;
+use crate::timers::Timers;
+
+/// One entity. `X` is what the executor itself needs to remember of it.
+pub(crate) struct Slot<M: Model, X> {
+    pub state: M::Entity,
+    /// How many events it has handled: names its draws.
+    pub ordinal: u64,
+    /// How many events it has sent.
+    pub sequence: u64,
+    /// The chain of its committed (key, payload).
+    pub chain: u64,
+    pub timers: Timers,
+    pub extra: X,
+    pub statistics: M::Statistics,
+}
+
+impl<M: Model, X> Slot<M, X> {
+    /// Creates and starts an entity; its first sends lie on the desk.
+    pub(crate) fn start(
+        rules: &Rules<'_, M>,
+        desk: &mut Desk<M>,
+        id: EntityId,
+        extra: X,
+    ) -> Result<Self, RunError> {
+        let mut slot: Self = Slot {
+            state: rules.model.create(id),
+            ordinal: 0,
+            sequence: 0,
+            chain: 0,
+            timers: Timers::default(),
+            extra,
+            statistics: M::Statistics::default(),
+        };
+        let key = EventKey { origin: id, ..EventKey::MIN };
+        let mut context = Context::new(rules, desk, &mut slot.timers, (key, id), (0, 0));
+        let name = || rules.model.describe(id);
+        let started = rules.model.start(&mut slot.state, &mut context);
+        (slot.ordinal, slot.sequence) = (1, context.sequence());
+        started.map_err(|fault| RunError::Start { entity: id, name: name(), fault })?;
+        if let Some(refusal) = desk.refusal.take() {
+            let place = crate::error::Place { key, entity: id, name: name(), event: "the start".to_owned() };
+            return Err(rules.refused(Box::new(place), refusal));
+        }
+        desk.timer_changes.clear();
+        for sample in desk.samples.drain(..) {
+            slot.statistics.add(sample);
+        }
+        Ok(slot)
+    }
+
+    /// Runs the handler. On success the slot has moved on by one event and the desk holds what the handler put down; on
+    /// failure the state may be anything, and the desk is empty.
+    #[inline]
+    pub(crate) fn perform(
+        &mut self,
+        rules: &Rules<'_, M>,
+        desk: &mut Desk<M>,
+        scheduled: &Scheduled<M::Event>,
+    ) -> Result<M::Undo, Box<RunError>> {
+        let mut context = Context::new(
+            rules,
+            desk,
+            &mut self.timers,
+            (scheduled.key, scheduled.to),
+            (self.ordinal, self.sequence),
+        );
+        let handled = rules.model.handle(&mut self.state, &scheduled.event, &mut context);
+        let sequence = context.sequence();
+        match handled {
+            Ok(undo) if desk.refusal.is_none() => {
+                self.ordinal += 1;
+                self.sequence = sequence;
+                self.chain = digest::link(self.chain, scheduled.key, &scheduled.event);
+                Ok(undo)
+            }
+            handled => Err(self.fail(rules, desk, scheduled, handled.err())),
+        }
+    }
+
+    #[cold]
+    fn fail(
+        &mut self,
+        rules: &Rules<'_, M>,
+        desk: &mut Desk<M>,
+        scheduled: &Scheduled<M::Event>,
+        fault: Option<crate::error::Fault>,
+    ) -> Box<RunError> {
+        let place = rules.place(scheduled);
+        let refusal: Option<Refusal> = desk.refusal.take();
+        self.take_back_timers(&desk.timer_changes);
+        desk.clear();
+        Box::new(match (fault, refusal) {
+            (Some(fault), _) => RunError::Model { place, fault },
+            (None, Some(refusal)) => rules.refused(place, refusal),
+            (None, None) => unreachable!("a handler fails by a fault or by a refusal"),
+        })
+    }
+
+    /// Undoes what an event did to the timers.
+    pub(crate) fn take_back_timers(&mut self, changes: &[TimerChange]) {
+        for change in changes.iter().rev() {
+            match *change {
+                TimerChange::Set(sequence) => {
+                    self.timers.remove(sequence);
+                }
+                TimerChange::Cancelled(sequence) => self.timers.insert(sequence),
+            }
+        }
+    }
+
+    /// What the entity leaves; `pending` is the sum over its pending events.
+    pub(crate) fn remains(self, id: EntityId, pending: u64) -> Remains<M::Entity, M::Statistics> {
+        let words = (digest::of(&self.state), self.chain, digest::of(&self.statistics), pending);
+        let mut folder = digest::Folder::new();
+        words.hash(&mut folder);
+        let digest = std::hash::Hasher::finish(&folder);
+        Remains { id, state: self.state, statistics: self.statistics, digest }
+    }
+}

@@ -1,0 +1,61 @@
+//! The timers an entity has set and neither cancelled nor seen fire.
+//!
+//! A timer is an event an entity sends to itself; cancelling it only forgets its sequence here, and the event is dropped
+//! when its time comes. So nothing has to be searched for in the pending events.
+
+/// Names a timer of one entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct TimerId(pub(crate) u64);
+
+/// The live timers of an entity, by the sequence of their event. Empty for most, so no more than a word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Timers(
+    #[allow(clippy::box_collection, reason = "one word where there are no timers")] Option<Box<Vec<u64>>>,
+);
+
+impl Timers {
+    pub(crate) fn insert(&mut self, sequence: u64) {
+        let live = self.0.get_or_insert_default();
+        match live.last() {
+            Some(&last) if last > sequence => {
+                let place = live.partition_point(|&other| other < sequence);
+                live.insert(place, sequence);
+            }
+            _ => live.push(sequence),
+        }
+    }
+
+    /// Forgets a timer; false if it was not live.
+    pub(crate) fn remove(&mut self, sequence: u64) -> bool {
+        let Some(live) = &mut self.0 else { return false };
+        match live.binary_search(&sequence) {
+            Ok(place) => {
+                live.remove(place);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    pub(crate) fn contains(&self, sequence: u64) -> bool {
+        self.0.as_ref().is_some_and(|live| live.binary_search(&sequence).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_come_and_go_in_any_order() {
+        let mut timers = Timers::default();
+        for sequence in [3, 9, 5, 1] {
+            timers.insert(sequence);
+        }
+        assert!(timers.remove(5));
+        assert!(!timers.remove(5));
+        assert!(timers.contains(9) && timers.contains(1) && timers.contains(3) && !timers.contains(5));
+        assert!(!Timers::default().remove(0));
+    }
+}
