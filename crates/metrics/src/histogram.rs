@@ -1,0 +1,278 @@
+//! The whole distribution of integer values in little memory.
+//!
+//! Values up to 127 have a bucket each; above, every power of two is divided into 128 buckets of equal width. So a
+//! bucket is never wider than 1/128 of its least value, and its middle is never further than 1/256 (0.4 %) from any
+//! value in it. The layout is that of HdrHistogram (Gil Tene), with a fixed precision so that all histograms merge.
+//!
+//! Memory is 8 bytes a bucket between the least and the largest recorded value: one kilobyte for each doubling.
+
+use crate::quantile::{interval_ranks_95, nearest_rank};
+use crate::wide::Sum;
+use serde::{Deserialize, Serialize};
+
+/// Counts of values by size. Merging commutes, and a value can be taken back.
+///
+/// **Invariant:** `counts` begins and ends with a non-zero bucket, so equal contents are equal structs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Histogram {
+    count: u64,
+    sum: Sum,
+    first: u32,
+    counts: Vec<u64>,
+}
+
+/// One bucket: `count` values from `low` to `high`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bin {
+    /// The least value of the bucket.
+    pub low: u64,
+    /// The largest value of the bucket.
+    pub high: u64,
+    /// How many values.
+    pub count: u64,
+}
+
+/// A quantile out of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuantileEstimate {
+    /// The middle of the bucket in which the quantile lies: at most [`Histogram::RELATIVE_ERROR`] off.
+    pub value: f64,
+    /// Lower and upper end of the 95 % interval, for independent values; `None` if there are too few.
+    pub range: Option<(f64, f64)>,
+}
+
+/// Buckets in a power of two, as a power of two.
+const SUB_BITS: u32 = 7;
+const SUB: u64 = 1 << SUB_BITS;
+
+impl Histogram {
+    /// How far, relative to the true value, a quantile can be off.
+    pub const RELATIVE_ERROR: f64 = 1.0 / (2 * SUB) as f64;
+
+    /// Nothing recorded yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.count += 1;
+        self.sum.add(value);
+        let bucket = bucket_of(value);
+        match bucket.checked_sub(self.first).and_then(|at| self.counts.get_mut(at as usize)) {
+            Some(count) => *count += 1,
+            None => self.grow_to(bucket, 1),
+        }
+    }
+
+    /// Takes back one value that was recorded: the inverse of [`Histogram::record`].
+    ///
+    /// # Panics
+    /// If no such value was recorded.
+    pub fn unrecord(&mut self, value: u64) {
+        let at = bucket_of(value).checked_sub(self.first);
+        let count = at.and_then(|at| self.counts.get_mut(at as usize)).filter(|count| **count > 0);
+        *count.expect("only a value that was recorded is taken back") -= 1;
+        self.count -= 1;
+        self.sum.take(value);
+        self.trim();
+    }
+
+    /// Adds all that another histogram has recorded.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum.0 += other.sum.0;
+        let Some(last) = other.counts.len().checked_sub(1) else {
+            return;
+        };
+        self.grow_to(other.first, 0);
+        self.grow_to(other.first + last as u32, 0);
+        let offset = (other.first - self.first) as usize;
+        for (mine, theirs) in self.counts[offset..].iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+    }
+
+    /// How many values.
+    #[inline]
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The mean, exactly: it comes from the sum, not from the buckets.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum.0 as f64 / self.count as f64)
+    }
+
+    /// The quantile of `q` by nearest rank, or `None` without values.
+    ///
+    /// # Panics
+    /// Unless `q` lies in [0, 1].
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<QuantileEstimate> {
+        if self.count == 0 {
+            return None;
+        }
+        let value = self.at_rank(nearest_rank(self.count, q)).middle();
+        let range = interval_ranks_95(self.count, q)
+            .map(|(low, high)| (self.at_rank(low).middle(), self.at_rank(high).middle()));
+        Some(QuantileEstimate { value, range })
+    }
+
+    /// The buckets with values in them, upwards.
+    pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        let numbered = self.counts.iter().zip(self.first..);
+        numbered.filter(|(count, _)| **count > 0).map(|(count, bucket)| {
+            let (low, high) = bounds_of(bucket);
+            Bin { low, high, count: *count }
+        })
+    }
+
+    fn at_rank(&self, rank: u64) -> Bin {
+        let mut below = 0;
+        let found = self.bins().find(|bin| {
+            below += bin.count;
+            below >= rank
+        });
+        found.expect("a rank is at most the number of values")
+    }
+
+    /// Makes room for `bucket` and adds `count` to it.
+    fn grow_to(&mut self, bucket: u32, count: u64) {
+        if self.counts.is_empty() {
+            self.first = bucket;
+        }
+        if bucket < self.first {
+            let missing = (self.first - bucket) as usize;
+            self.counts.splice(0..0, std::iter::repeat_n(0, missing));
+            self.first = bucket;
+        }
+        let at = (bucket - self.first) as usize;
+        if at >= self.counts.len() {
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] += count;
+    }
+
+    /// Drops empty buckets at both ends.
+    fn trim(&mut self) {
+        let end = self.counts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+        self.counts.truncate(end);
+        let empty = self.counts.iter().take_while(|count| **count == 0).count();
+        self.counts.drain(..empty);
+        self.first = if self.counts.is_empty() { 0 } else { self.first + empty as u32 };
+    }
+}
+
+impl Bin {
+    /// The value that stands for the bucket.
+    #[must_use]
+    pub fn middle(&self) -> f64 {
+        self.low as f64 + (self.high - self.low) as f64 / 2.0
+    }
+}
+
+/// The number of the bucket of `value`: the power of two, then the next seven bits.
+#[inline]
+fn bucket_of(value: u64) -> u32 {
+    if value < SUB {
+        return value as u32;
+    }
+    let shift = value.ilog2() - SUB_BITS;
+    (shift << SUB_BITS) + (value >> shift) as u32
+}
+
+fn bounds_of(bucket: u32) -> (u64, u64) {
+    if u64::from(bucket) < SUB {
+        return (u64::from(bucket), u64::from(bucket));
+    }
+    let shift = (bucket >> SUB_BITS) - 1;
+    let low = (u64::from(bucket) - (u64::from(shift) << SUB_BITS)) << shift;
+    (low, low + ((1 << shift) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantile;
+    use proptest::prelude::*;
+
+    fn histogram(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|value| histogram.record(*value));
+        histogram
+    }
+
+    /// Values of every size, not only huge ones.
+    fn values() -> impl Strategy<Value = Vec<u64>> {
+        prop::collection::vec((any::<u64>(), 0..64_u32).prop_map(|(value, shift)| value >> shift), 0..60)
+    }
+
+    #[test]
+    fn buckets_tile_all_integers() {
+        assert_eq!(bounds_of(bucket_of(0)), (0, 0));
+        assert_eq!(bounds_of(bucket_of(127)), (127, 127));
+        assert_eq!(bounds_of(bucket_of(255)), (255, 255));
+        assert_eq!(bounds_of(bucket_of(256)), (256, 257));
+        assert_eq!(bounds_of(bucket_of(u64::MAX)).1, u64::MAX);
+        let mut next = 0_u64;
+        for bucket in 0..=bucket_of(u64::MAX) {
+            let (low, high) = bounds_of(bucket);
+            assert_eq!(low, next, "bucket {bucket}");
+            assert!(high - low < (low / SUB).max(1), "bucket {bucket} is too wide");
+            next = high.wrapping_add(1);
+        }
+        assert_eq!(next, 0, "the last bucket ends with the last integer");
+    }
+
+    #[test]
+    fn small_values_are_exact() {
+        let histogram = histogram(&[1, 2, 3, 4, 100]);
+        assert_eq!(histogram.mean(), Some(22.0));
+        assert_eq!(histogram.quantile(0.5).unwrap().value, 3.0);
+        assert_eq!(histogram.quantile(1.0).unwrap().value, 100.0);
+        assert_eq!(Histogram::new().quantile(0.5), None);
+        let bins: Vec<u64> = histogram.bins().map(|bin| bin.low).collect();
+        assert_eq!(bins, [1, 2, 3, 4, 100]);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_stay_within_the_stated_error(mut values in values(), q in 0.0..=1.0_f64) {
+            let got = histogram(&values).quantile(q);
+            values.sort_unstable();
+            let want = quantile::of_sorted(&values, q);
+            prop_assert_eq!(got.is_some(), want.is_some());
+            if let (Some(got), Some(want)) = (got, want) {
+                let error = (got.value - want as f64).abs();
+                prop_assert!(error <= want as f64 * Histogram::RELATIVE_ERROR * (1.0 + 1e-12), "{} {want}", got.value);
+            }
+        }
+
+        #[test]
+        fn merging_in_any_order_is_the_same(a in values(), b in values(), c in values()) {
+            let parts = [histogram(&a), histogram(&b), histogram(&c)];
+            let whole = histogram(&[a, b, c].concat());
+            for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0], [2, 1, 0]] {
+                let mut merged = Histogram::new();
+                order.iter().for_each(|part: &usize| merged.merge(&parts[*part]));
+                prop_assert_eq!(&merged, &whole);
+            }
+            let text = serde_json::to_string(&whole).expect("plain integers");
+            prop_assert_eq!(serde_json::from_str::<Histogram>(&text).expect("just written"), whole);
+        }
+
+        #[test]
+        fn what_is_taken_back_leaves_no_trace(kept in values(), undone in values()) {
+            let want = histogram(&kept);
+            let mut got = want.clone();
+            undone.iter().for_each(|value| got.record(*value));
+            undone.iter().rev().for_each(|value| got.unrecord(*value));
+            prop_assert_eq!(got, want);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! How many values there were, their mean and their variance, from exact integer sums.
+
+use crate::interval::{MeanInterval, student_t_975};
+use crate::wide::{SquareSum, Sum, variance_numerator};
+use serde::{Deserialize, Serialize};
+
+/// Count, sum and sum of squares of 64-bit values. Merging commutes, and a value can be taken back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Tally {
+    count: u64,
+    sum: Sum,
+    squares: SquareSum,
+}
+
+impl Tally {
+    /// Nothing recorded yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.count += 1;
+        self.sum.add(value);
+        self.squares.add(value);
+    }
+
+    /// Takes back one value that was recorded: the inverse of [`Tally::record`].
+    ///
+    /// # Panics
+    /// If there is nothing to take back.
+    #[inline]
+    pub fn unrecord(&mut self, value: u64) {
+        self.count = self.count.checked_sub(1).expect("only a value that was recorded is taken back");
+        self.sum.take(value);
+        self.squares.take(value);
+    }
+
+    /// Adds all that another tally has recorded.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum.0 += other.sum.0;
+        self.squares.merge(&other.squares);
+    }
+
+    /// How many values.
+    #[inline]
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their exact sum.
+    #[must_use]
+    pub fn sum(&self) -> u128 {
+        self.sum.0
+    }
+
+    /// Their mean, or `None` without values.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum.0 as f64 / self.count as f64)
+    }
+
+    /// Their sample variance (over n − 1), or `None` for fewer than two.
+    #[must_use]
+    pub fn variance(&self) -> Option<f64> {
+        if self.count < 2 {
+            return None;
+        }
+        let count = self.count as f64;
+        Some(variance_numerator(self.count, self.sum, self.squares) / (count * (count - 1.0)))
+    }
+
+    /// The mean with its 95 % interval, for values that are independent of one another. Successive values of
+    /// one run seldom are: waits in a queue follow each other. Take the interval over replicates then.
+    #[must_use]
+    pub fn mean_interval_95(&self) -> Option<MeanInterval> {
+        let mean = self.mean()?;
+        let Some(variance) = self.variance() else {
+            return Some(MeanInterval { mean, range: None, count: self.count });
+        };
+        let half = student_t_975(self.count - 1) * libm::sqrt(variance / self.count as f64);
+        Some(MeanInterval { mean, range: Some((mean - half, mean + half)), count: self.count })
+    }
+}
+
+/// The smallest and the largest value. Merging commutes, but a value cannot be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Extremes {
+    // Without values the range is upside down, so that merging needs no special case.
+    least: u64,
+    most: u64,
+}
+
+impl Default for Extremes {
+    fn default() -> Self {
+        Self { least: u64::MAX, most: 0 }
+    }
+}
+
+impl Extremes {
+    /// Nothing recorded yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.least = self.least.min(value);
+        self.most = self.most.max(value);
+    }
+
+    /// Adds all that another has recorded.
+    pub fn merge(&mut self, other: &Self) {
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+    }
+
+    /// The smallest and the largest value, or `None` without values.
+    #[must_use]
+    pub fn range(&self) -> Option<(u64, u64)> {
+        (self.least <= self.most).then_some((self.least, self.most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tally(values: &[u64]) -> Tally {
+        let mut tally = Tally::new();
+        values.iter().for_each(|value| tally.record(*value));
+        tally
+    }
+
+    #[test]
+    fn textbook_values() {
+        assert_eq!(tally(&[]).mean(), None);
+        assert_eq!(tally(&[5]).mean(), Some(5.0));
+        assert_eq!(tally(&[5]).variance(), None);
+        let eight = tally(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!(eight.mean(), Some(5.0));
+        assert_eq!(eight.variance(), Some(32.0 / 7.0));
+        // Large values that differ in the last digit: a float sum of squares would lose all of the variance.
+        let base = 1 << 62;
+        assert_eq!(tally(&[base, base + 1, base + 2]).variance(), Some(1.0));
+        assert_eq!(tally(&[u64::MAX; 9]).variance(), Some(0.0));
+    }
+
+    #[test]
+    fn the_mean_has_an_interval_from_two_values_on() {
+        assert_eq!(tally(&[]).mean_interval_95(), None);
+        assert_eq!(tally(&[3]).mean_interval_95().unwrap().range, None);
+        let (low, high) = tally(&[1, 3]).mean_interval_95().unwrap().range.unwrap();
+        assert!((low - (2.0 - 12.706_204_736)).abs() < 1e-8, "{low}");
+        assert!((high - (2.0 + 12.706_204_736)).abs() < 1e-8, "{high}");
+    }
+
+    proptest! {
+        #[test]
+        fn merging_in_any_order_is_the_same(values in prop::collection::vec(any::<u64>(), 0..40), cuts in any::<(usize, usize)>()) {
+            let (a, b) = (cuts.0 % (values.len() + 1), cuts.1 % (values.len() + 1));
+            let parts = [&values[..a.min(b)], &values[a.min(b)..a.max(b)], &values[a.max(b)..]];
+            let whole = tally(&values);
+            for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0], [2, 1, 0]] {
+                let mut merged = Tally::new();
+                let mut extremes = Extremes::new();
+                for part in order {
+                    merged.merge(&tally(parts[part]));
+                    let mut own = Extremes::new();
+                    parts[part].iter().for_each(|value| own.record(*value));
+                    extremes.merge(&own);
+                }
+                prop_assert_eq!(merged, whole);
+                let range = values.iter().min().copied().zip(values.iter().max().copied());
+                prop_assert_eq!(extremes.range(), range);
+            }
+        }
+
+        #[test]
+        fn what_is_taken_back_leaves_no_trace(kept in prop::collection::vec(any::<u64>(), 0..20), undone in prop::collection::vec(any::<u64>(), 0..20)) {
+            let want = tally(&kept);
+            let mut got = want;
+            undone.iter().for_each(|value| got.record(*value));
+            undone.iter().rev().for_each(|value| got.unrecord(*value));
+            prop_assert_eq!(got, want);
+        }
+
+        /// Against two passes in floats, where those are exact enough.
+        #[test]
+        fn variance_agrees_with_two_passes(values in prop::collection::vec(0..1_000_000_u64, 2..50)) {
+            let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
+            let two_pass = values.iter().map(|value| (*value as f64 - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64;
+            let got = tally(&values).variance().expect("at least two values");
+            prop_assert!((got - two_pass).abs() <= 1e-9 * two_pass.max(1.0), "{got} {two_pass}");
+        }
+    }
+}
