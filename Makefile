@@ -1,0 +1,115 @@
+# Everything one does with Towtank, each target doing its own set-up. `make` alone lists them.
+
+# The day whose nightly compiler `make fuzz`, and nothing else, is run with.
+NIGHTLY := 2026-05-19
+CARGO_DENY := 0.20.2
+CARGO_FUZZ := 0.13.2
+FUZZ_SECONDS ?= 60
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# The two-core machine this must suit gains nothing from two cargo runs at once: they share a lock.
+.NOTPARALLEL:
+.PHONY: help build demo test lint bench fuzz clean
+.PHONY: setup-build setup-test setup-node format clippy test-rust web web-lint deny advisories
+
+STARTED := $(shell date +%s)
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+TOWTANK := $(TARGET)/release/towtank
+DENY := .tools/cargo-deny-$(CARGO_DENY)/bin/cargo-deny
+FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ)/bin/cargo-fuzz
+ADVISORIES := https://github.com/rustsec/advisory-db
+
+# A comma cannot be written inside an argument of $(call).
+, := ,
+heading = @printf '\n\033[1m== %s\033[0m\n' '$(1)'
+ifneq ($(NO_COLOR)$(shell test -t 1 || echo off),)
+heading = @printf '\n== %s\n' '$(1)'
+endif
+
+help: ## list the targets
+	@echo 'Towtank: what-if answers for distributed storage.'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+build: setup-build ## build target/release/towtank
+	cargo build --release --locked -p towtank
+	@echo '$(TOWTANK)'
+
+demo: build ## run the main study and write its report
+	@rm -rf out/demo
+	$(TOWTANK) run queue-network --out out/demo
+	@echo
+	@echo 'The report, for a browser: $(CURDIR)/out/demo/report.html'
+
+test: setup-test format clippy test-rust web deny advisories ## run every check
+	@echo; echo "All checks passed, in $$((($$(date +%s) - $(STARTED)) / 60)) min."
+
+lint: setup-build setup-node format clippy web-lint deny ## check form alone: formatting, clippy, types, licences
+
+bench: setup-build ## run every benchmark
+	cargo bench --locked --workspace --benches
+
+fuzz: setup-build $(FUZZ) ## fuzz every parser for FUZZ_SECONDS each (60)
+	@nightly=$$(scripts/setup.sh nightly $(NIGHTLY)); \
+	for target in $$(ls fuzz/fuzz_targets | sed 's/\.rs$$//'); do \
+	  echo "== $$target"; \
+	  RUSTUP_TOOLCHAIN=$$nightly $(FUZZ) run $$target -- -max_total_time=$(FUZZ_SECONDS); \
+	done
+
+clean: ## remove what was built
+	rm -rf target fuzz/target web/node_modules .tools out
+
+setup-build:
+	@scripts/setup.sh rust
+	@scripts/setup.sh packages build
+
+setup-test: setup-node
+	@scripts/setup.sh rust
+	@scripts/setup.sh packages test
+
+setup-node:
+	@scripts/setup.sh node
+
+format:
+	$(call heading,formatting)
+	cargo fmt --all --check
+
+clippy:
+	$(call heading,clippy)
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+test-rust:
+	$(call heading,Rust tests: units$(,) properties$(,) snapshots$(,) layers$(,) form$(,) documents$(,) fuzz corpus)
+	cargo test --locked --workspace
+
+web: web/node_modules/.package-lock.json
+	$(call heading,web: types$(,) tests$(,) and whether the checked-in bundle is current)
+	cd web && npm run check && npm test && npm run bundle:check
+
+web-lint: web/node_modules/.package-lock.json
+	cd web && npm run check
+
+deny: $(DENY)
+	$(call heading,dependencies: licences$(,) bans$(,) sources)
+	$(DENY) --log-level error check licenses bans sources
+
+# New advisories appear without any change of ours, and their database lies outside the crates registry.
+advisories: $(DENY)
+	$(call heading,dependencies: advisories)
+	@if GIT_TERMINAL_PROMPT=0 timeout 20 git ls-remote --exit-code $(ADVISORIES) HEAD >/dev/null 2>&1; \
+	then $(DENY) --log-level error check advisories; \
+	else echo 'not checked: $(ADVISORIES) is out of reach from here'; fi
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+	@touch $@
+
+$(DENY):
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0 \
+	CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+	cargo install cargo-deny --version $(CARGO_DENY) --locked --root .tools/cargo-deny-$(CARGO_DENY)
+
+$(FUZZ):
+	cargo install cargo-fuzz --version $(CARGO_FUZZ) --locked --root .tools/cargo-fuzz-$(CARGO_FUZZ)

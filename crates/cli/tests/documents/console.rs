@@ -1,0 +1,202 @@
+//! Blocks of a document that show a terminal: read, and compared with what really happens.
+//!
+//! A block fenced as `console` holds commands after `$ `, continued after `> `, each followed by what it
+//! writes, stdout and stderr together as on a screen. `...` alone on a line stands for any lines, and within
+//! a line for any text. A command with nothing under it must only succeed; one that fails must be followed by
+//! `$ echo $?` and its exit code, so that no page shows a failure without meaning to.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Lines a block shows, `console` fences left out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Line in the document, from 1.
+    pub line: usize,
+    pub command: String,
+    pub shown: Vec<String>,
+}
+
+/// The commands of each `console` block, in order.
+pub fn blocks(markdown: &str) -> Vec<Vec<Step>> {
+    let mut blocks: Vec<Vec<Step>> = Vec::new();
+    let mut fence: Option<&str> = None;
+    let mut is_console = false;
+    for (index, line) in markdown.lines().enumerate() {
+        let opening = line.trim_start();
+        match fence {
+            None if opening.starts_with("```") => {
+                let ticks = opening.len() - opening.trim_start_matches('`').len();
+                fence = Some(&opening[..ticks]);
+                is_console = opening[ticks..].split_whitespace().next() == Some("console");
+                if is_console {
+                    blocks.push(Vec::new());
+                }
+            }
+            Some(ticks) if opening.trim_end() == ticks => fence = None,
+            Some(_) if is_console => {
+                let block = blocks.last_mut().expect("a console fence opened a block");
+                add_line(block, index + 1, line);
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+fn add_line(block: &mut Vec<Step>, line: usize, text: &str) {
+    if let Some(command) = text.strip_prefix("$ ") {
+        block.push(Step { line, command: command.to_owned(), shown: Vec::new() });
+        return;
+    }
+    let step = block.last_mut().unwrap_or_else(|| panic!("line {line}: a console block starts with `$ `"));
+    match text.strip_prefix("> ") {
+        Some(more) if step.shown.is_empty() => {
+            step.command.push('\n');
+            step.command.push_str(more);
+        }
+        _ => step.shown.push(text.trim_end().to_owned()),
+    }
+}
+
+/// What a command wrote, both streams in the order they came, and how it ended.
+pub struct Ran {
+    pub text: String,
+    pub code: i32,
+}
+
+/// Runs one command through the shell, as a reader would who is in `folder`; `before` is what `$?` gives.
+pub fn run(command: &str, before: i32, folder: &Path, binary: &Path) -> Ran {
+    let binaries = binary.parent().expect("a binary lies in a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = Command::new("bash")
+        .arg("-c")
+        .arg(format!("exec 2>&1\n(exit {before})\n{command}\n"))
+        .current_dir(folder)
+        .env("PATH", format!("{}:{path}", binaries.display()))
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "100")
+        .stdin(Stdio::null())
+        .output()
+        .expect("bash runs");
+    Ran {
+        text: String::from_utf8_lossy(&output.stdout).into_owned(),
+        code: output.status.code().unwrap_or(-1),
+    }
+}
+
+/// Runs a block and says how it differs from what is shown, if it does.
+pub fn faults(block: &[Step], folder: &Path, binary: &Path) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut code = 0;
+    for (index, step) in block.iter().enumerate() {
+        let ran = run(&step.command, code, folder, binary);
+        let is_explained = block.get(index + 1).is_some_and(|next| next.command == "echo $?");
+        if ran.code != 0 && !is_explained {
+            faults.push(format!("line {}: `{}` exits {}:\n{}", step.line, step.command, ran.code, ran.text));
+        } else if !step.shown.is_empty() && !matches(&step.shown, &ran.text) {
+            let shown = step.shown.join("\n");
+            faults.push(format!(
+                "line {}: `{}` shows\n{shown}\nbut writes\n{}",
+                step.line, step.command, ran.text
+            ));
+        }
+        code = ran.code;
+    }
+    faults
+}
+
+/// Whether what is shown stands for what was written, line by line, blanks at the ends of lines aside.
+pub fn matches(shown: &[String], written: &str) -> bool {
+    let written: Vec<&str> = written.trim_end().lines().map(str::trim_end).collect();
+    let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+    let end = shown.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+    match_lines(&shown[..end], &written)
+}
+
+fn match_lines(shown: &[&str], written: &[&str]) -> bool {
+    match shown {
+        [] => written.is_empty(),
+        [wild, rest @ ..] if wild.trim() == "..." => {
+            (0..=written.len()).any(|skipped| match_lines(rest, &written[skipped..]))
+        }
+        [first, rest @ ..] => {
+            written.first().is_some_and(|line| match_line(first, line)) && match_lines(rest, &written[1..])
+        }
+    }
+}
+
+/// `...` within a line stands for any text; the pieces between must come in order, ends at the ends.
+fn match_line(shown: &str, written: &str) -> bool {
+    let Some((first, rest)) = shown.split_once("...") else { return shown == written };
+    let Some(mut left) = written.strip_prefix(first) else { return false };
+    let mut pieces: Vec<&str> = rest.split("...").collect();
+    let last = pieces.pop().expect("split gives at least one piece");
+    for piece in pieces {
+        let Some(at) = left.find(piece) else { return false };
+        left = &left[at + piece.len()..];
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn only_console_blocks_are_read() {
+        let page = "Text\n```sh\n$ rm all\n```\n\n````console\n$ one \\\n> two\nout\n```\n$ three\n````\n```console\n$ four\n```\n";
+        let step = |line, command: &str, shown: &[&str]| Step {
+            line,
+            command: command.to_owned(),
+            shown: shown.iter().map(|&text| text.to_owned()).collect(),
+        };
+        assert_eq!(
+            blocks(page),
+            [
+                vec![step(7, "one \\\ntwo", &["out", "```"]), step(11, "three", &[])],
+                vec![step(14, "four", &[])]
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_shown_stands_for_what_is_written() {
+        for (shown, written, want) in [
+            ("a\nb", "a\nb\n", true),
+            ("a", "a  \n\n", true),
+            ("a\nb", "a\n", false),
+            ("a", "a\nb\n", false),
+            ("...", "", true),
+            ("a\n...\nz", "a\nb\nc\nz\n", true),
+            ("a\n...\nz", "a\nb\nc\n", false),
+            ("wrote ... in ... s", "wrote 3 files in 0.1 s\n", true),
+            ("wrote ... in ... s", "wrote 3 files in 0.1 min\n", false),
+            ("...: ...", "mean wait: 4.0 ms\n", true),
+            ("a...a", "a\n", false),
+        ] {
+            assert_eq!(matches(&lines(shown), written), want, "{shown:?} for {written:?}");
+        }
+    }
+
+    #[test]
+    fn planted_lies_are_found() {
+        let binary = Path::new(env!("CARGO_BIN_EXE_towtank"));
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let found = |page: &str| blocks(page).iter().flat_map(|block| faults(block, here, binary)).count();
+        for (page, want) in [
+            ("```console\n$ echo one; echo two >&2\none\ntwo\n```\n", 0),
+            ("```console\n$ echo one\ntwo\n```\n", 1),
+            ("```console\n$ false\n```\n", 1),
+            ("```console\n$ (exit 3)\n$ echo $?\n3\n```\n", 0),
+            ("```console\n$ (exit 3)\n$ echo $?\n2\n```\n", 1),
+            ("```console\n$ towtank --version\ntowtank ...\n```\n", 0),
+        ] {
+            assert_eq!(found(page), want, "{page}");
+        }
+    }
+}

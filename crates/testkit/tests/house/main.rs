@@ -1,0 +1,59 @@
+//! The house rules that a compiler does not hold: which crate may use which (`layers`), and what a source
+//! file looks like (`form`). Each rule is a plain function over plain values, so that its own tests plant
+//! a fault and see it found; the tests in this file then apply it to the checkout as it lies.
+
+mod form;
+mod functions;
+mod layers;
+mod links;
+mod text;
+mod tree;
+
+/// Fails with every fault at once, one a line: a reader mends them all in one pass.
+fn expect_none(what: &str, faults: &[String]) {
+    assert!(faults.is_empty(), "{} {what}:\n  {}", faults.len(), faults.join("\n  "));
+}
+
+#[test]
+fn dependencies_go_only_downward() {
+    let packages = layers::read(&tree::root());
+    assert!(packages.len() >= 10, "cargo metadata named only {} crates", packages.len());
+    expect_none("dependencies go the wrong way", &layers::faults(&packages));
+}
+
+#[test]
+fn every_source_file_has_the_house_form() {
+    let files = tree::all(&tree::root());
+    assert!(files.iter().any(|file| file.path.ends_with("tests/house/main.rs")), "this file was not read");
+    let faults: Vec<String> = files.iter().flat_map(form::faults).collect();
+    expect_none("faults of form", &faults);
+}
+
+#[test]
+fn every_function_fits_a_screen() {
+    let files = tree::all(&tree::root());
+    let faults: Vec<String> = files.iter().flat_map(functions::faults).collect();
+    expect_none("functions too long", &faults);
+}
+
+#[test]
+fn no_large_file_is_tracked() {
+    expect_none("tracked files too large", &form::large(&tree::tracked(&tree::root())));
+}
+
+#[test]
+fn every_crate_inherits_the_lints() {
+    let manifests: Vec<_> =
+        tree::all(&tree::root()).into_iter().filter(|file| form::is_crate_manifest(&file.path)).collect();
+    assert!(manifests.len() >= 10, "only {} crate manifests were found", manifests.len());
+    let faults: Vec<String> = manifests.iter().filter_map(form::lints_missing).collect();
+    expect_none("crates without the workspace lints", &faults);
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let root = tree::root();
+    let files = tree::all(&root);
+    let faults: Vec<String> = files.iter().flat_map(|file| links::faults(file, &root)).collect();
+    expect_none("links to nowhere", &faults);
+}
