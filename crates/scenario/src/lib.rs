@@ -1,1 +1,42 @@
-//! To be written.
+//! Scenario text to checked values: keys, units, errors with their place, sweeps, the resolved form and its hash, JSON Schema,
+//! and the gate expressions of `--fail-if`.
+//!
+//! The way through: [`Document::parse`] a file (or begin [`Document::of_study`]), [`Document::set`] what the flags say,
+//! [`Document::outline`] it into points, let the study [`Draft::read`] each point into its scenario type, and
+//! [`Outline::resolve`] what the study made of them.
+//!
+//! A scenario type is a plain struct that derives `serde` with `deny_unknown_fields` and `schemars::JsonSchema`; its doc
+//! comments become the help of its keys, its ranges and names the errors. Everything that is wrong is found at once where
+//! possible, and each [`Problem`] has its place, its limit and a next step.
+//!
+//! **Invariant:** nothing here opens a file; input files come through [`Files`], which the face implements. Nothing here
+//! prints; the face decides how a [`Problem`] looks. No text makes any of this panic.
+
+mod check;
+mod document;
+mod draft;
+pub mod gate;
+mod hash;
+mod header;
+mod key;
+mod node;
+mod problem;
+mod read;
+mod resolved;
+mod schema;
+mod setting;
+mod source;
+mod suggest;
+mod sweep;
+
+pub use document::{Document, FlagName, Outline, Point};
+pub use draft::{Draft, Files, Input};
+pub use hash::hash_of_bytes;
+pub use header::Header;
+pub use key::{KeyPath, KeyPathError, Segment};
+pub use problem::{Problem, Problems};
+pub use resolved::{HashedBeside, Resolved, ResolvedAxis, ResolvedPoint};
+pub use schema::{SchemaParts, file_schema};
+pub use setting::Setting;
+pub use source::{Place, Source, SourceKind};
+pub use suggest::nearest;

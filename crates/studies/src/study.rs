@@ -13,6 +13,8 @@ use scenario::{Draft, Problems};
 use streams::Seed;
 use units::Bytes;
 
+pub use kernel::Executor;
+
 /// One question that can be asked of a model.
 pub trait Study: Sync {
     /// The word in `study = "…"` and the name of its command: lower case, one word.
@@ -65,9 +67,10 @@ pub struct Flag {
 /// A measure that a study promises to yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasureSpec {
-    /// Stable, snake_case, with the unit at the end where it has one: `wait_mean_s`.
+    /// Stable, snake_case: `wait_mean`.
     pub name: &'static str,
-    /// The unit of its value: `s`, `bytes`, `bytes_per_s`, `per_s`, `fraction`, or a plain word (`jobs`, `events`).
+    /// The unit of its value, as reports have it: `s`, `bytes`, `bytes/s`, `requests/s`, `fraction`, a plain word (`jobs`),
+    /// or nothing for a bare number.
     pub unit: &'static str,
     /// What it is, one line, no full stop.
     pub about: &'static str,
@@ -140,6 +143,8 @@ pub struct PointResult<'a> {
 /// What a study makes of all its points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Presentation {
+    /// The answer in one sentence, for the head of the report. May be empty.
+    pub answer: String,
     /// Typed tables, the most telling first.
     pub tables: Vec<Table>,
     /// Figures, in the order of the report.

@@ -1,0 +1,323 @@
+//! Checks an input tree against a JSON Schema and says everything that is wrong with it, not only the first thing.
+//!
+//! The schema is the one that `schemars` derives from the scenario type, so the type stays the only place where keys, ranges
+//! and names are written down. Only what derived schemas contain is understood: references, objects with fixed keys, lists,
+//! numbers with ranges, texts, choices, and the alternatives of enums. What slips through is caught when the type itself is
+//! read (`read.rs`), which stops at its first problem.
+
+mod alternatives;
+mod quantity;
+mod wording;
+
+use serde_json::Value as Json;
+
+use crate::document::FlagName;
+use crate::key::KeyPath;
+use crate::node::{Entry, Node, Table, Value};
+use crate::suggest::nearest;
+use crate::{Problem, Problems};
+
+use wording::{Choice, Range, bracketed, list_of_keys};
+
+/// Every problem of `root` under `schema`. With `flags`, the scenario was written in flags, and what is missing is asked for
+/// in those words.
+pub(crate) fn check(root: &Node, schema: &Json, flags: Option<&[FlagName]>) -> Problems {
+    let mut checker = Checker { schema, flags, problems: Problems::new() };
+    checker.node(root, schema, &KeyPath::root());
+    checker.problems
+}
+
+struct Checker<'a> {
+    schema: &'a Json,
+    flags: Option<&'a [FlagName]>,
+    problems: Problems,
+}
+
+/// How many references may lead to one another; derived schemas have one or two.
+const REFERENCES_MAX: usize = 16;
+
+impl<'a> Checker<'a> {
+    fn node(&mut self, node: &Node, schema: &'a Json, path: &KeyPath) {
+        if let Some(name) = referenced(schema) {
+            if let Some(parse) = quantity::reader(name) {
+                return self.quantity(node, parse, path);
+            }
+            let target = self.resolve(schema);
+            // A definition that is missing, or leads only to itself, says nothing about the value.
+            if referenced(target).is_none() {
+                self.node(node, target, path);
+            }
+            return;
+        }
+        if let Some(branches) = alternatives::branches(schema) {
+            return self.alternatives(node, branches, path);
+        }
+        let choices = Choice::all_of(schema);
+        if !choices.is_empty() {
+            return self.choice(node, &choices, path);
+        }
+        let wanted = wording::types(schema);
+        if !wanted.is_empty() && !wanted.iter().any(|kind| fits(node, kind)) {
+            return self.mismatch(node, schema, path);
+        }
+        match &node.value {
+            Value::Table(table) => self.table(node, table, schema, path),
+            Value::List(items) => self.list(node, items, schema, path),
+            Value::Integer(number) => self.integer(node, *number, schema, path),
+            Value::Float(number) => self.float(node, *number, schema, path),
+            Value::Text(text) => self.text(node, text, schema, path),
+            Value::Bool(_) | Value::Moment(_) => {}
+        }
+    }
+
+    /// Follows references to the schema that they mean.
+    fn resolve(&self, schema: &'a Json) -> &'a Json {
+        let mut schema = schema;
+        for _ in 0..REFERENCES_MAX {
+            match referenced(schema).and_then(|name| self.schema.get("$defs")?.get(name)) {
+                Some(target) => schema = target,
+                None => break,
+            }
+        }
+        schema
+    }
+
+    fn push(&mut self, node: &Node, path: &KeyPath, problem: Problem) {
+        self.problems.push(problem.at(node.place.clone()).of_key(path.clone()));
+    }
+
+    fn quantity(&mut self, node: &Node, parse: quantity::Reader, path: &KeyPath) {
+        let text = match &node.value {
+            Value::Text(text) => text.clone(),
+            Value::Integer(number) => number.to_string(),
+            Value::Float(number) => number.to_string(),
+            _ => {
+                let wanted = parse("").map_or_else(|error| error.scale().what(), |()| "a text");
+                let message = format!("`{path}` is {}, but it must be {wanted}", node.quoted());
+                let example = parse("").map_or_else(|error| error.scale().examples()[0], |()| "");
+                return self.push(
+                    node,
+                    path,
+                    Problem::new(message).hint(format!("write it as \"{example}\"")),
+                );
+            }
+        };
+        if let Err(error) = parse(&text) {
+            self.push(node, path, Problem::new(format!("`{path}`: {error}")).hint(error.hint()));
+        } else if !matches!(node.value, Value::Text(_)) {
+            self.push(node, path, Problem::new(format!("`{path}` is {text} without quotes")));
+        }
+    }
+
+    fn mismatch(&mut self, node: &Node, schema: &Json, path: &KeyPath) {
+        let message = format!("`{path}` is {}, but it must be {}", node.quoted(), wording::wanted(schema));
+        let problem = Problem::new(message).hint(wording::mismatch_hint(node, schema, path));
+        self.push(node, path, problem);
+    }
+
+    fn choice(&mut self, node: &Node, choices: &[Choice<'_>], path: &KeyPath) {
+        let Value::Text(text) = &node.value else {
+            let message =
+                format!("`{path}` is {}, but it must be {}", node.quoted(), Choice::listed(choices));
+            let first = choices.first().map_or("", |choice| choice.name);
+            return self.push(
+                node,
+                path,
+                Problem::new(message).hint(format!("write it in quotes: \"{first}\"")),
+            );
+        };
+        if choices.iter().any(|choice| choice.name == text) {
+            return;
+        }
+        let message = format!("`{path}` is {}, but it must be {}", node.quoted(), Choice::listed(choices));
+        let names = choices.iter().map(|choice| choice.name);
+        let hint = match nearest(text, names) {
+            Some(name) => format!("did you mean \"{name}\"?"),
+            None => Choice::explained(choices),
+        };
+        self.push(node, path, Problem::new(message).hint(hint));
+    }
+
+    fn table(&mut self, node: &Node, table: &Table, schema: &'a Json, path: &KeyPath) {
+        let known = schema.get("properties").and_then(Json::as_object);
+        for entry in &table.entries {
+            let below = path.key(entry.key.as_str());
+            match (known.and_then(|known| known.get(&entry.key)), schema.get("additionalProperties")) {
+                (Some(property), _) => self.node(&entry.node, property, &below),
+                (None, Some(Json::Bool(false))) => self.unknown_key(entry, schema, path),
+                (None, Some(values @ Json::Object(_))) => self.node(&entry.node, values, &below),
+                (None, _) => {}
+            }
+        }
+        for key in
+            schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
+        {
+            if table.get(key).is_none() {
+                let property = known.and_then(|known| known.get(key)).unwrap_or(&Json::Null);
+                self.missing_key(node, key, property, path);
+            }
+        }
+    }
+
+    fn unknown_key(&mut self, entry: &Entry, schema: &Json, path: &KeyPath) {
+        let known = schema.get("properties").and_then(Json::as_object);
+        let names = || known.into_iter().flat_map(|known| known.keys().map(String::as_str));
+        let hint = match nearest(&entry.key, names()) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => match self.elsewhere(&entry.key) {
+                Some(full) => format!("did you mean `{full}`?"),
+                None => format!("the keys {} are {}", bracketed(path, "here"), list_of_keys(names())),
+            },
+        };
+        let message = match path.is_root() {
+            true => format!("unknown key `{}`", entry.key),
+            false => format!("unknown key `{}` in {}", entry.key, bracketed(path, "")),
+        };
+        let problem = Problem::new(message).hint(hint).at(entry.key_place.clone());
+        self.problems.push(problem.of_key(path.key(entry.key.as_str())));
+    }
+
+    /// A key of this name in another table of the schema.
+    fn elsewhere(&self, name: &str) -> Option<KeyPath> {
+        let mut found = None;
+        self.search(self.schema, name, &KeyPath::root(), 0, &mut found);
+        found
+    }
+
+    fn search(
+        &self,
+        schema: &'a Json,
+        name: &str,
+        path: &KeyPath,
+        depth: usize,
+        found: &mut Option<KeyPath>,
+    ) {
+        if depth > REFERENCES_MAX || found.is_some() {
+            return;
+        }
+        let schema = self.resolve(schema);
+        for (key, property) in schema.get("properties").and_then(Json::as_object).into_iter().flatten() {
+            if key == name {
+                found.get_or_insert(path.key(key.as_str()));
+                return;
+            }
+            self.search(property, name, &path.key(key.as_str()), depth + 1, found);
+        }
+        for branch in alternatives::branches(schema).into_iter().flatten() {
+            self.search(branch, name, path, depth + 1, found);
+        }
+    }
+
+    fn missing_key(&mut self, node: &Node, key: &str, property: &'a Json, path: &KeyPath) {
+        let below = path.key(key);
+        let about = [property, self.resolve(property)].into_iter().find_map(wording::summary);
+        let example = self.example(property, 0);
+        let add = match self.flags {
+            None => format!("add `{key} = {example}`{}", bracketed(path, "").under()),
+            Some(flags) => match flags.iter().find(|flag| flag.key == below) {
+                Some(FlagName { flag, .. }) => format!("add {flag} {}", example.trim_matches('"')),
+                None => format!("add --set '{below}={}'", example.trim_matches('"')),
+            },
+        };
+        let hint = about.map_or_else(|| add.clone(), |about| format!("{add}: {about}"));
+        self.push(node, &below, Problem::new(format!("`{below}` is missing")).hint(hint));
+    }
+
+    /// A legal value, as it would be written, to show the form.
+    fn example(&self, schema: &'a Json, depth: usize) -> String {
+        let target = self.resolve(schema);
+        for schema in [schema, target] {
+            if let Some(example) = schema.get("examples").and_then(|examples| examples.get(0)) {
+                return example.to_string();
+            }
+        }
+        if let Some(choice) = Choice::all_of(target).first() {
+            return format!("\"{}\"", choice.name);
+        }
+        if depth < REFERENCES_MAX
+            && let Some(branch) = alternatives::branches(target).and_then(|branches| branches.first())
+        {
+            return self.example(branch, depth + 1);
+        }
+        match wording::types(target).first() {
+            Some(&"integer" | &"number") => Range::of(target).example(),
+            Some(&"boolean") => "true".to_owned(),
+            Some(&"array") => match target.get("items") {
+                Some(items) if depth < 4 => format!("[{}]", self.example(items, depth + 1)),
+                _ => "[…]".to_owned(),
+            },
+            Some(&"object") => "{ … }".to_owned(),
+            Some(_) | None => "\"…\"".to_owned(),
+        }
+    }
+
+    fn list(&mut self, node: &Node, items: &[Node], schema: &'a Json, path: &KeyPath) {
+        let limit =
+            |name: &str| schema.get(name).and_then(Json::as_u64).and_then(|n| usize::try_from(n).ok());
+        let (least, most) = (limit("minItems").unwrap_or(0), limit("maxItems").unwrap_or(usize::MAX));
+        if items.len() < least || items.len() > most {
+            let problem = wording::count_problem(&format!("`{path}` has"), items.len(), least, most, "item");
+            self.push(node, path, problem);
+        }
+        let fixed = schema.get("prefixItems").and_then(Json::as_array);
+        for (index, item) in items.iter().enumerate() {
+            let schema = fixed.and_then(|fixed| fixed.get(index)).or_else(|| schema.get("items"));
+            if let Some(schema) = schema {
+                self.node(item, schema, &path.index(index));
+            }
+        }
+    }
+
+    fn integer(&mut self, node: &Node, number: i128, schema: &Json, path: &KeyPath) {
+        let range = Range::of(schema);
+        if !range.holds_integer(number) {
+            self.out_of_range(node, &range, path);
+        }
+    }
+
+    fn float(&mut self, node: &Node, number: f64, schema: &Json, path: &KeyPath) {
+        let range = Range::of(schema);
+        if !number.is_finite() {
+            let message = format!("`{path}` is {number}, but it must be a finite number");
+            self.push(node, path, Problem::new(message).hint(format!("set `{path}` to {}", range.nearby())));
+        } else if !range.holds(number) {
+            self.out_of_range(node, &range, path);
+        }
+    }
+
+    fn out_of_range(&mut self, node: &Node, range: &Range, path: &KeyPath) {
+        let message = format!("`{path}` is {}, but it must be {range}", node.quoted());
+        self.push(node, path, Problem::new(message).hint(format!("set `{path}` to {}", range.nearby())));
+    }
+
+    fn text(&mut self, node: &Node, text: &str, schema: &Json, path: &KeyPath) {
+        let limit =
+            |name: &str| schema.get(name).and_then(Json::as_u64).and_then(|n| usize::try_from(n).ok());
+        let (least, most) = (limit("minLength").unwrap_or(0), limit("maxLength").unwrap_or(usize::MAX));
+        let count = text.chars().count();
+        if count < least || count > most {
+            let problem = wording::count_problem(&format!("`{path}` has"), count, least, most, "character");
+            self.push(node, path, problem);
+        }
+    }
+}
+
+/// The name that a `$ref` leads to.
+fn referenced(schema: &Json) -> Option<&str> {
+    schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
+}
+
+fn fits(node: &Node, kind: &str) -> bool {
+    match (&node.value, kind) {
+        (Value::Bool(_), "boolean")
+        | (Value::Integer(_), "integer" | "number")
+        | (Value::Float(_), "number")
+        | (Value::Text(_), "string")
+        | (Value::List(_), "array")
+        | (Value::Table(_), "object") => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! A whole scenario as text: a file or nothing, and the flags laid over it.
+
+use std::sync::Arc;
+
+use crate::draft::{Draft, Files};
+use crate::header::{self, Header};
+use crate::key::KeyPath;
+use crate::node::{self, Entry, Node, Table, Value};
+use crate::setting::Setting;
+use crate::source::{Place, Source};
+use crate::sweep::{self, Axis};
+use crate::{Problem, Problems};
+
+/// A scenario before anything in it was understood.
+#[derive(Clone, Debug)]
+pub struct Document {
+    root: Node,
+    set: Vec<Setting>,
+    flags: Option<Arc<[FlagName]>>,
+    files: Option<Arc<dyn Files>>,
+}
+
+/// A flag that sets a key, for hints about keys that are missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlagName {
+    /// With its dashes: `--servers`.
+    pub flag: String,
+    /// The key it sets.
+    pub key: KeyPath,
+}
+
+impl Document {
+    /// Reads a TOML text.
+    ///
+    /// # Errors
+    /// What is not TOML.
+    pub fn parse(source: &Arc<Source>) -> Result<Document, Problems> {
+        Ok(Document { root: node::parse(source)?, set: Vec::new(), flags: None, files: None })
+    }
+
+    /// A scenario that says nothing but its study: the start of a command whose flags say the rest.
+    #[must_use]
+    pub fn of_study(study: &str, flags: Vec<FlagName>) -> Document {
+        let place = Place::whole(&Source::flag("", ""));
+        let name = Node { place: place.clone(), value: Value::Text(study.to_owned()) };
+        let entry = Entry { key: "study".to_owned(), key_place: place.clone(), node: name };
+        let root = Node { place, value: Value::Table(Table { entries: vec![entry] }) };
+        Document { root, set: Vec::new(), flags: Some(flags.into()), files: None }
+    }
+
+    /// Says where input files come from.
+    #[must_use]
+    pub fn with_files(mut self, files: Arc<dyn Files>) -> Document {
+        self.files = Some(files);
+        self
+    }
+
+    /// Lays a value over the scenario. A later one goes over an earlier one.
+    ///
+    /// # Errors
+    /// When the key leads through a value that holds no keys.
+    pub fn set(&mut self, setting: Setting) -> Result<(), Problem> {
+        self.root.put(&setting.key, setting.node.clone())?;
+        self.set.push(setting);
+        Ok(())
+    }
+
+    /// The name of the study, which the rest of the scenario is read by.
+    ///
+    /// # Errors
+    /// When it is missing or no text.
+    pub fn study(&self) -> Result<(&str, &Place), Problem> {
+        let key = KeyPath::root().key("study");
+        match self.root.find(&key) {
+            Some(Node { value: Value::Text(name), place }) => Ok((name, place)),
+            Some(other) => Err(Problem::new(format!("`study` is {}, but it must be a text", other.quoted()))
+                .hint("write the name of a study in quotes; `towtank list` shows them")
+                .at(other.place.clone())
+                .of_key(key)),
+            None => Err(Problem::new("`study` is missing")
+                .hint("begin the file with `study = \"…\"`; `towtank list` shows the studies")
+                .at(self.root.place.clone())
+                .of_key(key)),
+        }
+    }
+
+    /// Splits the scenario into what all points share and one draft per point.
+    ///
+    /// # Errors
+    /// What is wrong with the keys that do not belong to the study.
+    pub fn outline(self) -> Result<Outline, Problems> {
+        let Document { mut root, set, flags, files } = self;
+        let mut table = match std::mem::replace(&mut root.value, Value::Bool(false)) {
+            Value::Table(table) => table,
+            _ => Table::default(),
+        };
+        let (header, sweep) = Header::take(&mut table, &root)?;
+        root.value = Value::Table(table);
+        let axes = sweep.as_ref().map(sweep::axes).transpose()?.unwrap_or_default();
+        refuse_hidden(&set, &axes).into_result(())?;
+        let mut problems = Problems::new();
+        let mut points = Vec::new();
+        for choice in sweep::points(&axes) {
+            let mut tree = root.clone();
+            for (axis, &value) in axes.iter().zip(&choice) {
+                if let Err(problem) = tree.put(&axis.key, axis.values[value].clone()) {
+                    problems.push(problem);
+                }
+            }
+            points.push(Point { choice, draft: Draft::new(tree, flags.clone(), files.clone()) });
+        }
+        problems.into_result(Outline { header, axes, points })
+    }
+}
+
+/// A value on the command line that the sweep would silently replace.
+fn refuse_hidden(set: &[Setting], axes: &[Axis]) -> Problems {
+    let mut problems = Problems::new();
+    for setting in set {
+        let hidden = axes.iter().find(|axis| axis.key.covers(&setting.key) || setting.key.covers(&axis.key));
+        if let Some(axis) = hidden
+            && !KeyPath::root().key(header::SWEEP).covers(&setting.key)
+        {
+            let message =
+                format!("`{}` is swept by the scenario, so one value for it has no effect", axis.key);
+            let hint = format!(
+                "set the sweep instead: --set 'sweep.\"{}\"=[{}]'",
+                axis.key,
+                setting.node.place.text()
+            );
+            problems.push(
+                Problem::new(message).hint(hint).at(setting.key_place.clone()).of_key(axis.key.clone()),
+            );
+        }
+    }
+    problems
+}
+
+/// A scenario whose common keys are understood, and whose points wait for their study.
+#[derive(Debug)]
+pub struct Outline {
+    pub(crate) header: Header,
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) points: Vec<Point>,
+}
+
+/// One point of the sweep.
+#[derive(Debug)]
+pub struct Point {
+    /// For each axis, which of its values this point takes.
+    pub(crate) choice: Vec<usize>,
+    pub(crate) draft: Draft,
+}
+
+impl Point {
+    /// What the study reads.
+    #[must_use]
+    pub fn draft(&self) -> &Draft {
+        &self.draft
+    }
+}
+
+impl Outline {
+    /// What the scenario says beside the study's own keys.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The points, in sweep order; one without a sweep.
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+}

@@ -1,0 +1,299 @@
+//! Gates: `--fail-if 'wait_mean.high > 2ms or utilisation >= 95%'`.
+//!
+//! ```text
+//! expression = all { "or" all }
+//! all        = part { "and" part }                 "and" binds tighter than "or"
+//! part       = "(" expression ")" | comparison
+//! comparison = NAME [ ".low" | ".high" ] ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) NUMBER [ UNIT ]
+//! ```
+//!
+//! `NAME` is a measure of the study; alone it is the mean over replicates, `.low` and `.high` are the ends of its 95 %
+//! interval. A number without a unit is in the measure's own unit. The gate is not met when the expression is true, and also
+//! when any measure in it has no value: what cannot be judged must not pass.
+
+mod lexer;
+mod parser;
+mod unit;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::source::{Place, Source};
+use crate::suggest::nearest;
+use crate::{Problem, Problems};
+
+use unit::Unit;
+
+/// A measure that an expression may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known<'a> {
+    /// As in the report's summary.
+    pub name: &'a str,
+    /// As in the report's summary: `s`, `bytes/s`, `fraction`, ….
+    pub unit: &'a str,
+}
+
+/// A measure's value when the run is done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The mean over replicates.
+    pub value: Option<f64>,
+    /// The lower end of its interval.
+    pub low: Option<f64>,
+    /// The upper end of its interval.
+    pub high: Option<f64>,
+    /// Why there is no mean.
+    pub reason: Option<String>,
+}
+
+/// An expression whose names and units are known to be right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    source: Arc<Source>,
+    expression: Expression,
+}
+
+/// What a gate says about one set of values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// The expression is false.
+    Met,
+    /// The expression is true, or a measure has no value. Each line says one reason.
+    NotMet(Vec<String>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expression {
+    Any(Vec<Expression>),
+    All(Vec<Expression>),
+    Comparison(Comparison),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Comparison {
+    name: String,
+    name_place: Place,
+    part: Part,
+    operator: Operator,
+    /// The number as written, without its unit.
+    number: String,
+    unit: String,
+    limit_place: Place,
+    /// The limit in the measure's unit; set by the check.
+    limit: f64,
+    measure_unit: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Mean,
+    Low,
+    High,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+    Different,
+}
+
+impl Gate {
+    /// Reads the expression that was given to `flag`, and checks it against the measures of the study.
+    ///
+    /// # Errors
+    /// Where it is no expression; every name that is no measure; every unit that does not fit its measure.
+    pub fn parse(flag: &str, text: &str, known: &[Known<'_>]) -> Result<Gate, Problems> {
+        let source = Source::flag(flag, format!("{flag} '{text}'"));
+        let offset = flag.len() + 2;
+        let mut expression = parser::parse(&source, offset..offset + text.len())?;
+        let mut problems = Problems::new();
+        expression.each_mut(&mut |comparison| {
+            if let Err(problem) = comparison.check(known) {
+                problems.push(problem);
+            }
+        });
+        problems.into_result(Gate { source, expression })
+    }
+
+    /// The expression with its flag, as it was given.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.source.text()
+    }
+
+    /// The measures it names.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.expression.each(&mut |comparison| {
+            if !names.contains(&comparison.name.as_str()) {
+                names.push(comparison.name.as_str());
+            }
+        });
+        names
+    }
+
+    /// Judges the values that `read` gives. A name that it does not know counts as a measure without a value.
+    pub fn judge(&self, read: impl Fn(&str) -> Option<Reading>) -> Judgement {
+        let mut without_value = Vec::new();
+        self.expression.each(&mut |comparison| {
+            let reading = read(&comparison.name).unwrap_or_default();
+            if comparison.part.of(&reading).is_none() {
+                without_value.push(comparison.no_value(&reading));
+            }
+        });
+        if !without_value.is_empty() {
+            return Judgement::NotMet(without_value);
+        }
+        let mut reasons = Vec::new();
+        let read = |name: &str| read(name).unwrap_or_default();
+        if self.expression.holds(&read, &mut reasons) { Judgement::NotMet(reasons) } else { Judgement::Met }
+    }
+}
+
+impl Expression {
+    fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Comparison)) {
+        match self {
+            Expression::Any(parts) | Expression::All(parts) => parts.iter().for_each(|part| part.each(visit)),
+            Expression::Comparison(comparison) => visit(comparison),
+        }
+    }
+
+    fn each_mut(&mut self, visit: &mut impl FnMut(&mut Comparison)) {
+        match self {
+            Expression::Any(parts) | Expression::All(parts) => {
+                parts.iter_mut().for_each(|part| part.each_mut(visit))
+            }
+            Expression::Comparison(comparison) => visit(comparison),
+        }
+    }
+
+    /// Whether it is true, and the comparisons that make it so.
+    fn holds(&self, read: &impl Fn(&str) -> Reading, reasons: &mut Vec<String>) -> bool {
+        match self {
+            Expression::Any(parts) => {
+                // All parts are looked at: the reader wants every reason.
+                parts.iter().fold(false, |any, part| part.holds(read, reasons) || any)
+            }
+            Expression::All(parts) => {
+                let mut inner = Vec::new();
+                let all = parts.iter().all(|part| part.holds(read, &mut inner));
+                if all {
+                    reasons.append(&mut inner);
+                }
+                all
+            }
+            Expression::Comparison(comparison) => {
+                let value = comparison.part.of(&read(&comparison.name));
+                let holds = value.is_some_and(|value| comparison.operator.holds(value, comparison.limit));
+                if let (true, Some(value)) = (holds, value) {
+                    reasons.push(comparison.reason(value));
+                }
+                holds
+            }
+        }
+    }
+}
+
+impl Comparison {
+    fn check(&mut self, known: &[Known<'_>]) -> Result<(), Problem> {
+        let Some(measure) = known.iter().find(|measure| measure.name == self.name) else {
+            let names = || known.iter().map(|measure| measure.name);
+            let hint = match nearest(&self.name, names()) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => format!("the measures are {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(Problem::new(format!("unknown measure `{}`", self.name))
+                .hint(hint)
+                .at(self.name_place.clone()));
+        };
+        let own = Unit::of_measure(measure.unit);
+        let written = if self.unit.is_empty() { Some(own.clone()) } else { Unit::written(&self.unit) };
+        let fits = written.filter(|written| written.fits(&own));
+        let Some(written) = fits else {
+            let message = match measure.unit {
+                "" => format!("`{}` is a bare number, and `{}` is no unit for it", self.name, self.unit),
+                unit => {
+                    format!("`{}` is measured in {unit}, and `{}` is no unit for it", self.name, self.unit)
+                }
+            };
+            return Err(Problem::new(message).hint(own.legal()).at(self.limit_place.clone()));
+        };
+        self.limit = written.convert(&self.number, &own).ok_or_else(|| {
+            let problem = Problem::new(format!("{}{} is too large", self.number, self.unit));
+            problem.hint("write a smaller limit").at(self.limit_place.clone())
+        })?;
+        self.measure_unit = measure.unit.to_owned();
+        Ok(())
+    }
+
+    fn full_name(&self) -> String {
+        match self.part {
+            Part::Mean => self.name.clone(),
+            Part::Low => format!("{}.low", self.name),
+            Part::High => format!("{}.high", self.name),
+        }
+    }
+
+    fn reason(&self, value: f64) -> String {
+        let Comparison { operator, number, unit, .. } = self;
+        let own = match self.measure_unit.as_str() {
+            "" => String::new(),
+            unit => format!(" {unit}"),
+        };
+        format!("`{}` is {value}{own}, which is {operator} {number}{unit}", self.full_name())
+    }
+
+    fn no_value(&self, reading: &Reading) -> String {
+        match (&reading.reason, reading.value) {
+            (_, Some(_)) => {
+                format!("`{}` has no value: an interval takes at least 2 replicates", self.full_name())
+            }
+            (Some(reason), None) => format!("`{}` has no value: {reason}", self.full_name()),
+            (None, None) => format!("`{}` has no value", self.full_name()),
+        }
+    }
+}
+
+impl Part {
+    fn of(self, reading: &Reading) -> Option<f64> {
+        match self {
+            Part::Mean => reading.value,
+            Part::Low => reading.low,
+            Part::High => reading.high,
+        }
+    }
+}
+
+impl Operator {
+    fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Operator::Less => value < limit,
+            Operator::LessOrEqual => value <= limit,
+            Operator::Greater => value > limit,
+            Operator::GreaterOrEqual => value >= limit,
+            Operator::Equal => value == limit,
+            Operator::Different => value != limit,
+        }
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Operator::Less => "<",
+            Operator::LessOrEqual => "<=",
+            Operator::Greater => ">",
+            Operator::GreaterOrEqual => ">=",
+            Operator::Equal => "==",
+            Operator::Different => "!=",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

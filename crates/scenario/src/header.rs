@@ -1,0 +1,61 @@
+//! The keys that every scenario has, whatever its study: `study`, `title`, `seed`, `replicates` and `[sweep]`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::Problems;
+use crate::check::check;
+use crate::node::{Node, Table, Value};
+use crate::read::read;
+
+/// What a scenario says beside its study's own keys. Also the schema of these keys.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct Header {
+    /// Which question is asked: the name of a study, as `towtank list` shows them.
+    pub study: String,
+    /// Heading of the report. The study's own where there is none.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Where all random draws come from. The same scenario and seed give the same result, to the last digit.
+    #[serde(default = "one_seed")]
+    #[schemars(range(max = 9_223_372_036_854_775_807u64))]
+    pub seed: u64,
+    /// How many times each point is run, with other draws each time. From two on, the report has 95 % intervals.
+    #[serde(default = "one_replicate")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub replicates: u32,
+}
+
+fn one_seed() -> u64 {
+    1
+}
+
+fn one_replicate() -> u32 {
+    1
+}
+
+/// The keys of [`Header`], and the one that holds the sweep.
+pub(crate) const KEYS: [&str; 5] = ["study", "title", "seed", "replicates", SWEEP];
+
+/// The table of swept keys.
+pub(crate) const SWEEP: &str = "sweep";
+
+impl Header {
+    /// The schema of these keys, without the sweep.
+    pub(crate) fn schema() -> Json {
+        schemars::schema_for!(Header).to_value()
+    }
+
+    /// Takes the header and the sweep out of a scenario's table, and leaves what belongs to the study.
+    ///
+    /// # Errors
+    /// What is wrong with the header's keys. The sweep is not looked at.
+    pub(crate) fn take(table: &mut Table, root: &Node) -> Result<(Header, Option<Node>), Problems> {
+        let sweep = table.remove(SWEEP).map(|entry| entry.node);
+        let entries = KEYS.iter().filter_map(|key| table.remove(key)).collect();
+        let own = Node { place: root.place.clone(), value: Value::Table(Table { entries }) };
+        check(&own, &Header::schema(), None).into_result(())?;
+        Ok((read(&own)?, sweep))
+    }
+}

@@ -1,0 +1,300 @@
+//! The tree of an input: TOML values that know their places.
+//!
+//! The one form behind files, `--set` and sweep values. Tables keep the order of the text. Nothing is interpreted here:
+//! units, ranges and names are the business of the schema and of the scenario type.
+
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use crate::key::{KeyPath, Segment};
+use crate::source::{Place, Source};
+use crate::{Problem, Problems};
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub place: Place,
+    pub value: Value,
+}
+
+/// What TOML can say.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Bool(bool),
+    Integer(i128),
+    Float(f64),
+    Text(String),
+    /// Dates and times, which no scenario uses; kept to say so.
+    Moment(String),
+    List(Vec<Node>),
+    Table(Table),
+}
+
+/// Entries in the order of the text; keys are unique.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Table {
+    pub entries: Vec<Entry>,
+}
+
+/// A key, where it stands, and its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_place: Place,
+    pub node: Node,
+}
+
+impl Table {
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|entry| &entry.node)
+    }
+
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    pub fn remove(&mut self, key: &str) -> Option<Entry> {
+        let at = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.remove(at))
+    }
+}
+
+impl Node {
+    /// What kind of value it is, for people.
+    pub fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Bool(_) => "a truth value",
+            Value::Integer(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Text(_) => "a text",
+            Value::Moment(_) => "a date or time",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+
+    /// The value as it may be quoted in a message: as it was written if that is short, else its kind.
+    pub fn quoted(&self) -> String {
+        match &self.value {
+            Value::Bool(truth) => truth.to_string(),
+            Value::Integer(number) => number.to_string(),
+            Value::Float(number) => format!("{number:?}"),
+            Value::Text(text) if text.chars().count() <= 60 => format!("{text:?}"),
+            Value::Text(text) => format!("{:?}…", text.chars().take(60).collect::<String>()),
+            Value::Moment(text) => text.clone(),
+            Value::List(_) | Value::Table(_) => self.kind().to_owned(),
+        }
+    }
+
+    /// The node at `path`, if there is one.
+    pub fn find(&self, path: &KeyPath) -> Option<&Node> {
+        path.segments().iter().try_fold(self, |node, segment| node.child(segment))
+    }
+
+    /// The node at `path` or the deepest one on the way to it.
+    pub fn nearest(&self, path: &KeyPath) -> &Node {
+        let mut node = self;
+        for segment in path.segments() {
+            match node.child(segment) {
+                Some(child) => node = child,
+                None => return node,
+            }
+        }
+        node
+    }
+
+    fn child(&self, segment: &Segment) -> Option<&Node> {
+        match (&self.value, segment) {
+            (Value::Table(table), Segment::Key(key)) => table.get(key),
+            (Value::List(items), segment) => items.get(list_index(segment)?),
+            _ => None,
+        }
+    }
+
+    /// Puts `node` at `path`, making tables on the way where there is nothing.
+    ///
+    /// # Errors
+    /// When something on the way is neither a table nor a list that is long enough. The problem stands at `node`.
+    pub fn put(&mut self, path: &KeyPath, node: Node) -> Result<(), Problem> {
+        let place = node.place.clone();
+        self.put_below(path, 0, node).map_err(|problem| problem.of_key(path.clone()).at(place))
+    }
+
+    fn put_below(&mut self, path: &KeyPath, depth: usize, node: Node) -> Result<(), Problem> {
+        let Some(segment) = path.segments().get(depth) else {
+            *self = node;
+            return Ok(());
+        };
+        let so_far = || KeyPath::from(path.segments()[..depth].to_vec());
+        match (&mut self.value, segment) {
+            (Value::Table(table), Segment::Key(key)) => {
+                let at = table.entries.iter().position(|entry| &entry.key == key).unwrap_or_else(|| {
+                    table.entries.push(Entry::empty(key, &node.place));
+                    table.entries.len() - 1
+                });
+                table.entries[at].node.put_below(path, depth + 1, node)
+            }
+            (Value::List(items), segment) => {
+                let len = items.len();
+                match list_index(segment).and_then(|index| items.get_mut(index)) {
+                    Some(item) => item.put_below(path, depth + 1, node),
+                    None => {
+                        Err(Problem::new(format!("`{path}` does not exist: `{}` has {len} items", so_far()))
+                            .hint("count list items from 0, as in `list[0].key`"))
+                    }
+                }
+            }
+            _ => Err(Problem::new(format!("`{path}` does not exist: `{}` is {}", so_far(), self.kind()))
+                .hint("set a key that holds a value, or change the file")),
+        }
+    }
+}
+
+impl Entry {
+    fn empty(key: &str, place: &Place) -> Entry {
+        Entry { key: key.to_owned(), key_place: place.clone(), node: Node::empty_table(place.clone()) }
+    }
+}
+
+impl Node {
+    /// The value without its places.
+    pub fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Bool(truth) => (*truth).into(),
+            Value::Integer(number) => match (i64::try_from(*number), u64::try_from(*number)) {
+                (Ok(number), _) => number.into(),
+                (_, Ok(number)) => number.into(),
+                _ => number.to_string().into(),
+            },
+            Value::Float(number) => (*number).into(),
+            Value::Text(text) | Value::Moment(text) => text.as_str().into(),
+            Value::List(items) => items.iter().map(Node::to_json).collect(),
+            Value::Table(table) => {
+                let entries = table.entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json()));
+                entries.collect::<serde_json::Map<_, _>>().into()
+            }
+        }
+    }
+
+    /// A table without entries.
+    pub fn empty_table(place: Place) -> Node {
+        Node { place, value: Value::Table(Table::default()) }
+    }
+}
+
+fn list_index(segment: &Segment) -> Option<usize> {
+    match segment {
+        Segment::Index(index) => Some(*index),
+        Segment::Key(key) => key.parse().ok(),
+    }
+}
+
+/// Reads a whole TOML text.
+///
+/// # Errors
+/// Every syntax error, not only the first.
+pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, Problems> {
+    let (table, errors) = DeTable::parse_recoverable(source.text());
+    let converter = Converter { source, offset: 0 };
+    let mut problems = Problems::new();
+    for error in &errors {
+        problems.push(converter.syntax_problem(error));
+    }
+    problems.into_result(())?;
+    converter.table(Place::whole(source), table.get_ref()).map_err(Problems::from)
+}
+
+/// Reads one TOML value, which stands at `offset` in `source`. A text that is no TOML value is taken as it stands, so that
+/// `--set link=10Gbit/s` needs no quotes, unless it looks like broken TOML.
+///
+/// # Errors
+/// A quote or bracket that is never closed.
+pub(crate) fn parse_value(source: &Arc<Source>, offset: usize) -> Result<Node, Problem> {
+    let text = &source.text()[offset..];
+    let converter = Converter { source, offset };
+    match DeValue::parse(text) {
+        Ok(value) => converter.node(&value),
+        Err(error) if text.trim_start().starts_with(['"', '\'', '[', '{']) => {
+            Err(converter.syntax_problem(&error))
+        }
+        Err(_) => Ok(Node {
+            place: Place::new(source, offset..source.text().len()),
+            value: Value::Text(text.trim().to_owned()),
+        }),
+    }
+}
+
+struct Converter<'a> {
+    source: &'a Arc<Source>,
+    offset: usize,
+}
+
+impl Converter<'_> {
+    fn place(&self, span: std::ops::Range<usize>) -> Place {
+        Place::new(self.source, span.start + self.offset..span.end + self.offset)
+    }
+
+    fn syntax_problem(&self, error: &toml::de::Error) -> Problem {
+        let mut message = error.message().lines().collect::<Vec<_>>().join(", ");
+        if let Some(first) = message.chars().next().filter(char::is_ascii_uppercase) {
+            message.replace_range(..1, &first.to_ascii_lowercase().to_string());
+        }
+        let end = self.source.text().len() - self.offset;
+        let problem = Problem::new(format!("not valid TOML: {message}"))
+            .at(self.place(error.span().unwrap_or(end..end)));
+        match self.source.kind() {
+            crate::SourceKind::File => problem.hint(syntax_hint(error.message())),
+            crate::SourceKind::Flag => problem.hint("close every quote and bracket of the value"),
+        }
+    }
+
+    fn node(&self, value: &Spanned<DeValue<'_>>) -> Result<Node, Problem> {
+        let place = self.place(value.span());
+        let value =
+            match value.get_ref() {
+                DeValue::Boolean(truth) => Value::Bool(*truth),
+                DeValue::String(text) => Value::Text(text.to_string()),
+                DeValue::Datetime(moment) => Value::Moment(moment.to_string()),
+                DeValue::Integer(number) => {
+                    Value::Integer(i128::from_str_radix(number.as_str(), number.radix()).map_err(|_| {
+                        Problem::new(format!("the number {number} is too large"))
+                            .at(place.clone())
+                            .hint(format!("whole numbers reach from {} to {}", i64::MIN, i64::MAX))
+                    })?)
+                }
+                DeValue::Float(number) => Value::Float(number.as_str().parse().map_err(|_| {
+                    Problem::new(format!("{} is no number", number.as_str())).at(place.clone())
+                })?),
+                DeValue::Array(items) => Value::List(self.list(items)?),
+                DeValue::Table(table) => return self.table(place, table),
+            };
+        Ok(Node { place, value })
+    }
+
+    fn list(&self, items: &DeArray<'_>) -> Result<Vec<Node>, Problem> {
+        items.iter().map(|item| self.node(item)).collect()
+    }
+
+    fn table(&self, place: Place, table: &DeTable<'_>) -> Result<Node, Problem> {
+        let mut entries = Vec::with_capacity(table.len());
+        for (key, value) in table {
+            let key_place = self.place(key.span());
+            entries.push(Entry { key: key.get_ref().to_string(), key_place, node: self.node(value)? });
+        }
+        // The TOML map is sorted by key; a sweep runs in the order of the file.
+        entries.sort_by_key(|entry| entry.key_place.span().start);
+        Ok(Node { place, value: Value::Table(Table { entries }) })
+    }
+}
+
+fn syntax_hint(message: &str) -> &'static str {
+    if message.contains("duplicate") {
+        "keep one of the two"
+    } else if message.contains("quote") || message.contains("string") {
+        "texts and values with a unit stand in double quotes: `size = \"60TiB\"`"
+    } else {
+        "write `key = value` lines under `[table]` headings; see https://toml.io"
+    }
+}

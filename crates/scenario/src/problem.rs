@@ -1,0 +1,174 @@
+//! What is wrong with an input: value, limit, place and next step.
+//!
+//! A [`Problem`] carries its parts; how they look on a terminal is the business of the face. [`Problem`]'s own `Display` is the
+//! message alone, in lower case and without a full stop.
+
+use std::fmt;
+
+use crate::key::KeyPath;
+use crate::source::Place;
+
+/// One mistake in an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    message: String,
+    key: Option<KeyPath>,
+    place: Option<Box<Place>>,
+    hint: Option<String>,
+}
+
+impl Problem {
+    /// A problem without a place. `message` names the value and its limit.
+    pub fn new(message: impl Into<String>) -> Problem {
+        Problem { message: message.into(), key: None, place: None, hint: None }
+    }
+
+    /// Says what the reader can do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says where it is.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Problem {
+        self.place = Some(Box::new(place));
+        self
+    }
+
+    /// Says which key it is about.
+    #[must_use]
+    pub fn of_key(mut self, key: KeyPath) -> Problem {
+        self.key = Some(key);
+        self
+    }
+
+    /// What is wrong: the value and its limit.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The key it is about.
+    #[must_use]
+    pub fn key(&self) -> Option<&KeyPath> {
+        self.key.as_ref()
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_deref()
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn next_step(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// Mistakes found together, in the order of their places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    found: Vec<Problem>,
+}
+
+impl Problems {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Problems {
+        Problems::default()
+    }
+
+    /// Adds one, unless the same was said before: sweep points share most of their keys.
+    pub fn push(&mut self, problem: Problem) {
+        if !self.found.contains(&problem) {
+            self.found.push(problem);
+        }
+    }
+
+    /// Adds all of `others`.
+    pub fn extend(&mut self, others: Problems) {
+        for problem in others.found {
+            self.push(problem);
+        }
+    }
+
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.found.iter()
+    }
+
+    /// `value` if nothing is wrong.
+    ///
+    /// # Errors
+    /// The problems themselves, sorted by place.
+    pub fn into_result<T>(mut self, value: T) -> Result<T, Problems> {
+        if self.is_empty() {
+            return Ok(value);
+        }
+        self.sort();
+        Err(self)
+    }
+
+    /// Files come before flags, and each in reading order. Stable, so that what has no place keeps its order.
+    fn sort(&mut self) {
+        self.found.sort_by_key(|problem| {
+            problem.place().map(|place| {
+                let source = place.source();
+                (source.kind() as u8, source.name().to_owned(), place.span().start)
+            })
+        });
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Problems {
+        Problems { found: vec![problem] }
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.found.iter().enumerate() {
+            if index > 0 {
+                f.write_str("; ")?;
+            }
+            fmt::Display::fmt(problem, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

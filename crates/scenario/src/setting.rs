@@ -1,0 +1,72 @@
+//! A value given on the command line: `--set cluster.servers=8`, `--servers 8`, `TOWTANK_SEED=7`.
+
+use crate::Problem;
+use crate::key::KeyPath;
+use crate::node::{Node, parse_value};
+use crate::source::{Place, Source};
+
+/// One key, its value, and the flag that it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub(crate) key: KeyPath,
+    pub(crate) key_place: Place,
+    pub(crate) node: Node,
+}
+
+impl Setting {
+    /// Reads `key=value` as it was given to `flag`. The value is TOML; what is not, is text, so that
+    /// `--set link.rate=10Gbit/s` needs no quotes.
+    ///
+    /// # Errors
+    /// A key that is no key, a missing `=`, or a value with an open quote or bracket.
+    pub fn parse(flag: &str, text: &str) -> Result<Setting, Problem> {
+        let source = Source::flag(flag, format!("{flag} {text}"));
+        let start = flag.len() + 1;
+        let hint = format!("write {flag} key=value, as in {flag} replicates=10");
+        let (key, used) = KeyPath::read_prefix(text).map_err(|error| {
+            let at = start + error.at;
+            Problem::new(format!("no key: {}", error.message))
+                .at(Place::new(&source, at..source.text().len()))
+                .hint(&*hint)
+        })?;
+        let key_place = Place::new(&source, start..start + used);
+        let rest = text[used..].trim_start();
+        if !rest.starts_with('=') {
+            let problem = Problem::new(format!("`{key}` has no value")).at(key_place);
+            return Err(problem.hint(format!("write {flag} {key}=value")));
+        }
+        let value_start = start + (text.len() - rest.len()) + 1;
+        let node = parse_value(&source, value_start).map_err(|problem| problem.of_key(key.clone()))?;
+        Ok(Setting { key, key_place, node })
+    }
+
+    /// The value of a flag that stands for `key`: `--servers 8`.
+    ///
+    /// # Errors
+    /// A value with an open quote or bracket.
+    pub fn of_flag(flag: &str, key: &KeyPath, value: &str) -> Result<Setting, Problem> {
+        Self::after(flag, " ", key, value)
+    }
+
+    /// The value of an environment variable that stands for `key`: `TOWTANK_SEED=7`.
+    ///
+    /// # Errors
+    /// A value with an open quote or bracket.
+    pub fn of_variable(variable: &str, key: &KeyPath, value: &str) -> Result<Setting, Problem> {
+        Self::after(variable, "=", key, value)
+    }
+
+    fn after(name: &str, between: &str, key: &KeyPath, value: &str) -> Result<Setting, Problem> {
+        let source = Source::flag(name, format!("{name}{between}{value}"));
+        let key_place = Place::new(&source, 0..name.len());
+        let node = parse_value(&source, name.len() + between.len())
+            .map_err(|problem| problem.of_key(key.clone()))?;
+        Ok(Setting { key: key.clone(), key_place, node })
+    }
+
+    /// The key that is set.
+    #[must_use]
+    pub fn key(&self) -> &KeyPath {
+        &self.key
+    }
+}
