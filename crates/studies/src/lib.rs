@@ -6,12 +6,12 @@
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks.
 
+mod context;
 pub mod queue;
 mod study;
 
-pub use study::{
-    Executor, Flag, MeasureSpec, PointResult, Prepared, Presentation, Progress, RunContext, Study, StudyError,
-};
+pub use context::{Progress, RunContext, StudyError};
+pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study};
 
 /// Every study, in the order of `towtank list`.
 #[must_use]

@@ -6,14 +6,11 @@
 //! results of all points to [`Study::present`]. Whatever a study wants to say about one replicate goes into its
 //! [`Outcome`]; whatever needs all of them (tables over a sweep, figures, claims) goes into its [`Presentation`].
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use report::{Claim, Figure, Outcome, Table};
 use scenario::{Draft, Problems};
-use streams::Seed;
 use units::Bytes;
 
-pub use kernel::Executor;
+use crate::{RunContext, StudyError};
 
 /// One question that can be asked of a model.
 pub trait Study: Sync {
@@ -96,40 +93,6 @@ pub trait Prepared: Send + Sync {
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError>;
 }
 
-/// What a replicate gets from outside its scenario.
-#[derive(Clone, Copy)]
-pub struct RunContext<'a> {
-    /// The seed of this replicate: [`Seed::replicate`] of the scenario's seed.
-    pub seed: Seed,
-    /// Which replicate this is, from 0.
-    pub replicate: u32,
-    /// How the kernel runs the model. Never changes the result.
-    pub executor: Executor,
-    /// Threads for one run, at least 1. Never changes the result.
-    pub workers: usize,
-    /// Raised when the user wants to stop.
-    pub stop: &'a AtomicBool,
-    /// Called now and then with how far the run is, from any thread.
-    pub progress: &'a (dyn Fn(Progress) + Sync),
-}
-
-impl RunContext<'_> {
-    /// Whether to come back soon with what there is.
-    #[must_use]
-    pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-}
-
-/// How far one run is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Progress {
-    /// Part done, from 0 to 1.
-    pub fraction: f64,
-    /// Events committed so far.
-    pub events: u64,
-}
-
 /// One point of a sweep with everything it yielded.
 pub struct PointResult<'a> {
     /// The swept keys with their values, in the order of the scenario: `("cluster.servers", 8)`. Empty without a sweep.
@@ -153,21 +116,4 @@ pub struct Presentation {
     pub claims: Vec<Claim>,
     /// What a reader must know before trusting the numbers.
     pub warnings: Vec<String>,
-}
-
-/// Why a replicate yielded nothing.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StudyError {
-    /// The model found a state that it cannot go on from.
-    #[error("{message}")]
-    Model {
-        /// What happened: value, limit, place.
-        message: String,
-        /// What to do about it.
-        hint: Option<String>,
-    },
-    /// Stopped before there was anything to report.
-    #[error("stopped before the first event was committed")]
-    Stopped,
 }

@@ -1,0 +1,91 @@
+//! What a replicate gets from outside its scenario, and the usual way to put it to work.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kernel::{Executor, Model, RunError, RunOptions};
+use streams::Seed;
+use units::SimTime;
+
+/// What a replicate gets from outside its scenario.
+#[derive(Clone, Copy)]
+pub struct RunContext<'a> {
+    /// The seed of this replicate: [`Seed::replicate`] of the scenario's seed.
+    pub seed: Seed,
+    /// Which replicate this is, from 0.
+    pub replicate: u32,
+    /// How the kernel runs the model. Never changes the result.
+    pub executor: Executor,
+    /// Threads for one run, at least 1. Never changes the result.
+    pub workers: u32,
+    /// Raised when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Called now and then with how far the run is, from any thread.
+    pub progress: &'a (dyn Fn(Progress) + Sync),
+    /// Told what a user should know about how it was run (not about its result: that is a warning of the outcome).
+    pub notice: &'a (dyn Fn(&str) + Sync),
+}
+
+/// How far one run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Part done, from 0 to 1. Stays 0 where the end is not known.
+    pub fraction: f64,
+    /// Events committed so far.
+    pub events: u64,
+}
+
+impl RunContext<'_> {
+    /// Whether to come back soon with what there is.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Runs a model on the kernel until `end` (or until no events are left), as this context says.
+    ///
+    /// # Errors
+    /// When the model fails or a limit of the kernel is reached. A run that was stopped is no error: its outcome is flagged
+    /// `partial`.
+    pub fn simulate<M: Model>(
+        &self,
+        model: &M,
+        end: Option<SimTime>,
+    ) -> Result<kernel::Outcome<M>, StudyError> {
+        let tell = |progress: kernel::Progress| {
+            let end_ns = end.map_or(f64::INFINITY, |end| end.as_ns() as f64);
+            let fraction = (progress.now.as_ns() as f64 / end_ns).min(1.0);
+            (self.progress)(Progress { fraction, events: progress.committed });
+        };
+        let options = RunOptions {
+            seed: self.seed,
+            end,
+            executor: self.executor,
+            workers: self.workers,
+            stop: Some(self.stop),
+            progress: Some(&tell),
+            ..RunOptions::default()
+        };
+        let outcome = kernel::run(model, options)?;
+        for notice in &outcome.notices {
+            (self.notice)(&notice.to_string());
+        }
+        Ok(outcome)
+    }
+}
+
+/// Why a replicate yielded nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// The kernel could not run the model, or the model failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The study found something that it cannot go on from.
+    #[error("{message}")]
+    Model {
+        /// What happened: value, limit, place.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+}
