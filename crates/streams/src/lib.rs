@@ -6,6 +6,7 @@
 //!
 //! What is deliberately absent: ambient randomness, and generators that carry state from event to event.
 
+pub mod distributions;
 mod draws;
 
 pub use draws::{Draws, Purpose, Seed, Source, Uniform, mix};

@@ -1,0 +1,232 @@
+//! Distributions over any [`Uniform`] source.
+//!
+//! Each says how many words one sample takes. Logarithms, powers and cosines come from `libm`, whose results do not
+//! depend on the machine or its C library, so a sample is the same to the last bit everywhere.
+//!
+//! | distribution | words a sample | method |
+//! | --- | --- | --- |
+//! | [`UniformInteger`] | 1, rarely another | Lemire 2019 |
+//! | [`UniformReal`] | 1 | scaling |
+//! | [`Exponential`] | 1 | inversion |
+//! | [`LogNormal`] | 2 | Box and Muller 1958, one of the pair |
+//! | [`Pareto`], [`BoundedPareto`] | 1 | inversion |
+//! | [`Empirical`] | 2, rarely another | cumulative table, then inversion inside the bin |
+//! | [`Zipf`] | 1, now and then another | Hörmann and Derflinger 1996 |
+//!
+//! Distributions of real numbers have no unit of their own. Where theirs is the nanosecond, `sample_span` gives the sample
+//! as simulated time, rounded down.
+//!
+//! ```
+//! # use towtank_streams as streams;
+//! use streams::distributions::Exponential;
+//! use streams::{Draws, Purpose, Seed};
+//! use units::SimSpan;
+//!
+//! const SERVICE: Purpose = Purpose(1);
+//! let service = Exponential::with_mean_span(SimSpan::from_ms(5))?;
+//! let mut draws = Draws::new(Seed(7), 3, 0);
+//! let span = service.sample_span(&mut draws.of(SERVICE));
+//! assert!(span > SimSpan::ZERO);
+//! # Ok::<(), streams::distributions::DistributionError>(())
+//! ```
+
+mod empirical;
+mod heavy_tail;
+mod zipf;
+
+pub use empirical::{Empirical, Spread, WeightedBin};
+pub use heavy_tail::{BoundedPareto, LogNormal, Pareto};
+pub use zipf::Zipf;
+
+use crate::Uniform;
+use units::SimSpan;
+
+/// Why a distribution cannot be built from its parameters.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DistributionError {
+    /// A parameter is infinite or not a number.
+    #[error("`{parameter}` is {value}, and must be a finite number")]
+    NotFinite {
+        /// Its name.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// A parameter is zero or below.
+    #[error("`{parameter}` is {value}, and must be above zero")]
+    NotPositive {
+        /// Its name.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// A parameter is below zero.
+    #[error("`{parameter}` is {value}, and must be zero or more")]
+    Negative {
+        /// Its name.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// A range ends before it begins.
+    #[error("the range from {low} to {high} ends before it begins")]
+    UpsideDown {
+        /// Where it begins.
+        low: f64,
+        /// Where it ends.
+        high: f64,
+    },
+    /// There is nothing to choose from.
+    #[error("all {bins} bins have weight 0, and at least one must have more")]
+    NoWeight {
+        /// How many bins there are.
+        bins: usize,
+    },
+    /// The weights do not fit in 64 bits together.
+    #[error("the weights of {bins} bins add up to more than {max}: divide them all by the same number", max = u64::MAX)]
+    TooMuchWeight {
+        /// How many bins there are.
+        bins: usize,
+    },
+    /// A number of ranks is outside what can be drawn exactly.
+    #[error("`ranks` is {ranks}, and must be from 1 to {max}", max = zipf::RANKS_MAX)]
+    Ranks {
+        /// How many were asked for.
+        ranks: u64,
+    },
+}
+
+/// `value`, if it is finite and above zero.
+fn positive(parameter: &'static str, value: f64) -> Result<f64, DistributionError> {
+    let value = finite(parameter, value)?;
+    if value > 0.0 { Ok(value) } else { Err(DistributionError::NotPositive { parameter, value }) }
+}
+
+fn finite(parameter: &'static str, value: f64) -> Result<f64, DistributionError> {
+    if value.is_finite() { Ok(value) } else { Err(DistributionError::NotFinite { parameter, value }) }
+}
+
+fn ordered(low: f64, high: f64) -> Result<(f64, f64), DistributionError> {
+    let (low, high) = (finite("low", low)?, finite("high", high)?);
+    if low <= high { Ok((low, high)) } else { Err(DistributionError::UpsideDown { low, high }) }
+}
+
+/// Integers from `low` to `high`, both included, all equally likely. Takes one word, rarely another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UniformInteger {
+    low: u64,
+    high: u64,
+}
+
+impl UniformInteger {
+    /// From `low` to `high`, both included.
+    ///
+    /// # Errors
+    /// If `high` lies below `low`.
+    pub fn new(low: u64, high: u64) -> Result<Self, DistributionError> {
+        if low <= high {
+            Ok(Self { low, high })
+        } else {
+            Err(DistributionError::UpsideDown { low: low as f64, high: high as f64 })
+        }
+    }
+
+    /// One sample.
+    #[inline]
+    pub fn sample(&self, source: &mut impl Uniform) -> u64 {
+        match (self.high - self.low).checked_add(1) {
+            Some(count) => self.low + source.below(count),
+            None => source.next_u64(),
+        }
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        (u128::from(self.low) + u128::from(self.high)) as f64 / 2.0
+    }
+}
+
+/// Real numbers from `low` up to `high`, all equally likely. Takes one word.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UniformReal {
+    low: f64,
+    high: f64,
+}
+
+impl UniformReal {
+    /// From `low` up to `high`. `high` itself appears only where rounding brings a sample there.
+    ///
+    /// # Errors
+    /// If either end is not finite, or `high` lies below `low`.
+    pub fn new(low: f64, high: f64) -> Result<Self, DistributionError> {
+        let (low, high) = ordered(low, high)?;
+        finite("high - low", high - low)?;
+        Ok(Self { low, high })
+    }
+
+    /// One sample.
+    #[inline]
+    pub fn sample(&self, source: &mut impl Uniform) -> f64 {
+        (self.low + (self.high - self.low) * source.unit_f64()).min(self.high)
+    }
+
+    /// One sample as nanoseconds, rounded down.
+    #[inline]
+    pub fn sample_span(&self, source: &mut impl Uniform) -> SimSpan {
+        SimSpan::from_ns_f64_floor(self.sample(source))
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.low + (self.high - self.low) / 2.0
+    }
+}
+
+/// The time until something without memory happens. Takes one word; a sample is at most 36.8 times the mean, because the
+/// smallest word that is not zero is 2^-53.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exponential {
+    mean: f64,
+}
+
+impl Exponential {
+    /// With the given mean, the reciprocal of the rate.
+    ///
+    /// # Errors
+    /// If the mean is not a finite number above zero.
+    pub fn with_mean(mean: f64) -> Result<Self, DistributionError> {
+        positive("mean", mean).map(|mean| Self { mean })
+    }
+
+    /// With a mean in simulated time, for [`Exponential::sample_span`].
+    ///
+    /// # Errors
+    /// If the mean is zero.
+    pub fn with_mean_span(mean: SimSpan) -> Result<Self, DistributionError> {
+        Self::with_mean(mean.as_ns() as f64)
+    }
+
+    /// One sample.
+    #[inline]
+    pub fn sample(&self, source: &mut impl Uniform) -> f64 {
+        -self.mean * libm::log(source.open_unit_f64())
+    }
+
+    /// One sample as nanoseconds, rounded down.
+    #[inline]
+    pub fn sample_span(&self, source: &mut impl Uniform) -> SimSpan {
+        SimSpan::from_ns_f64_floor(self.sample(source))
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+}
+
+#[cfg(test)]
+mod tests;
