@@ -6,29 +6,22 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::Queue;
-use crate::context::{Desk, Rules, TimerChange};
-use crate::digest;
+use crate::context::{Desk, TimerChange};
 use crate::error::{Place, RunError};
-use crate::key::{EntityId, EventKey, Scheduled};
+use crate::key::{EventKey, Scheduled};
 use crate::model::{Model, Statistics, UndoBy};
 use crate::options::RunOptions;
-use crate::outcome::{RunStatistics, Share, Written};
+use crate::outcome::Share;
+use crate::partition::Whole;
 use crate::pending::PendingSet;
-use crate::sequential::panic_message;
+use crate::plain::{Plain, panic_message};
 use crate::slot::Slot;
 use crate::timers::Timers;
 
 /// Runs a model event by event, checking each.
 pub(crate) struct Check<'m, M: Model> {
-    rules: Rules<'m, M>,
+    plain: Plain<'m, M, Whole>,
     undo_by: UndoBy,
-    slots: Vec<Slot<M, ()>>,
-    queue: Queue<Scheduled<M::Event>>,
-    desk: Desk<M>,
-    outputs: Vec<Written<M::Output>>,
-    run: RunStatistics,
-    now: EventKey,
 }
 
 /// All a handler changed or put down, to be compared.
@@ -42,68 +35,52 @@ struct Effects<M: Model> {
 }
 
 impl<'m, M: Model> Check<'m, M> {
-    pub(crate) fn new(rules: Rules<'m, M>, undo_by: UndoBy) -> Result<Self, RunError> {
-        let mut all = Check {
-            undo_by,
-            slots: Vec::with_capacity(rules.entities as usize),
-            queue: Queue::default(),
-            desk: Desk::new(),
-            outputs: Vec::new(),
-            run: RunStatistics::default(),
-            now: EventKey::MIN,
-            rules,
-        };
-        for id in (0..all.rules.entities).map(EntityId) {
-            let mut slot = Slot::start(&all.rules, &mut all.desk, id, ())?;
-            if undo_by == UndoBy::Inverse {
-                all.rules.model.begin_speculation(&mut slot.state);
-            }
-            all.slots.push(slot);
-            let key = EventKey { origin: id, ..EventKey::MIN };
-            all.outputs.extend(all.desk.outputs.drain(..).map(|output| Written { key, by: id, output }));
-            all.desk.sends.drain(..).for_each(|send| all.queue.push(send));
+    pub(crate) fn new(mut plain: Plain<'m, M, Whole>, undo_by: UndoBy) -> Self {
+        if undo_by == UndoBy::Inverse {
+            plain.slots.iter_mut().for_each(|slot| plain.rules.model.begin_speculation(&mut slot.state));
         }
-        all.run.peak_pending = all.queue.len() as u64;
-        Ok(all)
+        Check { plain, undo_by }
     }
 
     pub(crate) fn run(mut self, options: &RunOptions<'_>) -> Result<Share<M>, RunError> {
         let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
         let mut partial = false;
-        while let Some(scheduled) = self.queue.pop_before(end) {
-            if scheduled.timer && !self.slots[scheduled.to.index()].timers.remove(scheduled.key.sequence) {
-                self.run.timers_dropped += 1;
+        while let Some(scheduled) = self.plain.queue.pop_before(end) {
+            let slot = &mut self.plain.slots[scheduled.to.index()];
+            if scheduled.timer && !slot.timers.remove(scheduled.key.sequence) {
+                self.plain.run.timers_dropped += 1;
                 continue;
             }
-            if self.run.committed == options.event_limit {
-                let place = self.rules.place(&scheduled);
-                return Err(RunError::TooManyEvents { place, limit: options.event_limit });
+            let place = || self.plain.rules.place(&scheduled);
+            if self.plain.run.committed == options.event_limit {
+                return Err(RunError::TooManyEvents { place: place(), limit: options.event_limit });
             }
             match catch_unwind(AssertUnwindSafe(|| self.event(&scheduled))) {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => return Err(*error),
+                Ok(done) => done.map_err(|error| *error)?,
                 Err(payload) => {
                     let message = panic_message(payload.as_ref());
-                    return Err(RunError::Panic { place: self.rules.place(&scheduled), message });
+                    return Err(RunError::Panic { place: self.plain.rules.place(&scheduled), message });
                 }
             }
-            if self.run.committed.is_multiple_of(u64::from(options.batch.max(1))) {
-                options.report(self.now.at, self.run.committed);
+            if self.plain.run.committed.is_multiple_of(u64::from(options.batch)) {
+                options.report(scheduled.key.at, self.plain.run.committed);
                 if options.stop_asked() {
-                    partial = self.queue.peek().is_some_and(|next| next.key < end);
+                    partial = self.plain.floor() < end;
                     break;
                 }
             }
         }
-        Ok(self.share(end, partial))
+        Ok(self.plain.share(end, partial))
     }
 
     /// Does, undoes, compares, does again and compares.
     fn event(&mut self, scheduled: &Scheduled<M::Event>) -> Result<(), Box<RunError>> {
-        let Check { rules, slots, desk, .. } = self;
+        let Plain { rules, slots, desk, .. } = &mut self.plain;
         let slot = &mut slots[scheduled.to.index()];
+        let place = || rules.place(scheduled);
         let before = (slot.state.clone(), slot.timers.clone());
         let kernel_before = (slot.ordinal, slot.sequence, slot.chain);
+
         let undo = slot.perform(rules, desk, scheduled)?;
         let record = format!("{undo:?}");
         let first = take_effects(slot, desk);
@@ -113,10 +90,8 @@ impl<'m, M: Model> Check<'m, M> {
         }
         slot.take_back_timers(&first.timer_changes);
         (slot.ordinal, slot.sequence, slot.chain) = kernel_before;
-        let place = || rules.place(scheduled);
         same(place, "the state", &before.0, &slot.state)?;
         same(place, "the set of timers", &before.1, &slot.timers)?;
-        self.run.rolled_back += 1;
 
         let undo = slot.perform(rules, desk, scheduled)?;
         let second = take_effects(slot, desk);
@@ -130,53 +105,18 @@ impl<'m, M: Model> Check<'m, M> {
         if self.undo_by == UndoBy::Inverse {
             rules.model.committed(&mut slot.state, undo);
         }
-        self.commit(scheduled, second);
+        (desk.sends, desk.samples, desk.outputs) = (second.sends, second.samples, second.outputs);
+        self.commit(scheduled);
         Ok(())
     }
 
-    fn commit(&mut self, scheduled: &Scheduled<M::Event>, effects: Effects<M>) {
-        self.run.committed += 1;
-        self.run.executed += 2;
-        self.now = scheduled.key;
-        let statistics = &mut self.slots[scheduled.to.index()].statistics;
-        effects.samples.into_iter().for_each(|sample| statistics.add(sample));
-        let (key, by) = (scheduled.key, scheduled.to);
-        self.outputs.extend(effects.outputs.into_iter().map(|output| Written { key, by, output }));
-        effects.sends.into_iter().for_each(|send| self.queue.push(send));
-        self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
-    }
-
-    fn share(self, end: EventKey, partial: bool) -> Share<M> {
-        let mut sums = vec![0u64; self.slots.len()];
-        let (mut pending, mut pending_count) = (Vec::new(), 0);
-        self.queue.for_each(|scheduled| {
-            let slot = &self.slots[scheduled.to.index()];
-            if scheduled.timer && !slot.timers.contains(scheduled.key.sequence) {
-                return;
-            }
-            let sum = &mut sums[scheduled.to.index()];
-            *sum = sum.wrapping_add(digest::pending_word(scheduled));
-            pending_count += 1;
-            if M::AUDITS_PENDING {
-                pending.push(scheduled.clone());
-            }
-        });
-        let now = if partial || end == EventKey::MAX { self.now.at } else { end.at };
-        let remains = self
-            .slots
-            .into_iter()
-            .zip(sums)
-            .enumerate()
-            .map(|(id, (slot, sum))| slot.remains(EntityId(id as u32), sum));
-        Share {
-            remains: remains.collect(),
-            outputs: self.outputs,
-            pending,
-            pending_count,
-            now,
-            partial,
-            run: self.run,
-        }
+    fn commit(&mut self, scheduled: &Scheduled<M::Event>) {
+        let plain = &mut self.plain;
+        plain.run.committed += 1;
+        plain.run.executed += 2;
+        plain.run.rolled_back += 1;
+        plain.last = Some((scheduled.key, scheduled.to));
+        plain.take_desk(scheduled.key, scheduled.to, scheduled.to.index());
     }
 }
 

@@ -96,7 +96,7 @@ impl<E> Keyed for Scheduled<E> {
 }
 
 /// Keys travel as plain nanoseconds: exact, short and the same in every format.
-mod nanoseconds {
+pub(crate) mod nanoseconds {
     use serde::{Deserialize, Deserializer, Serializer};
     use units::SimTime;
 

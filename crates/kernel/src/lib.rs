@@ -7,24 +7,31 @@
 //! What is deliberately absent: storage words, clocks, files, ambient randomness, and floats in the order of events.
 
 mod check;
+mod conservative;
 mod context;
+mod crew;
 mod digest;
 mod error;
 mod key;
 mod links;
 mod model;
+mod optimistic;
 mod options;
 mod outcome;
 mod partition;
 pub mod pending;
 pub mod phold;
+mod plain;
 mod prefetch;
 mod run;
 mod sequential;
 mod slot;
+mod threads;
 mod timers;
+mod transport;
 
 pub use context::Context;
+pub use crew::{Crew, Ended};
 pub use digest::{Digest, Folder};
 pub use error::{Fault, Place, RunError};
 pub use key::{EntityId, EventKey, Keyed, Scheduled};
@@ -34,6 +41,7 @@ pub use options::{Executor, Progress, RunOptions};
 pub use outcome::{Committed, Notice, Outcome, RunStatistics, Written};
 pub use run::{Prepared, prepare, run};
 pub use timers::TimerId;
+pub use transport::{Packet, Step, Transport};
 
 /// The pending-event set the executors use.
 pub(crate) type Queue<R> = pending::Pending<R>;

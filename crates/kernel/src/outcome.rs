@@ -181,12 +181,18 @@ pub(crate) struct Remains<S, T> {
 }
 
 /// What one worker's partition leaves, in a form that can travel.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(bound(
+    serialize = "M::Event: serde::Serialize, M::Entity: serde::Serialize, M::Statistics: serde::Serialize, M::Output: serde::Serialize",
+    deserialize = "M::Event: serde::Deserialize<'de>, M::Entity: serde::Deserialize<'de>, M::Statistics: serde::Deserialize<'de>, M::Output: serde::Deserialize<'de>"
+))]
 pub(crate) struct Share<M: Model> {
     pub remains: Vec<Remains<M::Entity, M::Statistics>>,
     pub outputs: Vec<Written<M::Output>>,
     /// Live events not yet handled; their payloads only where the model audits them.
     pub pending: Vec<Scheduled<M::Event>>,
     pub pending_count: u64,
+    #[serde(with = "crate::key::nanoseconds")]
     pub now: SimTime,
     pub partial: bool,
     pub run: RunStatistics,

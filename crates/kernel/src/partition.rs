@@ -83,6 +83,44 @@ impl Plan {
     }
 }
 
+/// The entities that one executor works on.
+pub(crate) trait Realm {
+    fn len(&self) -> usize;
+
+    /// Whether an entity belongs to it.
+    fn has(&self, id: EntityId) -> bool;
+
+    /// The place of an entity that belongs to it.
+    fn own(&self, id: EntityId) -> usize;
+
+    /// The entity at a place.
+    fn entity(&self, local: usize) -> EntityId;
+}
+
+/// All entities of the model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whole(pub u32);
+
+impl Realm for Whole {
+    fn len(&self) -> usize {
+        self.0 as usize
+    }
+
+    #[inline]
+    fn has(&self, _id: EntityId) -> bool {
+        true
+    }
+
+    #[inline]
+    fn own(&self, id: EntityId) -> usize {
+        id.index()
+    }
+
+    fn entity(&self, local: usize) -> EntityId {
+        EntityId(local as u32)
+    }
+}
+
 /// The entities of one partition.
 #[derive(Clone, Debug)]
 pub(crate) struct Territory {
@@ -92,26 +130,28 @@ pub(crate) struct Territory {
     partition: usize,
 }
 
-impl Territory {
-    pub(crate) fn len(&self) -> usize {
+impl Realm for Territory {
+    fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// The place of an entity among those of this partition; none if another has it.
     #[inline]
-    pub(crate) fn local(&self, id: EntityId) -> Option<usize> {
+    fn has(&self, id: EntityId) -> bool {
         match &self.table {
-            None => {
-                let place = id.0.wrapping_sub(self.first);
-                (place < self.count).then_some(place as usize)
-            }
-            Some(table) => (usize::from(table.owner[id.index()]) == self.partition)
-                .then(|| table.local[id.index()] as usize),
+            None => id.0.wrapping_sub(self.first) < self.count,
+            Some(table) => usize::from(table.owner[id.index()]) == self.partition,
         }
     }
 
-    /// The entity at a place.
-    pub(crate) fn entity(&self, local: usize) -> EntityId {
+    #[inline]
+    fn own(&self, id: EntityId) -> usize {
+        match &self.table {
+            None => (id.0 - self.first) as usize,
+            Some(table) => table.local[id.index()] as usize,
+        }
+    }
+
+    fn entity(&self, local: usize) -> EntityId {
         match &self.table {
             None => EntityId(self.first + local as u32),
             Some(table) => EntityId(table.members[self.partition][local]),

@@ -1,24 +1,26 @@
 //! Preparing a run and running it.
 
 use crate::check::Check;
-use crate::context::Rules;
+use crate::crew::{Crew, Ended, rules};
 use crate::error::RunError;
-use crate::model::Model;
+use crate::model::{Model, UndoBy};
 use crate::options::{Executor, RunOptions};
 use crate::outcome::{Notice, Outcome, assemble};
-use crate::sequential::Sequential;
+use crate::partition::Whole;
+use crate::plain::Plain;
+use crate::{sequential, threads};
 
 /// A run with its entities created and started, ready to go.
 pub struct Prepared<'m, 'o, M: Model> {
     model: &'m M,
     options: RunOptions<'o>,
-    notices: Vec<Notice>,
-    state: Ready<'m, M>,
+    ready: Ready<'m, 'o, M>,
 }
 
-enum Ready<'m, M: Model> {
-    Sequential(Box<Sequential<'m, M>>),
+enum Ready<'m, 'o, M: Model> {
+    Sequential(Box<Plain<'m, M, Whole>>),
     Check(Box<Check<'m, M>>),
+    Crew(Crew<'m, 'o, M>),
 }
 
 /// Creates and starts the entities.
@@ -30,21 +32,16 @@ pub fn prepare<'m, 'o, M: Model>(
     options: RunOptions<'o>,
 ) -> Result<Prepared<'m, 'o, M>, RunError> {
     examine(&options)?;
-    let rules = || Rules {
-        model,
-        links: model.links(),
-        entities: model.entities(),
-        seed: options.seed,
-        step_limit: options.step_limit,
+    let ready = if options.executor.is_parallel() {
+        Ready::Crew(Crew::new(model, options.clone())?)
+    } else {
+        let plain = Plain::new(rules(model, &options), Whole(model.entities()))?;
+        match options.executor {
+            Executor::Check => Ready::Check(Box::new(Check::new(plain, options.undo.unwrap_or(M::UNDO)))),
+            _ => Ready::Sequential(Box::new(plain)),
+        }
     };
-    let undo_by = options.undo.unwrap_or(M::UNDO);
-    let notices = Vec::new();
-    let state = match options.executor {
-        Executor::Sequential => Ready::Sequential(Box::new(Sequential::new(rules())?)),
-        Executor::Check => Ready::Check(Box::new(Check::new(rules(), undo_by)?)),
-        other => return Err(RunError::Options(format!("the {other} executor has not landed"))),
-    };
-    Ok(Prepared { model, options, notices, state })
+    Ok(Prepared { model, options, ready })
 }
 
 /// Prepares and runs a model.
@@ -61,22 +58,36 @@ impl<M: Model> Prepared<'_, '_, M> {
     /// # Errors
     /// When the model fails, breaks its own declarations, or a limit is reached.
     pub fn run(self) -> Result<Outcome<M>, RunError> {
-        let shares = match self.state {
-            Ready::Sequential(all) => vec![all.run(&self.options)?],
-            Ready::Check(all) => vec![all.run(&self.options)?],
+        let share = match self.ready {
+            Ready::Sequential(plain) => sequential::run(*plain, &self.options)?,
+            Ready::Check(check) => check.run(&self.options)?,
+            Ready::Crew(mut crew) => {
+                threads::drive(&mut crew)?;
+                return match crew.finish()? {
+                    Ended::Outcome(outcome) => Ok(*outcome),
+                    Ended::Restart => run_with_clones(self.model, self.options),
+                };
+            }
         };
-        assemble(self.model, shares, self.notices)
+        assemble(self.model, vec![share], Vec::new())
     }
 }
 
-fn examine(options: &RunOptions<'_>) -> Result<(), RunError> {
-    let positive = [
+fn run_with_clones<M: Model>(model: &M, options: RunOptions<'_>) -> Result<Outcome<M>, RunError> {
+    let mut outcome = run(model, RunOptions { undo: Some(UndoBy::Clone), ..options })?;
+    outcome.notices.push(Notice::RestartedWithClones);
+    Ok(outcome)
+}
+
+/// Refuses options that cannot be used.
+pub(crate) fn examine(options: &RunOptions<'_>) -> Result<(), RunError> {
+    let counts = [
         ("workers", options.workers),
         ("batch", options.batch),
         ("gvt_interval", options.gvt_interval),
         ("history_max", options.history_max),
     ];
-    for (name, value) in positive {
+    for (name, value) in counts {
         if value == 0 {
             return Err(RunError::Options(format!("`{name}` is 0; it must be at least 1")));
         }
@@ -88,4 +99,10 @@ fn examine(options: &RunOptions<'_>) -> Result<(), RunError> {
         )));
     }
     Ok(())
+}
+
+impl<M: Model> std::fmt::Debug for Prepared<'_, '_, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("options", &self.options).finish_non_exhaustive()
+    }
 }

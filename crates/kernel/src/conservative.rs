@@ -1,0 +1,198 @@
+//! The conservative executor: workers run side by side in windows no longer than the look-ahead.
+//!
+//! An event before `floor + look-ahead`, where `floor` is the least key anywhere, cannot be affected by another partition
+//! any more: whatever is sent there arrives later. So each worker runs its events up to that bound, sends each peer one
+//! packet with its events for it and its own floor, and waits for one packet from each. All workers then know the same
+//! facts and draw the same conclusion, so none has to lead.
+
+use crate::context::Rules;
+use crate::error::{Place, RunError};
+use crate::key::{EntityId, EventKey, Scheduled};
+use crate::model::Model;
+use crate::options::RunOptions;
+use crate::outcome::Share;
+use crate::partition::{Plan, Territory};
+use crate::pending::PendingSet;
+use crate::plain::Plain;
+use crate::transport::{Message, Packet, Step, Transport, Window};
+
+/// Events between two looks at the stop flag.
+const BATCH: u64 = 4096;
+
+/// One worker of the conservative executor.
+pub(crate) struct Conservative<'m, M: Model> {
+    plain: Plain<'m, M, Territory>,
+    plan: Plan,
+    me: usize,
+    round: u64,
+    phase: Phase,
+    /// Packets of this round and, from a peer that is ahead, of the next.
+    heard: Vec<Window<M::Event>>,
+    shares: Vec<Share<M>>,
+    result: Option<Result<(), RunError>>,
+    error: Option<RunError>,
+    mail: Vec<Vec<Scheduled<M::Event>>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Running events before a bound.
+    Running(EventKey),
+    /// The packets of this round are on their way; what this worker itself told.
+    Waiting(Told),
+    /// Over; worker 0 waits for the others' shares.
+    Gathering,
+}
+
+/// What a worker told its peers about itself, for its own reckoning.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    floor: EventKey,
+    stop: bool,
+}
+
+impl<'m, M: Model> Conservative<'m, M> {
+    pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize) -> Result<Self, RunError> {
+        Ok(Conservative {
+            plain: Plain::new(rules, plan.territory(me))?,
+            plan: plan.clone(),
+            me,
+            round: 0,
+            // The first window is empty: it delivers what the entities sent when they were started.
+            phase: Phase::Running(EventKey::MIN),
+            heard: Vec::new(),
+            shares: Vec::new(),
+            result: None,
+            error: None,
+            mail: (0..plan.partitions()).map(|_| Vec::new()).collect(),
+        })
+    }
+
+    fn peers(&self) -> usize {
+        self.plan.partitions() - 1
+    }
+
+    /// Goes on until something has to be waited for, or a batch is done.
+    pub(crate) fn step(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) -> Step {
+        while let Some(Packet(message)) = transport.receive() {
+            match message {
+                Message::Window(window) => self.heard.push(window),
+                Message::Share(share) => self.shares.push(*share),
+                _ => unreachable!("conservative workers send windows and shares only"),
+            }
+        }
+        match self.phase {
+            Phase::Running(bound) => {
+                self.run_window(bound, transport, options);
+                Step::Worked
+            }
+            Phase::Waiting(told) => self.conclude(told, transport, options),
+            Phase::Gathering => {
+                if self.shares.len() <= self.peers() && self.me == 0 && matches!(self.result, Some(Ok(()))) {
+                    Step::Waiting
+                } else {
+                    Step::Finished
+                }
+            }
+        }
+    }
+
+    fn run_window(&mut self, bound: EventKey, transport: &mut impl Transport<M>, options: &RunOptions<'_>) {
+        let allowance = BATCH.min((options.event_limit - self.plain.run.committed).saturating_add(1));
+        let more = self.plain.batch(bound, allowance).unwrap_or_else(|error| {
+            self.error = Some(error);
+            false
+        });
+        if self.me == 0 {
+            options
+                .report(self.plain.last.map_or(EventKey::MIN, |(key, _)| key).at, self.plain.run.committed);
+        }
+        // Within a window no event touches another partition, so stopping in the middle of one leaves a consistent state.
+        let stop = options.stop_asked();
+        if more && !stop && self.plain.run.committed <= options.event_limit {
+            return;
+        }
+        let mut floor = self.plain.floor();
+        for send in self.plain.outgoing.drain(..) {
+            floor = floor.min(send.key);
+            self.plain.run.messages += 1;
+            self.mail[self.plan.owner(send.to)].push(send);
+        }
+        for peer in (0..self.plan.partitions()).filter(|&peer| peer != self.me) {
+            let window = Window {
+                round: self.round,
+                events: std::mem::take(&mut self.mail[peer]),
+                floor,
+                committed: self.plain.run.committed,
+                last: self.plain.last,
+                error: self.error.clone(),
+                stop,
+            };
+            transport.send(peer, Packet(Message::Window(window)));
+        }
+        self.phase = Phase::Waiting(Told { floor, stop });
+    }
+
+    /// When all packets of the round are here: what they mean for all.
+    fn conclude(&mut self, told: Told, transport: &mut impl Transport<M>, options: &RunOptions<'_>) -> Step {
+        let this_round = self.heard.iter().filter(|window| window.round == self.round).count();
+        if this_round < self.peers() {
+            return Step::Waiting;
+        }
+        let Told { mut floor, mut stop } = told;
+        let mut committed = self.plain.run.committed;
+        let mut last = self.plain.last;
+        let mut error = self.error.take();
+        let (now, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.heard).into_iter().partition(|window| window.round == self.round);
+        self.heard = later;
+        for window in now {
+            floor = floor.min(window.floor);
+            stop |= window.stop;
+            committed += window.committed;
+            last = last.max(window.last);
+            error = RunError::earlier(error, window.error);
+            window.events.into_iter().for_each(|event| self.plain.queue.push(event));
+        }
+        let pending = self.plain.queue.len() as u64;
+        self.plain.run.peak_pending = self.plain.run.peak_pending.max(pending);
+        self.round += 1;
+        self.plain.run.windows += 1;
+        let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
+        if error.is_none() && committed > options.event_limit {
+            error = last.map(|last| self.too_many(last, options.event_limit));
+        }
+        if let Some(error) = error {
+            self.result = Some(Err(error));
+            self.phase = Phase::Gathering;
+        } else if floor >= end || stop {
+            self.finish(end, floor < end, transport);
+        } else {
+            let bound = floor.at.checked_add(self.plan.look_ahead).map_or(EventKey::MAX, EventKey::first_at);
+            self.phase = Phase::Running(bound.min(end));
+        }
+        Step::Worked
+    }
+
+    fn too_many(&self, (key, entity): (EventKey, EntityId), limit: u64) -> RunError {
+        let name = self.plain.rules.model.describe(entity);
+        let place = Place { key, entity, name, event: "the last event before the limit".to_owned() };
+        RunError::TooManyEvents { place: Box::new(place), limit }
+    }
+
+    fn finish(&mut self, end: EventKey, partial: bool, transport: &mut impl Transport<M>) {
+        let share = self.plain.share(end, partial);
+        if self.me == 0 {
+            self.shares.push(share);
+        } else {
+            transport.send(0, Packet(Message::Share(Box::new(share))));
+        }
+        self.result = Some(Ok(()));
+        self.phase = Phase::Gathering;
+    }
+
+    /// The shares of all workers, at worker 0; the error, at any.
+    pub(crate) fn into_shares(self) -> Result<Vec<Share<M>>, RunError> {
+        self.result.expect("a worker is asked for its shares when it has finished").map(|()| self.shares)
+    }
+}

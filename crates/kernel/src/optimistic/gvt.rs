@@ -1,0 +1,237 @@
+//! Global virtual time: the least key that is unprocessed or in transit, computed by a token (Mattern 1993).
+//!
+//! Mail carries the epoch of its sender. A token goes round; a worker that sees it for the first time moves on to the next
+//! epoch, so that mail of the old one becomes rare and then runs out. Each pass adds up how much old mail is in transit,
+//! and takes the least key any worker still has or has sent since it moved on. When no old mail is left, that least key is
+//! a lower bound of everything that can still happen: global virtual time. Worker 0 starts computations and announces
+//! results; nothing is assumed about the order in which packets arrive.
+
+use super::Optimistic;
+use crate::error::{Place, RunError};
+use crate::key::{EntityId, EventKey};
+use crate::model::Model;
+use crate::options::RunOptions;
+use crate::pending::PendingSet;
+use crate::transport::{Announcement, Mail, Message, Packet, Token, Transport, Verdict};
+
+/// What a worker counts for global virtual time.
+#[derive(Debug, Default)]
+pub(super) struct Census {
+    pub epoch: u32,
+    /// Mail sent less mail received, of earlier epochs, of this one, and of the next.
+    past: i64,
+    current: i64,
+    ahead: i64,
+}
+
+impl Census {
+    pub(super) fn sent(&mut self) {
+        self.current += 1;
+    }
+
+    pub(super) fn received(&mut self, epoch: u32) {
+        if epoch < self.epoch {
+            self.past -= 1;
+        } else if epoch == self.epoch {
+            self.current -= 1;
+        } else {
+            assert!(
+                epoch == self.epoch + 1,
+                "mail of epoch {epoch} reached a worker in epoch {}",
+                self.epoch
+            );
+            self.ahead -= 1;
+        }
+    }
+
+    fn move_on(&mut self) {
+        self.epoch += 1;
+        self.past += self.current;
+        self.current = self.ahead;
+        self.ahead = 0;
+    }
+}
+
+/// What worker 0 remembers between computations.
+#[derive(Debug, Default)]
+pub(super) struct Lead {
+    pub under_way: bool,
+    pub steps: u32,
+    pub urgent: bool,
+    round: u32,
+    /// The last announcement said that everything before the end has happened: the next computation only waits for mail.
+    closing: bool,
+    halt: Option<EventKey>,
+}
+
+impl<M: Model> Optimistic<'_, M> {
+    /// Starts a computation; only worker 0 does.
+    pub(super) fn start_round(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) {
+        self.lead.under_way = true;
+        self.lead.urgent = false;
+        self.lead.steps = 0;
+        let token = self.fresh_token();
+        self.visit(token, transport, options);
+    }
+
+    fn fresh_token(&self) -> Token {
+        Token {
+            round: self.lead.round,
+            in_transit: 0,
+            floor: EventKey::MAX,
+            committed: 0,
+            last: None,
+            pressed: false,
+            restart: false,
+            error: None,
+            halt: self.lead.halt,
+        }
+    }
+
+    /// A token has come by: adds this worker's part and passes it on.
+    pub(super) fn visit(
+        &mut self,
+        mut token: Token,
+        transport: &mut impl Transport<M>,
+        options: &RunOptions<'_>,
+    ) {
+        if let Some(key) = token.halt {
+            self.halt(key);
+        }
+        self.flush(transport);
+        if self.census.epoch <= token.round {
+            self.census.move_on();
+            self.sent_floor = EventKey::MAX;
+        }
+        token.in_transit += self.census.past;
+        token.floor = token.floor.min(self.floor()).min(self.sent_floor);
+        token.committed += self.run.committed;
+        token.last = token.last.max(self.last);
+        token.pressed |= self.is_pressed(options);
+        token.restart |= self.restart;
+        token.error = RunError::earlier(token.error.take(), self.error.clone());
+        let next = (self.me + 1) % self.plan.partitions();
+        if next == 0 {
+            if self.me == 0 {
+                self.token_is_back(token, transport, options);
+            } else {
+                transport.send(0, Packet(Message::Token(token)));
+            }
+        } else {
+            transport.send(next, Packet(Message::Token(token)));
+        }
+    }
+
+    /// Worker 0: the token has been everywhere.
+    pub(super) fn token_is_back(
+        &mut self,
+        token: Token,
+        transport: &mut impl Transport<M>,
+        options: &RunOptions<'_>,
+    ) {
+        if token.in_transit != 0 {
+            // Old mail is still on its way. Go round again, after this worker has looked for its own.
+            self.again = true;
+            return;
+        }
+        let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
+        let gvt = token.floor;
+        let verdict = if token.restart {
+            Some(Verdict::Restart)
+        } else if let Some(error) = token.error {
+            Some(Verdict::Failed(error))
+        } else if token.committed > options.event_limit {
+            token.last.map(|last| Verdict::Failed(self.too_many(last, options.event_limit)))
+        } else if self.lead.closing {
+            Some(Verdict::Done)
+        } else {
+            self.lead.halt.map(|_| Verdict::Partial)
+        };
+        if gvt >= end {
+            self.lead.closing = true;
+        } else if options.stop_asked() {
+            self.lead.halt = self.lead.halt.or(Some(gvt));
+        }
+        let round = self.lead.round;
+        let halt = self.lead.halt;
+        for peer in 1..self.plan.partitions() {
+            let announcement =
+                Announcement { round, gvt, pressed: token.pressed, halt, verdict: verdict.clone() };
+            transport.send(peer, Packet(Message::Announcement(announcement)));
+        }
+        self.lead.round += 1;
+        self.lead.under_way = false;
+        self.lead.steps = 0;
+        self.lead.urgent = self.lead.closing || halt.is_some() || token.pressed;
+        options.report(gvt.min(end).at, token.committed);
+        self.hear(Announcement { round, gvt, pressed: token.pressed, halt, verdict }, transport, options);
+    }
+
+    /// Worker 0: sends the same token round once more.
+    pub(super) fn repeat_round(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) {
+        self.again = false;
+        let token = self.fresh_token();
+        self.visit(token, transport, options);
+    }
+
+    /// A result has been announced.
+    pub(super) fn hear(
+        &mut self,
+        news: Announcement,
+        transport: &mut impl Transport<M>,
+        options: &RunOptions<'_>,
+    ) {
+        self.run.gvt_rounds = self.run.gvt_rounds.max(u64::from(news.round) + 1);
+        if news.gvt > self.gvt {
+            self.gvt = news.gvt;
+            self.commit();
+            self.release_held();
+        }
+        self.adapt(news.pressed, options);
+        if let Some(key) = news.halt {
+            self.halt(key);
+        }
+        if let Some(verdict) = news.verdict {
+            self.finish(verdict, transport, options);
+        }
+    }
+
+    /// No more speculation; everything at or after `key` is taken back.
+    fn halt(&mut self, key: EventKey) {
+        if !self.halted {
+            self.halted = true;
+            self.rewind(key);
+        }
+    }
+
+    /// Sends what lies in the outbox.
+    pub(super) fn flush(&mut self, transport: &mut impl Transport<M>) {
+        for peer in 0..self.outbox.len() {
+            if self.outbox[peer].is_empty() {
+                continue;
+            }
+            let letters = std::mem::take(&mut self.outbox[peer]);
+            for letter in &letters {
+                self.sent_floor = self.sent_floor.min(letter.key());
+            }
+            self.run.messages += letters.len() as u64;
+            self.census.sent();
+            transport.send(peer, Packet(Message::Mail(Mail { epoch: self.census.epoch, letters })));
+        }
+    }
+
+    /// The least key this worker has yet to execute.
+    fn floor(&mut self) -> EventKey {
+        self.drop_doomed();
+        let queued = self.queue.peek().map_or(EventKey::MAX, |sent| sent.scheduled.key);
+        let held = self.held.peek().map_or(EventKey::MAX, |sent| sent.scheduled.key);
+        let parked = self.suspended.values().flatten().map(|sent| sent.scheduled.key).min();
+        queued.min(held).min(parked.unwrap_or(EventKey::MAX))
+    }
+
+    fn too_many(&self, (key, entity): (EventKey, EntityId), limit: u64) -> RunError {
+        let name = self.rules.model.describe(entity);
+        let place = Place { key, entity, name, event: "the last event before the limit".to_owned() };
+        RunError::TooManyEvents { place: Box::new(place), limit }
+    }
+}

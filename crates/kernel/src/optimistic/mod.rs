@@ -1,0 +1,469 @@
+//! The optimistic executor (Time Warp, Jefferson 1985): workers run ahead and take back what turns out wrong.
+//!
+//! Each worker executes its own events in the order of their keys, without asking whether an earlier one is still on its
+//! way. If one arrives, the events of its entity after it are taken back ([`rollback`]) and executed again. What lies
+//! before global virtual time ([`gvt`]) can no longer be taken back: it commits, and only then do its statistics, outputs
+//! and faults exist for anybody.
+//!
+//! The memory bound counts undo history and early messages. A worker at its bound executes only the event whose key is
+//! global virtual time: that makes the run slow, but never stops it.
+
+mod gvt;
+mod history;
+mod quiet;
+mod rollback;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::Queue;
+use crate::context::{Desk, Rules};
+use crate::digest;
+use crate::error::RunError;
+use crate::key::{EntityId, EventKey};
+use crate::model::{Model, Statistics, UndoBy};
+use crate::options::RunOptions;
+use crate::outcome::{RunStatistics, Share, Written};
+use crate::partition::{Plan, Realm, Territory};
+use crate::pending::PendingSet;
+use crate::plain::panic_message;
+use crate::prefetch::prefetch;
+use crate::slot::Slot;
+use crate::transport::{Letter, Mail, Message, Packet, Sent, Step, Transport, Verdict};
+
+use gvt::{Census, Lead};
+use history::{Back, Deed, Effect, History};
+use rollback::{Cancellation, no_trail};
+
+/// How many events ahead an entity's state is fetched into the cache.
+const FETCH_AHEAD: usize = 6;
+
+/// Ids of transmissions count from here in each worker: the bits above name it.
+const ID_BITS: u32 = 48;
+
+/// A worker never holds back below this many events of history, so that each round has something to commit.
+const HISTORY_LEAST: usize = 16;
+
+/// One worker of the optimistic executor.
+pub(crate) struct Optimistic<'m, M: Model> {
+    rules: Rules<'m, M>,
+    plan: Plan,
+    territory: Territory,
+    me: usize,
+    undo_by: UndoBy,
+    /// `extra` is the place of the entity's latest entry in the history.
+    slots: Vec<Slot<M, u64>>,
+    queue: Queue<Sent<M::Event>>,
+    /// Events of entities that do not speculate, until their key is global virtual time.
+    held: Queue<Sent<M::Event>>,
+    /// Whether any entity here does not speculate.
+    some_wait: bool,
+    /// Events of suspended entities, which come after the fault.
+    suspended: BTreeMap<usize, Vec<Sent<M::Event>>>,
+    /// Transmissions that were cancelled before they were executed, perhaps before they arrived.
+    doomed: BTreeSet<u64>,
+    history: History<M>,
+    cancellations: Vec<Cancellation>,
+    desk: Desk<M>,
+    outbox: Vec<Vec<Letter<M::Event>>>,
+    outputs: Vec<Written<M::Output>>,
+    run: RunStatistics,
+    next_id: u64,
+    gvt: EventKey,
+    /// The greatest key executed so far: what sorts after it cannot come late.
+    watermark: EventKey,
+    /// The least key sent since this worker moved on to its epoch.
+    sent_floor: EventKey,
+    census: Census,
+    lead: Lead,
+    /// Worker 0: the token must go round again.
+    again: bool,
+    last: Option<(EventKey, EntityId)>,
+    error: Option<RunError>,
+    restart: bool,
+    halted: bool,
+    /// Events from other workers since the last announcement: those that sent them may yet take them back.
+    early: u64,
+    history_bound: usize,
+    result: Option<Verdict>,
+    shares: Vec<Share<M>>,
+}
+
+impl<'m, M: Model> Optimistic<'m, M> {
+    pub(crate) fn new(
+        rules: Rules<'m, M>,
+        plan: &Plan,
+        me: usize,
+        undo_by: UndoBy,
+    ) -> Result<Self, RunError> {
+        quiet::install();
+        let territory = plan.territory(me);
+        let mut worker = Optimistic {
+            plan: plan.clone(),
+            me,
+            undo_by,
+            slots: Vec::with_capacity(territory.len()),
+            queue: Queue::default(),
+            held: Queue::default(),
+            some_wait: (0..territory.len()).any(|local| !rules.model.speculative(territory.entity(local))),
+            suspended: BTreeMap::new(),
+            doomed: BTreeSet::new(),
+            history: History::new(),
+            cancellations: Vec::new(),
+            desk: Desk::new(),
+            outbox: (0..plan.partitions()).map(|_| Vec::new()).collect(),
+            outputs: Vec::new(),
+            run: RunStatistics::default(),
+            next_id: (me as u64) << ID_BITS,
+            gvt: EventKey::MIN,
+            watermark: EventKey::MIN,
+            sent_floor: EventKey::MAX,
+            census: Census::default(),
+            lead: Lead::default(),
+            again: false,
+            last: None,
+            error: None,
+            restart: false,
+            halted: false,
+            early: 0,
+            history_bound: usize::MAX,
+            result: None,
+            shares: Vec::new(),
+            rules,
+            territory,
+        };
+        for local in 0..worker.territory.len() {
+            let id = worker.territory.entity(local);
+            let mut slot = Slot::start(&worker.rules, &mut worker.desk, id, no_trail())?;
+            if undo_by == UndoBy::Inverse {
+                worker.rules.model.begin_speculation(&mut slot.state);
+            }
+            worker.slots.push(slot);
+            let key = EventKey { origin: id, ..EventKey::MIN };
+            worker.outputs.extend(worker.desk.outputs.drain(..).map(|output| Written {
+                key,
+                by: id,
+                output,
+            }));
+            worker.post_sends();
+        }
+        worker.run.peak_pending = worker.queue.len() as u64;
+        Ok(worker)
+    }
+
+    /// Goes on for one batch of events.
+    pub(crate) fn step(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) -> Step {
+        let mut worked = false;
+        while let Some(Packet(message)) = transport.receive() {
+            worked = true;
+            match message {
+                Message::Mail(mail) => self.open(mail),
+                Message::Token(token) if self.me == 0 => self.token_is_back(token, transport, options),
+                Message::Token(token) => self.visit(token, transport, options),
+                Message::Announcement(news) => self.hear(news, transport, options),
+                Message::Share(share) => self.shares.push(*share),
+                Message::Window(_) => unreachable!("optimistic workers send no windows"),
+            }
+        }
+        if let Some(verdict) = &self.result {
+            let all_here = self.me != 0 || self.shares.len() == self.plan.partitions();
+            let owed = matches!(verdict, Verdict::Done | Verdict::Partial);
+            return if all_here || !owed { Step::Finished } else { Step::Waiting };
+        }
+        let executed = if self.halted { 0 } else { self.execute(options) };
+        self.flush(transport);
+        if self.me == 0 {
+            self.lead.steps += 1;
+            if self.again {
+                self.repeat_round(transport, options);
+            } else if !self.lead.under_way
+                && (executed == 0 || self.lead.urgent || self.lead.steps >= options.gvt_interval)
+            {
+                self.start_round(transport, options);
+            }
+        }
+        if worked || executed > 0 { Step::Worked } else { Step::Waiting }
+    }
+
+    /// Takes in mail from another worker.
+    fn open(&mut self, mail: Mail<M::Event>) {
+        self.census.received(mail.epoch);
+        for letter in mail.letters {
+            match letter {
+                Letter::Event(sent) => {
+                    if !self.doomed.is_empty() && self.doomed.remove(&sent.id) {
+                        self.run.cancelled_early += 1;
+                    } else {
+                        self.early += 1;
+                        self.queue.push(sent);
+                    }
+                }
+                Letter::Anti { id, key, to } => self.cancel(Cancellation { id, key, to }),
+            }
+        }
+        self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
+    }
+
+    /// Executes up to a batch of events; gives how many were taken from the queue.
+    fn execute(&mut self, options: &RunOptions<'_>) -> u32 {
+        let _quiet = quiet::Quiet::begin();
+        let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
+        for taken in 0..options.batch {
+            let full = self.history.len() >= self.history_bound.min(options.history_max as usize);
+            // At the bound, only the event at global virtual time itself may run.
+            let bound = if full { end.min(successor(self.gvt)) } else { end };
+            let Some(sent) = self.queue.pop_before(bound) else {
+                self.run.throttled += u64::from(full);
+                return taken;
+            };
+            if let Some(next) = self.queue.ahead(FETCH_AHEAD) {
+                prefetch(&self.slots[self.territory.own(next.scheduled.to)]);
+            }
+            if !self.doomed.is_empty() && self.doomed.remove(&sent.id) {
+                self.run.cancelled_before += 1;
+                continue;
+            }
+            let (key, to) = (sent.scheduled.key, sent.scheduled.to);
+            if self.some_wait && key > self.gvt && !self.rules.model.speculative(to) {
+                self.held.push(sent);
+                continue;
+            }
+            let local = self.territory.own(to);
+            if key < self.watermark {
+                self.make_way(local, key);
+            } else {
+                self.watermark = key;
+            }
+            if !self.suspended.is_empty()
+                && let Some(parked) = self.suspended.get_mut(&local)
+            {
+                parked.push(sent);
+                continue;
+            }
+            self.perform(sent, local);
+        }
+        options.batch
+    }
+
+    /// Executes one event and enters it in the history.
+    #[inline]
+    fn perform(&mut self, sent: Sent<M::Event>, local: usize) {
+        let slot = &mut self.slots[local];
+        let trail = (slot.extra, slot.chain, self.next_id);
+        let effects_from = self.history.effects_end();
+        if sent.scheduled.timer && !slot.timers.remove(sent.scheduled.key.sequence) {
+            slot.extra = self.history.push(sent, Deed::Skipped, trail, effects_from);
+            return;
+        }
+        let snapshot = match self.undo_by {
+            UndoBy::Clone => Some(slot.state.clone()),
+            UndoBy::Inverse => None,
+        };
+        let (rules, desk) = (&self.rules, &mut self.desk);
+        let performed = catch_unwind(AssertUnwindSafe(|| slot.perform(rules, desk, &sent.scheduled)));
+        let error = match performed {
+            Ok(Ok(undo)) => {
+                let back = snapshot.map_or(Back::Inverse(undo), Back::Clone);
+                self.post_effects();
+                self.run.executed += 1;
+                let place = self.history.push(sent, Deed::Executed(back), trail, effects_from);
+                self.slots[local].extra = place;
+                return;
+            }
+            Ok(Err(error)) => error,
+            Err(payload) => {
+                slot.take_back_timers(&desk.timer_changes);
+                desk.clear();
+                let message = panic_message(payload.as_ref());
+                Box::new(RunError::Panic { place: rules.place(&sent.scheduled), message })
+            }
+        };
+        if let Some(state) = snapshot {
+            slot.state = state;
+        }
+        slot.extra = self.history.push(sent, Deed::Faulted(error), trail, effects_from);
+        self.suspended.insert(local, Vec::new());
+    }
+
+    /// Enters what the handler put down in the history, and sends its sends.
+    #[inline]
+    fn post_effects(&mut self) {
+        for change in self.desk.timer_changes.drain(..) {
+            self.history.note(Effect::Timer(change));
+        }
+        for sample in self.desk.samples.drain(..) {
+            self.history.note(Effect::Sample(sample));
+        }
+        for output in self.desk.outputs.drain(..) {
+            self.history.note(Effect::Output(output));
+        }
+        for send in &self.desk.sends {
+            self.history.note(Effect::Sent { at: send.key.at, step: send.key.step, to: send.to });
+        }
+        self.post_sends();
+        let held = self.history.len() as u64 + 1;
+        self.run.peak_history = self.run.peak_history.max(held);
+        self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
+    }
+
+    #[inline]
+    fn post_sends(&mut self) {
+        for scheduled in self.desk.sends.drain(..) {
+            let sent = Sent { scheduled, id: self.next_id };
+            self.next_id += 1;
+            if self.territory.has(sent.scheduled.to) {
+                self.queue.push(sent);
+            } else {
+                self.outbox[self.plan.owner(sent.scheduled.to)].push(Letter::Event(sent));
+            }
+        }
+    }
+
+    /// Commits everything before global virtual time.
+    fn commit(&mut self) {
+        for place in self.history.places() {
+            let entry = self.history.get_mut(place).expect("its place is in range");
+            let key = entry.sent.scheduled.key;
+            if key >= self.gvt || matches!(entry.deed, Deed::Undone | Deed::Committed) {
+                continue;
+            }
+            let to = entry.sent.scheduled.to;
+            let effects = History::effect_places(entry);
+            match std::mem::replace(&mut entry.deed, Deed::Committed) {
+                Deed::Executed(back) => {
+                    let slot = &mut self.slots[self.territory.own(to)];
+                    if let Back::Inverse(undo) = back {
+                        self.rules.model.committed(&mut slot.state, undo);
+                    }
+                    for effect in effects {
+                        match self.history.take_effect(effect) {
+                            Effect::Sample(sample) => slot.statistics.add(sample),
+                            Effect::Output(output) => self.outputs.push(Written { key, by: to, output }),
+                            Effect::Sent { .. } | Effect::Timer(_) => {}
+                        }
+                    }
+                    self.run.committed += 1;
+                    self.last = self.last.max(Some((key, to)));
+                }
+                Deed::Skipped => self.run.timers_dropped += 1,
+                Deed::Faulted(error) => self.error = RunError::earlier(self.error.take(), Some(*error)),
+                Deed::Undone | Deed::Committed => unreachable!("both were passed over"),
+            }
+        }
+        self.history.trim();
+    }
+
+    /// Events that do not speculate and whose time has come.
+    fn release_held(&mut self) {
+        while let Some(sent) = self.held.pop_before(successor(self.gvt)) {
+            self.queue.push(sent);
+        }
+    }
+
+    /// Drops cancelled events at the heads of the queues, so that they do not hold global virtual time back.
+    fn drop_doomed(&mut self) {
+        if self.doomed.is_empty() {
+            return;
+        }
+        while let Some(sent) = self.queue.peek()
+            && self.doomed.contains(&sent.id)
+        {
+            let sent = self.queue.pop().expect("a peeked event is there");
+            self.doomed.remove(&sent.id);
+            self.run.cancelled_before += 1;
+        }
+        while let Some(sent) = self.held.peek()
+            && self.doomed.contains(&sent.id)
+        {
+            let sent = self.held.pop().expect("a peeked event is there");
+            self.doomed.remove(&sent.id);
+            self.run.cancelled_before += 1;
+        }
+    }
+
+    /// Whether the others should slow down: what they send early, and what this worker holds, is too much together.
+    fn is_pressed(&self, options: &RunOptions<'_>) -> bool {
+        self.history.len() as u64 + self.early > 2 * u64::from(options.history_max)
+    }
+
+    /// Under pressure anywhere all workers hold less history; without, they may hold more again.
+    fn adapt(&mut self, pressed: bool, options: &RunOptions<'_>) {
+        self.early = 0;
+        let most = options.history_max as usize;
+        let now = self.history_bound.min(most);
+        self.history_bound =
+            if pressed { (now / 2).max(HISTORY_LEAST).min(most) } else { (now * 2).min(most) };
+    }
+
+    /// Ends the run for this worker.
+    fn finish(&mut self, verdict: Verdict, transport: &mut impl Transport<M>, options: &RunOptions<'_>) {
+        if matches!(verdict, Verdict::Done | Verdict::Partial) {
+            let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
+            let share = self.share(end, verdict == Verdict::Partial);
+            if self.me == 0 {
+                self.shares.push(share);
+            } else {
+                transport.send(0, Packet(Message::Share(Box::new(share))));
+            }
+        }
+        self.result = Some(verdict);
+    }
+
+    fn share(&mut self, end: EventKey, partial: bool) -> Share<M> {
+        let mut sums = vec![0u64; self.slots.len()];
+        let (mut pending, mut pending_count) = (Vec::new(), 0);
+        let mut count = |sent: &Sent<M::Event>| {
+            let local = self.territory.own(sent.scheduled.to);
+            let dead =
+                sent.scheduled.timer && !self.slots[local].timers.contains(sent.scheduled.key.sequence);
+            if dead || self.doomed.contains(&sent.id) {
+                return;
+            }
+            sums[local] = sums[local].wrapping_add(digest::pending_word(&sent.scheduled));
+            pending_count += 1;
+            if M::AUDITS_PENDING {
+                pending.push(sent.scheduled.clone());
+            }
+        };
+        self.queue.for_each(&mut count);
+        self.held.for_each(&mut count);
+        self.suspended.values().flatten().for_each(&mut count);
+        let last = self.last.map_or(units::SimTime::ZERO, |(key, _)| key.at);
+        let now = if partial || end == EventKey::MAX { last } else { end.at };
+        let slots = std::mem::take(&mut self.slots).into_iter().zip(sums).enumerate();
+        let remains =
+            slots.map(|(local, (slot, sum))| slot.remains(self.territory.entity(local), sum)).collect();
+        Share {
+            remains,
+            outputs: std::mem::take(&mut self.outputs),
+            pending,
+            pending_count,
+            now,
+            partial,
+            run: self.run,
+        }
+    }
+
+    /// The shares of all workers, at worker 0; none if the run must begin again.
+    pub(crate) fn into_shares(self) -> Result<Option<Vec<Share<M>>>, RunError> {
+        match self.result.expect("a worker is asked for its shares when it has finished") {
+            Verdict::Done | Verdict::Partial => Ok(Some(self.shares)),
+            Verdict::Restart => Ok(None),
+            Verdict::Failed(error) => Err(error),
+        }
+    }
+}
+
+/// The least bound that lets a key pass.
+fn successor(key: EventKey) -> EventKey {
+    EventKey { sequence: key.sequence.saturating_add(1), ..key }
+}
+
+impl<E> Letter<E> {
+    fn key(&self) -> EventKey {
+        match self {
+            Letter::Event(sent) => sent.scheduled.key,
+            Letter::Anti { key, .. } => *key,
+        }
+    }
+}

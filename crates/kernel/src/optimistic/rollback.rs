@@ -1,0 +1,199 @@
+//! Taking events back, and cancelling what they had sent.
+//!
+//! Only the entity an event came late to is rolled back, not its whole partition. What the undone events had sent is
+//! cancelled: by an anti-message where another worker has it, at once where this one has. A cancelled event that was
+//! executed rolls its own entity back in turn; that is a list of work, not recursion, so chains may be long.
+
+use super::Optimistic;
+use super::history::{Back, Deed, Effect, History, NOWHERE};
+use crate::context::TimerChange;
+use crate::key::{EntityId, EventKey};
+use crate::model::Model;
+use crate::partition::Realm;
+use crate::pending::PendingSet;
+use crate::transport::{Letter, Sent};
+
+/// A send that must not have happened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cancellation {
+    pub id: u64,
+    pub key: EventKey,
+    pub to: EntityId,
+}
+
+impl<M: Model> Optimistic<'_, M> {
+    /// Takes back the events of an entity that a late event should have preceded.
+    pub(super) fn make_way(&mut self, local: usize, key: EventKey) {
+        let late = |&(_, other): &(u64, EventKey)| other > key;
+        if self.latest(local).is_some_and(|latest| late(&latest)) {
+            self.run.primary_rollbacks += 1;
+            while let Some((place, _)) = self.latest(local).filter(late) {
+                let sent = self.take_back(place, local);
+                self.requeue(sent);
+            }
+            self.work_off_cancellations();
+            self.history.trim();
+        }
+    }
+
+    /// Cancels an event of this worker, executed or not, and whatever follows from it.
+    pub(super) fn cancel(&mut self, cancellation: Cancellation) {
+        self.cancellations.push(cancellation);
+        self.work_off_cancellations();
+        self.history.trim();
+    }
+
+    /// Takes back everything at or after a key, on all entities.
+    pub(super) fn rewind(&mut self, key: EventKey) {
+        for local in 0..self.slots.len() {
+            while let Some((place, _)) = self.latest(local).filter(|&(_, other)| other >= key) {
+                let sent = self.take_back(place, local);
+                self.requeue(sent);
+            }
+        }
+        self.work_off_cancellations();
+        self.history.trim();
+    }
+
+    /// The latest event of an entity that can still be taken back.
+    fn latest(&self, local: usize) -> Option<(u64, EventKey)> {
+        let place = self.slots[local].extra;
+        let entry = self.history.get(place)?;
+        (!matches!(entry.deed, Deed::Committed)).then_some((place, entry.sent.scheduled.key))
+    }
+
+    fn requeue(&mut self, sent: Sent<M::Event>) {
+        self.queue.push(sent);
+    }
+
+    fn work_off_cancellations(&mut self) {
+        while let Some(cancellation) = self.cancellations.pop() {
+            let local = self.territory.own(cancellation.to);
+            if self.was_executed(local, cancellation) {
+                self.run.cancelled_after += 1;
+                self.run.secondary_rollbacks += 1;
+                while let Some((place, _)) = self.latest(local).filter(|&(_, key)| key >= cancellation.key) {
+                    let sent = self.take_back(place, local);
+                    if sent.id != cancellation.id {
+                        self.requeue(sent);
+                    }
+                }
+            } else {
+                // It waits somewhere, or has not arrived yet: it is dropped when it is met.
+                self.doomed.insert(cancellation.id);
+            }
+        }
+    }
+
+    fn was_executed(&self, local: usize, cancellation: Cancellation) -> bool {
+        let mut place = self.slots[local].extra;
+        while let Some(entry) = self.history.get(place) {
+            if entry.sent.scheduled.key < cancellation.key || matches!(entry.deed, Deed::Committed) {
+                return false;
+            }
+            if entry.sent.id == cancellation.id {
+                return true;
+            }
+            place = entry.previous;
+        }
+        false
+    }
+
+    /// Takes back the latest event of an entity; gives the event back, to be executed again or dropped.
+    fn take_back(&mut self, place: u64, local: usize) -> Sent<M::Event> {
+        let entry = self.history.get_mut(place).expect("an event that is taken back is in the history");
+        let key = entry.sent.scheduled.key;
+        assert!(key >= self.gvt, "rolling back {key}, which lies before global virtual time {}", self.gvt);
+        let deed = std::mem::replace(&mut entry.deed, Deed::Undone);
+        let (sent, first_id, chain, previous) =
+            (entry.sent.clone(), entry.first_id, entry.chain_before, entry.previous);
+        let effects = History::effect_places(entry);
+        let slot = &mut self.slots[local];
+        slot.extra = previous;
+        match deed {
+            Deed::Executed(back) => {
+                match back {
+                    Back::Inverse(undo) => {
+                        self.rules.model.undo(&mut slot.state, &sent.scheduled.event, undo)
+                    }
+                    Back::Clone(state) => slot.state = state,
+                }
+                slot.ordinal -= 1;
+                slot.chain = chain;
+                self.run.rolled_back += 1;
+                self.take_back_effects(local, sent.scheduled.to, first_id, effects);
+            }
+            Deed::Faulted(_) => {
+                self.run.faults_forgiven += 1;
+                self.resume(local);
+            }
+            Deed::Skipped => return sent,
+            Deed::Undone | Deed::Committed => {
+                unreachable!("the latest entry of an entity is neither undone nor committed")
+            }
+        }
+        if sent.scheduled.timer {
+            self.slots[local].timers.insert(sent.scheduled.key.sequence);
+        }
+        sent
+    }
+
+    /// Cancels what an event had sent and undoes what it did to the timers, latest first.
+    fn take_back_effects(
+        &mut self,
+        local: usize,
+        origin: EntityId,
+        first_id: u64,
+        effects: std::ops::Range<u64>,
+    ) {
+        let mut sends = 0;
+        let first = self.cancellations.len();
+        for place in effects.rev() {
+            let slot = &mut self.slots[local];
+            match self.history.take_effect(place) {
+                Effect::Sent { at, step, to } => {
+                    slot.sequence -= 1;
+                    sends += 1;
+                    let key = EventKey { at, step, origin, sequence: slot.sequence };
+                    self.cancellations.push(Cancellation { id: 0, key, to });
+                }
+                Effect::Timer(TimerChange::Set(sequence)) => {
+                    slot.timers.remove(sequence);
+                }
+                Effect::Timer(TimerChange::Cancelled(sequence)) => slot.timers.insert(sequence),
+                Effect::Sample(_) | Effect::Output(_) => {}
+            }
+        }
+        // They were met latest first; ids count up from the first.
+        for (index, met) in (first..self.cancellations.len()).enumerate() {
+            self.cancellations[met].id = first_id + (sends - 1 - index as u64);
+        }
+        let mut index = first;
+        while index < self.cancellations.len() {
+            let Cancellation { id, key, to } = self.cancellations[index];
+            if self.territory.has(to) {
+                index += 1;
+            } else {
+                self.cancellations.swap_remove(index);
+                self.run.anti_messages += 1;
+                self.outbox[self.plan.owner(to)].push(Letter::Anti { id, key, to });
+            }
+        }
+    }
+
+    /// Lets a suspended entity go on.
+    fn resume(&mut self, local: usize) {
+        if self.undo_by == crate::model::UndoBy::Inverse {
+            // The failed handler may have left anything behind, and no inverse is known.
+            self.restart = true;
+        }
+        for sent in self.suspended.remove(&local).unwrap_or_default() {
+            self.requeue(sent);
+        }
+    }
+}
+
+/// Where an entity that has executed nothing points to.
+pub(super) const fn no_trail() -> u64 {
+    NOWHERE
+}

@@ -1,0 +1,172 @@
+//! Executing events that are certain to happen: what the sequential, conservative and check executors share.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::Queue;
+use crate::context::{Desk, Rules};
+use crate::digest;
+use crate::error::RunError;
+use crate::key::{EntityId, EventKey, Scheduled};
+use crate::model::{Model, Statistics};
+use crate::outcome::{RunStatistics, Share, Written};
+use crate::partition::Realm;
+use crate::pending::PendingSet;
+use crate::prefetch::prefetch;
+use crate::slot::Slot;
+
+/// How many events ahead an entity's state is fetched into the cache.
+const FETCH_AHEAD: usize = 6;
+
+/// The entities of one realm, their pending events, and what they have left so far.
+pub(crate) struct Plain<'m, M: Model, R> {
+    pub rules: Rules<'m, M>,
+    pub realm: R,
+    pub slots: Vec<Slot<M, ()>>,
+    pub queue: Queue<Scheduled<M::Event>>,
+    pub desk: Desk<M>,
+    pub outputs: Vec<Written<M::Output>>,
+    /// Sends to entities of other realms.
+    pub outgoing: Vec<Scheduled<M::Event>>,
+    pub run: RunStatistics,
+    /// The key and entity of the last committed event.
+    pub last: Option<(EventKey, EntityId)>,
+    current: Option<Scheduled<M::Event>>,
+}
+
+impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
+    /// Creates and starts the entities of a realm.
+    pub(crate) fn new(rules: Rules<'m, M>, realm: R) -> Result<Self, RunError> {
+        let mut plain = Plain {
+            slots: Vec::with_capacity(realm.len()),
+            queue: Queue::default(),
+            desk: Desk::new(),
+            outputs: Vec::new(),
+            outgoing: Vec::new(),
+            run: RunStatistics::default(),
+            last: None,
+            current: None,
+            rules,
+            realm,
+        };
+        for local in 0..plain.realm.len() {
+            let id = plain.realm.entity(local);
+            let slot = Slot::start(&plain.rules, &mut plain.desk, id, ())?;
+            plain.slots.push(slot);
+            plain.take_desk(EventKey { origin: id, ..EventKey::MIN }, id, local);
+        }
+        plain.run.peak_pending = plain.queue.len() as u64;
+        Ok(plain)
+    }
+
+    /// Runs up to `allowance` events before `bound`. False when none is left before it.
+    pub(crate) fn batch(&mut self, bound: EventKey, allowance: u64) -> Result<bool, RunError> {
+        match catch_unwind(AssertUnwindSafe(|| self.events(bound, allowance))) {
+            Ok(Ok(more)) => Ok(more),
+            Ok(Err(error)) => Err(*error),
+            Err(payload) => Err(self.panicked(payload.as_ref())),
+        }
+    }
+
+    fn events(&mut self, bound: EventKey, allowance: u64) -> Result<bool, Box<RunError>> {
+        for _ in 0..allowance {
+            self.current = self.queue.pop_before(bound);
+            let Some(scheduled) = &self.current else { return Ok(false) };
+            if let Some(next) = self.queue.ahead(FETCH_AHEAD) {
+                prefetch(&self.slots[self.realm.own(next.to)]);
+            }
+            let local = self.realm.own(scheduled.to);
+            let slot = &mut self.slots[local];
+            if scheduled.timer && !slot.timers.remove(scheduled.key.sequence) {
+                self.run.timers_dropped += 1;
+                continue;
+            }
+            slot.perform(&self.rules, &mut self.desk, scheduled)?;
+            let (key, id) = (scheduled.key, scheduled.to);
+            self.run.committed += 1;
+            self.last = Some((key, id));
+            self.take_desk(key, id, local);
+        }
+        Ok(true)
+    }
+
+    /// Takes what a handler has put down.
+    #[inline]
+    pub(crate) fn take_desk(&mut self, key: EventKey, id: EntityId, local: usize) {
+        let desk = &mut self.desk;
+        for send in desk.sends.drain(..) {
+            if self.realm.has(send.to) {
+                self.queue.push(send);
+            } else {
+                self.outgoing.push(send);
+            }
+        }
+        if !desk.samples.is_empty() {
+            let statistics = &mut self.slots[local].statistics;
+            desk.samples.drain(..).for_each(|sample| statistics.add(sample));
+        }
+        if !desk.outputs.is_empty() {
+            self.outputs.extend(desk.outputs.drain(..).map(|output| Written { key, by: id, output }));
+        }
+        desk.timer_changes.clear();
+        self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
+    }
+
+    /// The next live event before `bound`, if there is one.
+    pub(crate) fn next_live(&mut self, bound: EventKey) -> Option<Scheduled<M::Event>> {
+        while let Some(next) = self.queue.pop_before(bound) {
+            if !next.timer || self.slots[self.realm.own(next.to)].timers.contains(next.key.sequence) {
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// The least key pending.
+    pub(crate) fn floor(&mut self) -> EventKey {
+        self.queue.peek().map_or(EventKey::MAX, |next| next.key)
+    }
+
+    pub(crate) fn panicked(&self, payload: &(dyn Any + Send)) -> RunError {
+        let scheduled = self.current.as_ref().expect("a model panics only while it handles an event");
+        RunError::Panic { place: self.rules.place(scheduled), message: panic_message(payload) }
+    }
+
+    /// What is left when the run is over: at `end`, or where it was stopped.
+    pub(crate) fn share(&mut self, end: EventKey, partial: bool) -> Share<M> {
+        self.run.executed = self.run.executed.max(self.run.committed);
+        let mut sums = vec![0u64; self.slots.len()];
+        let (mut pending, mut pending_count) = (Vec::new(), 0);
+        let Plain { realm, slots, queue, outgoing, .. } = &*self;
+        debug_assert!(outgoing.is_empty(), "sends to other realms are delivered before a run ends");
+        queue.for_each(|scheduled| {
+            let local = realm.own(scheduled.to);
+            if scheduled.timer && !slots[local].timers.contains(scheduled.key.sequence) {
+                return;
+            }
+            sums[local] = sums[local].wrapping_add(digest::pending_word(scheduled));
+            pending_count += 1;
+            if M::AUDITS_PENDING {
+                pending.push(scheduled.clone());
+            }
+        });
+        let now = if partial || end == EventKey::MAX {
+            self.last.map_or(units::SimTime::ZERO, |(key, _)| key.at)
+        } else {
+            end.at
+        };
+        let slots = std::mem::take(&mut self.slots).into_iter().zip(sums).enumerate();
+        let remains = slots.map(|(local, (slot, sum))| slot.remains(self.realm.entity(local), sum)).collect();
+        let outputs = std::mem::take(&mut self.outputs);
+        Share { remains, outputs, pending, pending_count, now, partial, run: self.run }
+    }
+}
+
+/// What a panic said.
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a value that is not text".to_owned())
+}

@@ -1,0 +1,81 @@
+//! PHOLD on every executor and on 1, 2, 3 and 8 workers: one result.
+
+use kernel::phold::Phold;
+use kernel::{Executor, Outcome, RunOptions, UndoBy, run};
+use streams::Seed;
+use units::{SimSpan, SimTime};
+
+const UNIT: u64 = 1_000_000_000;
+
+fn phold(processes: u32, remote: f64, look_ahead: u64) -> Phold {
+    Phold {
+        processes,
+        start_events: 16,
+        remote,
+        look_ahead: SimSpan::from_ns(look_ahead),
+        mean: SimSpan::from_ns(UNIT),
+        work: 0,
+    }
+}
+
+fn options(end: u64, executor: Executor, workers: u32) -> RunOptions<'static> {
+    RunOptions { seed: Seed(1), end: Some(SimTime::from_ns(end)), executor, workers, ..RunOptions::default() }
+}
+
+fn check_all(model: &Phold, end: u64, adjust: impl Fn(&mut RunOptions<'_>)) -> Vec<Outcome<Phold>> {
+    let want = run(model, options(end, Executor::Sequential, 1)).expect("the sequential run succeeds");
+    let mut outcomes = Vec::new();
+    for executor in [Executor::Conservative, Executor::Optimistic] {
+        for workers in [1, 2, 3, 8] {
+            let mut options = options(end, executor, workers);
+            adjust(&mut options);
+            let outcome = run(model, options).expect("the parallel run succeeds");
+            assert_eq!(outcome.digest, want.digest, "{executor} on {workers} workers");
+            assert_eq!(outcome.run.committed, want.run.committed, "{executor} on {workers} workers");
+            assert_eq!(outcome.pending, want.pending, "{executor} on {workers} workers");
+            assert!(!outcome.partial);
+            outcomes.push(outcome);
+        }
+    }
+    let checked = run(model, options(end, Executor::Check, 1)).expect("PHOLD is reversible");
+    assert_eq!(checked.digest, want.digest);
+    outcomes.push(want);
+    outcomes
+}
+
+#[test]
+fn the_count_is_that_of_the_reference() {
+    // ROSS commits 325,885 at these settings; streams differ, so half a per cent is allowed.
+    let outcome =
+        run(&phold(1024, 0.25, UNIT / 10), options(20 * UNIT, Executor::Sequential, 1)).expect("it runs");
+    let off = (outcome.run.committed as f64 / 325_885.0 - 1.0).abs();
+    assert!(off < 0.005, "{} events", outcome.run.committed);
+    assert!(outcome.run.peak_pending >= 16 * 1024);
+    assert_eq!(outcome.pending, 16 * 1024);
+}
+
+#[test]
+fn worker_count_never_shows() {
+    check_all(&phold(256, 0.25, UNIT / 10), 5 * UNIT, |_| {});
+}
+
+#[test]
+fn without_look_ahead_all_share_a_partition_or_speculate() {
+    check_all(&phold(64, 0.5, 0), 3 * UNIT, |_| {});
+}
+
+#[test]
+fn rollbacks_under_pressure_leave_no_trace() {
+    let outcomes = check_all(&phold(64, 0.9, 1000), 20 * UNIT, |options| options.batch = 64);
+    assert!(outcomes.iter().any(|outcome| outcome.run.rolled_back > 0), "nothing was rolled back");
+}
+
+#[test]
+fn clones_undo_as_well_as_inverses() {
+    check_all(&phold(64, 0.9, 1000), 10 * UNIT, |options| options.undo = Some(UndoBy::Clone));
+}
+
+#[test]
+fn a_tiny_memory_bound_slows_but_never_stops() {
+    check_all(&phold(64, 0.9, 1000), 2 * UNIT, |options| options.history_max = 1);
+}
