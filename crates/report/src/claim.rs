@@ -70,18 +70,26 @@ pub enum Tolerance {
     /// Within this fraction of the published value: 0.05 is 5 %.
     Relative {
         /// The fraction.
+        #[serde(with = "crate::number::or_null")]
+        #[schemars(with = "Option<f64>")]
         fraction: f64,
     },
     /// Within this much, in the claim's unit.
     Absolute {
         /// The amount.
+        #[serde(with = "crate::number::or_null")]
+        #[schemars(with = "Option<f64>")]
         amount: f64,
     },
     /// Ours lies between these ends, both included.
     Range {
         /// Lower end.
+        #[serde(with = "crate::number::or_null")]
+        #[schemars(with = "Option<f64>")]
         low: f64,
         /// Upper end.
+        #[serde(with = "crate::number::or_null")]
+        #[schemars(with = "Option<f64>")]
         high: f64,
     },
     /// The published value lies in our own range (the 95 % range over seeds).

@@ -2,7 +2,8 @@
 //! HTML page.
 //!
 //! - [`Outcome`] is what one replicate of one point yields; campaigns store it as a point file.
-//! - [`Report`] is what a run, a sweep or a reproduction ends in. [`Report::to_json`] is `report.json`.
+//! - [`Report`] is what a run, a sweep or a reproduction ends in. [`Report::to_json`] is `report.json`,
+//!   [`csv::files`] the tables, [`html::render`] the page, [`text::render`] the terminal's view.
 //!
 //! **Invariant:** a report holds no wall-clock time, no path and no thread count. The same scenario and seed give
 //! the same bytes, whatever the machine; only the `executor` field says how the run was made.
@@ -10,12 +11,20 @@
 //! **Invariant:** no number in a report is NaN or infinite. What has no value is `null` and says why.
 
 mod claim;
+pub mod csv;
 mod figure;
+#[cfg(test)]
+mod golden;
+pub mod html;
+pub mod human;
 mod measure;
 mod number;
 mod outcome;
 mod report;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
 mod table;
+pub mod text;
 
 pub use claim::{Claim, ClaimDraft, Reading, Tolerance, Verdict};
 pub use figure::{

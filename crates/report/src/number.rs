@@ -62,6 +62,22 @@ impl From<usize> for Num {
     }
 }
 
+/// For fields that are plain floats: what is not finite is written as null, and null is read as NaN.
+pub(crate) mod or_null {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Num;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        Num::from(*value).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Num::deserialize(deserializer)?.get().unwrap_or(f64::NAN))
+    }
+}
+
 /// A finite number in the shortest text that reads back to the same bits, laid out as ECMAScript does:
 /// `3`, `0.25`, `1e+21`, `1.5e-7`.
 #[must_use]

@@ -1,0 +1,249 @@
+//! Numbers as people read them: four digits, a unit that keeps them short, thousands apart.
+//!
+//! The page has the same rules in `web/src/human.ts`; both are held to `web/test/golden/human.json`. JSON and CSV
+//! never pass through here.
+
+/// Digits kept of a number below a thousand; above, all digits before the point.
+const SIGNIFICANT: i32 = 4;
+
+/// A unit to show numbers in, and how many of the stored unit it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    factor: f64,
+    unit: String,
+}
+
+/// Nanoseconds in each unit of time, by the names readers know.
+const SPANS: [(&str, f64); 7] =
+    [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("h", 3.6e12), ("d", 8.64e13)];
+
+/// Bytes, by powers of 1,024: disks are sold in powers of ten, but everything here is read in these.
+const SIZES: [(&str, f64); 7] = [
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("PiB", 1_125_899_906_842_624.0),
+    ("EiB", 1_152_921_504_606_846_976.0),
+];
+
+/// Bits, by powers of ten, as links are sold.
+const BITS: [(&str, f64); 5] = [("bit", 1.0), ("kbit", 1e3), ("Mbit", 1e6), ("Gbit", 1e9), ("Tbit", 1e12)];
+
+impl Shown {
+    /// The unit that shows a number of this size in `unit` best.
+    #[must_use]
+    pub fn fitting(size: f64, unit: &str) -> Self {
+        let (bare, per) = match unit.strip_suffix("/s") {
+            Some(bare) => (bare, "/s"),
+            None => (unit, ""),
+        };
+        let span = |base: f64| Self::ladder(&SPANS, size, base, "");
+        match (bare, per) {
+            ("ns", "") => span(1.0),
+            ("us" | "µs", "") => span(1e3),
+            ("ms", "") => span(1e6),
+            ("s", "") => span(1e9),
+            ("min", "") => span(6e10),
+            ("h", "") => span(3.6e12),
+            ("d", "") => span(8.64e13),
+            ("bytes" | "byte" | "B", _) => Self::ladder(&SIZES, size, 1.0, per),
+            ("bits" | "bit", _) => Self::ladder(&BITS, size, 1.0, per),
+            _ => Self { factor: 1.0, unit: unit.to_owned() },
+        }
+    }
+
+    /// The largest step that leaves at least one before the point, judged after rounding: 999.96 ms is 1 s.
+    fn ladder(steps: &[(&str, f64)], size: f64, base: f64, per: &str) -> Self {
+        let factor = |step: usize| steps[step].1 / base;
+        // Zero has no size of its own: it is shown in the unit it came in.
+        let home = steps.iter().position(|(_, each)| *each == base).unwrap_or(0);
+        let step = if size == 0.0 {
+            home
+        } else {
+            (0..steps.len() - 1)
+                .find(|&step| rounded(size.abs() / factor(step)) < factor(step + 1) / factor(step))
+                .unwrap_or(steps.len() - 1)
+        };
+        Self { factor: factor(step), unit: format!("{}{per}", steps[step].0) }
+    }
+
+    /// The name of the unit; empty for a bare number.
+    #[must_use]
+    pub fn unit(&self) -> &str {
+        &self.unit
+    }
+
+    /// A number of the stored unit, in this one, without the unit's name.
+    #[must_use]
+    pub fn digits(&self, value: f64) -> String {
+        digits(value / self.factor)
+    }
+}
+
+/// A number with its unit: `1.25 ms`, `340 MiB/s`, `12,345 requests`, `0.8`, `12 %`.
+#[must_use]
+pub fn quantity(value: f64, unit: &str) -> String {
+    let shown = Shown::fitting(value, unit);
+    with_unit(&shown.digits(value), shown.unit())
+}
+
+/// Two ends in one unit: `3.92 to 4.04 s`.
+#[must_use]
+pub fn range(low: f64, high: f64, unit: &str) -> String {
+    let shown = Shown::fitting(low.abs().max(high.abs()), unit);
+    with_unit(&format!("{} to {}", shown.digits(low), shown.digits(high)), shown.unit())
+}
+
+fn with_unit(digits: &str, unit: &str) -> String {
+    if unit.is_empty() { digits.to_owned() } else { format!("{digits} {unit}") }
+}
+
+/// A name as a heading: `mean_wait` is `Mean wait`.
+#[must_use]
+pub fn heading(name: &str) -> String {
+    let words = name.replace(['_', '-'], " ");
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// A bare number with its digits cut to what a reader takes in.
+#[must_use]
+pub fn digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let sign = if value < 0.0 { "-" } else { "" };
+    let (kept, exponent) = significant(value.abs());
+    let kept = kept.trim_end_matches('0');
+    if !(-4..15).contains(&exponent) {
+        let (first, rest) = kept.split_at(1);
+        let point = if rest.is_empty() { "" } else { "." };
+        return format!("{sign}{first}{point}{rest}e{exponent}");
+    }
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
+    if exponent < 0 {
+        return format!("{sign}0.{}{kept}", zeros(-exponent - 1));
+    }
+    let before = usize::try_from(exponent + 1).expect("the exponent is not negative here");
+    if kept.len() <= before {
+        let padded = format!("{kept}{}", "0".repeat(before - kept.len()));
+        return format!("{sign}{}", grouped(&padded));
+    }
+    format!("{sign}{}.{}", grouped(&kept[..before]), &kept[before..])
+}
+
+/// Thousands apart: `1234567` is `1,234,567`.
+fn grouped(whole: &str) -> String {
+    let mut out = String::with_capacity(whole.len() + whole.len() / 3);
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The number after rounding for a reader.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let (kept, exponent) = significant(value);
+    let (first, rest) = kept.split_at(1);
+    format!("{first}.{rest}e{exponent}").parse().expect("digits, a point and an exponent are a number")
+}
+
+/// The digits kept of a positive number, and the power of ten of the first. Halves go up, as in ECMAScript's
+/// `toExponential`; Rust's own formatting would send them to the even neighbour.
+fn significant(value: f64) -> (String, i32) {
+    // The exact value of a double that is not a tie differs from one well within 30 digits.
+    let exact = format!("{value:.30e}");
+    let (mantissa, exponent) = exact.split_once('e').expect("{:e} always prints an exponent");
+    let exponent: i32 = exponent.parse().expect("{:e} prints a whole exponent");
+    let mut digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();
+    let keep = usize::try_from(SIGNIFICANT.max(exponent + 1).min(17)).expect("at least four digits are kept");
+    let up = digits[keep] >= 5;
+    digits.truncate(keep);
+    let carried = up && carry(&mut digits);
+    let text = digits.iter().map(|&digit| char::from(b'0' + digit)).collect();
+    (text, exponent + i32::from(carried))
+}
+
+/// Adds one in the last place; true when the number grew by a digit (and one was dropped at the end).
+fn carry(digits: &mut Vec<u8>) -> bool {
+    for digit in digits.iter_mut().rev() {
+        if *digit < 9 {
+            *digit += 1;
+            return false;
+        }
+        *digit = 0;
+    }
+    digits.insert(0, 1);
+    digits.pop();
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden;
+
+    #[test]
+    fn quantities_read_well() {
+        let cases = [
+            (0.0, "s", "0 s"),
+            (0.00125, "s", "1.25 ms"),
+            (0.999_96, "s", "1 s"),
+            (59.9999, "s", "1 min"),
+            (7200.0, "s", "2 h"),
+            (1e7, "s", "115.7 d"),
+            (-3.2e-7, "s", "-320 ns"),
+            (250_000.0, "ns", "250 µs"),
+            (4096.0, "bytes", "4 KiB"),
+            (1.5e9, "bytes/s", "1.397 GiB/s"),
+            (1e10, "bits/s", "10 Gbit/s"),
+            (12_345.0, "requests", "12,345 requests"),
+            (12_345.67, "requests/s", "12,346 requests/s"),
+            (1234.5, "", "1,235"),
+            (0.8, "", "0.8"),
+            (1.0 / 3.0, "", "0.3333"),
+            (99.995, "%", "100 %"),
+            (1.234e-9, "", "1.234e-9"),
+            (-2.5e18, "", "-2.5e18"),
+            (123_456_789_012_345.0, "", "123,456,789,012,345"),
+        ];
+        for (value, unit, want) in cases {
+            assert_eq!(quantity(value, unit), want, "{value} {unit}");
+        }
+        assert_eq!(range(3.921, 4.04, "s"), "3.921 to 4.04 s");
+        assert_eq!(range(900.0, 4000.0, "bytes/s"), "0.8789 to 3.906 KiB/s");
+        assert_eq!(heading("mean_wait"), "Mean wait");
+        assert_eq!(heading(""), "");
+    }
+
+    /// The page must round as the terminal does; its tests read this file.
+    #[test]
+    fn the_page_is_given_the_same_cases() {
+        let units = ["", "s", "ns", "bytes", "bytes/s", "bits/s", "requests/s", "%"];
+        let mut seeds =
+            vec![0.0, 0.5, 1.0, 1.5, 2.5, 1234.5, 1235.5, 0.12345, 999.95, 9999.5, 1023.96, 59.996];
+        seeds.extend((-12..20).flat_map(|power| [1.0, 3.765_432_1, 9.9996].map(|m| scaled(m, power))));
+        let mut cases = Vec::new();
+        for unit in units {
+            for &value in &seeds {
+                cases.push(serde_json::json!([value, unit, quantity(value, unit)]));
+                cases.push(serde_json::json!([-value, unit, quantity(-value, unit)]));
+            }
+        }
+        let lines: Vec<String> = cases.iter().map(ToString::to_string).collect();
+        golden::check("web/test/golden/human.json", &format!("[\n{}\n]\n", lines.join(",\n")));
+    }
+
+    /// `m` × 10^`power`, read from text so that it is the same double everywhere.
+    fn scaled(m: f64, power: i32) -> f64 {
+        format!("{m}e{power}").parse().unwrap()
+    }
+}

@@ -1,0 +1,273 @@
+//! A report on a terminal: warnings first, then the summary with intervals, points, claims and tables.
+//!
+//! Numbers are cut to what a reader takes in; the unrounded ones are in JSON and CSV. Names stay as they are
+//! written in gates (`mean_wait`), so that what is read can be typed.
+
+mod grid;
+
+use crate::{Claim, Measure, Report, Table, Tolerance, Verdict, human};
+use grid::{Align, Grid};
+
+/// Rows of a table shown before the rest is left to the CSV file.
+const ROWS_MAX: usize = 40;
+
+/// How the terminal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Colours may be used.
+    pub colour: bool,
+    /// Columns of text.
+    pub width: usize,
+}
+
+impl Default for Style {
+    /// Off a terminal: plain, a hundred columns.
+    fn default() -> Self {
+        Self { colour: false, width: 100 }
+    }
+}
+
+/// What a piece of text is; the colours are the terminal's own sixteen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Plain,
+    Strong,
+    Faint,
+    Good,
+    Bad,
+    Caution,
+}
+
+impl Style {
+    pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
+        let code = match ink {
+            Ink::Plain => return text.to_owned(),
+            Ink::Strong => "1",
+            Ink::Faint => "2",
+            Ink::Good => "32",
+            Ink::Bad => "31",
+            Ink::Caution => "33",
+        };
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// The whole report.
+#[must_use]
+pub fn render(report: &Report, style: Style) -> String {
+    let mut blocks = vec![head(report, style)];
+    blocks.extend(warnings(report, style));
+    blocks.extend(summary(report, style));
+    blocks.extend(points(report, style));
+    blocks.extend((!report.claims.is_empty()).then(|| claims(&report.claims, style)));
+    blocks.extend(report.tables.iter().map(|each| table(each, style)));
+    blocks.push(origin(report, style));
+    blocks.join("\n")
+}
+
+/// Text from a file may hold control characters; a terminal must not obey them.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn head(report: &Report, style: Style) -> String {
+    let title = if report.title.is_empty() { &report.study } else { &report.title };
+    let mut out = paragraph(&printable(title), "", style, Ink::Strong);
+    if !report.answer.is_empty() {
+        out.push_str(&paragraph(&printable(&report.answer), "", style, Ink::Plain));
+    }
+    out
+}
+
+fn warnings(report: &Report, style: Style) -> Option<String> {
+    let stopped = "stopped before its end: these are the results of the part that was committed";
+    let all: Vec<&str> = report
+        .partial
+        .then_some(stopped)
+        .into_iter()
+        .chain(report.warnings.iter().map(String::as_str))
+        .collect();
+    let show = |text: &&str| paragraph(&printable(text), "warning: ", style, Ink::Caution);
+    (!all.is_empty()).then(|| all.iter().map(show).collect())
+}
+
+fn summary(report: &Report, style: Style) -> Option<String> {
+    if report.summary.is_empty() {
+        return None;
+    }
+    let mut grid = Grid::new(&[("", Align::Text), ("mean", Align::Number), ("95 % interval", Align::Text)]);
+    for (name, measure) in &report.summary {
+        grid.push(vec![printable(name), mean(measure), interval(measure)]);
+    }
+    Some(section(&format!("Summary over {}", replicates(report.replicates)), style) + &grid.render(style))
+}
+
+fn replicates(count: u32) -> String {
+    if count == 1 { "1 replicate".to_owned() } else { format!("{count} replicates") }
+}
+
+fn mean(measure: &Measure) -> String {
+    measure.value().map_or_else(|| "–".to_owned(), |value| human::quantity(value, &printable(measure.unit())))
+}
+
+/// The interval, or why there is none.
+fn interval(measure: &Measure) -> String {
+    match (measure.interval(), measure.reason()) {
+        (Some((low, high)), _) => human::range(low, high, &printable(measure.unit())),
+        (None, Some(reason)) => printable(reason),
+        (None, None) => String::new(),
+    }
+}
+
+/// One row a point; each measure is its mean, with the interval's half width beside it.
+fn points(report: &Report, style: Style) -> Option<String> {
+    let first = report.points.first()?;
+    let keys: Vec<&String> = first.settings.keys().collect();
+    let names: Vec<&String> = first.summary.keys().collect();
+    let key_columns = keys.iter().map(|key| (key.as_str(), Align::Number));
+    let name_columns = names.iter().map(|name| (name.as_str(), Align::Number));
+    let columns: Vec<(&str, Align)> = key_columns.chain(name_columns).collect();
+    let mut grid = Grid::new(&columns).keys(keys.len());
+    for point in &report.points {
+        let setting = |key: &&String| point.settings.get(*key).map_or_else(String::new, setting_text);
+        let result = |name: &&String| point.summary.get(*name).map_or_else(String::new, spread);
+        grid.push(keys.iter().map(setting).chain(names.iter().map(result)).collect());
+    }
+    let heading = format!("{} points, {} each", report.points.len(), replicates(report.replicates));
+    Some(section(&heading, style) + &limited(grid, style, "points"))
+}
+
+fn setting_text(value: &serde_json::Value) -> String {
+    printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+fn spread(measure: &Measure) -> String {
+    let Some((value, (low, high))) = measure.value().zip(measure.interval()) else {
+        return mean(measure);
+    };
+    let shown = human::Shown::fitting(value, measure.unit());
+    let half = shown.digits((high - low) / 2.0);
+    let unit = printable(shown.unit());
+    let gap = if unit.is_empty() { "" } else { " " };
+    format!("{} ±{half}{gap}{unit}", shown.digits(value))
+}
+
+fn claims(claims: &[Claim], style: Style) -> String {
+    let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let mut heading = format!("Claims: {} of {} hold", count(Verdict::Holds), claims.len());
+    if count(Verdict::Fitted) > 0 {
+        heading.push_str(&format!(", {} fitted and not counted", count(Verdict::Fitted)));
+    }
+    let mut grid = Grid::new(&[
+        ("", Align::Text),
+        ("claim", Align::Text),
+        ("published", Align::Number),
+        ("ours", Align::Number),
+        ("tolerance", Align::Text),
+        ("source", Align::Text),
+    ])
+    .keys(2);
+    for claim in claims {
+        let (word, ink) = match claim.verdict {
+            Verdict::Holds => ("holds", Ink::Good),
+            Verdict::Misses => ("misses", Ink::Bad),
+            Verdict::Fitted => ("fitted", Ink::Caution),
+        };
+        grid.push_inked(
+            vec![
+                word.to_owned(),
+                printable(&claim.name),
+                reading(claim.published, &claim.unit),
+                reading(claim.ours, &claim.unit),
+                tolerance(claim.tolerance, &claim.unit),
+                printable(&claim.source),
+            ],
+            ink,
+        );
+    }
+    let mut out = section(&heading, style) + &grid.render(style);
+    for claim in claims {
+        if let Some(note) = &claim.note {
+            out.push_str(&paragraph(
+                &printable(note),
+                &format!("{}: ", printable(&claim.name)),
+                style,
+                Ink::Faint,
+            ));
+        }
+    }
+    out
+}
+
+fn reading(reading: crate::Reading, unit: &str) -> String {
+    reading.value.get().map_or_else(|| "–".to_owned(), |value| human::quantity(value, &printable(unit)))
+}
+
+/// How near ours must come, in words that fit a column.
+#[must_use]
+pub fn tolerance(tolerance: Tolerance, unit: &str) -> String {
+    let unit = &printable(unit);
+    match tolerance {
+        Tolerance::Relative { fraction } => format!("±{} %", human::digits(fraction * 100.0)),
+        Tolerance::Absolute { amount } => format!("±{}", human::quantity(amount, unit)),
+        Tolerance::Range { low, high } => human::range(low, high, unit),
+        Tolerance::Interval => "within our 95 %".to_owned(),
+        Tolerance::AtLeast => "at least".to_owned(),
+        Tolerance::AtMost => "at most".to_owned(),
+    }
+}
+
+fn table(table: &Table, style: Style) -> String {
+    let mut out = section(&printable(table.title()), style);
+    if !table.description().is_empty() {
+        out.push_str(&paragraph(&printable(table.description()), "", style, Ink::Faint));
+    }
+    out + &limited(grid::of_table(table), style, table.id())
+}
+
+/// The first rows of a long grid, and where the others are.
+fn limited(mut grid: Grid, style: Style, id: &str) -> String {
+    let hidden = grid.truncate(ROWS_MAX);
+    let mut out = grid.render(style);
+    if hidden > 0 {
+        out.push_str(&style.paint(Ink::Faint, &format!("… and {hidden} more rows in {id}.csv")));
+        out.push('\n');
+    }
+    out
+}
+
+/// Where the numbers come from: what is needed to get them again.
+fn origin(report: &Report, style: Style) -> String {
+    let mut parts = vec![format!("seed {}", report.seed)];
+    if report.events > 0 {
+        parts.push(format!("{} events", human::digits(crate::Num::from(report.events).get().unwrap_or(0.0))));
+    }
+    if !report.executor.is_empty() {
+        parts.push(format!("executor {}", printable(&report.executor)));
+    }
+    parts.extend(report.digest.as_deref().map(|digest| format!("digest {}", printable(digest))));
+    if !report.scenario_hash.is_empty() {
+        parts.push(format!("scenario {}", printable(&report.scenario_hash)));
+    }
+    parts.push(format!("towtank {} (results {})", printable(&report.towtank), report.results_version));
+    paragraph(&parts.join(", "), "", style, Ink::Faint)
+}
+
+fn section(title: &str, style: Style) -> String {
+    style.paint(Ink::Strong, title) + "\n"
+}
+
+/// Words wrapped to the width; the lines after the first are indented by the lead's length.
+fn paragraph(text: &str, lead: &str, style: Style, ink: Ink) -> String {
+    let indent = lead.chars().count();
+    let mut out = String::new();
+    for (at, line) in grid::wrap(text, style.width.saturating_sub(indent).max(20)).iter().enumerate() {
+        let start = if at == 0 { lead.to_owned() } else { " ".repeat(indent) };
+        out.push_str(&style.paint(ink, &format!("{start}{line}")));
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

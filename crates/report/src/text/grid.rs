@@ -1,0 +1,274 @@
+//! Aligned columns that know how wide the terminal is: text wraps first, then columns go into further blocks that
+//! repeat the key columns, so that no line is wider than asked unless one cell alone is.
+
+use super::{Ink, Style, printable};
+use crate::{Cell, Column, ColumnKind, Table, human};
+
+/// Space between columns.
+const GAP: usize = 2;
+
+/// Text columns are not wrapped narrower than this.
+const TEXT_MIN: usize = 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    /// To the left, wrapped when too long.
+    Text,
+    /// To the right, never wrapped.
+    Number,
+}
+
+pub(crate) struct Grid {
+    heads: Vec<(String, Align)>,
+    rows: Vec<(Vec<String>, Ink)>,
+    keys: usize,
+}
+
+impl Grid {
+    pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
+        let heads = columns.iter().map(|(name, align)| (printable(name), *align)).collect();
+        Self { heads, rows: Vec::new(), keys: 1 }
+    }
+
+    /// The first `count` columns say which row this is; every block repeats them.
+    pub(crate) fn keys(mut self, count: usize) -> Self {
+        self.keys = count;
+        self
+    }
+
+    pub(crate) fn push(&mut self, row: Vec<String>) {
+        self.push_inked(row, Ink::Plain);
+    }
+
+    /// A row whose first cell is in `ink`.
+    pub(crate) fn push_inked(&mut self, row: Vec<String>, ink: Ink) {
+        assert_eq!(row.len(), self.heads.len(), "a row has a cell for every column");
+        self.rows.push((row, ink));
+    }
+
+    /// Keeps the first rows; gives how many went.
+    pub(crate) fn truncate(&mut self, rows_max: usize) -> usize {
+        let hidden = self.rows.len().saturating_sub(rows_max);
+        self.rows.truncate(rows_max);
+        hidden
+    }
+
+    pub(crate) fn render(&self, style: Style) -> String {
+        let natural: Vec<usize> = (0..self.heads.len()).map(|column| self.natural(column)).collect();
+        let blocks = self.blocks(&natural, style.width);
+        let shown: Vec<String> = blocks
+            .iter()
+            .map(|columns| {
+                let widths = self.squeeze(columns, &natural, style.width);
+                self.block(columns, &widths, style)
+            })
+            .collect();
+        shown.join("\n")
+    }
+
+    fn natural(&self, column: usize) -> usize {
+        let cells = self.rows.iter().map(|(row, _)| length(&row[column]));
+        cells.chain([length(&self.heads[column].0)]).max().unwrap_or(0)
+    }
+
+    /// The narrowest a column can be made.
+    fn least(&self, column: usize, natural: usize) -> usize {
+        match self.heads[column].1 {
+            Align::Text => natural.min(TEXT_MIN),
+            Align::Number => natural,
+        }
+    }
+
+    /// Which columns stand beside each other.
+    fn blocks(&self, natural: &[usize], width: usize) -> Vec<Vec<usize>> {
+        let keys: Vec<usize> = (0..self.keys.min(self.heads.len())).collect();
+        let mut blocks = vec![keys.clone()];
+        for column in keys.len()..self.heads.len() {
+            let last = blocks.last_mut().expect("there is always a block");
+            last.push(column);
+            let least: usize = last.iter().map(|&c| self.least(c, natural[c]) + GAP).sum();
+            if least > width + GAP && last.len() > keys.len() + 1 {
+                last.pop();
+                blocks.push(keys.iter().copied().chain([column]).collect());
+            }
+        }
+        blocks
+    }
+
+    /// Takes from the widest text column, a character at a time, until the block fits.
+    fn squeeze(&self, columns: &[usize], natural: &[usize], width: usize) -> Vec<usize> {
+        let mut widths: Vec<usize> = columns.iter().map(|&c| natural[c]).collect();
+        while widths.iter().map(|w| w + GAP).sum::<usize>() > width + GAP {
+            let widest = (0..columns.len())
+                .filter(|&at| widths[at] > self.least(columns[at], natural[columns[at]]))
+                .max_by_key(|&at| widths[at]);
+            match widest {
+                Some(at) => widths[at] -= 1,
+                None => break,
+            }
+        }
+        widths
+    }
+
+    fn block(&self, columns: &[usize], widths: &[usize], style: Style) -> String {
+        let block = Block { grid: self, columns, widths, style };
+        let mut out = String::new();
+        let heads: Vec<&str> = columns.iter().map(|&c| self.heads[c].0.as_str()).collect();
+        if heads.iter().any(|head| !head.is_empty()) {
+            block.push_row(&mut out, &heads, |_| Ink::Faint);
+        }
+        for (row, ink) in &self.rows {
+            let cells: Vec<&str> = columns.iter().map(|&c| row[c].as_str()).collect();
+            block.push_row(&mut out, &cells, |at| if at == 0 { *ink } else { Ink::Plain });
+        }
+        out
+    }
+}
+
+/// Some columns of a grid, with the widths they get.
+struct Block<'a> {
+    grid: &'a Grid,
+    columns: &'a [usize],
+    widths: &'a [usize],
+    style: Style,
+}
+
+impl Block<'_> {
+    /// A row takes as many lines as its longest cell; `ink_at` colours a cell by its place.
+    fn push_row(&self, out: &mut String, cells: &[&str], ink_at: impl Fn(usize) -> Ink) {
+        let wrapped: Vec<Vec<String>> =
+            cells.iter().zip(self.widths).map(|(cell, &w)| wrap(cell, w)).collect();
+        let height = wrapped.iter().map(Vec::len).max().unwrap_or(1);
+        for line in 0..height {
+            let mut text = String::new();
+            for (at, parts) in wrapped.iter().enumerate() {
+                let part = parts.get(line).map_or("", String::as_str);
+                let pad = " ".repeat(self.widths[at].saturating_sub(length(part)));
+                let inked = if part.is_empty() { String::new() } else { self.style.paint(ink_at(at), part) };
+                match self.grid.heads[self.columns[at]].1 {
+                    Align::Text => text.extend([inked, pad]),
+                    Align::Number => text.extend([pad, inked]),
+                }
+                text.push_str(&" ".repeat(GAP));
+            }
+            out.push_str(text.trim_end());
+            out.push('\n');
+        }
+    }
+}
+
+/// A table as a grid: each column of numbers in one unit, aligned at the point.
+pub(crate) fn of_table(table: &Table) -> Grid {
+    let shown: Vec<(String, Vec<String>)> =
+        table.columns().iter().enumerate().map(|(at, column)| column_text(table, at, column)).collect();
+    let heads: Vec<(&str, Align)> = shown
+        .iter()
+        .zip(table.columns())
+        .map(|((head, _), column)| (head.as_str(), align_of(column.kind)))
+        .collect();
+    let mut grid = Grid::new(&heads);
+    for row in 0..table.rows().len() {
+        grid.push(shown.iter().map(|(_, cells)| cells[row].clone()).collect());
+    }
+    grid
+}
+
+fn align_of(kind: ColumnKind) -> Align {
+    if kind == ColumnKind::Number { Align::Number } else { Align::Text }
+}
+
+/// Heading and cells of one column.
+fn column_text(table: &Table, at: usize, column: &Column) -> (String, Vec<String>) {
+    let number = |cell: &Cell| match cell {
+        Cell::Number(number) => number.as_f64(),
+        _ => None,
+    };
+    let largest = table.rows().iter().filter_map(|row| number(&row[at])).map(f64::abs).fold(0.0, f64::max);
+    let shown = human::Shown::fitting(largest, &column.unit);
+    let cells: Vec<String> = table
+        .rows()
+        .iter()
+        .map(|row| match (&row[at], number(&row[at])) {
+            (_, Some(value)) => shown.digits(value),
+            (Cell::Text(text), _) => printable(text),
+            (Cell::Flag(flag), _) => if *flag { "yes" } else { "no" }.to_owned(),
+            (Cell::Missing { .. }, _) => "–".to_owned(),
+            _ => String::new(),
+        })
+        .collect();
+    let cells = if column.kind == ColumnKind::Number { align_points(cells) } else { cells };
+    let unit = printable(shown.unit());
+    let head = if unit.is_empty() { column.name.clone() } else { format!("{} [{unit}]", column.name) };
+    (printable(&head), cells)
+}
+
+/// Pads behind so that the decimal points stand below each other once the column is set to the right.
+fn align_points(cells: Vec<String>) -> Vec<String> {
+    let behind = |cell: &String| cell.split_once('.').map_or(0, |(_, fraction)| length(fraction) + 1);
+    let most = cells.iter().map(behind).max().unwrap_or(0);
+    cells
+        .into_iter()
+        .map(|cell| {
+            let pad = " ".repeat(most - behind(&cell));
+            cell + &pad
+        })
+        .collect()
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Breaks at spaces, and inside a word only when the word alone is too long. Always gives at least one line.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    if length(text) <= width {
+        return vec![text.to_owned()];
+    }
+    let mut lines = vec![String::new()];
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let line = lines.last_mut().expect("there is always a line");
+        if !line.is_empty() && length(line) + 1 + length(word) <= width {
+            line.push(' ');
+            line.push_str(word);
+            continue;
+        }
+        let letters: Vec<char> = word.chars().collect();
+        for piece in letters.chunks(width) {
+            let piece: String = piece.iter().collect();
+            match lines.last_mut() {
+                Some(line) if line.is_empty() => line.push_str(&piece),
+                _ => lines.push(piece),
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_breaks_at_spaces_and_long_words_inside() {
+        let cases: [(&str, usize, &[&str]); 5] = [
+            ("", 5, &[""]),
+            ("one two three", 20, &["one two three"]),
+            ("one two three", 7, &["one two", "three"]),
+            ("abcdefghij k", 4, &["abcd", "efgh", "ij k"]),
+            ("a  b", 3, &["a b"]),
+        ];
+        for (text, width, want) in cases {
+            assert_eq!(wrap(text, width), want, "{text:?} at {width}");
+        }
+    }
+
+    #[test]
+    fn wide_grids_go_into_blocks_that_repeat_the_key() {
+        let mut grid =
+            Grid::new(&[("key", Align::Text), ("first", Align::Number), ("second", Align::Number)]);
+        grid.push(vec!["a".to_owned(), "1".to_owned(), "2".to_owned()]);
+        let text = grid.render(Style { colour: false, width: 12 });
+        assert_eq!(text, "key  first\na        1\n\nkey  second\na         2\n");
+    }
+}
