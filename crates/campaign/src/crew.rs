@@ -149,7 +149,10 @@ mod tests {
             assert_eq!(ends[2], End::Panicked("task 2 broke".to_owned()));
         }
         let ends = run(3, jobs(1), &Stop::new(), &|_| -> ((), Then) { std::panic::panic_any(7) });
-        assert_eq!(ends, [End::Panicked("a panic without a message".to_owned()), End::NotStarted, End::NotStarted]);
+        assert_eq!(
+            ends,
+            [End::Panicked("a panic without a message".to_owned()), End::NotStarted, End::NotStarted]
+        );
     }
 
     #[test]
@@ -163,6 +166,8 @@ mod tests {
         });
         assert_eq!(ends[4], End::Back(4));
         assert!(ends[5..].iter().all(|end| *end == End::NotStarted));
-        assert!(run(3, jobs(2), &stop, &|index| (index, Then::GoOn)).iter().all(|end| *end == End::NotStarted));
+        assert!(
+            run(3, jobs(2), &stop, &|index| (index, Then::GoOn)).iter().all(|end| *end == End::NotStarted)
+        );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`HostDisk`] is the machine's own. Tests wrap it in one that fails, tears a write or dies at the n-th step.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,8 @@ pub trait Disk: Send + Sync {
     /// What the system says; the file may be left half written.
     fn write_through(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
-    /// Puts `from` in the place of `to` in one step: who opens `to` sees the old file or the new one, whole.
+    /// Puts `from` in the place of `to` in one step: who opens `to` sees the old file or the new one, whole. A power cut may
+    /// undo it; the old file is there then, whole, and a resumed campaign does that task again.
     ///
     /// # Errors
     /// What the system says; `to` is as it was then.
@@ -61,13 +62,7 @@ impl Disk for HostDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)?;
-        // Without this the new name may be lost in a power cut. Then the old file is there, whole, and a resumed campaign
-        // does the task again: not worth failing for where directories cannot be synced.
-        if let Some(dir) = to.parent() {
-            let _ = File::open(dir).and_then(|dir| dir.sync_all());
-        }
-        Ok(())
+        fs::rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -79,7 +74,8 @@ impl Disk for HostDisk {
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
-        let mut entries = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+        let mut entries =
+            fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
         entries.sort();
         Ok(entries)
     }

@@ -18,11 +18,30 @@ pub const TASKS_MAX: u64 = 10_000_000;
 
 /// Everything a campaign will do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Fields")]
 pub struct Plan {
     header: Header,
     replicates: u32,
     axes: Vec<SweepAxis>,
     points: Vec<PointSpec>,
+}
+
+/// A plan as it lies in a file, before anybody looked at it.
+#[derive(Deserialize)]
+struct Fields {
+    header: Header,
+    replicates: u32,
+    axes: Vec<SweepAxis>,
+    points: Vec<PointSpec>,
+}
+
+impl TryFrom<Fields> for Plan {
+    type Error = PlanError;
+
+    fn try_from(fields: Fields) -> Result<Self, PlanError> {
+        let Fields { header, replicates, axes, points } = fields;
+        Self::new(header, replicates, axes, points)
+    }
 }
 
 /// What all points share, and what the report says about them.
@@ -246,7 +265,8 @@ impl Plan {
     /// Every (point, replicate), all replicates of the first point first. A task's place in this order is its index.
     pub fn tasks(&self) -> impl Iterator<Item = Task> {
         let replicates = self.replicates;
-        (0..self.points.len()).flat_map(move |point| (0..replicates).map(move |replicate| Task { point, replicate }))
+        (0..self.points.len())
+            .flat_map(move |point| (0..replicates).map(move |replicate| Task { point, replicate }))
     }
 
     /// How many tasks there are.

@@ -1,0 +1,235 @@
+//! Runs a plan: what is stored is not done again, what is not is dealt to threads, and what comes back is stored at once.
+//!
+//! **Invariant:** what a run yields depends on its plan alone. Jobs, shards, interruptions and the order in which tasks end
+//! can only change how much of it is there.
+
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+
+use report::Outcome;
+
+use crate::crew::{self, Then};
+use crate::point_file::Stored;
+use crate::{Damaged, Ledger, Plan, PointSpec, Shard, Stop, Store, StoreError, Task, Unstorable};
+
+/// What to run, and how.
+#[derive(Clone, Copy)]
+pub struct Order<'a> {
+    /// The whole of it.
+    pub plan: &'a Plan,
+    /// Which part of it.
+    pub shard: Shard,
+    /// Runs at once. Never changes a result.
+    pub jobs: NonZeroUsize,
+    /// Where finished runs are kept, if anywhere. Must have been opened for this plan.
+    pub store: Option<&'a Store>,
+    /// Raised when the user wants to stop.
+    pub stop: &'a Stop,
+    /// Called at the start and whenever a run ends, from any thread, never by two at once.
+    pub progress: &'a (dyn Fn(Progress) + Sync),
+}
+
+/// How far a campaign is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Runs done, those found in the store included.
+    pub done: usize,
+    /// Runs of this shard.
+    pub total: usize,
+    /// Runs that were found in the store.
+    pub reused: usize,
+}
+
+/// What a campaign came to.
+#[derive(Debug)]
+#[must_use]
+pub struct Ran<E> {
+    /// Everything that came back or lay in the store.
+    pub ledger: Ledger,
+    /// Runs of this shard that were found in the store.
+    pub reused: usize,
+    /// Stored files that could not be used; their runs were done again.
+    pub damaged: Vec<Damaged>,
+    /// How it ended.
+    pub end: End<E>,
+}
+
+/// How a campaign ended.
+#[derive(Debug)]
+pub enum End<E> {
+    /// Every run of the shard is done.
+    Done,
+    /// It was stopped; the same command goes on from here.
+    Interrupted,
+    /// Runs failed: in plan order, at least one. The first is the same whatever the number of jobs.
+    Failed(Vec<Failure<E>>),
+}
+
+/// Why a run yielded nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure<E> {
+    /// The study said so.
+    #[error("{place} failed: {error}")]
+    Study {
+        /// Which run.
+        task: Task,
+        /// The same in words.
+        place: String,
+        /// What the study said.
+        error: E,
+    },
+    /// The study broke.
+    #[error("{place} panicked: {message}; please report this with the scenario and the seed")]
+    Panic {
+        /// Which run.
+        task: Task,
+        /// The same in words.
+        place: String,
+        /// The panic's message.
+        message: String,
+    },
+    /// The outcome cannot be kept.
+    #[error("{place} failed: {source}; please report this with the scenario and the seed")]
+    Unstorable {
+        /// Which run.
+        task: Task,
+        /// The same in words.
+        place: String,
+        /// Why not.
+        source: Unstorable,
+    },
+    /// The run is done, but its outcome could not be stored. It is in the ledger.
+    #[error("{place} is done but not stored: {source}")]
+    Store {
+        /// Which run.
+        task: Task,
+        /// The same in words.
+        place: String,
+        /// Why not.
+        source: StoreError,
+    },
+}
+
+/// Runs what an order asks for. `work` runs one replicate of one point; when `stop` is raised it comes back soon with an
+/// outcome flagged `partial` (an empty one if it has nothing to show).
+///
+/// After a failure no new run is begun; those in flight end and are stored.
+///
+/// # Panics
+/// When the order's store was opened for another plan.
+pub fn run<E: Send>(
+    order: &Order<'_>,
+    work: &(dyn Fn(&PointSpec, u32, &Stop) -> Result<Outcome, E> + Sync),
+) -> Ran<E> {
+    let plan = order.plan;
+    let mut ledger = Ledger::new(plan);
+    let mut damaged = Vec::new();
+    if let Some(store) = order.store {
+        assert!(store.plan() == plan, "the store was opened for another plan");
+        damaged = store.load(&mut ledger);
+    }
+    let ours: Vec<Task> =
+        plan.tasks().enumerate().filter(|(i, _)| order.shard.holds(*i)).map(|(_, t)| t).collect();
+    let open: Vec<Task> = ours.iter().copied().filter(|task| !ledger.is_finished(*task)).collect();
+    let reused = ours.len() - open.len();
+    let progress = Counter { done: Mutex::new(reused), total: ours.len(), reused, tell: order.progress };
+    progress.tell_now();
+    let ends = crew::run(open.len(), order.jobs, order.stop, &|index| {
+        let back = attempt(order, open[index], work);
+        let then = if back.failure.is_none() { Then::GoOn } else { Then::TakeNoMore };
+        if back.outcome.as_ref().is_some_and(|outcome| !outcome.partial) {
+            progress.one_more();
+        }
+        (back, then)
+    });
+    let failures = settle(plan, &open, ends, &mut ledger);
+    let done = ours.iter().all(|task| ledger.is_finished(*task));
+    let end = match (failures.is_empty(), done) {
+        (false, _) => End::Failed(failures),
+        (true, true) => End::Done,
+        (true, false) => End::Interrupted,
+    };
+    Ran { ledger, reused, damaged, end }
+}
+
+/// What a run brought back: an outcome, a failure, or both when the outcome could not be stored.
+struct Back<E> {
+    outcome: Option<Outcome>,
+    failure: Option<Failure<E>>,
+}
+
+fn attempt<E>(
+    order: &Order<'_>,
+    task: Task,
+    work: &(dyn Fn(&PointSpec, u32, &Stop) -> Result<Outcome, E> + Sync),
+) -> Back<E> {
+    let place = || order.plan.describe(task);
+    let failed = |failure| Back { outcome: None, failure: Some(failure) };
+    let outcome = match work(&order.plan.points()[task.point], task.replicate, order.stop) {
+        Ok(outcome) => outcome,
+        Err(error) => return failed(Failure::Study { task, place: place(), error }),
+    };
+    let stored = match Stored::new(&outcome) {
+        Ok(stored) => stored,
+        Err(source) => return failed(Failure::Unstorable { task, place: place(), source }),
+    };
+    let saved = match order.store {
+        Some(store) if !stored.outcome.partial => store.save_stored(task, &stored),
+        _ => Ok(()),
+    };
+    let failure = saved.err().map(|source| Failure::Store { task, place: place(), source });
+    Back { outcome: Some(stored.outcome), failure }
+}
+
+fn settle<E>(
+    plan: &Plan,
+    open: &[Task],
+    ends: Vec<crew::End<Back<E>>>,
+    ledger: &mut Ledger,
+) -> Vec<Failure<E>> {
+    let mut failures = Vec::new();
+    for (&task, end) in open.iter().zip(ends) {
+        match end {
+            crew::End::NotStarted => {}
+            crew::End::Back(back) => {
+                if let Some(outcome) = back.outcome {
+                    ledger.enter(task, outcome);
+                }
+                failures.extend(back.failure);
+            }
+            crew::End::Panicked(message) => {
+                failures.push(Failure::Panic { task, place: plan.describe(task), message });
+            }
+        }
+    }
+    failures
+}
+
+struct Counter<'a> {
+    done: Mutex<usize>,
+    total: usize,
+    reused: usize,
+    tell: &'a (dyn Fn(Progress) + Sync),
+}
+
+impl Counter<'_> {
+    fn tell_now(&self) {
+        self.add(0);
+    }
+
+    fn one_more(&self) {
+        self.add(1);
+    }
+
+    /// Tells under the lock, so that nobody sees the count go back.
+    fn add(&self, count: usize) {
+        // A progress callback that panicked once has hurt nothing but itself.
+        let mut done = self.done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *done += count;
+        (self.tell)(Progress { done: *done, total: self.total, reused: self.reused });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+//! The directory of a campaign: what is done lies there, whole, and survives whatever happens to the process.
+//!
+//! ```text
+//! DIR/campaign.json              the plan: what this directory is the result of
+//! DIR/campaign.lock              held by the one writer
+//! DIR/points/KEY/r00007.json     replicate 7 of the point with that key
+//! ```
+//!
+//! A file is one replicate, not one point: a kill costs at most the runs in flight, and shards may split a point. Points lie
+//! under their keys, so that a file can never be taken for another's, and a sweep that gains a value keeps what is done.
+//!
+//! **Invariant:** an outcome that was stopped before its end is never stored.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use report::Outcome;
+
+use crate::lock::{DirLock, LockError};
+use crate::point_file::Stored;
+use crate::writer::is_temporary;
+use crate::{CampaignKey, Disk, Ledger, Plan, Task, Unstorable, WriteError, Writer, differences, manifest};
+
+const LOCK_NAME: &str = "campaign.lock";
+const POINTS_NAME: &str = "points";
+
+/// An open campaign directory. No other process writes to it while this lives.
+pub struct Store {
+    dir: PathBuf,
+    plan: Plan,
+    writer: Writer,
+    _lock: DirLock,
+}
+
+/// Why a directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A second writer.
+    #[error(
+        "`{}` is being written by another run{}: wait for it, or choose another directory",
+        dir.display(), holder.as_ref().map(|number| format!(" (process {number})")).unwrap_or_default()
+    )]
+    Busy {
+        /// The directory.
+        dir: PathBuf,
+        /// The other process, if it could write its number down.
+        holder: Option<String>,
+    },
+    /// Another campaign's results.
+    #[error(
+        "`{}` holds the results of another campaign (key {found}, this one is {wanted}): {difference}; choose another \
+         directory, or take this one over with `--force`", dir.display()
+    )]
+    OtherCampaign {
+        /// The directory.
+        dir: PathBuf,
+        /// The key it holds.
+        found: CampaignKey,
+        /// The key it should hold.
+        wanted: CampaignKey,
+        /// What differs, in words.
+        difference: String,
+    },
+    /// Files that are not ours.
+    #[error(
+        "`{}` holds files but no campaign (`{first}` and {more} more): choose a new or an empty directory, or write among \
+         them with `--force`", dir.display()
+    )]
+    Foreign {
+        /// The directory.
+        dir: PathBuf,
+        /// The first of them by name.
+        first: String,
+        /// How many others there are.
+        more: usize,
+    },
+    /// A plan that cannot be read.
+    #[error(
+        "`{}` cannot be used: {why}; choose another directory, or write it anew with `--force`, which keeps the points that \
+         fit", path.display()
+    )]
+    DamagedManifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The system refused to read.
+    #[error("cannot read `{}`: {source}; check that it is there and that you may read it", path.display())]
+    Read {
+        /// What could not be read.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system refused the lock.
+    #[error(
+        "cannot lock `{}`: {source}; choose a directory that you may write to, on a file system with locks", path.display()
+    )]
+    Lock {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No campaign here.
+    #[error("`{}` holds no campaign: name a directory that was given to `--out`", dir.display())]
+    NoCampaign {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// A file could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// An outcome that cannot be written as JSON.
+    #[error(transparent)]
+    Unstorable(#[from] Unstorable),
+}
+
+/// What to do with a directory that holds something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takeover {
+    /// Leave it alone.
+    Refuse,
+    /// Write this campaign there (`--force`). Points that fit are kept; others stay and are never read.
+    Force,
+}
+
+impl Store {
+    /// Opens `dir` for this plan, makes it if it is not there, and keeps every other writer out.
+    ///
+    /// # Errors
+    /// When somebody else is writing there, it holds something else, or the system refuses.
+    pub fn open(dir: &Path, plan: &Plan, takeover: Takeover, writer: Writer) -> Result<Self, StoreError> {
+        writer.create_dir(dir)?;
+        let present = read_manifest(writer.disk(), dir);
+        if takeover == Takeover::Refuse && matches!(present, Err(StoreError::NoCampaign { .. })) {
+            refuse_foreign(dir, &writer)?;
+        }
+        let lock_path = dir.join(LOCK_NAME);
+        writer.clear(&lock_path)?;
+        let lock = take_lock(dir, &lock_path)?;
+        // Read once more under the lock: the last writer may have been at it a moment ago.
+        let found = match read_manifest(writer.disk(), dir) {
+            Ok(found) => Some(found),
+            Err(StoreError::NoCampaign { .. }) => None,
+            Err(error) if takeover == Takeover::Refuse => return Err(error),
+            Err(_) => None,
+        };
+        if let Some(found) = &found {
+            refuse_other(dir, found, plan, takeover)?;
+        }
+        writer.sweep_up(dir);
+        let store = Self { dir: dir.to_owned(), plan: plan.clone(), writer, _lock: lock };
+        if found.as_ref() != Some(plan) {
+            store.writer.replace(&dir.join(manifest::NAME), &manifest::to_bytes(plan))?;
+        }
+        store.prepare_points()?;
+        Ok(store)
+    }
+
+    /// Makes the points' directories, so that a full or read-only disk shows before the first run and not after it.
+    fn prepare_points(&self) -> Result<(), StoreError> {
+        for point in self.plan.points() {
+            let dir = self.dir.join(POINTS_NAME).join(point.key.as_str());
+            self.writer.create_dir(&dir)?;
+            self.writer.sweep_up(&dir);
+        }
+        Ok(())
+    }
+
+    /// The plan this directory was opened for.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Enters everything that is done and undamaged, and says what is damaged.
+    pub fn load(&self, ledger: &mut Ledger) -> Vec<Damaged> {
+        let mut damaged = Vec::new();
+        for task in self.plan.tasks() {
+            match read_point(self.writer.disk(), &self.dir, &self.plan, task) {
+                Ok(Some(stored)) => ledger.enter(task, stored.outcome),
+                Ok(None) => {}
+                Err(damage) => damaged.push(damage),
+            }
+        }
+        damaged
+    }
+
+    /// Stores a finished outcome.
+    ///
+    /// # Errors
+    /// When it cannot be written. What is stored already stays.
+    pub fn save(&self, task: Task, outcome: &Outcome) -> Result<(), StoreError> {
+        self.save_stored(task, &Stored::new(outcome)?)
+    }
+
+    pub(crate) fn save_stored(&self, task: Task, stored: &Stored) -> Result<(), StoreError> {
+        assert!(!stored.outcome.partial, "a stopped run is not a result: {}", self.plan.describe(task));
+        let path = point_path(&self.dir, &self.plan, task);
+        let bytes = stored.to_file(&self.plan.points()[task.point], task.replicate);
+        Ok(self.writer.replace(&path, &bytes)?)
+    }
+
+    /// Writes another file of the campaign (`report.json`, a table) into the directory, whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written; the old file is there then.
+    ///
+    /// # Panics
+    /// When `name` is not the name of one file, or one that the store itself keeps.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let plain = Path::new(name).file_name().is_some_and(|file| file == name);
+        let own = [manifest::NAME, LOCK_NAME, POINTS_NAME].contains(&name) || is_temporary(name);
+        assert!(plain && !own, "`{name}` cannot be a file of a report");
+        Ok(self.writer.replace(&self.dir.join(name), bytes)?)
+    }
+}
+
+fn take_lock(dir: &Path, path: &Path) -> Result<DirLock, StoreError> {
+    DirLock::take(path).map_err(|error| match error {
+        LockError::Busy(holder) => StoreError::Busy { dir: dir.to_owned(), holder },
+        LockError::System(source) => StoreError::Lock { path: path.to_owned(), source },
+    })
+}
+
+/// A directory without a campaign may hold the campaign's own inputs, and nothing else: results are not strewn among the files
+/// of a home directory, and no `report.json` of somebody else's is replaced.
+fn refuse_foreign(dir: &Path, writer: &Writer) -> Result<(), StoreError> {
+    let read = |source| StoreError::Read { path: dir.to_owned(), source };
+    let mut foreign = Vec::new();
+    for path in writer.disk().list(dir).map_err(read)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let ours = name == LOCK_NAME || is_temporary(&name);
+        let input =
+            path.canonicalize().is_ok_and(|real| writer.inputs().real_paths().any(|input| input == real));
+        if !ours && !input {
+            foreign.push(name);
+        }
+    }
+    match foreign.split_first() {
+        None => Ok(()),
+        Some((first, rest)) => {
+            Err(StoreError::Foreign { dir: dir.to_owned(), first: first.clone(), more: rest.len() })
+        }
+    }
+}
+
+fn refuse_other(dir: &Path, found: &Plan, plan: &Plan, takeover: Takeover) -> Result<(), StoreError> {
+    if takeover == Takeover::Force || found.key() == plan.key() {
+        return Ok(());
+    }
+    Err(StoreError::OtherCampaign {
+        dir: dir.to_owned(),
+        found: found.key(),
+        wanted: plan.key(),
+        difference: difference_in_words(found, plan, ("there", "here")),
+    })
+}
+
+/// Why two plans have different keys: `seed is 7 there and 8 here`.
+pub(crate) fn difference_in_words(one: &Plan, other: &Plan, names: (&str, &str)) -> String {
+    let (left, right) = (one.header(), other.header());
+    let say = |what: &str, one: String, other: String| {
+        (one != other).then(|| format!("{what} is {one} {} and {other} {}", names.0, names.1))
+    };
+    let mut found: Vec<String> = [
+        say("study", left.study.clone(), right.study.clone()),
+        say("results version", left.results_version.to_string(), right.results_version.to_string()),
+        say("seed", left.seed.to_string(), right.seed.to_string()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let text =
+        |value: Option<serde_json::Value>| value.map_or("absent".to_owned(), |value| value.to_string());
+    // Said already, and the number of replicates is in no key.
+    let told = |key: &str| ["study", "seed", "replicates"].contains(&key);
+    let keys = differences(&left.scenario, &right.scenario).into_iter().filter(|key| !told(&key.key));
+    found.extend(keys.filter_map(|key| say(&format!("`{}`", key.key), text(key.one), text(key.other))));
+    let shown = 3;
+    match found.len() {
+        0 => "the contents of the input files differ".to_owned(),
+        count if count > shown => {
+            format!("{}, and {} more differences", found[..shown].join(", "), count - shown)
+        }
+        _ => found.join(", "),
+    }
+}
+
+/// A stored point that cannot be used, and is done again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// The file.
+    pub path: PathBuf,
+    /// Which run it should hold.
+    pub task: Task,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl std::fmt::Display for Damaged {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "`{}` is damaged: {}", self.path.display(), self.why)
+    }
+}
+
+fn point_path(dir: &Path, plan: &Plan, task: Task) -> PathBuf {
+    let key = plan.points()[task.point].key.as_str();
+    dir.join(POINTS_NAME).join(key).join(format!("r{:05}.json", task.replicate))
+}
+
+/// The plan of the campaign in `dir`.
+pub(crate) fn read_manifest(disk: &dyn Disk, dir: &Path) -> Result<Plan, StoreError> {
+    let path = dir.join(manifest::NAME);
+    let bytes = match disk.read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(StoreError::NoCampaign { dir: dir.to_owned() });
+        }
+        Err(source) => return Err(StoreError::Read { path, source }),
+    };
+    manifest::from_bytes(&bytes)
+        .map_err(|damage| StoreError::DamagedManifest { path, why: damage.to_string() })
+}
+
+/// One stored replicate; `None` when it is not there.
+pub(crate) fn read_point(
+    disk: &dyn Disk,
+    dir: &Path,
+    plan: &Plan,
+    task: Task,
+) -> Result<Option<Stored>, Damaged> {
+    let path = point_path(dir, plan, task);
+    let read = match disk.read(&path) {
+        Ok(bytes) => {
+            let key = &plan.points()[task.point].key;
+            Stored::from_file(&bytes, key, task.replicate).map_err(|damage| damage.to_string())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => Err(error.to_string()),
+    };
+    read.map(Some).map_err(|why| Damaged { path, task, why })
+}
+
+#[cfg(test)]
+mod tests;
