@@ -166,7 +166,7 @@ impl<'a> Checker<'a> {
             Some(name) => format!("did you mean `{name}`?"),
             None => match self.elsewhere(&entry.key) {
                 Some(full) => format!("did you mean `{full}`?"),
-                None => format!("the keys {} are {}", bracketed(path, "here"), list_of_keys(names())),
+                None => format!("the keys {} are {}", bracketed(path, "").inside(), list_of_keys(names())),
             },
         };
         let message = match path.is_root() {
@@ -210,7 +210,10 @@ impl<'a> Checker<'a> {
 
     fn missing_key(&mut self, node: &Node, key: &str, property: &'a Json, path: &KeyPath) {
         let below = path.key(key);
-        let about = [property, self.resolve(property)].into_iter().find_map(wording::summary);
+        // What a size or a span of time is, everybody knows.
+        let quantity = referenced(property).is_some_and(|name| quantity::reader(name).is_some());
+        let target = if quantity { &Json::Null } else { self.resolve(property) };
+        let about = wording::summary(property).or_else(|| wording::summary(target));
         let example = self.example(property, 0);
         let add = match self.flags {
             None => format!("add `{key} = {example}`{}", bracketed(path, "").under()),

@@ -6,10 +6,12 @@
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks.
 
+mod checked;
 mod context;
 pub mod queue;
 mod study;
 
+pub use checked::{CheckedPoint, CheckedScenario, check, study_of};
 pub use context::{Progress, RunContext, StudyError};
 pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study};
 

@@ -85,7 +85,7 @@ impl<'a> Checker<'a> {
             None => {
                 let hint = match nearest(&entry.key, names.iter().copied()) {
                     Some(name) => format!("did you mean `{name}`?"),
-                    None => format!("the keys {} are {listed}", bracketed(path, "here")),
+                    None => format!("the keys {} are {listed}", bracketed(path, "").inside()),
                 };
                 let message = format!("unknown key `{}` in {}", entry.key, bracketed(path, "the scenario"));
                 let problem = Problem::new(message).hint(hint).at(entry.key_place.clone());

@@ -187,7 +187,7 @@ impl Range {
     /// Where a legal value lies, for a hint.
     pub fn nearby(&self) -> String {
         match (self.low, self.high) {
-            (Some(low), Some(high)) if low.inclusive && high.inclusive => format!("{low} to {high}"),
+            (Some(low), Some(high)) if low.inclusive && high.inclusive => format!("a value from {low} to {high}"),
             (Some(low), None) if low.inclusive => format!("{low} or more"),
             (None, Some(high)) if high.inclusive => format!("{high} or less"),
             (None, None) if self.whole => "a whole number".to_owned(),
@@ -213,6 +213,7 @@ impl fmt::Display for Range {
         let lower = |low: &Limit| format!("{} {low}", if low.inclusive { "at least" } else { "more than" });
         let upper = |high: &Limit| format!("{} {high}", if high.inclusive { "at most" } else { "less than" });
         match (&self.low, &self.high) {
+            (Some(low), Some(high)) if low.inclusive && high.inclusive => write!(f, "from {low} to {high}"),
             (Some(low), Some(high)) => write!(f, "{} and {}", lower(low), upper(high)),
             (Some(low), None) => f.write_str(&lower(low)),
             (None, Some(high)) => f.write_str(&upper(high)),
@@ -286,6 +287,11 @@ pub(super) struct Heading<'a> {
 }
 
 impl Heading<'_> {
+    /// `of `[cluster]``, or `here` at the top.
+    pub fn inside(&self) -> String {
+        if self.path.is_root() { "here".to_owned() } else { format!("of {self}") }
+    }
+
     /// ` under `[cluster]``, or nothing at the top.
     pub fn under(&self) -> String {
         if self.path.is_root() { String::new() } else { format!(" under {self}") }
