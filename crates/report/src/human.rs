@@ -6,6 +6,9 @@
 /// Digits kept of a number below a thousand; above, all digits before the point.
 const SIGNIFICANT: i32 = 4;
 
+/// From this power of ten on, numbers are written as `1.235e15`.
+const PLAIN: i32 = 15;
+
 /// A unit to show numbers in, and how many of the stored unit it holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
@@ -54,6 +57,15 @@ impl Shown {
         }
     }
 
+    /// The unit for a whole column: the one that fits its middle number, so that most of them read well and all of
+    /// them compare at a glance.
+    #[must_use]
+    pub fn column(values: impl Iterator<Item = f64>, unit: &str) -> Self {
+        let mut sizes: Vec<f64> = values.map(f64::abs).filter(|size| *size > 0.0).collect();
+        sizes.sort_by(f64::total_cmp);
+        Self::fitting(sizes.get(sizes.len() / 2).copied().unwrap_or(0.0), unit)
+    }
+
     /// The largest step that leaves at least one before the point, judged after rounding: 999.96 ms is 1 s.
     fn ladder(steps: &[(&str, f64)], size: f64, base: f64, per: &str) -> Self {
         let factor = |step: usize| steps[step].1 / base;
@@ -79,6 +91,12 @@ impl Shown {
     #[must_use]
     pub fn digits(&self, value: f64) -> String {
         digits(value / self.factor)
+    }
+
+    /// The same with two digits, for half widths of intervals.
+    #[must_use]
+    pub fn rough(&self, value: f64) -> String {
+        digits_to(2, value / self.factor)
     }
 }
 
@@ -111,13 +129,17 @@ pub fn heading(name: &str) -> String {
 /// A bare number with its digits cut to what a reader takes in.
 #[must_use]
 pub fn digits(value: f64) -> String {
+    digits_to(SIGNIFICANT, value)
+}
+
+fn digits_to(least: i32, value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
     let sign = if value < 0.0 { "-" } else { "" };
-    let (kept, exponent) = significant(value.abs());
+    let (kept, exponent) = significant(value.abs(), least);
     let kept = kept.trim_end_matches('0');
-    if !(-4..15).contains(&exponent) {
+    if !(-4..PLAIN).contains(&exponent) {
         let (first, rest) = kept.split_at(1);
         let point = if rest.is_empty() { "" } else { "." };
         return format!("{sign}{first}{point}{rest}e{exponent}");
@@ -151,20 +173,21 @@ fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
-    let (kept, exponent) = significant(value);
+    let (kept, exponent) = significant(value, SIGNIFICANT);
     let (first, rest) = kept.split_at(1);
     format!("{first}.{rest}e{exponent}").parse().expect("digits, a point and an exponent are a number")
 }
 
-/// The digits kept of a positive number, and the power of ten of the first. Halves go up, as in ECMAScript's
+/// The digits kept of a positive number (`least`, or all before the point), and the power of ten of the first. Halves go up, as in ECMAScript's
 /// `toExponential`; Rust's own formatting would send them to the even neighbour.
-fn significant(value: f64) -> (String, i32) {
+fn significant(value: f64, least: i32) -> (String, i32) {
     // The exact value of a double that is not a tie differs from one well within 30 digits.
     let exact = format!("{value:.30e}");
     let (mantissa, exponent) = exact.split_once('e').expect("{:e} always prints an exponent");
     let exponent: i32 = exponent.parse().expect("{:e} prints a whole exponent");
     let mut digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();
-    let keep = usize::try_from(SIGNIFICANT.max(exponent + 1).min(17)).expect("at least four digits are kept");
+    let keep = if exponent < PLAIN { least.max(exponent + 1) } else { least };
+    let keep = usize::try_from(keep).expect("some digits are kept");
     let up = digits[keep] >= 5;
     digits.truncate(keep);
     let carried = up && carry(&mut digits);

@@ -96,8 +96,8 @@ fn summary(report: &Report, style: Style) -> Option<String> {
         return None;
     }
     let mut grid = Grid::new(&[("", Align::Text), ("mean", Align::Number), ("95 % interval", Align::Text)]);
-    for (name, measure) in &report.summary {
-        grid.push(vec![printable(name), mean(measure), interval(measure)]);
+    for ((name, measure), mean) in report.summary.iter().zip(means(report.summary.values())) {
+        grid.push(vec![printable(name), mean, interval(measure)]);
     }
     Some(section(&format!("Summary over {}", replicates(report.replicates)), style) + &grid.render(style))
 }
@@ -106,8 +106,19 @@ fn replicates(count: u32) -> String {
     if count == 1 { "1 replicate".to_owned() } else { format!("{count} replicates") }
 }
 
-fn mean(measure: &Measure) -> String {
-    measure.value().map_or_else(|| "–".to_owned(), |value| human::quantity(value, &printable(measure.unit())))
+/// Means with their units, padded behind so that the numbers end in one column.
+fn means<'a>(measures: impl Iterator<Item = &'a Measure>) -> Vec<String> {
+    let parts: Vec<(String, String)> = measures
+        .map(|measure| match measure.value() {
+            Some(value) => {
+                let shown = human::Shown::fitting(value, measure.unit());
+                (shown.digits(value), printable(shown.unit()))
+            }
+            None => ("–".to_owned(), String::new()),
+        })
+        .collect();
+    let widest = parts.iter().map(|(_, unit)| unit.chars().count()).max().unwrap_or(0);
+    parts.into_iter().map(|(digits, unit)| format!("{digits} {unit:<widest$}")).collect()
 }
 
 /// The interval, or why there is none.
@@ -123,33 +134,53 @@ fn interval(measure: &Measure) -> String {
 fn points(report: &Report, style: Style) -> Option<String> {
     let first = report.points.first()?;
     let keys: Vec<&String> = first.settings.keys().collect();
-    let names: Vec<&String> = first.summary.keys().collect();
+    let results: Vec<(String, Vec<String>)> =
+        first.summary.iter().map(|(name, measure)| point_column(report, name, measure.unit())).collect();
     let key_columns = keys.iter().map(|key| (key.as_str(), Align::Number));
-    let name_columns = names.iter().map(|name| (name.as_str(), Align::Number));
-    let columns: Vec<(&str, Align)> = key_columns.chain(name_columns).collect();
+    let columns: Vec<(&str, Align)> =
+        key_columns.chain(results.iter().map(|(head, _)| (head.as_str(), Align::Number))).collect();
     let mut grid = Grid::new(&columns).keys(keys.len());
-    for point in &report.points {
+    for (at, point) in report.points.iter().enumerate() {
         let setting = |key: &&String| point.settings.get(*key).map_or_else(String::new, setting_text);
-        let result = |name: &&String| point.summary.get(*name).map_or_else(String::new, spread);
-        grid.push(keys.iter().map(setting).chain(names.iter().map(result)).collect());
+        let cells = results.iter().map(|(_, cells)| cells[at].clone());
+        grid.push(keys.iter().map(setting).chain(cells).collect());
     }
     let heading = format!("{} points, {} each", report.points.len(), replicates(report.replicates));
-    Some(section(&heading, style) + &limited(grid, style, "points"))
+    let mut out = section(&heading, style) + &limited(grid, style, "points");
+    for name in reasons_missing(report) {
+        out.push_str(&paragraph(&name, "–  ", style, Ink::Faint));
+    }
+    Some(out)
+}
+
+/// Why values are missing, each reason once, by measure.
+fn reasons_missing(report: &Report) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (name, measure) in report.points.iter().flat_map(|point| &point.summary) {
+        let line = measure.reason().map(|reason| printable(&format!("{name}: {reason}")));
+        lines.extend(line.filter(|line| !lines.contains(line)));
+    }
+    lines
+}
+
+/// Heading and cells of one measure over all points, in one unit.
+fn point_column(report: &Report, name: &str, unit: &str) -> (String, Vec<String>) {
+    let measures = || report.points.iter().map(|point| point.summary.get(name));
+    let shown = human::Shown::column(measures().flatten().filter_map(Measure::value), unit);
+    let cells = measures().map(|measure| measure.map_or_else(String::new, |measure| spread(measure, &shown)));
+    let unit = printable(shown.unit());
+    let head = if unit.is_empty() { printable(name) } else { format!("{} [{unit}]", printable(name)) };
+    (head, cells.collect())
 }
 
 fn setting_text(value: &serde_json::Value) -> String {
     printable(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-fn spread(measure: &Measure) -> String {
-    let Some((value, (low, high))) = measure.value().zip(measure.interval()) else {
-        return mean(measure);
-    };
-    let shown = human::Shown::fitting(value, measure.unit());
-    let half = shown.digits((high - low) / 2.0);
-    let unit = printable(shown.unit());
-    let gap = if unit.is_empty() { "" } else { " " };
-    format!("{} ±{half}{gap}{unit}", shown.digits(value))
+fn spread(measure: &Measure, shown: &human::Shown) -> String {
+    let Some(value) = measure.value() else { return "–".to_owned() };
+    let half = measure.interval().map(|(low, high)| format!(" ±{}", shown.rough((high - low) / 2.0)));
+    shown.digits(value) + &half.unwrap_or_default()
 }
 
 fn claims(claims: &[Claim], style: Style) -> String {

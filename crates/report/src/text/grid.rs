@@ -183,8 +183,8 @@ fn column_text(table: &Table, at: usize, column: &Column) -> (String, Vec<String
         Cell::Number(number) => number.as_f64(),
         _ => None,
     };
-    let largest = table.rows().iter().filter_map(|row| number(&row[at])).map(f64::abs).fold(0.0, f64::max);
-    let shown = human::Shown::fitting(largest, &column.unit);
+    let numbers = table.rows().iter().filter_map(|row| number(&row[at]));
+    let shown = human::Shown::column(numbers, &column.unit);
     let cells: Vec<String> = table
         .rows()
         .iter()
@@ -203,7 +203,7 @@ fn column_text(table: &Table, at: usize, column: &Column) -> (String, Vec<String
 }
 
 /// Pads behind so that the decimal points stand below each other once the column is set to the right.
-fn align_points(cells: Vec<String>) -> Vec<String> {
+pub(crate) fn align_points(cells: Vec<String>) -> Vec<String> {
     let behind = |cell: &String| cell.split_once('.').map_or(0, |(_, fraction)| length(fraction) + 1);
     let most = cells.iter().map(behind).max().unwrap_or(0);
     cells

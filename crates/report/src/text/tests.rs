@@ -1,7 +1,195 @@
 //! The terminal's view of the sample reports, as snapshots.
 
 use super::*;
-use crate::sample;
+use crate::{Ordered, sample};
+
+const NARROW: Style = Style { colour: false, width: 60 };
 
 #[test]
-fn placeholder() {}
+fn a_single_point_reads_at_a_glance() {
+    insta::assert_snapshot!(render(&sample::queue(), Style::default()), @r#"
+    M/M/1 queue at load 0.8
+    A request waits 3.98 s on average, within 0.5 % of the closed form.
+
+    Summary over 30 replicates
+                                   mean  95 % interval
+    mean_wait          3.981 s           3.921 to 4.041 s
+    utilisation       0.7999             0.7979 to 0.8018
+    p99_wait           18.23 s           17.9 to 18.57 s
+    throughput           0.8 requests/s
+    served         2,400,113 requests
+    refused_share          –             the queue has no limit, so nothing can be refused
+
+    Cells of every kind
+    text      number [requests/s]  flag
+    plain                1.5       yes
+                         1.845e19  no
+    a, "b" c             0         yes
+    =1+1              1e21         no
+    'quoted           1e-7         yes
+     space               –         no
+    -5                             yes
+    é ☃ <b>             -9.223e18  no
+                         –
+
+    seed 18446744073709551615, 4,800,226 events, executor sequential, digest 5b0f9c2e, scenario
+    00d1c2b3a4958677, towtank 0.1.0 (results 1)
+    "#);
+}
+
+#[test]
+fn a_sweep_with_claims_and_warnings() {
+    let report = Report { tables: sample::rebuild().tables.split_off(1), ..sample::rebuild() };
+    insta::assert_snapshot!(render(&report, Style::default()), @r"
+    Rebuild after losing one server
+    With 64 servers and 4 streams each, redundancy is back in 1 h 34 min; the network is never the
+    limit.
+
+    warning: 12 of 300 replicates ran out of spare space; their rebuild time counts as missing
+    warning: disk.fail_rate is a choice, not a measurement: see docs/devices.md
+
+    10 points, 30 replicates each
+    cluster.servers  recovery.streams  rebuild_span [h]  bytes_moved [TiB]  loss_probability
+                  8                 1        26.65 ±0.6       43.65 ±0.044             0.002
+                  8                 4       14.65 ±0.46       43.63 ±0.044             0.002
+                 16                 1       12.29 ±0.29       43.72 ±0.044                 –
+                 16                 4       6.752 ±0.16       43.54 ±0.044                 –
+                 24                 1       7.915 ±0.17       43.63 ±0.044                 –
+                 24                 4      4.532 ±0.091       43.64 ±0.044                 –
+                 32                 1       6.097 ±0.21       43.72 ±0.044                 –
+                 32                 4       3.295 ±0.12       43.68 ±0.044                 –
+                 64                 1       2.964 ±0.11       43.66 ±0.044                 –
+                 64                 4      1.634 ±0.039       43.71 ±0.044                 –
+    –  loss_probability: no object lost all its copies in any replicate
+
+    Claims: 2 of 4 hold, 1 fitted and not counted
+            claim              published         ours  tolerance             source
+    holds   rebuild_span_16          2 h      1.947 h  ±10 %                 Weil et al., OSDI 2006,
+                                                                             figure 7
+    misses  rebuild_span_64       26 min    28.37 min  within our 95 %       Weil et al., OSDI 2006,
+                                                                             figure 7
+    fitted  disk_rate        171.7 MiB/s  171.7 MiB/s  162.1 to 181.2 MiB/s  Weil et al., OSDI 2006,
+                                                                             figure 7
+    holds   imbalance                1.3         1.22  at most               closed form
+    rebuild_span_64: the paper counts detection, which took 90 s there
+
+    What happened
+    at [min]  event               what_it_means
+       10     server-03 fails     its 12 disks are gone at once; 1,024 groups are degraded
+       10.04  failure detected    five heartbeats of 500 ms were missed
+       11     new map             every group has a full set of servers again, most of them without data
+      104     last object copied  redundancy is back; from here on another failure loses nothing
+
+    seed 7, 184,203,551 events, executor conservative, digest b7e4a19c05d2f3386a4e90b1c7f52d08, scenario
+    9f2c4e51d07ab8366b1b54dca2c0f5f27dd18b5c9f0b6a3ce1f4a8b77e02d913, towtank 0.1.0 (results 1)
+    ");
+}
+
+#[test]
+fn a_narrow_terminal_gets_blocks() {
+    let report = Report { tables: Vec::new(), claims: Vec::new(), ..sample::rebuild() };
+    insta::assert_snapshot!(render(&report, NARROW), @r"
+    Rebuild after losing one server
+    With 64 servers and 4 streams each, redundancy is back in 1
+    h 34 min; the network is never the limit.
+
+    warning: 12 of 300 replicates ran out of spare space; their
+             rebuild time counts as missing
+    warning: disk.fail_rate is a choice, not a measurement: see
+             docs/devices.md
+
+    10 points, 30 replicates each
+    cluster.servers  recovery.streams  rebuild_span [h]
+                  8                 1        26.65 ±0.6
+                  8                 4       14.65 ±0.46
+                 16                 1       12.29 ±0.29
+                 16                 4       6.752 ±0.16
+                 24                 1       7.915 ±0.17
+                 24                 4      4.532 ±0.091
+                 32                 1       6.097 ±0.21
+                 32                 4       3.295 ±0.12
+                 64                 1       2.964 ±0.11
+                 64                 4      1.634 ±0.039
+
+    cluster.servers  recovery.streams  bytes_moved [TiB]
+                  8                 1       43.65 ±0.044
+                  8                 4       43.63 ±0.044
+                 16                 1       43.72 ±0.044
+                 16                 4       43.54 ±0.044
+                 24                 1       43.63 ±0.044
+                 24                 4       43.64 ±0.044
+                 32                 1       43.72 ±0.044
+                 32                 4       43.68 ±0.044
+                 64                 1       43.66 ±0.044
+                 64                 4       43.71 ±0.044
+
+    cluster.servers  recovery.streams  loss_probability
+                  8                 1             0.002
+                  8                 4             0.002
+                 16                 1                 –
+                 16                 4                 –
+                 24                 1                 –
+                 24                 4                 –
+                 32                 1                 –
+                 32                 4                 –
+                 64                 1                 –
+                 64                 4                 –
+    –  loss_probability: no object lost all its copies in any
+       replicate
+
+    seed 7, 184,203,551 events, executor conservative, digest
+    b7e4a19c05d2f3386a4e90b1c7f52d08, scenario
+    9f2c4e51d07ab8366b1b54dca2c0f5f27dd18b5c9f0b6a3ce1f4a8b77e02
+    d913, towtank 0.1.0 (results 1)
+    ");
+}
+
+#[test]
+fn long_tables_say_where_the_rest_is() {
+    let text = render(&sample::rebuild(), Style::default());
+    assert!(text.contains("… and 20 more rows in disks.csv\n"), "{text}");
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in [60, 80, 100, 160] {
+        for report in [sample::rebuild(), sample::queue()] {
+            let text = render(&report, Style { colour: false, width });
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{} > {width}: {line}", line.chars().count());
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_only_when_asked_and_control_characters_never() {
+    let plain = render(&sample::rebuild(), Style::default());
+    let colour = render(&sample::rebuild(), Style { colour: true, ..Style::default() });
+    assert!(!plain.contains('\u{1b}'));
+    let mut bare = String::new();
+    for (at, part) in colour.split("\u{1b}[").enumerate() {
+        bare.push_str(if at == 0 { part } else { part.split_once('m').unwrap().1 });
+    }
+    assert_eq!(bare, plain, "colour changes nothing else");
+    let hostile = Report { title: "a\u{1b}[2Jb\rc".to_owned(), ..Report::default() };
+    assert!(render(&hostile, Style::default()).starts_with("a [2Jb c\n"));
+}
+
+#[test]
+fn a_partial_report_says_so_first() {
+    let mut summary = Ordered::new();
+    summary.insert("wait".to_owned(), Measure::new(0.0, "s", 1));
+    let report = Report { study: "queue".to_owned(), partial: true, summary, ..Report::default() };
+    insta::assert_snapshot!(render(&report, Style::default()), @r"
+    queue
+
+    warning: stopped before its end: these are the results of the part that was committed
+
+    Summary over 1 replicate
+          mean  95 % interval
+    wait   0 s
+
+    seed 0, towtank 0.1.0 (results 1)
+    ");
+}
