@@ -9,12 +9,22 @@
 pub struct TimerId(pub(crate) u64);
 
 /// The live timers of an entity, by the sequence of their event. Empty for most, so no more than a word.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Timers(
     #[allow(clippy::box_collection, reason = "one word where there are no timers")] Option<Box<Vec<u64>>>,
 );
 
+impl PartialEq for Timers {
+    fn eq(&self, other: &Timers) -> bool {
+        self.live() == other.live()
+    }
+}
+
 impl Timers {
+    fn live(&self) -> &[u64] {
+        self.0.as_ref().map_or(&[], |live| live.as_slice())
+    }
+
     pub(crate) fn insert(&mut self, sequence: u64) {
         let live = self.0.get_or_insert_default();
         match live.last() {
@@ -39,7 +49,7 @@ impl Timers {
     }
 
     pub(crate) fn contains(&self, sequence: u64) -> bool {
-        self.0.as_ref().is_some_and(|live| live.binary_search(&sequence).is_ok())
+        self.live().binary_search(&sequence).is_ok()
     }
 }
 

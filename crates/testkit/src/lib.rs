@@ -1,1 +1,12 @@
-//! To be written.
+//! What the tests of several crates share: generated models and seeded transports.
+//!
+//! [`RandomModel`] makes a model from a seed, with everything a model may do: delays including zero, fan-out, timers set
+//! and cancelled, statistics, outputs, entities that do not speculate, faults. [`Shuffle`] drives the workers of a parallel
+//! run on one thread, in a seeded order, through a transport that serialises, delays and reorders. What fails prints one
+//! line that replays it.
+
+mod random_model;
+mod shuffle;
+
+pub use random_model::{Fatal, Flaw, RandomEntity, RandomEvent, RandomModel, Tally};
+pub use shuffle::Shuffle;

@@ -1,0 +1,196 @@
+//! Generated models on every executor, by threads and by a seeded transport that delays and reorders.
+
+use kernel::{Ended, EntityId, Executor, Outcome, RunError, RunOptions, RunStatistics, UndoBy, run};
+use proptest::prelude::*;
+use streams::Seed;
+use testkit::{Fatal, Flaw, RandomModel, Shuffle};
+use units::SimTime;
+
+fn options(end: u64, executor: Executor, workers: u32) -> RunOptions<'static> {
+    RunOptions { seed: Seed(3), end: Some(SimTime::from_ns(end)), executor, workers, ..RunOptions::default() }
+}
+
+fn sequential(model: &RandomModel, end: u64) -> Outcome<RandomModel> {
+    run(model, options(end, Executor::Sequential, 1)).expect("a model without faults runs")
+}
+
+fn assert_same(want: &Outcome<RandomModel>, got: &Outcome<RandomModel>, replay: &str) {
+    assert_eq!(got.entities, want.entities, "{replay}");
+    assert_eq!(got.statistics, want.statistics, "{replay}");
+    assert_eq!(got.outputs, want.outputs, "{replay}");
+    assert_eq!(got.pending, want.pending, "{replay}");
+    assert_eq!(got.run.committed, want.run.committed, "{replay}");
+    assert_eq!(got.now, want.now, "{replay}");
+    assert_eq!(got.digest, want.digest, "{replay}");
+}
+
+/// Runs on a shuffled crew, starting again with clones where the executor asks for it.
+fn shuffled(
+    model: &RandomModel,
+    options: RunOptions<'_>,
+    shuffle: Shuffle,
+) -> Result<Outcome<RandomModel>, RunError> {
+    match shuffle.run(model, options.clone())? {
+        Ended::Outcome(outcome) => Ok(*outcome),
+        Ended::Restart => match shuffle.run(model, RunOptions { undo: Some(UndoBy::Clone), ..options })? {
+            Ended::Outcome(outcome) => Ok(*outcome),
+            Ended::Restart => panic!("clones can always be stepped back over"),
+        },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn one_model_one_result(
+        seed in 0u64..1_000_000,
+        shuffle in 0u64..1_000_000,
+        workers in 1u32..9,
+        batch in 1u32..40,
+        gvt_interval in 1u32..10,
+        history_max in prop_oneof![Just(1u32), 2u32..40, Just(1 << 16)],
+        delay_max in prop_oneof![Just(0u64), 1u64..60],
+        clone in any::<bool>(),
+    ) {
+        let replay = format!(
+            "replay: towtank {} model {seed} shuffle {shuffle} workers {workers} batch {batch} gvt {gvt_interval} history {history_max} delay {delay_max} clone {clone}",
+            env!("CARGO_PKG_VERSION"),
+        );
+        let model = RandomModel::new(seed);
+        let end = 600;
+        let want = sequential(&model, end);
+        let checked = run(&model, options(end, Executor::Check, 1));
+        assert_same(&want, &checked.expect("the model is reversible"), &replay);
+        for executor in [Executor::Conservative, Executor::Optimistic] {
+            let undo = Some(if clone { UndoBy::Clone } else { UndoBy::Inverse });
+            let options = RunOptions { batch, gvt_interval, history_max, undo, ..options(end, executor, workers) };
+            let got = shuffled(&model, options, Shuffle { seed: shuffle, delay_max });
+            assert_same(&want, &got.unwrap_or_else(|error| panic!("{error}; {replay}")), &replay);
+        }
+    }
+
+    #[test]
+    fn one_model_one_error(seed in 0u64..1_000_000, shuffle in 0u64..1_000_000, workers in 1u32..6, at in 0u32..12, kind in 0u8..3) {
+        let replay = format!("replay: towtank {} model {seed} shuffle {shuffle} workers {workers} at {at} kind {kind}", env!("CARGO_PKG_VERSION"));
+        let mut model = RandomModel::new(seed);
+        let fatal = [Fatal::Fault(at), Fatal::Panic(at), Fatal::ShortLink(at)][usize::from(kind)];
+        model.fatal = Some((EntityId(0), fatal));
+        let end = 400;
+        let hush = Hush::begin();
+        let want = run(&model, options(end, Executor::Sequential, 1)).map(|outcome| outcome.digest);
+        for executor in [Executor::Conservative, Executor::Optimistic] {
+            let options = RunOptions { batch: 7, ..options(end, executor, workers) };
+            let got = shuffled(&model, options, Shuffle { seed: shuffle, delay_max: 20 }).map(|outcome| outcome.digest);
+            assert_eq!(&got, &want, "{executor}; {replay}");
+        }
+        drop(hush);
+    }
+}
+
+/// While it lives, planted panics are not printed.
+struct Hush;
+
+impl Hush {
+    fn begin() -> Hush {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        ONCE.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                if info.payload().downcast_ref::<&str>() != Some(&"a planted panic") {
+                    before(info);
+                }
+            }));
+        });
+        Hush
+    }
+}
+
+#[test]
+fn threads_give_the_same_result() {
+    for seed in 0..12 {
+        let model = RandomModel::new(seed);
+        let want = sequential(&model, 2_000);
+        for executor in [Executor::Conservative, Executor::Optimistic] {
+            for workers in [1, 2, 3, 8] {
+                let options = RunOptions { batch: 16, gvt_interval: 2, ..options(2_000, executor, workers) };
+                let got = run(&model, options).expect("a model without faults runs");
+                assert_same(&want, &got, &format!("replay: model {seed} {executor} workers {workers}"));
+            }
+        }
+    }
+}
+
+/// The paths that matter were all taken: otherwise equal digests prove little.
+#[test]
+fn every_kind_of_rollback_happened() {
+    let mut sum = RunStatistics::default();
+    let (mut forgiven, mut dropped, mut throttled) = (0, 0, 0);
+    for seed in 0..60 {
+        let model = RandomModel::new(seed);
+        let bound = if seed % 3 == 0 { 8 } else { 1 << 16 };
+        let options = RunOptions {
+            batch: 30,
+            gvt_interval: 4,
+            history_max: bound,
+            undo: Some(UndoBy::Clone),
+            ..options(1_000, Executor::Optimistic, 3)
+        };
+        let run = shuffled(&model, options, Shuffle { seed, delay_max: 30 }).expect("it runs").run;
+        sum.primary_rollbacks += run.primary_rollbacks;
+        sum.secondary_rollbacks += run.secondary_rollbacks;
+        sum.anti_messages += run.anti_messages;
+        sum.cancelled_before += run.cancelled_before;
+        sum.cancelled_after += run.cancelled_after;
+        sum.cancelled_early += run.cancelled_early;
+        forgiven += run.faults_forgiven;
+        dropped += run.timers_dropped;
+        throttled += run.throttled;
+    }
+    assert!(sum.primary_rollbacks > 0, "no primary rollback: {sum:?}");
+    assert!(sum.secondary_rollbacks > 0, "no secondary rollback: {sum:?}");
+    assert!(sum.anti_messages > 0, "no anti-message: {sum:?}");
+    assert!(sum.cancelled_before > 0, "no event was cancelled before it was executed: {sum:?}");
+    assert!(sum.cancelled_after > 0, "no event was cancelled after it was executed: {sum:?}");
+    assert!(sum.cancelled_early > 0, "no anti-message came before its event: {sum:?}");
+    assert!(forgiven > 0, "no panic of speculation was forgiven");
+    assert!(dropped > 0, "no timer was cancelled");
+    assert!(throttled > 0, "the memory bound never held a worker back");
+}
+
+#[test]
+fn a_wrong_inverse_is_caught() {
+    let mut model = RandomModel::new(5);
+    model.flaw = Some(Flaw::WrongInverse);
+    let error = run(&model, options(1_000, Executor::Check, 1)).expect_err("the flaw must be found");
+    assert!(matches!(&error, RunError::Irreversible { what, .. } if what == "the state"), "{error}");
+}
+
+#[test]
+fn hidden_state_is_caught() {
+    let mut model = RandomModel::new(5);
+    model.flaw = Some(Flaw::HiddenState);
+    let error = run(&model, options(1_000, Executor::Check, 1)).expect_err("the flaw must be found");
+    assert!(
+        matches!(&error, RunError::Irreversible { what, .. } if what == "the state done again"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_wrong_inverse_shows_in_the_digest() {
+    let mut found = false;
+    for seed in 0..20 {
+        let mut model = RandomModel::new(seed);
+        let want = sequential(&model, 1_000).digest;
+        model.flaw = Some(Flaw::WrongInverse);
+        let options =
+            RunOptions { batch: 30, undo: Some(UndoBy::Inverse), ..options(1_000, Executor::Optimistic, 3) };
+        found |= match (Shuffle { seed, delay_max: 30 }).run(&model, options) {
+            Ok(Ended::Outcome(outcome)) => outcome.digest != want,
+            Ok(Ended::Restart) => false,
+            Err(_) => true,
+        };
+    }
+    assert!(found, "no run noticed the wrong inverse");
+}
