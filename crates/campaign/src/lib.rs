@@ -1,5 +1,6 @@
 //! Campaigns: many runs of one study, on threads, in files, in parts, and one report of all of them.
 
+mod assembly;
 mod crew;
 mod differences;
 mod disk;
@@ -8,10 +9,12 @@ mod examples;
 #[cfg(test)]
 mod faults;
 mod fingerprint;
+mod gates;
 mod inputs;
 mod ledger;
 mod lock;
 mod manifest;
+mod merge;
 mod plan;
 mod point_file;
 mod run;
@@ -22,10 +25,13 @@ mod stop;
 mod store;
 mod writer;
 
+pub use assembly::{Assembled, assemble};
 pub use differences::{Difference, differences};
 pub use disk::{Disk, HostDisk};
+pub use gates::unmet;
 pub use inputs::Inputs;
 pub use ledger::{Ledger, PointOutcomes};
+pub use merge::{MergeError, Merged, merge};
 pub use plan::{CampaignKey, Header, KeyParts, Plan, PlanError, PointKey, PointSpec, TASKS_MAX, Task};
 pub use point_file::Unstorable;
 pub use run::{End, Failure, Order, Progress, Ran, run};

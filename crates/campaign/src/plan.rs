@@ -81,6 +81,24 @@ impl PointSpec {
     }
 }
 
+impl PointSpec {
+    /// The settings as a legend has room for them: `servers=16, rate=1GiB/s`. Keys are written out where their last words
+    /// alone would be the same.
+    #[must_use]
+    pub fn short_label(&self) -> String {
+        let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
+        let mut lasts: Vec<String> = self.settings.iter().map(|(key, _)| last(key)).collect();
+        lasts.sort();
+        lasts.dedup();
+        let short = lasts.len() == self.settings.len();
+        let word = |(key, value): &(String, Value)| {
+            let key = if short { last(key) } else { key.clone() };
+            format!("{key}={}", plain(value))
+        };
+        self.settings.iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// A value without the quotes that JSON puts around text.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)

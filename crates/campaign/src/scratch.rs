@@ -30,20 +30,7 @@ impl Scratch {
 
     /// Every file below, by its path from here, but for locks.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        let mut found = BTreeMap::new();
-        let mut open = vec![self.0.clone()];
-        while let Some(dir) = open.pop() {
-            for entry in fs::read_dir(dir).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    open.push(path);
-                } else if path.extension().is_none_or(|end| end != "lock") {
-                    let name = path.strip_prefix(&self.0).unwrap().to_owned();
-                    found.insert(name, fs::read(&path).unwrap());
-                }
-            }
-        }
-        found
+        files_below(&self.0)
     }
 
     /// A message with this directory's name, which changes from run to run, taken out.
@@ -56,4 +43,22 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Every file below a directory, by its path from there, but for locks.
+pub(crate) fn files_below(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![dir.to_owned()];
+    while let Some(below) = open.pop() {
+        for entry in fs::read_dir(below).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_none_or(|end| end != "lock") {
+                let name = path.strip_prefix(dir).unwrap().to_owned();
+                found.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
 }

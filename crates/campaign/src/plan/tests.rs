@@ -47,6 +47,10 @@ fn labels_read_like_a_scenario() {
     let mut spec = point("cluster.link_rate", json!("10Gbit/s"));
     spec.settings.push(("servers".to_owned(), json!(8)));
     insta::assert_snapshot!(spec.label(), @"cluster.link_rate = 10Gbit/s, servers = 8");
+    insta::assert_snapshot!(spec.short_label(), @"link_rate=10Gbit/s, servers=8");
+    let mut twice = spec.clone();
+    twice.settings.push(("clients.link_rate".to_owned(), json!("1Gbit/s")));
+    insta::assert_snapshot!(twice.short_label(), @"cluster.link_rate=10Gbit/s, servers=8, clients.link_rate=1Gbit/s");
     let plan = plan(9, vec![spec]).unwrap();
     insta::assert_snapshot!(plan.describe(Task { point: 0, replicate: 8 }), @"replicate 8 of point 1 (cluster.link_rate = 10Gbit/s, servers = 8)");
 }

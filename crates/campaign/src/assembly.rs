@@ -1,0 +1,210 @@
+//! From outcomes to a report: means over replicates with their 95 % intervals, digests, and what the reader must be told.
+//!
+//! **Invariant:** the report is a function of the plan and the outcomes that are there, taken in plan order. Who ran them,
+//! when and where is not in it.
+
+use metrics::mean_interval_95;
+use report::{Measure, Ordered, Outcome, PointSummary, Report};
+
+use crate::fingerprint::Fingerprint;
+use crate::point_file::Stored;
+use crate::{Ledger, Plan, PointOutcomes, PointSpec, Task};
+
+/// A report without what only the study can add (tables, figures, claims, its own warnings), and what it needs for that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assembled {
+    /// Header, summaries, digests and warnings.
+    pub report: Report,
+    /// The outcomes of each point, in plan order. A point of which nothing came back has none.
+    pub points: Vec<PointOutcomes>,
+}
+
+/// Makes the report of what is there. `executor` says how the kernel ran; it is in no digest.
+#[must_use]
+pub fn assemble(plan: &Plan, ledger: Ledger, executor: &str) -> Assembled {
+    let open = ledger.missing().len();
+    let points = ledger.into_points();
+    let mut warnings = incomplete(plan, &points, open);
+    warnings.extend(half_missing(plan, &points));
+    warnings.extend(outcome_warnings(plan, &points));
+    let summaries: Vec<PointSummary> =
+        plan.points().iter().zip(&points).map(|(spec, point)| summarise(spec, point)).collect();
+    let digest = summaries.iter().fold(Fingerprint::of("towtank campaign digest 1"), |print, point| {
+        print.part(point.digest.as_deref().unwrap_or_default())
+    });
+    let header = plan.header();
+    let mut report = Report {
+        results_version: header.results_version,
+        study: header.study.clone(),
+        title: header.title.clone(),
+        scenario: header.scenario.clone(),
+        scenario_hash: header.scenario_hash.clone(),
+        seed: header.seed,
+        replicates: plan.replicates(),
+        executor: executor.to_owned(),
+        digest: points.iter().any(|point| !point.outcomes.is_empty()).then(|| digest.hex()),
+        events: points.iter().flat_map(|point| &point.outcomes).map(|outcome| outcome.events).sum(),
+        partial: open > 0,
+        sweep: plan.axes().to_vec(),
+        warnings,
+        ..Report::default()
+    };
+    if plan.axes().is_empty() {
+        report.summary = summaries.into_iter().next().map(|point| point.summary).unwrap_or_default();
+    } else {
+        report.points = summaries;
+    }
+    Assembled { report, points }
+}
+
+fn summarise(spec: &PointSpec, point: &PointOutcomes) -> PointSummary {
+    PointSummary {
+        settings: spec.settings.iter().cloned().collect(),
+        label: spec.short_label(),
+        summary: names(point)
+            .into_iter()
+            .map(|name| {
+                let mean = mean_over(&name, point);
+                (name, mean)
+            })
+            .collect(),
+        digest: point_digest(point),
+        partial: point.partial,
+    }
+}
+
+/// Every measure of a point, in the order in which its replicates name them first.
+fn names(point: &PointOutcomes) -> Vec<String> {
+    let all = point.outcomes.iter().flat_map(|outcome| outcome.measures.keys());
+    let first: Ordered<()> = all.map(|name| (name.clone(), ())).collect();
+    first.into_keys().collect()
+}
+
+/// The mean of one measure over the replicates that gave a value.
+fn mean_over(name: &str, point: &PointOutcomes) -> Measure {
+    let found: Vec<_> = point.outcomes.iter().filter_map(|outcome| outcome.measures.get(name)).collect();
+    let unit = found.first().map_or("", |first| first.unit());
+    let values: Vec<f64> = found.iter().filter_map(|measurement| measurement.value()).collect();
+    let count =
+        u32::try_from(values.len()).expect("no more values than replicates, of which there are a u32");
+    if let Some(other) = found.iter().find(|measurement| measurement.unit() != unit) {
+        let reason = format!("its replicates disagree about the unit: `{unit}` and `{}`", other.unit());
+        return Measure::missing(unit, count, reason);
+    }
+    match mean_interval_95(&values) {
+        None => {
+            let reason = found.iter().find_map(|measurement| measurement.reason());
+            Measure::missing(unit, 0, reason.unwrap_or("no replicate gave a value"))
+        }
+        Some(found) => {
+            let mean = Measure::new(found.mean, unit, count);
+            found.range.map_or(mean.clone(), |(low, high)| mean.with_interval(low, high))
+        }
+    }
+}
+
+/// The digest of a point: of its replicates' digests, in order.
+fn point_digest(point: &PointOutcomes) -> Option<String> {
+    if point.outcomes.is_empty() {
+        return None;
+    }
+    let mut print = Fingerprint::of("towtank point digest 1");
+    for (replicate, outcome) in point.replicates.iter().zip(&point.outcomes) {
+        print = print.number(u64::from(*replicate)).part(outcome_digest(outcome));
+    }
+    Some(print.hex())
+}
+
+/// The digest that the kernel gave, or, for a study that runs no kernel, that of all the outcome says.
+fn outcome_digest(outcome: &Outcome) -> String {
+    outcome.digest.clone().unwrap_or_else(|| {
+        let stored = Stored::new(outcome).expect("every outcome here was stored as text before");
+        Fingerprint::of("towtank outcome digest 1").part(stored.text()).hex()
+    })
+}
+
+fn incomplete(plan: &Plan, points: &[PointOutcomes], open: usize) -> Vec<String> {
+    let total = plan.task_count();
+    let stopped = |point: &&PointOutcomes| point.outcomes.iter().any(|outcome| outcome.partial);
+    let shown = points.iter().filter(stopped).count();
+    match (open, total, shown) {
+        (0, _, _) => Vec::new(),
+        (_, 1, 0) => vec!["the run was stopped before it had a value".to_owned()],
+        (_, 1, _) => {
+            vec!["the run was stopped before its end: the values are of what was committed".to_owned()]
+        }
+        _ => {
+            let missing = format!("{open} of {total} runs are missing or were stopped before their end");
+            let shown = (shown > 0).then(|| {
+                format!("no run of {shown} of {} points ended: they show what was committed", points.len())
+            });
+            [Some(missing), shown].into_iter().flatten().collect()
+        }
+    }
+}
+
+/// A mean over some of the replicates only, because the others have no value, can mislead.
+fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
+    let mut gaps: Ordered<Told> = Ordered::new();
+    for (place, outcome, point) in runs(plan, points) {
+        for (name, measurement) in &outcome.measures {
+            let others =
+                || point.outcomes.iter().any(|o| o.measures.get(name).is_some_and(|m| m.value().is_some()));
+            if let Some(reason) = measurement.reason()
+                && others()
+            {
+                gaps.entry(name.clone()).or_insert_with(|| Told::first(place, reason)).count += 1;
+            }
+        }
+    }
+    let total = points.iter().map(|point| point.outcomes.len()).sum::<usize>();
+    let words = gaps.into_iter().map(|(name, told)| {
+        let Told { count, place, reason } = told;
+        let place = plan.describe(place);
+        format!("`{name}` has no value in {count} of {total} runs (first in {place}: {reason}); its means are over the others")
+    });
+    words.collect()
+}
+
+/// What the runs themselves warn of: each text once, with how often and where first.
+fn outcome_warnings(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
+    let mut texts: Ordered<Told> = Ordered::new();
+    for (place, outcome, _) in runs(plan, points) {
+        for text in &outcome.warnings {
+            texts.entry(text.clone()).or_insert_with(|| Told::first(place, "")).count += 1;
+        }
+    }
+    let total = points.iter().map(|point| point.outcomes.len()).sum::<usize>();
+    let words = texts.into_iter().map(|(text, told)| match told.count {
+        count if count >= total => text,
+        count => format!("{text} (in {count} of {total} runs, first in {})", plan.describe(told.place)),
+    });
+    words.collect()
+}
+
+struct Told {
+    count: usize,
+    place: Task,
+    reason: String,
+}
+
+impl Told {
+    fn first(place: Task, reason: &str) -> Self {
+        Self { count: 0, place, reason: reason.to_owned() }
+    }
+}
+
+/// Every outcome with its place and its point.
+fn runs<'a>(
+    plan: &'a Plan,
+    points: &'a [PointOutcomes],
+) -> impl Iterator<Item = (Task, &'a Outcome, &'a PointOutcomes)> {
+    assert_eq!(plan.points().len(), points.len(), "one set of outcomes for each point");
+    points.iter().enumerate().flat_map(|(point, found)| {
+        let tasks = found.replicates.iter().map(move |&replicate| Task { point, replicate });
+        tasks.zip(&found.outcomes).map(move |(task, outcome)| (task, outcome, found))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Gates over a whole report: an expression is judged at every point of a sweep, and one that trips is enough.
+
+use report::{Measure, Ordered, Report};
+use scenario::gate::{Gate, Judgement, Reading};
+
+/// Why a gate is not met: one line for each reason, with its point where there is a sweep. Empty when it is met.
+///
+/// A report in which nothing is done has no values, and a gate is never met by values that are not there.
+#[must_use]
+pub fn unmet(gate: &Gate, report: &Report) -> Vec<String> {
+    if report.sweep.is_empty() {
+        return unmet_by(gate, &report.summary);
+    }
+    let lines = report.points.iter().flat_map(|point| {
+        let at = move |reason: String| format!("{}: {reason}", point.label);
+        unmet_by(gate, &point.summary).into_iter().map(at)
+    });
+    lines.collect()
+}
+
+fn unmet_by(gate: &Gate, summary: &Ordered<Measure>) -> Vec<String> {
+    match gate.judge(|name| summary.get(name).map(reading)) {
+        Judgement::Met => Vec::new(),
+        Judgement::NotMet(reasons) => reasons,
+    }
+}
+
+fn reading(measure: &Measure) -> Reading {
+    Reading {
+        value: measure.value(),
+        low: measure.low(),
+        high: measure.high(),
+        reason: measure.reason().map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::gate::Known;
+
+    use super::*;
+    use crate::{Ledger, Task, assemble, examples};
+
+    const KNOWN: [Known<'static>; 2] =
+        [Known { name: "span_s", unit: "s" }, Known { name: "lost_bytes", unit: "bytes" }];
+
+    fn report(servers: &[u32], replicates: u32) -> Report {
+        let plan = examples::plan(servers, replicates);
+        let mut ledger = Ledger::new(&plan);
+        for Task { point, replicate } in plan.tasks() {
+            ledger.enter(Task { point, replicate }, examples::outcome(&plan.points()[point], replicate));
+        }
+        assemble(&plan, ledger, "sequential").report
+    }
+
+    fn lines(text: &str, report: &Report) -> String {
+        unmet(&Gate::parse("--fail-if", text, &KNOWN).unwrap(), report).join("\n")
+    }
+
+    #[test]
+    fn one_point_that_trips_is_enough() {
+        let sweep = report(&[8, 16], 3);
+        assert_eq!(lines("span_s > 1s", &sweep), "");
+        insta::assert_snapshot!(lines("span_s > 50ms", &sweep), @"servers=8: `span_s` is 0.08333333333333333 s, which is > 50ms");
+        insta::assert_snapshot!(lines("span_s.high > 80ms", &report(&[8], 3)), @"`span_s.high` is 0.18683907132293043 s, which is > 80ms");
+    }
+
+    #[test]
+    fn what_has_no_value_meets_no_gate() {
+        insta::assert_snapshot!(lines("lost_bytes < 1", &report(&[8], 1)), @"`lost_bytes` has no value: no disk failed");
+        insta::assert_snapshot!(lines("span_s.low < 0", &report(&[9], 1)), @"`span_s.low` has no value: an interval takes at least 2 replicates");
+        let plan = examples::plan(&[8], 1);
+        let nothing = assemble(&plan, Ledger::new(&plan), "sequential").report;
+        insta::assert_snapshot!(lines("span_s < 0", &nothing), @"`span_s` has no value");
+    }
+}
