@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
         let names = || known.into_iter().flat_map(|known| known.keys().map(String::as_str));
         let hint = match nearest(&entry.key, names()) {
             Some(name) => format!("did you mean `{name}`?"),
-            None => match self.elsewhere(&entry.key) {
+            None => match self.elsewhere(&entry.key).filter(|full| *full != path.key(entry.key.as_str())) {
                 Some(full) => format!("did you mean `{full}`?"),
                 None => format!("the keys {} are {}", bracketed(path, "").inside(), list_of_keys(names())),
             },
@@ -274,7 +274,7 @@ impl<'a> Checker<'a> {
     fn integer(&mut self, node: &Node, number: i128, schema: &Json, path: &KeyPath) {
         let range = Range::of(schema);
         if !range.holds_integer(number) {
-            self.out_of_range(node, &range, path);
+            self.out_of_range(node, &range.broken_by(number), path);
         }
     }
 
@@ -311,15 +311,15 @@ fn referenced(schema: &Json) -> Option<&str> {
 }
 
 fn fits(node: &Node, kind: &str) -> bool {
-    match (&node.value, kind) {
+    matches!(
+        (&node.value, kind),
         (Value::Bool(_), "boolean")
-        | (Value::Integer(_), "integer" | "number")
-        | (Value::Float(_), "number")
-        | (Value::Text(_), "string")
-        | (Value::List(_), "array")
-        | (Value::Table(_), "object") => true,
-        _ => false,
-    }
+            | (Value::Integer(_), "integer" | "number")
+            | (Value::Float(_), "number")
+            | (Value::Text(_), "string")
+            | (Value::List(_), "array")
+            | (Value::Table(_), "object")
+    )
 }
 
 #[cfg(test)]

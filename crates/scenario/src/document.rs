@@ -60,7 +60,7 @@ impl Document {
     /// # Errors
     /// When the key leads through a value that holds no keys.
     pub fn set(&mut self, setting: Setting) -> Result<(), Problem> {
-        self.root.put(&setting.key, setting.node.clone())?;
+        self.root.put(&setting.key, &setting.key_place, setting.node.clone())?;
         self.set.push(setting);
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Document {
         for choice in sweep::points(&axes) {
             let mut tree = root.clone();
             for (axis, &value) in axes.iter().zip(&choice) {
-                if let Err(problem) = tree.put(&axis.key, axis.values[value].clone()) {
+                if let Err(problem) = tree.put(&axis.key, &axis.key_place, axis.values[value].clone()) {
                     problems.push(problem);
                 }
             }

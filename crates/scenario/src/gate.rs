@@ -176,8 +176,9 @@ impl Expression {
     fn holds(&self, read: &impl Fn(&str) -> Reading, reasons: &mut Vec<String>) -> bool {
         match self {
             Expression::Any(parts) => {
-                // All parts are looked at: the reader wants every reason.
-                parts.iter().fold(false, |any, part| part.holds(read, reasons) || any)
+                // All parts are looked at, not only the first true one: the reader wants every reason.
+                let held: Vec<bool> = parts.iter().map(|part| part.holds(read, reasons)).collect();
+                held.contains(&true)
             }
             Expression::All(parts) => {
                 let mut inner = Vec::new();
@@ -242,7 +243,7 @@ impl Comparison {
     fn reason(&self, value: f64) -> String {
         let Comparison { operator, number, unit, .. } = self;
         let own = match self.measure_unit.as_str() {
-            "" => String::new(),
+            "" | "fraction" => String::new(),
             unit => format!(" {unit}"),
         };
         format!("`{}` is {value}{own}, which is {operator} {number}{unit}", self.full_name())

@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::key::{KeyPath, Segment};
-use crate::source::{Place, Source};
+use crate::source::{Place, Source, SourceKind};
 use crate::{Problem, Problems};
 
 /// A value and where it stands.
@@ -113,16 +113,22 @@ impl Node {
         }
     }
 
-    /// Puts `node` at `path`, making tables on the way where there is nothing.
+    /// Puts `node` at `path`, making tables on the way where there is nothing. `key_place` is where the path was written.
     ///
     /// # Errors
-    /// When something on the way is neither a table nor a list that is long enough. The problem stands at `node`.
-    pub fn put(&mut self, path: &KeyPath, node: Node) -> Result<(), Problem> {
-        let place = node.place.clone();
-        self.put_below(path, 0, node).map_err(|problem| problem.of_key(path.clone()).at(place))
+    /// When something on the way is neither a table nor a list that is long enough. The problem stands at the path.
+    pub fn put(&mut self, path: &KeyPath, key_place: &Place, node: Node) -> Result<(), Problem> {
+        self.put_below(path, 0, key_place, node)
+            .map_err(|problem| problem.of_key(path.clone()).at(key_place.clone()))
     }
 
-    fn put_below(&mut self, path: &KeyPath, depth: usize, node: Node) -> Result<(), Problem> {
+    fn put_below(
+        &mut self,
+        path: &KeyPath,
+        depth: usize,
+        key_place: &Place,
+        node: Node,
+    ) -> Result<(), Problem> {
         let Some(segment) = path.segments().get(depth) else {
             *self = node;
             return Ok(());
@@ -130,24 +136,33 @@ impl Node {
         let so_far = || KeyPath::from(path.segments()[..depth].to_vec());
         match (&mut self.value, segment) {
             (Value::Table(table), Segment::Key(key)) => {
-                let at = table.entries.iter().position(|entry| &entry.key == key).unwrap_or_else(|| {
-                    table.entries.push(Entry::empty(key, &node.place));
+                let position = table.entries.iter().position(|entry| &entry.key == key);
+                if let (None, Some(Segment::Index(_))) = (position, path.segments().get(depth + 1)) {
+                    let list = so_far().key(key.as_str());
+                    let message = format!("`{path}` does not exist: the scenario has no list `{list}`");
+                    return Err(Problem::new(message).hint(format!("set the whole list: {list}=[…]")));
+                }
+                let at = position.unwrap_or_else(|| {
+                    table.entries.push(Entry::empty(key, key_place));
                     table.entries.len() - 1
                 });
-                table.entries[at].node.put_below(path, depth + 1, node)
+                table.entries[at].node.put_below(path, depth + 1, key_place, node)
             }
             (Value::List(items), segment) => {
                 let len = items.len();
-                match list_index(segment).and_then(|index| items.get_mut(index)) {
-                    Some(item) => item.put_below(path, depth + 1, node),
-                    None => {
-                        Err(Problem::new(format!("`{path}` does not exist: `{}` has {len} items", so_far()))
-                            .hint("count list items from 0, as in `list[0].key`"))
-                    }
+                if let Some(item) = list_index(segment).and_then(|index| items.get_mut(index)) {
+                    return item.put_below(path, depth + 1, key_place, node);
                 }
+                let list = so_far();
+                let items = if len == 1 { "1 item".to_owned() } else { format!("{len} items") };
+                let message = format!("`{path}` does not exist: `{list}` has {items}");
+                Err(Problem::new(message).hint(format!("count from 0, as in `{list}[0]`")))
             }
-            _ => Err(Problem::new(format!("`{path}` does not exist: `{}` is {}", so_far(), self.kind()))
-                .hint("set a key that holds a value, or change the file")),
+            _ => {
+                let holder = so_far();
+                let message = format!("`{path}` does not exist: `{holder}` is {}", self.kind());
+                Err(Problem::new(message).hint(format!("set `{holder}` itself")))
+            }
         }
     }
 }
@@ -191,15 +206,19 @@ fn list_index(segment: &Segment) -> Option<usize> {
     }
 }
 
+/// How many syntax errors are worth telling.
+const SYNTAX_PROBLEMS_MAX: usize = 3;
+
 /// Reads a whole TOML text.
 ///
 /// # Errors
-/// Every syntax error, not only the first.
+/// The first few syntax errors.
 pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, Problems> {
     let (table, errors) = DeTable::parse_recoverable(source.text());
     let converter = Converter { source, offset: 0 };
     let mut problems = Problems::new();
-    for error in &errors {
+    // After the first few, the parser has lost its way.
+    for error in errors.iter().take(SYNTAX_PROBLEMS_MAX) {
         problems.push(converter.syntax_problem(error));
     }
     problems.into_result(())?;
@@ -237,17 +256,15 @@ impl Converter<'_> {
     }
 
     fn syntax_problem(&self, error: &toml::de::Error) -> Problem {
-        let mut message = error.message().lines().collect::<Vec<_>>().join(", ");
-        if let Some(first) = message.chars().next().filter(char::is_ascii_uppercase) {
-            message.replace_range(..1, &first.to_ascii_lowercase().to_string());
-        }
         let end = self.source.text().len() - self.offset;
-        let problem = Problem::new(format!("not valid TOML: {message}"))
-            .at(self.place(error.span().unwrap_or(end..end)));
-        match self.source.kind() {
-            crate::SourceKind::File => problem.hint(syntax_hint(error.message())),
-            crate::SourceKind::Flag => problem.hint("close every quote and bracket of the value"),
-        }
+        let place = self.place(error.span().unwrap_or(end..end));
+        let (message, hint) = syntax_words(error.message(), place.text());
+        let problem = Problem::new(format!("not valid TOML: {message}"));
+        let problem = match self.source.kind() {
+            SourceKind::File => problem.hint(hint),
+            SourceKind::Flag => problem.hint("close every quote and bracket of the value"),
+        };
+        problem.at(place)
     }
 
     fn node(&self, value: &Spanned<DeValue<'_>>) -> Result<Node, Problem> {
@@ -289,12 +306,27 @@ impl Converter<'_> {
     }
 }
 
-fn syntax_hint(message: &str) -> &'static str {
-    if message.contains("duplicate") {
-        "keep one of the two"
-    } else if message.contains("quote") || message.contains("string") {
-        "texts and values with a unit stand in double quotes: `size = \"60TiB\"`"
-    } else {
-        "write `key = value` lines under `[table]` headings; see https://toml.io"
+/// The mistakes that people make, in our words; the parser's own for the rest.
+fn syntax_words(message: &str, text: &str) -> (String, String) {
+    if message.starts_with("string values must be quoted") && !text.is_empty() {
+        let quoted = text.trim_end_matches(['"', '\'']);
+        return (format!("`{text}` is not in quotes"), format!("write \"{quoted}\""));
     }
+    if message.starts_with("invalid basic string") && message.ends_with("`\"`") {
+        return (
+            "a quote is never closed".to_owned(),
+            "close the text with `\"` on the same line".to_owned(),
+        );
+    }
+    if message.starts_with("unclosed table") {
+        return ("a heading is never closed".to_owned(), "close it with `]`, as in `[cluster]`".to_owned());
+    }
+    if message.starts_with("duplicate key") {
+        return (format!("`{text}` is there twice"), "keep one of the two".to_owned());
+    }
+    let mut message = message.lines().collect::<Vec<_>>().join(", ");
+    if let Some(first) = message.chars().next().filter(char::is_ascii_uppercase) {
+        message.replace_range(..1, &first.to_ascii_lowercase().to_string());
+    }
+    (message, "write `key = value` lines under `[table]` headings; see https://toml.io".to_owned())
 }

@@ -98,8 +98,11 @@ fn check_overlap(axes: &[Axis], problems: &mut Problems) {
         if let Some(other) =
             axes[..index].iter().find(|other| other.key.covers(&axis.key) || axis.key.covers(&other.key))
         {
-            let problem = Problem::new(format!("`{name}` is swept twice, the other time as `{}`", other.key))
-                .hint("keep one of the two");
+            let message = match &other.key {
+                key if *key == axis.key => format!("`{name}` is swept twice"),
+                key => format!("`{name}` is swept twice: `{key}` holds it or is part of it"),
+            };
+            let problem = Problem::new(message).hint("keep one of the two");
             problems.push(problem.at(axis.key_place.clone()).of_key(axis.key.clone()));
         }
     }

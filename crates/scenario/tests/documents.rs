@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use scenario::{
-    Document, Files, FlagName, HashedBeside, KeyPath, Problems, Resolved, SchemaParts, Setting, Source,
-    file_schema,
-};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use towtank_scenario::{
+    Document, Files, FlagName, HashedBeside, KeyPath, Problem, Problems, Resolved, SchemaParts, Setting,
+    Source, file_schema,
+};
 use units::{Bytes, SimSpan};
 
 #[derive(Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -78,7 +78,7 @@ fn finish(document: Document) -> Result<Resolved, Problems> {
 }
 
 fn told(problems: &Problems) -> String {
-    let tell = |problem: &scenario::Problem| {
+    let tell = |problem: &Problem| {
         let place = problem.place().map_or_else(String::new, |place| {
             let (line, column) = place.line_and_column();
             format!("{}:{line}:{column} {}", place.source().name(), place.text())
@@ -97,7 +97,21 @@ const TEXT: &str = "study = \"example\"\nend = \"1s\"\n";
 #[test]
 fn the_resolved_form_has_every_default_and_one_spelling() {
     let text = "study = \"example\"\ntitle = \"An example\"\nend = \"1500ms\"\nobject_size = \"1024KiB\"\n[[stations]]\nservice = \"2000us\"\n";
-    insta::assert_snapshot!(resolve(text, &[]).expect("good").to_toml(), @"");
+    insta::assert_snapshot!(resolve(text, &[]).expect("good").to_toml(), @r#"
+    study = "example"
+    title = "An example"
+    seed = 1
+    replicates = 1
+    end = "1.5s"
+    object_size = "1MiB"
+
+    [cluster]
+    servers = 4
+    share = 0.5
+
+    [[stations]]
+    service = "2ms"
+    "#);
 }
 
 #[test]
@@ -132,13 +146,30 @@ fn the_hash_sees_inputs_and_results_version() {
 
 #[test]
 fn a_sweep_is_a_cross_product_in_file_order() {
-    let text =
-        "study = \"example\"\nend = \"1s\"\n[sweep]\n\"cluster.servers\" = [8, 16]\nend = [\"1s\", \"2000ms\"]\n";
+    let text = "study = \"example\"\nend = \"1s\"\n[sweep]\n\"cluster.servers\" = [8, 16]\nend = [\"1s\", \"2000ms\"]\n";
     let resolved = resolve(text, &[]).expect("good");
     let settings: Vec<String> =
         resolved.points().iter().map(|point| serde_json::to_string(&point.settings).expect("JSON")).collect();
-    insta::assert_snapshot!(settings.join("\n"), @"");
-    insta::assert_snapshot!(resolved.to_toml(), @"");
+    insta::assert_snapshot!(settings.join("\n"), @r#"
+    [["cluster.servers",8],["end","1s"]]
+    [["cluster.servers",8],["end","2s"]]
+    [["cluster.servers",16],["end","1s"]]
+    [["cluster.servers",16],["end","2s"]]
+    "#);
+    insta::assert_snapshot!(resolved.to_toml(), @r#"
+    study = "example"
+    seed = 1
+    replicates = 1
+    object_size = "1MiB"
+    stations = []
+
+    [cluster]
+    share = 0.5
+
+    [sweep]
+    "cluster.servers" = [8, 16]
+    end = ["1s", "2s"]
+    "#);
     let again = resolve(&resolved.to_toml(), &[]).expect("what is printed reads back");
     assert_eq!(again.hash(), resolved.hash());
     let other_spelling =
@@ -157,30 +188,105 @@ fn a_sweep_reaches_into_lists() {
 #[test]
 fn mistakes_in_a_sweep() {
     let sweep = |lines: &str| refused(&format!("{TEXT}[sweep]\n{lines}\n"), &[]);
-    insta::assert_snapshot!(sweep("\"cluster.servers\" = [8, 0, \"x\"]"), @"");
-    insta::assert_snapshot!(sweep("\"cluster.severs\" = [8]"), @"");
-    insta::assert_snapshot!(sweep("end = \"1s\""), @"");
-    insta::assert_snapshot!(sweep("end = []"), @"");
-    insta::assert_snapshot!(sweep("end = [\"1s\", \"2s\", \"1000ms\"]"), @"");
-    insta::assert_snapshot!(sweep("seed = [1, 2]"), @"");
-    insta::assert_snapshot!(sweep("cluster.servers = [1]\n\"cluster.servers\" = [2]"), @"");
-    insta::assert_snapshot!(sweep("\"end.x\" = [1]"), @"");
-    insta::assert_snapshot!(sweep("\"a b\" = [1]"), @"");
-    insta::assert_snapshot!(refused(&format!("{TEXT}sweep = 3"), &[]), @"");
+    insta::assert_snapshot!(sweep("\"cluster.servers\" = [8, 0, \"x\"]"), @r#"
+    `cluster.servers` is 0, but it must be at least 1
+      a.toml:4:25 0
+      set `cluster.servers` to 1 or more
+    `cluster.servers` is "x", but it must be a whole number
+      a.toml:4:28 "x"
+      set `cluster.servers` to a value from 1 to 4294967295
+    "#);
+    insta::assert_snapshot!(sweep("\"cluster.severs\" = [8]"), @r#"
+    unknown key `severs` in `[cluster]`
+      a.toml:4:1 "cluster.severs"
+      did you mean `servers`?
+    "#);
+    insta::assert_snapshot!(sweep("end = \"1s\""), @r#"
+    the sweep over `end` is "1s", but it must be a list
+      a.toml:4:7 "1s"
+      write it in brackets: ["1s"]
+    "#);
+    insta::assert_snapshot!(sweep("end = []"), @"
+    the sweep over `end` has no values
+      a.toml:4:7 []
+      give it at least one value, or take the line out
+    ");
+    insta::assert_snapshot!(sweep("end = [\"1s\", \"2s\", \"1000ms\"]"), @r#"
+    the sweep over `end` has "1000ms" twice
+      a.toml:4:20 "1000ms"
+      take one out: it equals value 1 of the list
+    "#);
+    insta::assert_snapshot!(sweep("seed = [1, 2]"), @"
+    `seed` cannot be swept
+      a.toml:4:1 seed
+      set `replicates`: every replicate draws from another seed
+    ");
+    insta::assert_snapshot!(sweep("cluster.servers = [1]\n\"cluster.servers\" = [2]"), @r#"
+    `cluster.servers` is swept twice
+      a.toml:5:1 "cluster.servers"
+      keep one of the two
+    "#);
+    insta::assert_snapshot!(sweep("\"end.x\" = [1]"), @r#"
+    `end.x` does not exist: `end` is a text
+      a.toml:4:1 "end.x"
+      set `end` itself
+    "#);
+    insta::assert_snapshot!(sweep("\"a b\" = [1]"), @r#"
+    `a b` cannot be swept: ' ' cannot stand in a key
+      a.toml:4:1 "a b"
+      name a key of the scenario: "cluster.servers" = [8, 16, 32]
+    "#);
+    insta::assert_snapshot!(refused(&format!("{TEXT}sweep = 3"), &[]), @r#"
+    `sweep` is 3, but it must be a table
+      a.toml:3:9 3
+      write a line `[sweep]` and below it lists of values: "cluster.servers" = [8, 16, 32]
+    "#);
     let many = (0..400).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    insta::assert_snapshot!(sweep(&format!("a = [{many}]\nb = [{many}]")).lines().next().unwrap_or_default(), @"");
+    insta::assert_snapshot!(sweep(&format!("a = [{many}]\nb = [{many}]")).lines().next().unwrap_or_default(), @"the sweep has 400 × 400 points, but at most 100000 can be run");
 }
 
 #[test]
 fn mistakes_in_settings_point_at_the_flag() {
-    insta::assert_snapshot!(refused(TEXT, &["cluster.servers=many"]), @"");
-    insta::assert_snapshot!(refused(TEXT, &["cluster.severs=3"]), @"");
-    insta::assert_snapshot!(refused(TEXT, &["cluster.servers"]), @"");
-    insta::assert_snapshot!(refused(TEXT, &["=3"]), @"");
-    insta::assert_snapshot!(refused(TEXT, &["log=\"open"]), @"");
-    insta::assert_snapshot!(refused(TEXT, &["end.x=3"]), @"");
-    insta::assert_snapshot!(refused(TEXT, &["stations[2].service=1s"]), @"");
-    insta::assert_snapshot!(refused(&format!("{TEXT}[sweep]\n\"cluster.servers\" = [1, 2]"), &["cluster.servers=3"]), @"");
+    insta::assert_snapshot!(refused(TEXT, &["cluster.servers=many"]), @r#"
+    `cluster.servers` is "many", but it must be a whole number
+      --set:1:23 many
+      set `cluster.servers` to a value from 1 to 4294967295
+    "#);
+    insta::assert_snapshot!(refused(TEXT, &["cluster.severs=3"]), @"
+    unknown key `severs` in `[cluster]`
+      --set:1:7 cluster.severs
+      did you mean `servers`?
+    ");
+    insta::assert_snapshot!(refused(TEXT, &["cluster.servers"]), @"
+    `cluster.servers` has no value
+      --set:1:7 cluster.servers
+      write --set cluster.servers=value
+    ");
+    insta::assert_snapshot!(refused(TEXT, &["=3"]), @"
+    no key: '=' cannot begin a key
+      --set:1:7 =3
+      write --set key=value, as in --set replicates=10
+    ");
+    insta::assert_snapshot!(refused(TEXT, &["log=\"open"]), @"
+    not valid TOML: a quote is never closed
+      --set:1:16 
+      close every quote and bracket of the value
+    ");
+    insta::assert_snapshot!(refused(TEXT, &["end.x=3"]), @"
+    `end.x` does not exist: `end` is a text
+      --set:1:7 end.x
+      set `end` itself
+    ");
+    insta::assert_snapshot!(refused(TEXT, &["stations[2].service=1s"]), @"
+    `stations[2].service` does not exist: the scenario has no list `stations`
+      --set:1:7 stations[2].service
+      set the whole list: stations=[…]
+    ");
+    insta::assert_snapshot!(refused(&format!("{TEXT}[sweep]\n\"cluster.servers\" = [1, 2]"), &["cluster.servers=3"]), @r#"
+    `cluster.servers` is swept by the scenario, so one value for it has no effect
+      --set:1:7 cluster.servers
+      set the sweep instead: --set 'sweep."cluster.servers"=[3]'
+    "#);
 }
 
 #[test]
@@ -188,7 +294,11 @@ fn what_is_missing_from_a_command_is_asked_for_by_flag() {
     let flag = FlagName { flag: "--end".to_owned(), key: "end".parse().expect("a key") };
     let document = Document::of_study("example", vec![flag]);
     let problems = finish(document.clone()).expect_err("no end");
-    insta::assert_snapshot!(told(&problems), @"");
+    insta::assert_snapshot!(told(&problems), @"
+    `end` is missing
+      :1:1 
+      add --end 250us: how long the run is
+    ");
     let mut document = document;
     let key: KeyPath = "end".parse().expect("a key");
     document.set(Setting::of_flag("--end", &key, "1s").expect("a value")).expect("a key");
@@ -197,12 +307,36 @@ fn what_is_missing_from_a_command_is_asked_for_by_flag() {
 
 #[test]
 fn broken_toml_is_told_with_its_place() {
-    insta::assert_snapshot!(refused("study = \"example\"\nend = 10s\n", &[]), @"");
-    insta::assert_snapshot!(refused("study = \"example\"\nend = \"1s\nlog = 1\n", &[]), @"");
-    insta::assert_snapshot!(refused("study = \"example\"\n[cluster\nservers = 1\n", &[]), @"");
-    insta::assert_snapshot!(refused("end = \"1s\"\nend = \"2s\"\n", &[]), @"");
-    insta::assert_snapshot!(refused("x = 99999999999999999999999999999999999999999", &[]), @"");
-    insta::assert_snapshot!(refused("", &[]), @"");
+    insta::assert_snapshot!(refused("study = \"example\"\nend = 10s\n", &[]), @r#"
+    not valid TOML: `10s` is not in quotes
+      a.toml:2:7 10s
+      write "10s"
+    "#);
+    insta::assert_snapshot!(refused("study = \"example\"\nend = \"1s\nlog = 1\n", &[]), @r#"
+    not valid TOML: a quote is never closed
+      a.toml:2:10 
+      close the text with `"` on the same line
+    "#);
+    insta::assert_snapshot!(refused("study = \"example\"\n[cluster\nservers = 1\n", &[]), @"
+    not valid TOML: a heading is never closed
+      a.toml:2:9 
+      close it with `]`, as in `[cluster]`
+    ");
+    insta::assert_snapshot!(refused("end = \"1s\"\nend = \"2s\"\n", &[]), @"
+    not valid TOML: `end` is there twice
+      a.toml:2:1 end
+      keep one of the two
+    ");
+    insta::assert_snapshot!(refused("x = 99999999999999999999999999999999999999999", &[]), @"
+    the number 99999999999999999999999999999999999999999 is too large
+      a.toml:1:5 99999999999999999999999999999999999999999
+      whole numbers reach from -9223372036854775808 to 9223372036854775807
+    ");
+    insta::assert_snapshot!(refused("", &[]), @r#"
+    `study` is missing
+      a.toml:1:1 
+      add `study = "…"`: which question is asked: the name of a study, as `towtank list` shows them
+    "#);
 }
 
 #[derive(Debug)]
@@ -226,7 +360,11 @@ fn input_files_come_from_the_face_and_are_hashed() {
     assert_eq!(outline.points()[0].draft().inputs(), [read]);
     let outline = draft("other.json");
     let problem = outline.points()[0].draft().input("log").expect_err("the file is not there");
-    insta::assert_snapshot!(told(&problem.into()), @"");
+    insta::assert_snapshot!(told(&problem.into()), @"
+    cannot read `other.json`: no such file
+      --set:1:11 other.json
+      paths are relative to the directory of the scenario file
+    ");
 }
 
 #[test]

@@ -111,13 +111,12 @@ impl<'a> Checker<'a> {
         match best {
             Some(problems) => self.problems.extend(problems),
             None => {
-                let wanted = branches.iter().map(|branch| wording::wanted(self.resolve(branch)));
-                let message = format!(
-                    "`{path}` is {}, but it must be {}",
-                    node.quoted(),
-                    wanted.collect::<Vec<_>>().join(" or ")
-                );
-                let hint = format!("change `{path}`");
+                let mut wanted: Vec<String> =
+                    branches.iter().map(|branch| wording::wanted(self.resolve(branch))).collect();
+                wanted.dedup();
+                let message =
+                    format!("`{path}` is {}, but it must be {}", node.quoted(), wanted.join(" or "));
+                let hint = format!("change `{path}`; `towtank schema` shows its forms");
                 self.problems
                     .push(Problem::new(message).hint(hint).at(node.place.clone()).of_key(path.clone()));
             }

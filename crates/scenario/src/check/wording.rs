@@ -145,6 +145,8 @@ struct Limit {
     /// The value where it is whole: large ones must not pass through a float.
     exact: Option<i128>,
     inclusive: bool,
+    /// Nobody chose it: it is where the number's type ends.
+    of_type: bool,
 }
 
 impl Range {
@@ -184,12 +186,22 @@ impl Range {
         above && below
     }
 
+    /// The range without the limits of the type that `number` does not break: "at least 1" says more than "from 1 to
+    /// 4294967295".
+    pub fn broken_by(self, number: i128) -> Range {
+        let high = self.high.filter(|high| !high.of_type || high.exact.is_some_and(|high| number > high));
+        let low = self.low.filter(|low| !low.of_type || high.is_none_or(|high| high.of_type));
+        Range { low, high, whole: self.whole }
+    }
+
     /// Where a legal value lies, for a hint.
     pub fn nearby(&self) -> String {
         match (self.low, self.high) {
-            (Some(low), Some(high)) if low.inclusive && high.inclusive => format!("a value from {low} to {high}"),
+            (Some(low), Some(high)) if low.inclusive && high.inclusive => {
+                format!("a value from {low} to {high}")
+            }
             (Some(low), None) if low.inclusive => format!("{low} or more"),
-            (None, Some(high)) if high.inclusive => format!("{high} or less"),
+            (None, Some(high)) if high.inclusive => format!("at most {high}"),
             (None, None) if self.whole => "a whole number".to_owned(),
             (None, None) => "a number".to_owned(),
             _ => format!("a number {self}"),
@@ -229,11 +241,11 @@ impl Limit {
         // A range written for a float field reads 1.0; it prints as 1.
         let exact =
             whole.or_else(|| (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i128));
-        Some(Limit { value: number, exact, inclusive })
+        Some(Limit { value: number, exact, inclusive, of_type: false })
     }
 
-    fn whole(exact: i128) -> Option<Limit> {
-        Some(Limit { value: exact as f64, exact: Some(exact), inclusive: true })
+    fn of_type(exact: i128) -> Option<Limit> {
+        Some(Limit { value: exact as f64, exact: Some(exact), inclusive: true, of_type: true })
     }
 }
 
@@ -260,7 +272,7 @@ fn integer_limits(format: &str) -> (Option<Limit>, Option<Limit>) {
         "int64" | "int" => (i64::MIN.into(), i64::MAX.into()),
         _ => return (None, None),
     };
-    (Limit::whole(low), Limit::whole(high))
+    (Limit::of_type(low), Limit::of_type(high))
 }
 
 /// Too few or too many of something.

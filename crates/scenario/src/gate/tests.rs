@@ -63,9 +63,9 @@ fn a_gate_says_why_it_is_not_met() {
         Judgement::NotMet(reasons) => reasons.join("\n"),
         Judgement::Met => "met".to_owned(),
     };
-    insta::assert_snapshot!(why("wait_mean > 3ms or utilisation > 80%"), @r"
+    insta::assert_snapshot!(why("wait_mean > 3ms or utilisation > 80%"), @"
     `wait_mean` is 0.004 s, which is > 3ms
-    `utilisation` is 0.9 fraction, which is > 80%
+    `utilisation` is 0.9, which is > 80%
     ");
     insta::assert_snapshot!(why("moved > 1GiB or wait_mean > 1h"), @"`moved` has no value: nothing was moved");
     insta::assert_snapshot!(why("utilisation.low > 2"), @"`utilisation.low` has no value: an interval takes at least 2 replicates");
@@ -90,19 +90,84 @@ fn mistakes_point_at_the_word() {
                                     ^^^^^^^
     the measures are wait_mean, utilisation, throughput, moved
     ");
-    insta::assert_snapshot!(told("wait_mean = 3ms"), @"");
-    insta::assert_snapshot!(told("wait_mean > 3ms && utilisation > 1"), @"");
-    insta::assert_snapshot!(told("wait_mean > 3ms utilisation > 1"), @"");
-    insta::assert_snapshot!(told("(wait_mean > 3ms"), @"");
-    insta::assert_snapshot!(told("wait_mean > 3ms)"), @"");
-    insta::assert_snapshot!(told("3ms < wait_mean"), @"");
-    insta::assert_snapshot!(told("wait_mean"), @"");
-    insta::assert_snapshot!(told("wait_mean > fast"), @"");
-    insta::assert_snapshot!(told("wait_mean.max > 1"), @"");
-    insta::assert_snapshot!(told("wait_mean > 1.2.3"), @"");
-    insta::assert_snapshot!(told(""), @"");
-    insta::assert_snapshot!(told("not wait_mean > 1"), @"");
-    insta::assert_snapshot!(told("wait_mean > 1e999s"), @"");
+    insta::assert_snapshot!(told("wait_mean = 3ms"), @"
+    `=` means nothing here
+    --fail-if 'wait_mean = 3ms'
+                         ^
+    write `==` to compare
+    ");
+    insta::assert_snapshot!(told("wait_mean > 3ms && utilisation > 1"), @"
+    `&&` means nothing here
+    --fail-if 'wait_mean > 3ms && utilisation > 1'
+                               ^^
+    write `and`
+    ");
+    insta::assert_snapshot!(told("wait_mean > 3ms utilisation > 1"), @"
+    the expression goes on after its end
+    --fail-if 'wait_mean > 3ms utilisation > 1'
+                               ^^^^^^^^^^^
+    join comparisons with `and` or `or`
+    ");
+    insta::assert_snapshot!(told("(wait_mean > 3ms"), @"
+    a parenthesis is never closed
+    --fail-if '(wait_mean > 3ms'
+                               ^
+    close it with `)`
+    ");
+    insta::assert_snapshot!(told("wait_mean > 3ms)"), @"
+    a parenthesis is closed that was never opened
+    --fail-if 'wait_mean > 3ms)'
+                              ^
+    take it out
+    ");
+    insta::assert_snapshot!(told("3ms < wait_mean"), @"
+    a comparison begins with a measure, not with a number
+    --fail-if '3ms < wait_mean'
+               ^^^
+    turn it round: `wait_mean > 2ms`
+    ");
+    insta::assert_snapshot!(told("wait_mean"), @"
+    `wait_mean` is compared with nothing
+    --fail-if 'wait_mean'
+                        ^
+    write one of < <= > >= == != and a limit
+    ");
+    insta::assert_snapshot!(told("wait_mean > fast"), @"
+    the limit must be a number
+    --fail-if 'wait_mean > fast'
+                           ^^^^
+    write a number, with a unit or without: `2ms`, `0.95`, `95%`
+    ");
+    insta::assert_snapshot!(told("wait_mean.max > 1"), @"
+    `.max` is no part of a measure
+    --fail-if 'wait_mean.max > 1'
+               ^^^^^^^^^^^^^
+    write `.low` or `.high` for the ends of the 95 % interval, nothing for the mean
+    ");
+    insta::assert_snapshot!(told("wait_mean > 1.2.3"), @"
+    `1.2.3` is no number
+    --fail-if 'wait_mean > 1.2.3'
+                           ^^^^^
+    write digits, with a point before any decimals
+    ");
+    insta::assert_snapshot!(told(""), @"
+    a comparison is missing
+    --fail-if ''
+               ^
+    write a measure, a comparison and a limit: `wait_mean > 2ms`
+    ");
+    insta::assert_snapshot!(told("not wait_mean > 1"), @"
+    `not` means nothing here
+    --fail-if 'not wait_mean > 1'
+               ^^^
+    write `and` and `or` in lower case; turn a comparison round instead of `not`
+    ");
+    insta::assert_snapshot!(told("wait_mean > 1e999s"), @"
+    1e999s is too large
+    --fail-if 'wait_mean > 1e999s'
+                           ^^^^^^
+    write a smaller limit
+    ");
 }
 
 proptest! {

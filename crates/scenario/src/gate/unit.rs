@@ -90,7 +90,7 @@ impl Unit {
     /// The unit of a measure, as reports have it: `s`, `bytes/s`, `fraction`, `jobs`.
     pub fn of_measure(name: &str) -> Unit {
         let name = name.replace("_per_", "/").replace("per_", "/");
-        Unit::written(&name).unwrap_or_else(|| Unit { dimension: Dimension::Word(name), size: Size::ONE })
+        Unit::written(&name).unwrap_or(Unit { dimension: Dimension::Word(name), size: Size::ONE })
     }
 
     /// The unit after a number. A word that is no unit is `None`, unless it may be the name of what is counted.
