@@ -25,6 +25,8 @@ mod report;
 pub mod sample;
 mod table;
 pub mod text;
+#[cfg(test)]
+mod typescript;
 
 pub use claim::{Claim, ClaimDraft, Reading, Tolerance, Verdict};
 pub use figure::{

@@ -1,0 +1,476 @@
+// Written from the types of the `report` crate by its tests; do not edit.
+// `TOWTANK_UPDATE=1 cargo test -p towtank-report` writes it anew.
+
+/** One axis of a sweep. */
+export interface SweepAxis {
+  /** The scenario key that varies: `cluster.servers`. */
+  key: string;
+  /** The values it takes, in order. */
+  values: unknown[];
+}
+
+/** The mean of a measurement over replicates, with its 95 % interval. */
+export interface Measure {
+  /** The mean, unrounded, in `unit`; null when there is none. */
+  value: Num;
+  /** The unit: `s`, `bytes`, `bytes/s`, `requests/s`, …; empty for a bare number. */
+  unit: string;
+  /** Lower end of the 95 % interval of the mean; null with fewer than two replicates. */
+  low: Num;
+  /** Upper end of the 95 % interval of the mean; null with fewer than two replicates. */
+  high: Num;
+  /** Number of replicates in the mean. */
+  n: number;
+  /** Why there is no value. */
+  reason?: string | null;
+}
+
+/** A finite number, or none: NaN and the infinities become none on the way in, and `-0` becomes `0`. */
+export type Num = number | null;
+
+/** The results of one point of a sweep. */
+export interface PointSummary {
+  /** The swept keys and this point's values. */
+  settings: Record<string, unknown>;
+  /** The settings in short, for legends: `servers=8`. */
+  label: string;
+  /** Mean over replicates by measure. */
+  summary: Record<string, Measure>;
+  /** Digest over this point's replicates. */
+  digest: string | null;
+  /** Some replicate was stopped before its end, or is missing. */
+  partial: boolean;
+}
+
+/** A table of results. Becomes one CSV file, named after its `id`. */
+export interface Table {
+  /** Stable name: lower-case letters, digits, `_` and `-`; the CSV file is `ID.csv`. */
+  id: string;
+  /** Heading for people. */
+  title: string;
+  /** One or two sentences: what a row is, and how its values were taken. May be empty. */
+  about: string;
+  /** The columns, left to right. */
+  columns: Column[];
+  /** The rows, each with one cell a column. */
+  rows: Cell[][];
+}
+
+/** A column of a table. */
+export interface Column {
+  /** Stable name, by choice in snake case. */
+  name: string;
+  /** The unit of its numbers: `s`, `bytes`, `bytes/s`, …; empty for none. */
+  unit: string;
+  /** What it holds. */
+  kind: ColumnKind;
+}
+
+/** What a column holds. */
+export type ColumnKind = "number" | "text" | "flag";
+
+/** One cell. Made with `From`: a float that is not finite becomes [`Cell::Missing`]. */
+export type Cell =
+  /** Nothing stands here, and nothing was expected to. */
+  | null
+  /** True or false. */
+  | boolean
+  /** A number with every digit it has; JSON numbers are never NaN. */
+  | number
+  /** Text. */
+  | string
+  /** A value was expected and could not be had. */
+  | {
+    /** Always null. */
+    value: null;
+    /** Why. */
+    reason: string;
+  };
+
+/** A figure with its data. */
+export interface Figure {
+  /** Stable name, also of the downloaded SVG. */
+  id: string;
+  /** Heading. */
+  title: string;
+  /** One or two sentences below the figure: what to see in it. May be empty. */
+  caption: string;
+  /** What is drawn. */
+  kind: Kind;
+}
+
+/** What is drawn. */
+export type Kind =
+  /** Lines or points over a numeric axis; log-log when both axes say so. */
+  | {
+    type: "line";
+    /** Horizontal axis. */
+    x: Axis;
+    /** Vertical axis. */
+    y: Axis;
+    /** The lines. */
+    series: LineSeries[];
+    /** What they are held against: an ideal line, a limit. */
+    references: Reference[];
+  }
+  /** Box and whiskers, one a category. */
+  | {
+    type: "box";
+    /** What the categories are: `servers`. */
+    x: string;
+    /** Vertical axis. */
+    y: Axis;
+    /** The boxes, left to right. */
+    boxes: BoxStats[];
+    /** Limits to hold them against. */
+    references: Reference[];
+  }
+  /** Histograms over common or own bins. */
+  | {
+    type: "histogram";
+    /** Horizontal axis: the value. */
+    x: Axis;
+    /** Vertical axis: count, share or density. */
+    y: Axis;
+    /** One histogram a series. */
+    series: HistogramSeries[];
+    /** Marks to hold them against: a mean, a limit. */
+    references: Reference[];
+  }
+  /** Empirical distribution functions. */
+  | {
+    type: "ecdf";
+    /** Horizontal axis: the value. */
+    x: Axis;
+    /** One step line a series. */
+    series: EcdfSeries[];
+    /** Marks to hold them against. */
+    references: Reference[];
+    /** Draw the share above the value on a logarithmic axis instead: shows the tail. */
+    tail: boolean;
+  }
+  /** Coloured squares. */
+  | {
+    type: "heatmap";
+    /** What the columns are. */
+    x: string;
+    /** What the rows are. */
+    y: string;
+    /** Names of the columns, left to right. */
+    columns: string[];
+    /** Names of the rows, top to bottom. */
+    rows: string[];
+    /** What the colour shows. */
+    value: Axis;
+    /** One list a row. */
+    values: Num[][];
+  }
+  /** Spans and marks on lanes over time. */
+  | {
+    type: "timeline";
+    /** Horizontal axis: time. */
+    x: Axis;
+    /** The lanes, top to bottom. */
+    lanes: Lane[];
+  }
+  /** Flows between members of one set, drawn as ribbons inside a circle. */
+  | {
+    type: "chord";
+    /** What the numbers are. */
+    value: Axis;
+    /** Names round the circle. */
+    labels: string[];
+    /** Groups that share a colour (racks), one a label; empty when each label has its own. */
+    groups: string[];
+    /** `matrix[from][to]`: what flows between the two. */
+    matrix: Num[][];
+  }
+  /** Bars, side by side or stacked. */
+  | {
+    type: "bar";
+    /** What the categories are. */
+    x: string;
+    /** Vertical axis. */
+    y: Axis;
+    /** Names of the categories, left to right. */
+    categories: string[];
+    /** One bar a category each. */
+    series: BarSeries[];
+    /** Stacked instead of side by side. */
+    stacked: boolean;
+    /** Limits to hold them against. */
+    references: Reference[];
+  };
+
+/** An axis or a colour scale. */
+export interface Axis {
+  /** What it shows, without the unit. */
+  label: string;
+  /** The unit of its numbers; empty for none. */
+  unit: string;
+  /** Linear or logarithmic. */
+  scale: Scale;
+}
+
+/** How an axis is divided. */
+export type Scale = "linear" | "log";
+
+/** One line. */
+export interface LineSeries {
+  /** Name in the legend. */
+  name: string;
+  /** Its points, in order of x. */
+  points: CurvePoint[];
+  /** How the points are joined. */
+  draw: Draw;
+}
+
+/** A point of a line, with its interval where there is one. */
+export interface CurvePoint {
+  /** Across. */
+  x: Num;
+  /** Up; missing makes a gap. */
+  y: Num;
+  /** Lower end of the interval. */
+  low: Num;
+  /** Upper end of the interval. */
+  high: Num;
+}
+
+/** How points are joined. */
+export type Draw = "line" | "step" | "points";
+
+/** What results are held against. */
+export type Reference =
+  /** A curve: the ideal, the closed form. */
+  | {
+    type: "curve";
+    /** Name in the legend. */
+    name: string;
+    /** Its points. */
+    points: CurvePoint[];
+  }
+  /** A value of the vertical axis: a limit. */
+  | {
+    type: "horizontal";
+    /** Name beside the line. */
+    name: string;
+    /** Where. */
+    at: Num;
+  }
+  /** A value of the horizontal axis: a deadline. */
+  | {
+    type: "vertical";
+    /** Name beside the line. */
+    name: string;
+    /** Where. */
+    at: Num;
+  };
+
+/** A box with its whiskers. */
+export interface BoxStats {
+  /** Its category. */
+  label: string;
+  /** Lower whisker. */
+  low: Num;
+  /** First quartile. */
+  q1: Num;
+  /** Median. */
+  median: Num;
+  /** Third quartile. */
+  q3: Num;
+  /** Upper whisker. */
+  high: Num;
+  /** Mean, drawn as a dot. */
+  mean: Num;
+  /** Values beyond the whiskers. */
+  outliers: Num[];
+  /** Number of values. */
+  n: number;
+}
+
+/** One histogram. */
+export interface HistogramSeries {
+  /** Name in the legend. */
+  name: string;
+  /** Its bins, in order. */
+  bins: Bin[];
+}
+
+/** A bin: values from `from` up to, not with, `to`. */
+export interface Bin {
+  /** Lower end. */
+  from: Num;
+  /** Upper end. */
+  to: Num;
+  /** Height, in the vertical axis' unit. */
+  height: Num;
+}
+
+/** One empirical distribution. */
+export interface EcdfSeries {
+  /** Name in the legend. */
+  name: string;
+  /** `(value, share of values at or below it)`, rising in both. */
+  points: [Num, Num][];
+}
+
+/** A lane of a timeline. */
+export interface Lane {
+  /** Name at its left. */
+  name: string;
+  /** What went on, from when to when. */
+  spans: Span[];
+  /** Moments. */
+  marks: Mark[];
+}
+
+/** Something that lasted. */
+export interface Span {
+  /** Start. */
+  from: Num;
+  /** End. */
+  to: Num;
+  /** What it was; spans of one name share a colour and a legend entry. */
+  what: string;
+  /** More about it, shown on hover; may be empty. */
+  note: string;
+}
+
+/** A moment. */
+export interface Mark {
+  /** When. */
+  at: Num;
+  /** What happened. */
+  what: string;
+}
+
+/** The bars of one series. */
+export interface BarSeries {
+  /** Name in the legend. */
+  name: string;
+  /** One value a category. */
+  values: Num[];
+  /** Lower ends of the intervals, one a category; empty for none. */
+  low: Num[];
+  /** Upper ends of the intervals, one a category; empty for none. */
+  high: Num[];
+}
+
+/** A published statement beside our own result. */
+export interface Claim {
+  /** Stable snake_case name. */
+  name: string;
+  /** Where it was published: paper, figure or table; or the closed form. */
+  source: string;
+  /** What is claimed, in a sentence. */
+  statement: string;
+  /** The unit of all its numbers; empty for bare numbers. */
+  unit: string;
+  /** What was published. */
+  published: Reading;
+  /** What we got. */
+  ours: Reading;
+  /** How far the two may lie apart. */
+  tolerance: Tolerance;
+  /** Whether it holds. */
+  verdict: Verdict;
+  /** What a reader should know: which seeds, which assumption, why it misses. */
+  note?: string | null;
+}
+
+/** A number with, where there is one, its range. */
+export interface Reading {
+  /** The number; null when it could not be had. */
+  value: Num;
+  /** Lower end of its range: the paper's error bar, or our 95 % range over seeds. */
+  low: Num;
+  /** Upper end of its range. */
+  high: Num;
+}
+
+/** How far ours may lie from what was published. */
+export type Tolerance =
+  /** Within this fraction of the published value: 0.05 is 5 %. */
+  | {
+    kind: "relative";
+    /** The fraction. */
+    fraction: number | null;
+  }
+  /** Within this much, in the claim's unit. */
+  | {
+    kind: "absolute";
+    /** The amount. */
+    amount: number | null;
+  }
+  /** Ours lies between these ends, both included. */
+  | {
+    kind: "range";
+    /** Lower end. */
+    low: number | null;
+    /** Upper end. */
+    high: number | null;
+  }
+  /** The published value lies in our own range (the 95 % range over seeds). */
+  | {
+    kind: "interval";
+  }
+  /** Ours is at least the published value. */
+  | {
+    kind: "at_least";
+  }
+  /** Ours is at most the published value. */
+  | {
+    kind: "at_most";
+  };
+
+/** Whether a claim holds. */
+export type Verdict = "holds" | "misses" | "fitted";
+
+/** The one result type. Fields are listed in the order in which they are written. */
+export interface Report {
+  /** The layout of this file: `towtank-report/1`. */
+  schema: string;
+  /** The version of Towtank that made it. */
+  towtank: string;
+  /** Rises whenever a model change moves results; reports of different numbers do not compare. */
+  results_version: number;
+  /** Which study: `queue`, `rebuild`, …. */
+  study: string;
+  /** Heading. */
+  title: string;
+  /** The answer in one sentence; empty when the study gives none. */
+  answer: string;
+  /** The scenario with every default filled in and every unit resolved. */
+  scenario: unknown;
+  /** Hash of the resolved scenario and of the contents of its input files. */
+  scenario_hash: string;
+  /** The seed all random draws come from. */
+  seed: number;
+  /** Replicates of each point. */
+  replicates: number;
+  /** How the kernel ran; the only field that may differ between equal runs. */
+  executor: string;
+  /** Digest over all points and replicates; equal on any number of workers. */
+  digest: string | null;
+  /** Events committed, over all points and replicates. */
+  events: number;
+  /** Stopped before its end: what is here was committed, more was to come. */
+  partial: boolean;
+  /** The axes of the sweep; empty for a single point. */
+  sweep: SweepAxis[];
+  /** Mean over replicates by measure; empty with a sweep, where each point has its own. */
+  summary: Record<string, Measure>;
+  /** What each measure means, by name. */
+  glossary: Record<string, string>;
+  /** The points of the sweep; empty for a single point. */
+  points: PointSummary[];
+  /** Tables. */
+  tables: Table[];
+  /** Figures, with their data. */
+  figures: Figure[];
+  /** Published values beside ours. */
+  claims: Claim[];
+  /** What the reader must know before believing the numbers. */
+  warnings: string[];
+}
