@@ -102,6 +102,12 @@ impl Histogram {
         self.count
     }
 
+    /// The exact sum of all values.
+    #[must_use]
+    pub fn sum(&self) -> u128 {
+        self.sum.0
+    }
+
     /// The mean, exactly: it comes from the sum, not from the buckets.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {

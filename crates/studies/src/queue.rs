@@ -1,0 +1,121 @@
+//! How long is the queue? A network of stations with exponential arrivals and services, against its closed forms.
+//!
+//! The first study, and the example in `docs/writing-a-study.md`: its answer is known exactly, so it tests the whole street
+//! from scenario to report. What it leaves out: any other distribution of times, priorities, and queues of limited length.
+//!
+//! - `scenario`: what a user may say, and what is wrong with it;
+//! - `model`: the entities and events on the kernel;
+//! - `closed_form`: what theory says, the oracle;
+//! - `observed`: from counts to measures;
+//! - `present` and `figures`: what the report shows.
+
+mod closed_form;
+mod figures;
+mod model;
+mod observed;
+mod present;
+mod scenario;
+
+use ::scenario::{Draft, Problems};
+use report::Outcome;
+use units::{SimSpan, SimTime};
+
+use self::model::Network;
+use self::observed::MEASURES;
+use self::scenario::{Scenario, Theory};
+use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+
+/// The queue study.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue;
+
+/// The flags of `towtank queue` ask about one station, which is called `counter`; networks need a file.
+const FLAGS: &[Flag] = &[
+    Flag { name: "servers", key: "stations.counter.servers" },
+    Flag { name: "arrival-rate", key: "stations.counter.arrival_rate" },
+    Flag { name: "service-rate", key: "stations.counter.service_rate" },
+    Flag { name: "travel", key: "travel" },
+    Flag { name: "warm-up", key: "warm_up" },
+    Flag { name: "span", key: "span" },
+];
+
+impl Study for Queue {
+    fn name(&self) -> &'static str {
+        "queue"
+    }
+
+    fn title(&self) -> &'static str {
+        "how long do jobs wait at a queue, or in a network of queues"
+    }
+
+    fn about(&self) -> &'static str {
+        "Jobs come from outside at random (Poisson streams), wait at stations until one of their servers is free, are served \
+         for exponential times, and go on to other stations or leave: M/M/1, M/M/k and open Jackson networks. \
+         All means have closed forms, which the report shows beside the simulated values.\n\n\
+         Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other distributions, \
+         priorities, queues of limited length."
+    }
+
+    fn results_version(&self) -> u32 {
+        1
+    }
+
+    fn flags(&self) -> &'static [Flag] {
+        FLAGS
+    }
+
+    fn schema(&self) -> schemars::Schema {
+        schemars::schema_for!(Scenario)
+    }
+
+    fn measures(&self) -> &'static [MeasureSpec] {
+        MEASURES
+    }
+
+    fn published(&self) -> &'static [&'static str] {
+        &["queue-mm1", "queue-network"]
+    }
+
+    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
+        let (scenario, theory) = draft.read::<Scenario>()?.complete(draft)?;
+        Ok(Box::new(Ready { scenario, theory }))
+    }
+
+    fn present(&self, points: &[PointResult<'_>]) -> Presentation {
+        present::present(points)
+    }
+}
+
+/// A checked scenario.
+struct Ready {
+    scenario: Scenario,
+    theory: Theory,
+}
+
+/// How many changes of queues are written down to be drawn.
+const STEPS_DRAWN: f64 = 1_500.0;
+
+impl Ready {
+    /// Only the first replicate is drawn, and of it only the beginning: each visit changes a queue twice.
+    fn trace_until(&self, replicate: u32) -> SimTime {
+        let span = STEPS_DRAWN / (2.0 * self.theory.visit_rate());
+        let span = if replicate == 0 { SimSpan::from_ns_f64_floor(span * 1e9) } else { SimSpan::ZERO };
+        SimTime::ZERO.saturating_add(span)
+    }
+}
+
+impl Prepared for Ready {
+    fn resolved(&self) -> serde_json::Value {
+        serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
+    }
+
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
+        let network = Network::new(&self.scenario, self.trace_until(context.replicate))
+            .map_err(|error| StudyError::Model { message: error.to_string(), hint: None })?;
+        let run = context.simulate(&network, Some(self.scenario.end()))?;
+        Ok(observed::outcome(&self.scenario, &run))
+    }
+}
+
+#[cfg(test)]
+mod tests;

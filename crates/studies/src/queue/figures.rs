@@ -1,0 +1,344 @@
+//! The figures of the queue study: queues over time, distributions against their closed forms, flows, and sweeps.
+
+use metrics::{Histogram, quantile};
+use report::{
+    Axis, Bin, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind, Lane, LineSeries, Num,
+    Outcome, Reference, Span,
+};
+
+use super::observed::{Observed, Step};
+use super::present::View;
+
+/// A figure of one station each is drawn for this many at most: those with the highest utilisation.
+const STATIONS_SHOWN: usize = 4;
+/// Points in a drawn curve; more do not show.
+const POINTS_MAX: usize = 200;
+/// Below this share of time or jobs, a tail is cut off.
+const TAIL: f64 = 1e-3;
+
+/// What one replicate counted, as it was stored.
+#[must_use]
+pub fn observed_of(outcome: &Outcome) -> Option<Observed> {
+    serde_json::from_value(outcome.series.get("observed")?.clone()).ok()
+}
+
+/// The figures of a scenario without a sweep.
+#[must_use]
+pub fn of_point(view: &View<'_>) -> Vec<Figure> {
+    let shown = busiest(view);
+    let mut figures = Vec::new();
+    let steps = view.result.outcomes.iter().find_map(|outcome| outcome.series.get("steps"));
+    if let Some(steps) = steps.and_then(|steps| serde_json::from_value::<Vec<Step>>(steps.clone()).ok()) {
+        figures.push(lengths(view, &steps, &shown));
+        figures.push(responses(view, &shown));
+        figures.push(busy(view, &steps, &shown));
+    } else {
+        figures.push(responses(view, &shown));
+    }
+    figures.extend(shown.iter().map(|station| numbers(view, *station)));
+    figures.extend(spread(view));
+    if view.theory.stations.len() > 1 {
+        figures.push(shares_of_time(view));
+        figures.push(flows(view));
+    }
+    figures
+}
+
+/// The figures of a sweep: how wait and number grow with utilisation.
+#[must_use]
+pub fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
+    let load = |view: &View<'_>| {
+        view.theory.stations.iter().map(|station| station.utilisation()).fold(0.0, f64::max)
+    };
+    let mut sorted: Vec<(f64, &View<'_>)> = views.iter().map(|view| (load(view), view)).collect();
+    sorted.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let figure = |measure: &str, title: &str, unit: &str, theory: &dyn Fn(&View<'_>) -> f64| {
+        let point = |(load, view): &(f64, &View<'_>)| {
+            let mean = view.mean(measure);
+            let range = mean.and_then(|mean| mean.range);
+            CurvePoint {
+                x: (*load).into(),
+                y: mean.map(|mean| mean.mean).into(),
+                low: range.map(|(low, _)| low).into(),
+                high: range.map(|(_, high)| high).into(),
+            }
+        };
+        let formula = sorted.iter().map(|(load, view)| CurvePoint::new(*load, theory(view))).collect();
+        Figure {
+            id: format!("{measure}_by_utilisation"),
+            title: format!("{title} by utilisation"),
+            caption: "One point of the sweep each, with its 95 % interval, over the utilisation of its busiest station.".to_owned(),
+            kind: Kind::Line {
+                x: Axis::linear("utilisation of the busiest station", "fraction"),
+                y: Axis::log(title.to_lowercase(), unit),
+                series: vec![LineSeries { name: "simulated".to_owned(), points: sorted.iter().map(point).collect(), draw: Draw::Line }],
+                references: vec![Reference::Curve { name: "closed form".to_owned(), points: formula }],
+            },
+        }
+    };
+    vec![
+        figure("wait_mean", "Mean wait", "s", &|view| view.theory.wait_mean()),
+        figure("number_mean", "Mean number of jobs", "jobs", &|view| view.theory.number_mean()),
+    ]
+}
+
+/// The stations with the highest utilisation, in the order of the scenario.
+fn busiest(view: &View<'_>) -> Vec<usize> {
+    let load = |at: &usize| view.theory.stations[*at].utilisation();
+    let mut order: Vec<usize> = (0..view.theory.stations.len()).collect();
+    order.sort_by(|left, right| load(right).total_cmp(&load(left)));
+    order.truncate(STATIONS_SHOWN);
+    order.sort_unstable();
+    order
+}
+
+fn name(view: &View<'_>, station: usize) -> String {
+    view.scenario.stations.keys().nth(station).cloned().unwrap_or_default()
+}
+
+fn lengths(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
+    let series = shown.iter().map(|station| {
+        let own = steps.iter().filter(|step| step.station == *station);
+        let mut points = vec![CurvePoint::new(0.0, 0.0)];
+        points.extend(own.map(|step| CurvePoint::new(step.at_ns.as_secs_f64(), step.number)));
+        LineSeries { name: name(view, *station), points, draw: Draw::Step }
+    });
+    let last = steps.last().map_or(0.0, |step| step.at_ns.as_secs_f64());
+    let measured_from = view.scenario.measured_from().as_secs_f64();
+    let warm = Reference::Vertical { name: "warm-up ends".to_owned(), at: measured_from.into() };
+    Figure {
+        id: "queue_length".to_owned(),
+        title: "Jobs at the stations over time".to_owned(),
+        caption: "The beginning of the first replicate, jobs in service included. It starts empty."
+            .to_owned(),
+        kind: Kind::Line {
+            x: Axis::linear("time", "s"),
+            y: Axis::linear("jobs", "jobs"),
+            series: series.collect(),
+            references: if measured_from <= last { vec![warm] } else { Vec::new() },
+        },
+    }
+}
+
+fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
+    let (mut series, mut references) = (Vec::new(), Vec::new());
+    for station in shown {
+        let theory = &view.theory.stations[*station];
+        let longest = theory.response_quantile(1.0 - TAIL);
+        let formula = (0..=POINTS_MAX).map(|at| {
+            let t = longest * at as f64 / POINTS_MAX as f64;
+            CurvePoint::new(t, 1.0 - theory.response_tail(t))
+        });
+        let name = name(view, *station);
+        series.push(EcdfSeries {
+            name: name.clone(),
+            points: shares_below(&view.observed.stations[*station].responses),
+        });
+        references.push(Reference::Curve { name: format!("{name}, closed form"), points: formula.collect() });
+    }
+    Figure {
+        id: "responses".to_owned(),
+        title: "Time at a station".to_owned(),
+        caption: "The share of visits that took no longer, wait and service together, and what the formula of M/M/k says.".to_owned(),
+        kind: Kind::Ecdf { x: Axis::linear("time at the station", "s"), series, references, tail: false },
+    }
+}
+
+/// The empirical distribution at the ends of buckets, where it is exact; thinned, and cut off where little is left.
+fn shares_below(histogram: &Histogram) -> Vec<(Num, Num)> {
+    let total = histogram.count() as f64;
+    let mut points: Vec<(Num, Num)> = Vec::new();
+    let (mut below, mut drawn) = (0, 0.0);
+    for bin in histogram.bins() {
+        below += bin.count;
+        let share = below as f64 / total;
+        if share - drawn >= 1.0 / POINTS_MAX as f64 || points.is_empty() {
+            points.push(((bin.high as f64 / 1e9).into(), share.into()));
+            drawn = share;
+        }
+        if share > 1.0 - TAIL {
+            break;
+        }
+    }
+    points
+}
+
+fn numbers(view: &View<'_>, station: usize) -> Figure {
+    let shares = view.observed.stations[station].numbers.shares();
+    let most = cut(&shares).min(POINTS_MAX);
+    let bins = shares.iter().take(most).enumerate().map(|(number, share)| {
+        let number = number as f64;
+        Bin { from: (number - 0.5).into(), to: (number + 0.5).into(), height: (*share).into() }
+    });
+    let formula = view.theory.stations[station].number_chances(most);
+    let formula = formula.iter().enumerate().map(|(number, chance)| CurvePoint::new(number, *chance));
+    let name = name(view, station);
+    let law = if view.observed.stations[station].servers == 1 {
+        "the geometric distribution"
+    } else {
+        "the distribution of M/M/k"
+    };
+    Figure {
+        id: format!("numbers_{name}"),
+        title: format!("How many jobs are at `{name}`"),
+        caption: format!("The share of time with so many jobs, waiting and in service, and {law}."),
+        kind: Kind::Histogram {
+            x: Axis::linear("jobs at the station", "jobs"),
+            y: Axis::linear("share of time", "fraction"),
+            series: vec![HistogramSeries { name: "simulated".to_owned(), bins: bins.collect() }],
+            references: vec![Reference::Curve { name: "closed form".to_owned(), points: formula.collect() }],
+        },
+    }
+}
+
+/// How many of the leading shares leave no more than the tail.
+fn cut(shares: &[f64]) -> usize {
+    let mut sum = 0.0;
+    let needed = shares.iter().take_while(|share| {
+        let more = sum < 1.0 - TAIL;
+        sum += **share;
+        more
+    });
+    needed.count()
+}
+
+/// When the servers of a station were all busy, or some.
+fn busy(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
+    let lanes = shown.iter().map(|station| {
+        let servers = view.observed.stations[*station].servers;
+        let what = |number: u32| match number {
+            0 => None,
+            number if number < servers => Some("some servers busy"),
+            number if number == servers => Some("all servers busy"),
+            _ => Some("jobs wait"),
+        };
+        let mut spans: Vec<Span> = Vec::new();
+        let mut open: Option<(f64, &'static str)> = None;
+        for step in steps.iter().filter(|step| step.station == *station) {
+            let now = step.at_ns.as_secs_f64();
+            if open.map(|(_, what)| what) != what(step.number) {
+                if let Some((from, what)) = open {
+                    spans.push(Span {
+                        from: from.into(),
+                        to: now.into(),
+                        what: what.to_owned(),
+                        note: String::new(),
+                    });
+                }
+                open = what(step.number).map(|what| (now, what));
+            }
+        }
+        Lane { name: name(view, *station), spans, marks: Vec::new() }
+    });
+    Figure {
+        id: "busy".to_owned(),
+        title: "When the stations are busy".to_owned(),
+        caption: "The beginning of the first replicate.".to_owned(),
+        kind: Kind::Timeline { x: Axis::linear("time", "s"), lanes: lanes.collect() },
+    }
+}
+
+/// Fewer replicates than this are better told one by one than as a box.
+const REPLICATES_BOXED: usize = 5;
+
+/// How the mean number differs from replicate to replicate.
+fn spread(view: &View<'_>) -> Option<Figure> {
+    let replicates: Vec<Observed> = view.result.outcomes.iter().filter_map(observed_of).collect();
+    if replicates.len() < REPLICATES_BOXED {
+        return None;
+    }
+    let boxes = (0..view.theory.stations.len()).map(|station| {
+        let mut values: Vec<f64> = replicates.iter().map(|one| one.stations[station].number_mean()).collect();
+        values.sort_by(f64::total_cmp);
+        box_of(name(view, station), &values)
+    });
+    let boxes = boxes.collect();
+    let formula =
+        Reference::Horizontal { name: "closed form".to_owned(), at: view.theory.number_mean().into() };
+    Some(Figure {
+        id: "replicates".to_owned(),
+        title: "Mean number of jobs, replicate by replicate".to_owned(),
+        caption: "Boxes hold the middle half of the replicates, whiskers reach 1.5 times as far.".to_owned(),
+        kind: Kind::Box {
+            x: "station".to_owned(),
+            y: Axis::linear("mean number of jobs", "jobs"),
+            boxes,
+            references: if view.theory.stations.len() == 1 { vec![formula] } else { Vec::new() },
+        },
+    })
+}
+
+/// A box with whiskers to the last values within 1.5 box heights (Tukey).
+fn box_of(label: String, sorted: &[f64]) -> BoxStats {
+    let at = |q: f64| quantile::interpolated(sorted, q);
+    let (q1, q3) = (at(0.25).unwrap_or(0.0), at(0.75).unwrap_or(0.0));
+    let reach = 1.5 * (q3 - q1);
+    let inside = |value: &&f64| (q1 - reach..=q3 + reach).contains(*value);
+    let outliers = sorted.iter().filter(|value| !inside(value)).map(|value| Num::from(*value));
+    BoxStats {
+        label,
+        low: sorted.iter().find(inside).copied().into(),
+        q1: q1.into(),
+        median: at(0.5).into(),
+        q3: q3.into(),
+        high: sorted.iter().rev().find(inside).copied().into(),
+        mean: (sorted.iter().sum::<f64>() / sorted.len() as f64).into(),
+        outliers: outliers.collect(),
+        n: sorted.len() as u64,
+    }
+}
+
+/// Columns in the picture of all stations: with more jobs than this, the last one stands for the rest.
+const NUMBERS_SHOWN: usize = 24;
+
+fn shares_of_time(view: &View<'_>) -> Figure {
+    let shares: Vec<Vec<f64>> =
+        view.observed.stations.iter().map(|station| station.numbers.shares()).collect();
+    let most = shares.iter().map(|shares| cut(shares)).max().unwrap_or(0).min(NUMBERS_SHOWN);
+    let row = |shares: &Vec<f64>| (0..most).map(|number| Num::from(shares.get(number).copied())).collect();
+    Figure {
+        id: "shares_of_time".to_owned(),
+        title: "Where jobs pile up".to_owned(),
+        caption: "For each station, the share of time with so many jobs.".to_owned(),
+        kind: Kind::Heatmap {
+            x: "jobs at the station".to_owned(),
+            y: "station".to_owned(),
+            columns: (0..most).map(|number| number.to_string()).collect(),
+            rows: view.scenario.stations.keys().cloned().collect(),
+            value: Axis::linear("share of time", "fraction"),
+            values: shares.iter().map(row).collect(),
+        },
+    }
+}
+
+/// Who sends how many jobs to whom, by the traffic equations.
+fn flows(view: &View<'_>) -> Figure {
+    let count = view.theory.stations.len();
+    let mut matrix = vec![vec![0.0; count + 1]; count + 1];
+    for (at, station) in view.scenario.stations.values().enumerate() {
+        matrix[count][at] = station.arrival_rate.per_second_f64();
+    }
+    for (from, targets) in view.scenario.routes().iter().enumerate() {
+        let rate = view.theory.stations[from].arrival_rate();
+        let mut leaving = rate;
+        for (to, share) in targets {
+            matrix[from][*to] += rate * share.fraction_f64();
+            leaving -= rate * share.fraction_f64();
+        }
+        matrix[from][count] = leaving.max(0.0);
+    }
+    let mut labels: Vec<String> = view.scenario.stations.keys().cloned().collect();
+    labels.push("outside".to_owned());
+    Figure {
+        id: "flows".to_owned(),
+        title: "Jobs from station to station".to_owned(),
+        caption: "Rates by the traffic equations; what comes from outside goes back there in the end."
+            .to_owned(),
+        kind: Kind::Chord {
+            value: Axis::linear("jobs", "per_s"),
+            labels,
+            groups: Vec::new(),
+            matrix: matrix.into_iter().map(|row| row.into_iter().map(Num::from).collect()).collect(),
+        },
+    }
+}

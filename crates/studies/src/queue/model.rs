@@ -1,0 +1,407 @@
+//! The network on the kernel: sources, stations and the exit, and the jobs that travel between them.
+//!
+//! A source sends itself a `Create` for each job. A job is an event that arrives at a station, waits there if all servers
+//! are busy, comes back to the station as `Finish` when its service is over, and goes on to another station or the exit.
+//! Nothing is shared: what one entity knows of another it learns from events.
+//!
+//! **Conservation:** jobs created = jobs at stations + jobs on their way + jobs that left. [`Model::audit`] checks it.
+
+use std::collections::VecDeque;
+
+use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics};
+use metrics::{Histogram, LevelTimes};
+use serde::{Deserialize, Serialize};
+use streams::distributions::{DistributionError, Exponential};
+use streams::{Purpose, Uniform};
+use units::{Percent, SimSpan, SimTime};
+
+use super::scenario::Scenario;
+
+/// The time until the next job comes from outside.
+const ARRIVAL: Purpose = Purpose(1);
+/// The time a job is served.
+const SERVICE: Purpose = Purpose(2);
+/// Where a finished job goes.
+const ROUTE: Purpose = Purpose(3);
+
+/// A network of stations, ready for the kernel. Entities are the stations, then a source for each station that jobs come to
+/// from outside, then the exit.
+#[derive(Clone, Debug)]
+pub struct Network {
+    stations: Vec<StationSpec>,
+    sources: Vec<SourceSpec>,
+    travel: SimSpan,
+    measured_from: SimTime,
+    trace_until: SimTime,
+}
+
+#[derive(Clone, Debug)]
+struct StationSpec {
+    name: String,
+    servers: u32,
+    service: Exponential,
+    /// Stations with the cumulated shares up to them; the rest leaves.
+    routes: Vec<(u64, EntityId)>,
+}
+
+#[derive(Clone, Debug)]
+struct SourceSpec {
+    station: EntityId,
+    gap: Exponential,
+}
+
+/// The state of one entity.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Entity {
+    /// Where jobs come from.
+    Source {
+        /// Jobs made so far.
+        created: u64,
+    },
+    /// A queue and its servers.
+    Station(Station),
+    /// Where jobs end.
+    Exit {
+        /// Jobs that have left so far.
+        left: u64,
+    },
+}
+
+/// A queue and its servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Station {
+    waiting: VecDeque<Job>,
+    in_service: u32,
+    /// When the number of jobs here last changed.
+    changed: SimTime,
+}
+
+/// What travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Job {
+    /// When it came to its first station.
+    entered: SimTime,
+    /// When it came to the station it is at, or to the last one.
+    arrived: SimTime,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Event {
+    /// A job comes into being, at a source.
+    Create,
+    /// A job comes to a station.
+    Arrive(Job),
+    /// A server has finished a job.
+    Finish(Job),
+    /// A job comes to the exit.
+    Leave(Job),
+}
+
+/// One thing worth counting. The wait, response and sojourn of a job count when they end after the warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sample {
+    /// `number` jobs were at the station for this long.
+    Held {
+        /// Jobs waiting and in service.
+        number: u32,
+        /// How long, after the warm-up.
+        span: SimSpan,
+    },
+    /// From arrival to the beginning of service.
+    Wait(SimSpan),
+    /// From arrival to the end of service.
+    Response(SimSpan),
+    /// From arrival at the first station to the end of service at the last.
+    Sojourn(SimSpan),
+}
+
+/// What was counted at one entity: numbers, waits and responses at stations, sojourns at the exit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Counts {
+    /// How long each number of jobs was here.
+    pub numbers: LevelTimes,
+    /// Waits in nanoseconds.
+    pub waits: Histogram,
+    /// Responses in nanoseconds.
+    pub responses: Histogram,
+    /// Sojourns in nanoseconds.
+    pub sojourns: Histogram,
+}
+
+/// The number of jobs at a station has changed: written down for the first part of a run, to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Jobs waiting and in service from now on.
+    pub number: u32,
+}
+
+impl Statistics for Counts {
+    type Sample = Sample;
+
+    fn add(&mut self, sample: Sample) {
+        match sample {
+            Sample::Held { number, span } => self.numbers.record(number, span),
+            Sample::Wait(span) => self.waits.record(span.as_ns()),
+            Sample::Response(span) => self.responses.record(span.as_ns()),
+            Sample::Sojourn(span) => self.sojourns.record(span.as_ns()),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.numbers.merge(&other.numbers);
+        self.waits.merge(&other.waits);
+        self.responses.merge(&other.responses);
+        self.sojourns.merge(&other.sojourns);
+    }
+}
+
+impl Network {
+    /// The network of a complete scenario. Changes before `trace_until` are written down.
+    ///
+    /// # Errors
+    /// When a rate is zero that must not be; a checked scenario has none.
+    pub fn new(scenario: &Scenario, trace_until: SimTime) -> Result<Network, DistributionError> {
+        let (mut stations, mut sources) = (Vec::new(), Vec::new());
+        for ((name, station), routes) in scenario.stations.iter().zip(scenario.routes()) {
+            let id = entity(stations.len());
+            if !station.arrival_rate.is_zero() {
+                let gap = Exponential::with_mean(station.arrival_rate.mean_gap_ns_f64())?;
+                sources.push(SourceSpec { station: id, gap });
+            }
+            let mut cumulated = 0;
+            let cumulate = |(to, share): (usize, Percent)| {
+                cumulated += share.billionths();
+                (cumulated, entity(to))
+            };
+            stations.push(StationSpec {
+                name: name.clone(),
+                servers: station.servers,
+                service: Exponential::with_mean(station.service_rate.mean_gap_ns_f64())?,
+                routes: routes.into_iter().map(cumulate).collect(),
+            });
+        }
+        let (travel, measured_from) = (scenario.travel, scenario.measured_from());
+        Ok(Network { stations, sources, travel, measured_from, trace_until })
+    }
+
+    fn exit(&self) -> EntityId {
+        entity(self.stations.len() + self.sources.len())
+    }
+
+    fn spec(&self, id: EntityId) -> &StationSpec {
+        &self.stations[id.0 as usize]
+    }
+
+    fn source(&self, id: EntityId) -> &SourceSpec {
+        &self.sources[id.0 as usize - self.stations.len()]
+    }
+
+    /// Waits for the next job.
+    fn await_job(&self, context: &mut Context<'_, Self>) {
+        let source = self.source(context.me());
+        let gap = source.gap.sample_span(&mut context.draws(ARRIVAL));
+        context.send(context.me(), gap, Event::Create);
+    }
+
+    fn create_job(&self, created: &mut u64, context: &mut Context<'_, Self>) {
+        *created += 1;
+        let entered = context.now().saturating_add(self.travel);
+        let job = Job { entered, arrived: entered };
+        context.send(self.source(context.me()).station, self.travel, Event::Arrive(job));
+        self.await_job(context);
+    }
+
+    fn arrive(&self, station: &mut Station, job: Job, context: &mut Context<'_, Self>) {
+        let number = station.number();
+        let job = Job { arrived: context.now(), ..job };
+        if station.in_service < self.spec(context.me()).servers {
+            self.serve(station, job, context);
+        } else {
+            station.waiting.push_back(job);
+        }
+        self.changed(station, number, context);
+    }
+
+    fn finish(&self, station: &mut Station, job: Job, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        let number = station.number();
+        let in_service = station.in_service.checked_sub(1);
+        station.in_service = in_service.ok_or("a job was finished, but no server was busy")?;
+        if context.now() >= self.measured_from {
+            context.record(Sample::Response(context.now().since(job.arrived)));
+        }
+        self.send_on(job, context);
+        if let Some(next) = station.waiting.pop_front() {
+            self.serve(station, next, context);
+        }
+        self.changed(station, number, context);
+        Ok(())
+    }
+
+    /// A free server takes a job.
+    fn serve(&self, station: &mut Station, job: Job, context: &mut Context<'_, Self>) {
+        station.in_service += 1;
+        if context.now() >= self.measured_from {
+            context.record(Sample::Wait(context.now().since(job.arrived)));
+        }
+        let service = self.spec(context.me()).service.sample_span(&mut context.draws(SERVICE));
+        context.send(context.me(), service, Event::Finish(job));
+    }
+
+    /// Draws where a finished job goes.
+    fn send_on(&self, job: Job, context: &mut Context<'_, Self>) {
+        let place = context.draws(ROUTE).below(Percent::FULL.billionths());
+        let routes = &self.spec(context.me()).routes;
+        match routes.iter().find(|(end, _)| place < *end) {
+            Some((_, station)) => context.send(*station, self.travel, Event::Arrive(job)),
+            None => context.send(self.exit(), self.travel, Event::Leave(job)),
+        }
+    }
+
+    fn leave(&self, left: &mut u64, job: Job, context: &mut Context<'_, Self>) {
+        *left += 1;
+        let now = context.now();
+        if now >= self.measured_from {
+            context.record(Sample::Sojourn(now.saturating_sub(self.travel).since(job.entered)));
+        }
+    }
+
+    /// Counts how long there were `before` jobs at the station, of the time after the warm-up.
+    fn changed(&self, station: &mut Station, before: u32, context: &mut Context<'_, Self>) {
+        let now = context.now();
+        if let Some(sample) = station.held(before, now, self.measured_from) {
+            context.record(sample);
+        }
+        station.changed = now;
+        if now < self.trace_until {
+            context.emit(Change { number: station.number() });
+        }
+    }
+}
+
+impl Station {
+    /// Jobs waiting and in service.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.in_service + self.waiting.len() as u32
+    }
+
+    /// How long the station has held `number` jobs at `now`, of the time after `measured_from`.
+    #[must_use]
+    pub fn held(&self, number: u32, now: SimTime, measured_from: SimTime) -> Option<Sample> {
+        let span = now.checked_since(self.changed.max(measured_from))?;
+        Some(Sample::Held { number, span })
+    }
+}
+
+fn entity(at: usize) -> EntityId {
+    EntityId(at as u32)
+}
+
+impl Model for Network {
+    type Entity = Entity;
+    type Event = Event;
+    type Undo = ();
+    type Statistics = Counts;
+    type Output = Change;
+
+    const AUDITS_PENDING: bool = true;
+
+    fn entities(&self) -> u32 {
+        self.exit().0 + 1
+    }
+
+    fn links(&self) -> Links {
+        let mut links = Links::none();
+        for (at, source) in self.sources.iter().enumerate() {
+            links.connect(entity(self.stations.len() + at), source.station, self.travel);
+        }
+        for (at, station) in self.stations.iter().enumerate() {
+            station.routes.iter().for_each(|(_, to)| links.connect(entity(at), *to, self.travel));
+            links.connect(entity(at), self.exit(), self.travel);
+        }
+        links
+    }
+
+    fn create(&self, id: EntityId) -> Entity {
+        match id.0 as usize {
+            at if at < self.stations.len() => Entity::Station(Station::default()),
+            _ if id == self.exit() => Entity::Exit { left: 0 },
+            _ => Entity::Source { created: 0 },
+        }
+    }
+
+    fn start(&self, entity: &mut Entity, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        if let Entity::Source { .. } = entity {
+            self.await_job(context);
+        }
+        Ok(())
+    }
+
+    fn handle(
+        &self,
+        entity: &mut Entity,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<(), Fault> {
+        match (entity, *event) {
+            (Entity::Source { created }, Event::Create) => self.create_job(created, context),
+            (Entity::Station(station), Event::Arrive(job)) => self.arrive(station, job, context),
+            (Entity::Station(station), Event::Finish(job)) => self.finish(station, job, context)?,
+            (Entity::Exit { left }, Event::Leave(job)) => self.leave(left, job, context),
+            (_, event) => return Err(format!("{event:?} makes no sense here").into()),
+        }
+        Ok(())
+    }
+
+    fn describe(&self, id: EntityId) -> String {
+        match id.0 as usize {
+            at if at < self.stations.len() => format!("station `{}`", self.stations[at].name),
+            _ if id == self.exit() => "the exit".to_owned(),
+            _ => format!("the source of `{}`", self.spec(self.source(id).station).name),
+        }
+    }
+
+    fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
+        let (mut created, mut at_stations, mut left) = (0, 0, 0);
+        for (id, entity) in committed.entities.iter().enumerate() {
+            match entity {
+                Entity::Source { created: here } => created += here,
+                Entity::Exit { left: here } => left += here,
+                Entity::Station(station) => {
+                    at_stations += u64::from(station.number());
+                    let idle = self.stations[id].servers - station.in_service;
+                    if idle > 0 && !station.waiting.is_empty() {
+                        let waiting = station.waiting.len();
+                        return Err(format!(
+                            "{waiting} jobs wait at station {id}, though {idle} servers are idle"
+                        )
+                        .into());
+                    }
+                }
+            }
+        }
+        let moves =
+            committed.pending.iter().filter(|one| matches!(one.event, Event::Arrive(_) | Event::Leave(_)));
+        let on_their_way = moves.count() as u64;
+        if created != at_stations + on_their_way + left {
+            return Err(format!(
+                "{created} jobs were created, but {at_stations} are at stations, {on_their_way} on their way and {left} have left"
+            )
+            .into());
+        }
+        let finishing = committed.pending.iter().filter(|one| matches!(one.event, Event::Finish(_))).count();
+        let serving: u64 = committed
+            .entities
+            .iter()
+            .map(|one| match one {
+                Entity::Station(station) => u64::from(station.in_service),
+                _ => 0,
+            })
+            .sum();
+        if finishing as u64 != serving {
+            return Err(format!("{serving} jobs are in service, but {finishing} will be finished").into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,353 @@
+//! What a user may say about a network of queues, and what is wrong with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use scenario::{Draft, Problems, nearest};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Frequency, Percent, SimSpan, SimTime};
+
+use super::closed_form::{Mmk, traffic};
+
+/// An open network of stations. Jobs come from outside, wait at stations until a server is free, and leave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The stations by name: `[stations.counter]`. A name is lower-case letters, digits and `_`.
+    pub stations: BTreeMap<String, Station>,
+    /// How long a job travels to a station and from the last one to the exit. Statistics do not count it as wait, but it
+    /// lets several workers share one run.
+    #[serde(default)]
+    pub travel: SimSpan,
+    /// What is thrown away at the beginning, when the queues are emptier than they will be. Left out: 20 relaxation times
+    /// of the slowest station.
+    #[serde(default)]
+    pub warm_up: Option<SimSpan>,
+    /// What is measured after the warm-up. Left out: 1000 relaxation times of the slowest station, or the time of five
+    /// million arrivals if that is shorter.
+    #[serde(default)]
+    pub span: Option<SimSpan>,
+}
+
+/// One queue in front of equal servers, first come first served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Station {
+    /// How many jobs it serves at once.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub servers: u32,
+    /// How many jobs one busy server finishes on average. Service times are exponential.
+    pub service_rate: Frequency,
+    /// How many jobs come from outside on average. They come independently of each other (a Poisson stream).
+    #[serde(default)]
+    pub arrival_rate: Frequency,
+    /// Where a finished job goes: the names of stations with their shares, `{ disk = "30%" }`. The rest leaves.
+    #[serde(default)]
+    pub routes: BTreeMap<String, Percent>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// The closed forms that a scenario can be held against.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Theory {
+    /// In the order of the scenario's stations.
+    pub stations: Vec<Mmk>,
+    /// Jobs that come from outside per second, and so leave per second.
+    pub throughput: f64,
+    travel: f64,
+    /// Whether a job visits one station once, so that the response of the station is that of the whole.
+    single_visit: bool,
+}
+
+/// More stations than this would make the traffic equations slow, and no such question has come up.
+const STATIONS_MAX: usize = 256;
+/// A default span ends after this many arrivals: some ten seconds of computing.
+const ARRIVALS_MAX: f64 = 5e6;
+/// How many relaxation times the default warm-up takes: the start is then forgotten to e^-20.
+const WARM_UP_RELAXATIONS: f64 = 20.0;
+/// How many relaxation times the default span takes: its mean then rests on hundreds of nearly independent stretches.
+const SPAN_RELAXATIONS: f64 = 1_000.0;
+
+impl Scenario {
+    /// Everything that is wrong, or the scenario with what was left out filled in.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn complete(mut self, draft: &Draft) -> Result<(Scenario, Theory), Problems> {
+        let mut problems = Problems::new();
+        self.check_stations(draft, &mut problems);
+        self.check_routes(draft, &mut problems);
+        problems.into_result(())?;
+        self.check_ways(draft).into_result(())?;
+        let theory = self.theory(draft)?;
+        let relaxation = theory.relaxation();
+        let arrivals_max = ARRIVALS_MAX / theory.throughput;
+        self.warm_up.get_or_insert_with(|| rounded_span(WARM_UP_RELAXATIONS * relaxation));
+        self.span.get_or_insert_with(|| rounded_span((SPAN_RELAXATIONS * relaxation).min(arrivals_max)));
+        self.check_times(draft).into_result(())?;
+        Ok((self, theory))
+    }
+
+    /// The closed forms of a scenario that was found right before.
+    #[must_use]
+    pub fn theory_unchecked(&self) -> Option<Theory> {
+        let rates = self.rates();
+        let stations: Option<Vec<Mmk>> =
+            self.stations.values().zip(rates).map(|(station, rate)| station.closed(rate)).collect();
+        Some(Theory {
+            stations: stations?,
+            throughput: self.stations.values().map(|station| station.arrival_rate.per_second_f64()).sum(),
+            travel: self.travel.as_secs_f64(),
+            single_visit: self.stations.len() == 1
+                && self.stations.values().all(|station| station.routes.is_empty()),
+        })
+    }
+
+    /// When statistics begin.
+    #[must_use]
+    pub fn measured_from(&self) -> SimTime {
+        SimTime::ZERO.saturating_add(self.warm_up.unwrap_or_default())
+    }
+
+    /// When the run ends.
+    #[must_use]
+    pub fn end(&self) -> SimTime {
+        self.measured_from().saturating_add(self.span.unwrap_or_default())
+    }
+
+    /// For each station, where its jobs go, by position.
+    #[must_use]
+    pub fn routes(&self) -> Vec<Vec<(usize, Percent)>> {
+        let place = |name: &String| self.stations.keys().position(|key| key == name);
+        let of = |station: &Station| {
+            station.routes.iter().filter_map(|(name, share)| Some((place(name)?, *share))).collect()
+        };
+        self.stations.values().map(of).collect()
+    }
+
+    fn rates(&self) -> Vec<f64> {
+        let outside: Vec<f64> =
+            self.stations.values().map(|station| station.arrival_rate.per_second_f64()).collect();
+        let fractions = |targets: &Vec<(usize, Percent)>| {
+            targets.iter().map(|(to, share)| (*to, share.fraction_f64())).collect()
+        };
+        let routes: Vec<Vec<(usize, f64)>> = self.routes().iter().map(fractions).collect();
+        traffic(&outside, &routes)
+    }
+
+    fn check_stations(&self, draft: &Draft, problems: &mut Problems) {
+        if self.stations.is_empty() {
+            let hint = "add a table such as [stations.counter] with a service_rate and an arrival_rate";
+            problems.push(draft.problem("stations", "there is no station").hint(hint));
+        }
+        if self.stations.len() > STATIONS_MAX {
+            let message = format!(
+                "there are {} stations, but at most {STATIONS_MAX} can be solved",
+                self.stations.len()
+            );
+            problems.push(
+                draft.problem("stations", message).hint("join stations that do not matter by themselves"),
+            );
+        }
+        for (name, station) in &self.stations {
+            let key = format!("stations.{name}");
+            let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if !name.chars().all(legal) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+                let message = format!("`{name}` is no name for a station");
+                let hint = "use lower-case letters, digits and `_`, and begin with a letter";
+                problems.push(draft.problem(&key, message).hint(hint));
+            }
+            if station.service_rate.is_zero() {
+                let message =
+                    format!("`{key}.service_rate` is {}, but it must be above zero", station.service_rate);
+                let hint = "say how many jobs one server finishes, such as \"100/s\"";
+                problems.push(draft.problem(&format!("{key}.service_rate"), message).hint(hint));
+            }
+        }
+        if !self.stations.is_empty() && self.stations.values().all(|station| station.arrival_rate.is_zero()) {
+            let hint = "give at least one station an `arrival_rate`, such as \"70/s\"";
+            problems.push(draft.problem("stations", "no jobs come from outside").hint(hint));
+        }
+    }
+
+    fn check_routes(&self, draft: &Draft, problems: &mut Problems) {
+        for (name, station) in &self.stations {
+            let key = format!("stations.{name}.routes");
+            for target in station.routes.keys().filter(|target| !self.stations.contains_key(*target)) {
+                let message = format!("`{key}` names `{target}`, but there is no such station");
+                let names: Vec<&str> = self.stations.keys().map(String::as_str).collect();
+                let hint = match nearest(target, names.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("the stations are {}; what is not routed leaves", names.join(", ")),
+                };
+                problems.push(draft.problem(&format!("{key}.{target}"), message).hint(hint));
+            }
+            let total: u128 = station.routes.values().map(|share| u128::from(share.billionths())).sum();
+            if total > u128::from(Percent::FULL.billionths()) {
+                let total = Percent::from_billionths(u64::try_from(total).unwrap_or(u64::MAX));
+                let message = format!("the shares of `{key}` add up to {total}, but at most 100% can go on");
+                problems.push(
+                    draft.problem(&key, message).hint("lower one of them; what is missing to 100% leaves"),
+                );
+            }
+        }
+    }
+
+    /// Every station must be reached, and from every station there must be a way out.
+    fn check_ways(&self, draft: &Draft) -> Problems {
+        let mut problems = Problems::new();
+        let routes = self.routes();
+        let live = |targets: &Vec<(usize, Percent)>| -> Vec<usize> {
+            targets.iter().filter(|(_, share)| *share != Percent::ZERO).map(|(to, _)| *to).collect()
+        };
+        let forward: Vec<Vec<usize>> = routes.iter().map(live).collect();
+        let mut backward = vec![Vec::new(); forward.len()];
+        for (from, targets) in forward.iter().enumerate() {
+            targets.iter().for_each(|to| backward[*to].push(from));
+        }
+        let fed = self.stations.values().map(|station| !station.arrival_rate.is_zero());
+        let reached = closure(&forward, positions(fed));
+        let open = routes.iter().map(|targets| {
+            targets.iter().map(|(_, share)| share.billionths()).sum::<u64>() < Percent::FULL.billionths()
+        });
+        let can_leave = closure(&backward, positions(open));
+        for (at, name) in self.stations.keys().enumerate() {
+            let key = format!("stations.{name}");
+            if !reached.contains(&at) {
+                let hint = "give it an `arrival_rate`, or route jobs to it from another station";
+                problems.push(draft.problem(&key, format!("no job ever reaches `{name}`")).hint(hint));
+            } else if !can_leave.contains(&at) {
+                let message = format!("a job that has come to `{name}` can never leave");
+                let hint = "lower a share in `routes` on its way, so that the rest leaves";
+                problems.push(draft.problem(&format!("{key}.routes"), message).hint(hint));
+            }
+        }
+        problems
+    }
+
+    /// Every station must be able to do the work that reaches it.
+    fn theory(&self, draft: &Draft) -> Result<Theory, Problems> {
+        if let Some(theory) = self.theory_unchecked() {
+            return Ok(theory);
+        }
+        let mut problems = Problems::new();
+        for ((name, station), rate) in self.stations.iter().zip(self.rates()) {
+            if station.closed(rate).is_some() {
+                continue;
+            }
+            let key = format!("stations.{name}");
+            let (one, all) = (
+                station.service_rate.per_second_f64(),
+                station.service_rate.per_second_f64() * f64::from(station.servers),
+            );
+            let message = format!(
+                "{rate} jobs/s reach `{name}`, but its {} servers finish at most {all} jobs/s",
+                station.servers
+            );
+            let enough = (rate / one).floor() + 1.0;
+            let hint = format!("set `{key}.servers` to at least {enough}, or let fewer jobs come");
+            problems.push(draft.problem(&format!("{key}.servers"), message).hint(hint));
+        }
+        Err(problems)
+    }
+
+    fn check_times(&self, draft: &Draft) -> Problems {
+        let mut problems = Problems::new();
+        let (warm_up, span) = (self.warm_up.unwrap_or_default(), self.span.unwrap_or_default());
+        if span.is_zero() {
+            let problem = draft.problem("span", "`span` is 0s, but something must be measured");
+            problems.push(problem.hint("leave it out for a span that suits the slowest station"));
+        }
+        if warm_up.checked_add(span).is_none() {
+            let message = format!(
+                "`warm_up` of {warm_up} and `span` of {span} lead past the end of time, {}",
+                SimTime::MAX
+            );
+            problems.push(draft.problem("span", message).hint("shorten one of them"));
+        }
+        problems
+    }
+}
+
+impl Station {
+    fn closed(&self, arrival_rate: f64) -> Option<Mmk> {
+        Mmk::new(self.servers, arrival_rate, self.service_rate.per_second_f64())
+    }
+}
+
+impl Theory {
+    /// The mean number of jobs at all stations.
+    #[must_use]
+    pub fn number_mean(&self) -> f64 {
+        self.stations.iter().map(Mmk::number_mean).sum()
+    }
+
+    /// The mean number of jobs that wait.
+    #[must_use]
+    pub fn waiting_mean(&self) -> f64 {
+        self.stations.iter().map(Mmk::waiting_mean).sum()
+    }
+
+    /// The mean wait of a visit to a station.
+    #[must_use]
+    pub fn wait_mean(&self) -> f64 {
+        self.waiting_mean() / self.visit_rate()
+    }
+
+    /// The share of visits that must wait.
+    #[must_use]
+    pub fn wait_share(&self) -> f64 {
+        self.stations.iter().map(|station| station.arrival_rate() * station.wait_chance()).sum::<f64>()
+            / self.visit_rate()
+    }
+
+    /// The mean time from the first station's door to the last one's, with the travel in between, by Little's law.
+    #[must_use]
+    pub fn sojourn_mean(&self) -> f64 {
+        let moves_per_job = self.visit_rate() / self.throughput - 1.0;
+        self.number_mean() / self.throughput + self.travel * moves_per_job
+    }
+
+    /// A quantile of that time, where a closed form exists: for one station that no job visits twice.
+    #[must_use]
+    pub fn sojourn_quantile(&self, q: f64) -> Option<f64> {
+        self.single_visit.then(|| self.stations[0].response_quantile(q))
+    }
+
+    /// The longest relaxation time.
+    #[must_use]
+    pub fn relaxation(&self) -> f64 {
+        self.stations.iter().map(Mmk::relaxation).fold(0.0, f64::max)
+    }
+
+    /// Visits to stations per second.
+    #[must_use]
+    pub fn visit_rate(&self) -> f64 {
+        self.stations.iter().map(Mmk::arrival_rate).sum()
+    }
+}
+
+fn positions(flags: impl Iterator<Item = bool>) -> Vec<usize> {
+    flags.enumerate().filter_map(|(at, flag)| flag.then_some(at)).collect()
+}
+
+/// All that can be reached from `starts`, these included.
+fn closure(next: &[Vec<usize>], starts: Vec<usize>) -> BTreeSet<usize> {
+    let mut found: BTreeSet<usize> = starts.iter().copied().collect();
+    let mut open = starts;
+    while let Some(at) = open.pop() {
+        open.extend(next[at].iter().copied().filter(|to| found.insert(*to)));
+    }
+    found
+}
+
+/// `seconds` rounded up to two digits, which reads better in a resolved scenario than nine.
+pub(super) fn rounded_span(seconds: f64) -> SimSpan {
+    let ns = SimSpan::from_ns_f64_floor(seconds * 1e9).as_ns().max(1);
+    let unit = 10_u64.pow(ns.ilog10().saturating_sub(1));
+    SimSpan::from_ns(ns.div_ceil(unit).saturating_mul(unit))
+}

@@ -1,0 +1,339 @@
+//! The study from scenario text to presentation: right answers, one digest, useful refusals, a checker that can fail.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ::scenario::{Document, Setting, Source};
+use kernel::{Committed, EntityId, Executor, Model, RunOptions, UndoBy};
+use report::Verdict;
+use streams::Seed;
+
+use super::*;
+
+const MM1: &str = r#"
+study = "queue"
+warm_up = "1000s"
+span = "20000s"
+
+[stations.counter]
+service_rate = "1/s"
+arrival_rate = "0.7/s"
+"#;
+
+const NETWORK: &str = r#"
+study = "queue"
+travel = "50ms"
+warm_up = "400s"
+span = "3000s"
+
+[stations.door]
+service_rate = "2/s"
+arrival_rate = "1/s"
+routes = { desk = "60%", archive = "10%" }
+
+[stations.desk]
+servers = 3
+service_rate = "0.5/s"
+arrival_rate = "0.2/s"
+routes = { archive = "50%" }
+
+[stations.archive]
+servers = 2
+service_rate = "1/s"
+routes = { desk = "30%" }
+"#;
+
+/// Without travel, all entities are joined by links without delay.
+const TIGHT: &str = r#"
+study = "queue"
+warm_up = "10s"
+span = "500s"
+stations.a = { service_rate = "2/s", arrival_rate = "1/s", routes = { b = "50%" } }
+stations.b = { service_rate = "1/s", routes = { a = "25%" }, servers = 2 }
+"#;
+
+fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
+    let outline = Document::parse(&Source::file("queue.toml", text))?.outline()?;
+    Queue.check(outline.points()[0].draft())
+}
+
+fn prepare(text: &str) -> Box<dyn Prepared> {
+    check(text).unwrap_or_else(|problems| panic!("{:?}", problems.iter().collect::<Vec<_>>()))
+}
+
+fn run_as(prepared: &dyn Prepared, replicate: u32, executor: Executor, workers: u32) -> Outcome {
+    let context = RunContext {
+        seed: Seed(5).replicate(replicate),
+        replicate,
+        executor,
+        workers,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        notice: &|_| {},
+    };
+    prepared.run(&context).unwrap_or_else(|error| panic!("{executor}, {workers} workers: {error}"))
+}
+
+fn replicates(prepared: &dyn Prepared, count: u32) -> Vec<Outcome> {
+    (0..count).map(|replicate| run_as(prepared, replicate, Executor::Sequential, 1)).collect()
+}
+
+fn presented(prepared: &dyn Prepared, outcomes: &[Outcome]) -> Presentation {
+    let scenario = prepared.resolved();
+    Queue.present(&[PointResult { settings: &[], scenario: &scenario, outcomes }])
+}
+
+#[test]
+fn executor_and_worker_count_never_show() {
+    for text in [NETWORK, TIGHT] {
+        let prepared = prepare(text);
+        let want = run_as(&*prepared, 0, Executor::Sequential, 1);
+        assert!(want.events > 1_000, "{}", want.events);
+        for executor in [Executor::Conservative, Executor::Optimistic] {
+            for workers in [1, 2, 3, 8] {
+                let got = run_as(&*prepared, 0, executor, workers);
+                assert_eq!(got.digest, want.digest, "{executor}, {workers} workers");
+                assert_eq!(got, want, "{executor}, {workers} workers");
+            }
+        }
+        assert_eq!(run_as(&*prepared, 0, Executor::Check, 1), want, "rollback check");
+    }
+}
+
+#[test]
+fn adding_a_station_shifts_nothing_elsewhere() {
+    let alone = r#"
+study = "queue"
+warm_up = "0s"
+span = "1000s"
+stations.a = { service_rate = "2/s", arrival_rate = "1/s" }
+"#;
+    let prepared = prepare(alone);
+    let measured = run_as(&*prepared, 0, Executor::Sequential, 1);
+    let again = run_as(&*prepared, 0, Executor::Sequential, 1);
+    assert_eq!(measured, again);
+    let other = run_as(&*prepared, 1, Executor::Sequential, 1);
+    assert_ne!(measured.digest, other.digest, "replicates draw different numbers");
+}
+
+#[test]
+fn one_queue_agrees_with_its_closed_form() {
+    let prepared = prepare(MM1);
+    let outcomes = replicates(&*prepared, 20);
+    for outcome in &outcomes {
+        let names: Vec<&str> = outcome.measures.keys().map(String::as_str).collect();
+        let promised: Vec<&str> = MEASURES.iter().map(|measure| measure.name).collect();
+        assert_eq!(names, promised);
+    }
+    let presentation = presented(&*prepared, &outcomes);
+    assert_eq!(presentation.warnings, Vec::<String>::new());
+    let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+    let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["queue_length", "responses", "busy", "numbers_counter", "replicates"]);
+}
+
+#[test]
+fn a_network_agrees_with_jackson() {
+    let prepared = prepare(NETWORK);
+    let presentation = presented(&*prepared, &replicates(&*prepared, 20));
+    let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+    assert_eq!(presentation.claims.len(), 8, "all means, but no quantile of a whole network");
+    let stations = presentation.tables[1].rows();
+    assert_eq!(stations.len(), 3);
+}
+
+#[test]
+fn a_sweep_is_drawn_over_utilisation() {
+    let rates = ["0.3/s", "0.6/s"];
+    let points: Vec<_> = rates
+        .iter()
+        .map(|rate| {
+            let prepared = prepare(&MM1.replace("0.7/s", rate));
+            let settings = vec![("stations.counter.arrival_rate".to_owned(), serde_json::json!(rate))];
+            (settings, prepared.resolved(), replicates(&*prepared, 3))
+        })
+        .collect();
+    let results: Vec<PointResult<'_>> = points
+        .iter()
+        .map(|(settings, scenario, outcomes)| PointResult { settings, scenario, outcomes })
+        .collect();
+    let presentation = Queue.present(&results);
+    let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["wait_mean_by_utilisation", "number_mean_by_utilisation"]);
+    assert_eq!(presentation.tables[0].rows().len(), 2 * MEASURES.len());
+    let names: Vec<&str> = presentation.claims.iter().map(|claim| claim.name.as_str()).collect();
+    assert!(names.contains(&"number_mean_0") && names.contains(&"number_mean_1"), "{names:?}");
+    assert!(presentation.claims[0].statement.ends_with("with stations.counter.arrival_rate = 0.3/s"));
+}
+
+#[test]
+fn what_is_left_out_suits_the_load() {
+    let resolved = |rate: &str| {
+        let text = format!(
+            "study = \"queue\"\nstations.counter = {{ service_rate = \"1/s\", arrival_rate = \"{rate}\" }}"
+        );
+        let resolved = prepare(&text).resolved();
+        (resolved["warm_up"].clone(), resolved["span"].clone())
+    };
+    // Relaxation times of 11.7 s, 380 s, and 4·10⁶ s; the last would take more arrivals than the default allows.
+    assert_eq!(resolved("0.5/s"), ("4min".into(), "200min".into()));
+    assert_eq!(resolved("0.9/s"), ("7600s".into(), "380000s".into()));
+    assert_eq!(resolved("0.999/s"), ("80000000s".into(), "85000min".into()));
+}
+
+#[test]
+fn the_resolved_form_reads_back_to_itself() {
+    for text in [MM1, NETWORK, TIGHT] {
+        let resolved = prepare(text).resolved();
+        let toml = format!("study = \"queue\"\n{}", toml::to_string(&resolved).unwrap());
+        assert_eq!(prepare(&toml).resolved(), resolved);
+    }
+}
+
+#[test]
+fn flags_ask_about_one_station() {
+    let mut document = Document::of_study("queue", Vec::new());
+    for (name, value) in [("arrival-rate", "1.5/s"), ("service-rate", "1/s"), ("servers", "2")] {
+        let flag = FLAGS.iter().find(|flag| flag.name == name).unwrap();
+        let key = flag.key.parse().unwrap();
+        document.set(Setting::of_flag(&format!("--{name}"), &key, value).unwrap()).unwrap();
+    }
+    let outline = document.outline().unwrap();
+    let prepared = Queue.check(outline.points()[0].draft()).unwrap();
+    assert_eq!(prepared.resolved()["stations"]["counter"]["servers"], 2);
+}
+
+#[test]
+fn every_refusal_says_what_to_do() {
+    let station = "service_rate = \"1/s\", arrival_rate = \"0.5/s\"";
+    let cases: &[(String, &str, &str)] = &[
+        (String::new(), "`stations` is missing", "add `stations"),
+        ("[stations]".into(), "there is no station", "add a table such as [stations.counter]"),
+        (
+            "stations.a = { service_rate = \"1/s\" }".into(),
+            "no jobs come from outside",
+            "give at least one station an `arrival_rate`",
+        ),
+        (
+            "stations.a = { service_rate = \"0/s\", arrival_rate = \"1/s\" }".into(),
+            "`stations.a.service_rate` is 0/s, but it must be above zero",
+            "such as \"100/s\"",
+        ),
+        (
+            format!("stations.A-b = {{ {station} }}"),
+            "`A-b` is no name for a station",
+            "use lower-case letters",
+        ),
+        (
+            "stations.a = { service_rate = \"1/s\", arrival_rate = \"2.5/s\" }".into(),
+            "2.5 jobs/s reach `a`, but its 1 servers finish at most 1 jobs/s",
+            "set `stations.a.servers` to at least 3",
+        ),
+        (
+            format!("stations.desk = {{ {station}, routes = {{ dsk = \"10%\" }} }}"),
+            "`stations.desk.routes` names `dsk`, but there is no such station",
+            "did you mean `desk`?",
+        ),
+        (
+            format!(
+                "stations.a = {{ {station}, routes = {{ b = \"60%\", a = \"60%\" }} }}\nstations.b = {{ {station} }}"
+            ),
+            "the shares of `stations.a.routes` add up to 120%, but at most 100% can go on",
+            "lower one of them",
+        ),
+        (
+            format!("stations.a = {{ {station}, routes = {{ a = \"100%\" }} }}"),
+            "a job that has come to `a` can never leave",
+            "lower a share in `routes`",
+        ),
+        (
+            format!("stations.a = {{ {station} }}\nstations.b = {{ service_rate = \"1/s\" }}"),
+            "no job ever reaches `b`",
+            "give it an `arrival_rate`",
+        ),
+        (
+            format!("span = \"0s\"\nstations.a = {{ {station} }}"),
+            "`span` is 0s, but something must be measured",
+            "leave it out",
+        ),
+        (
+            format!("warm_up = \"500y\"\nspan = \"500y\"\nstations.a = {{ {station} }}"),
+            "`warm_up` of 500y and `span` of 500y lead past the end of time, 18446744073.709551615s",
+            "shorten one of them",
+        ),
+    ];
+    for (text, message, hint) in cases {
+        let Err(problems) = check(&format!("study = \"queue\"\n{text}\n")) else {
+            panic!("{text} was accepted")
+        };
+        let problem = problems.iter().next().unwrap();
+        assert_eq!(problem.message(), *message, "{text}");
+        let next_step = problem.next_step().unwrap_or_default();
+        assert!(next_step.contains(hint), "{text}: {next_step}");
+        assert!(problem.place().is_some(), "{text}");
+    }
+}
+
+#[test]
+fn short_runs_are_warned_of() {
+    let text = MM1.replace("1000s", "10s").replace("20000s", "1000s");
+    let prepared = prepare(&text);
+    let presentation = presented(&*prepared, &replicates(&*prepared, 2));
+    assert_eq!(presentation.warnings.len(), 2, "{:?}", presentation.warnings);
+    assert!(
+        presentation.warnings[0].starts_with("`warm_up` is 10s, only 0.3 relaxation times"),
+        "{}",
+        presentation.warnings[0]
+    );
+    assert!(
+        presentation.warnings[1].starts_with("`span` is 1000s, only 26.7 relaxation times"),
+        "{}",
+        presentation.warnings[1]
+    );
+}
+
+#[test]
+fn a_stopped_run_says_so() {
+    // Kernels look at the flag now and then, so the warm-up must be longer than what passes between two looks.
+    let prepared = prepare(&MM1.replace("1000s", "10000000s"));
+    let stop = AtomicBool::new(true);
+    let context = RunContext {
+        seed: Seed(5),
+        replicate: 0,
+        executor: Executor::Sequential,
+        workers: 1,
+        stop: &stop,
+        progress: &|_| {},
+        notice: &|_| {},
+    };
+    let outcome = prepared.run(&context).unwrap();
+    assert!(outcome.partial && stop.load(Ordering::Relaxed));
+    let reason = outcome.measures["number_mean"].reason().unwrap();
+    assert_eq!(reason, "the run was stopped before its warm-up was over");
+    assert!(presented(&*prepared, &[outcome]).claims.is_empty());
+}
+
+/// A checker that cannot fail proves nothing: take a job away behind the model's back.
+#[test]
+fn the_audit_finds_a_lost_job() {
+    let outline = Document::parse(&Source::file("queue.toml", NETWORK)).unwrap().outline().unwrap();
+    let draft = outline.points()[0].draft();
+    let (scenario, _) = draft.read::<Scenario>().unwrap().complete(draft).unwrap();
+    let network = Network::new(&scenario, SimTime::ZERO).unwrap();
+    let options = RunOptions {
+        end: Some(SimTime::from_ns(50_000_000_000)),
+        undo: Some(UndoBy::Clone),
+        ..RunOptions::default()
+    };
+    let run = kernel::run(&network, options).unwrap();
+    let exit = EntityId(run.entities.len() as u32 - 1);
+    assert_eq!(network.describe(exit), "the exit");
+    let mut entities = run.entities.clone();
+    let model::Entity::Exit { left } = entities.last_mut().unwrap() else { panic!("the exit comes last") };
+    *left -= 1;
+    let committed =
+        Committed { now: run.now, entities: &entities, statistics: &run.statistics, pending: &[] };
+    let fault = network.audit(&committed).unwrap_err().to_string();
+    assert!(fault.contains("jobs were created, but"), "{fault}");
+}
