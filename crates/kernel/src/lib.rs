@@ -12,6 +12,7 @@ mod context;
 mod crew;
 mod digest;
 mod error;
+pub mod journal;
 mod key;
 mod links;
 mod model;

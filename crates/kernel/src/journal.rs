@@ -1,0 +1,358 @@
+//! Containers that journal their changes: undo without a clone of the whole, for entities with large state.
+//!
+//! Use them as fields, declare them with [`journaled!`](crate::journaled), and let the model's undo be a mark: take
+//! [`Journaled::mark`] when the handler begins, return it, and [`Journaled::revert`] to it in `undo`. Until
+//! [`Journaled::begin`] is called nothing is recorded, so sequential and conservative runs pay one branch a change.
+//! Journals are not part of the value: two containers with equal contents are equal.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// Something that can go back to an earlier state of itself.
+pub trait Journaled {
+    /// A point in its history.
+    type Mark: Copy + PartialEq + fmt::Debug + Send;
+
+    /// Records changes from here on.
+    fn begin(&mut self);
+
+    /// The point reached now.
+    fn mark(&self) -> Self::Mark;
+
+    /// Undoes everything since a point.
+    fn revert(&mut self, mark: Self::Mark);
+
+    /// No point before this one will be reverted to.
+    fn forget(&mut self, mark: Self::Mark);
+}
+
+/// The changes of one container, oldest first. `None` until recording begins.
+#[derive(Clone, Debug, Default)]
+struct Log<C> {
+    changes: Option<VecDeque<C>>,
+    forgotten: u64,
+}
+
+impl<C> Log<C> {
+    #[inline]
+    fn note(&mut self, change: impl FnOnce() -> C) {
+        if let Some(changes) = &mut self.changes {
+            changes.push_back(change());
+        }
+    }
+
+    fn begin(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    fn mark(&self) -> u64 {
+        self.forgotten + self.changes.as_ref().map_or(0, |changes| changes.len() as u64)
+    }
+
+    /// The latest change, if it came after the mark.
+    fn pop_after(&mut self, mark: u64) -> Option<C> {
+        if self.mark() > mark { self.changes.as_mut()?.pop_back() } else { None }
+    }
+
+    fn forget(&mut self, mark: u64) {
+        if let Some(changes) = &mut self.changes {
+            while self.forgotten < mark && changes.pop_front().is_some() {
+                self.forgotten += 1;
+            }
+        }
+    }
+}
+
+/// A map that journals its changes.
+#[derive(Clone)]
+pub struct JournalMap<K, V> {
+    map: BTreeMap<K, V>,
+    log: Log<(K, Option<V>)>,
+}
+
+impl<K: Ord + Clone, V: Clone> JournalMap<K, V> {
+    /// An empty map.
+    #[must_use]
+    pub fn new() -> Self {
+        JournalMap { map: BTreeMap::new(), log: Log { changes: None, forgotten: 0 } }
+    }
+
+    /// Puts a value; gives the one that was there.
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        let before = self.map.insert(key.clone(), value);
+        self.log.note(|| (key, before.clone()));
+        before
+    }
+
+    /// Takes a value out.
+    pub fn remove(&mut self, key: &K) -> Option<V> {
+        let before = self.map.remove(key)?;
+        self.log.note(|| (key.clone(), Some(before.clone())));
+        Some(before)
+    }
+
+    /// The contents, to be read.
+    #[must_use]
+    pub fn get(&self) -> &BTreeMap<K, V> {
+        &self.map
+    }
+}
+
+impl<K: Ord + Clone, V: Clone> Default for JournalMap<K, V> {
+    fn default() -> Self {
+        JournalMap::new()
+    }
+}
+
+impl<K: Ord + Clone, V: Clone> Journaled for JournalMap<K, V> {
+    type Mark = u64;
+
+    fn begin(&mut self) {
+        self.log.begin();
+    }
+
+    fn mark(&self) -> u64 {
+        self.log.mark()
+    }
+
+    fn revert(&mut self, mark: u64) {
+        while let Some((key, before)) = self.log.pop_after(mark) {
+            match before {
+                Some(value) => self.map.insert(key, value),
+                None => self.map.remove(&key),
+            };
+        }
+    }
+
+    fn forget(&mut self, mark: u64) {
+        self.log.forget(mark);
+    }
+}
+
+/// How a change of a [`JournalVec`] is undone.
+#[derive(Clone, Debug)]
+enum VecChange<T> {
+    Pushed,
+    Popped(T),
+    Set(usize, T),
+    Inserted(usize),
+    Removed(usize, T),
+}
+
+/// A vector that journals its changes.
+#[derive(Clone)]
+pub struct JournalVec<T> {
+    items: Vec<T>,
+    log: Log<VecChange<T>>,
+}
+
+impl<T: Clone> JournalVec<T> {
+    /// With these contents.
+    #[must_use]
+    pub fn new(items: Vec<T>) -> Self {
+        JournalVec { items, log: Log { changes: None, forgotten: 0 } }
+    }
+
+    /// Adds at the end.
+    pub fn push(&mut self, item: T) {
+        self.items.push(item);
+        self.log.note(|| VecChange::Pushed);
+    }
+
+    /// Takes from the end.
+    pub fn pop(&mut self) -> Option<T> {
+        let item = self.items.pop()?;
+        self.log.note(|| VecChange::Popped(item.clone()));
+        Some(item)
+    }
+
+    /// Puts another value at a place; gives the one that was there.
+    ///
+    /// # Panics
+    /// When there is no such place.
+    pub fn set(&mut self, place: usize, item: T) -> T {
+        let before = std::mem::replace(&mut self.items[place], item);
+        self.log.note(|| VecChange::Set(place, before.clone()));
+        before
+    }
+
+    /// Puts a value before the one at a place.
+    ///
+    /// # Panics
+    /// When the place lies past the end.
+    pub fn insert(&mut self, place: usize, item: T) {
+        self.items.insert(place, item);
+        self.log.note(|| VecChange::Inserted(place));
+    }
+
+    /// Takes the value at a place.
+    ///
+    /// # Panics
+    /// When there is no such place.
+    pub fn remove(&mut self, place: usize) -> T {
+        let item = self.items.remove(place);
+        self.log.note(|| VecChange::Removed(place, item.clone()));
+        item
+    }
+
+    /// The contents, to be read.
+    #[must_use]
+    pub fn get(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<T: Clone> Journaled for JournalVec<T> {
+    type Mark = u64;
+
+    fn begin(&mut self) {
+        self.log.begin();
+    }
+
+    fn mark(&self) -> u64 {
+        self.log.mark()
+    }
+
+    fn revert(&mut self, mark: u64) {
+        while let Some(change) = self.log.pop_after(mark) {
+            match change {
+                VecChange::Pushed => {
+                    self.items.pop();
+                }
+                VecChange::Popped(item) => self.items.push(item),
+                VecChange::Set(place, item) => self.items[place] = item,
+                VecChange::Inserted(place) => {
+                    self.items.remove(place);
+                }
+                VecChange::Removed(place, item) => self.items.insert(place, item),
+            }
+        }
+    }
+
+    fn forget(&mut self, mark: u64) {
+        self.log.forget(mark);
+    }
+}
+
+/// A single value that journals its changes.
+#[derive(Clone)]
+pub struct JournalCell<T> {
+    value: T,
+    log: Log<T>,
+}
+
+impl<T: Clone> JournalCell<T> {
+    /// With this value.
+    #[must_use]
+    pub fn new(value: T) -> Self {
+        JournalCell { value, log: Log { changes: None, forgotten: 0 } }
+    }
+
+    /// Puts another value.
+    pub fn set(&mut self, value: T) {
+        let before = std::mem::replace(&mut self.value, value);
+        self.log.note(|| before);
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn get(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: Clone> Journaled for JournalCell<T> {
+    type Mark = u64;
+
+    fn begin(&mut self) {
+        self.log.begin();
+    }
+
+    fn mark(&self) -> u64 {
+        self.log.mark()
+    }
+
+    fn revert(&mut self, mark: u64) {
+        while let Some(before) = self.log.pop_after(mark) {
+            self.value = before;
+        }
+    }
+
+    fn forget(&mut self, mark: u64) {
+        self.log.forget(mark);
+    }
+}
+
+/// Contents alone make two containers equal, print, and count in a digest.
+macro_rules! by_contents {
+    ($($container:ident<$($parameter:ident),+> . $field:ident),+ $(,)?) => {$(
+        impl<$($parameter: PartialEq),+> PartialEq for $container<$($parameter),+> {
+            fn eq(&self, other: &Self) -> bool {
+                self.$field == other.$field
+            }
+        }
+
+        impl<$($parameter: Eq),+> Eq for $container<$($parameter),+> {}
+
+        impl<$($parameter: Hash),+> Hash for $container<$($parameter),+> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.$field.hash(state);
+            }
+        }
+
+        impl<$($parameter: fmt::Debug),+> fmt::Debug for $container<$($parameter),+> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.$field.fmt(f)
+            }
+        }
+    )+};
+}
+
+by_contents!(JournalMap<K, V>.map, JournalVec<T>.items, JournalCell<T>.value);
+
+/// Implements [`Journaled`](crate::journal::Journaled) for a struct from its journaling fields.
+///
+/// ```
+/// use kernel::journal::{JournalCell, JournalVec, Journaled};
+///
+/// struct Shelf {
+///     books: JournalVec<u32>,
+///     weight: JournalCell<u64>,
+/// }
+/// kernel::journaled!(Shelf { books, weight });
+///
+/// let mut shelf = Shelf { books: JournalVec::new(vec![7]), weight: JournalCell::new(3) };
+/// shelf.begin();
+/// let mark = shelf.mark();
+/// shelf.books.push(9);
+/// shelf.weight.set(5);
+/// shelf.revert(mark);
+/// assert_eq!((shelf.books.get(), shelf.weight.get()), (&[7][..], &3));
+/// ```
+#[macro_export]
+macro_rules! journaled {
+    ($entity:ty { $($field:ident),+ $(,)? }) => {
+        impl $crate::journal::Journaled for $entity {
+            type Mark = [u64; [$(stringify!($field)),+].len()];
+
+            fn begin(&mut self) {
+                $($crate::journal::Journaled::begin(&mut self.$field);)+
+            }
+
+            fn mark(&self) -> Self::Mark {
+                [$($crate::journal::Journaled::mark(&self.$field)),+]
+            }
+
+            fn revert(&mut self, mark: Self::Mark) {
+                let [$($field),+] = mark;
+                $($crate::journal::Journaled::revert(&mut self.$field, $field);)+
+            }
+
+            fn forget(&mut self, mark: Self::Mark) {
+                let [$($field),+] = mark;
+                $($crate::journal::Journaled::forget(&mut self.$field, $field);)+
+            }
+        }
+    };
+}
