@@ -1,0 +1,148 @@
+//! What each fuzz target does with its bytes, and what must hold whatever they are: no panic, and what a
+//! parser accepts and prints reads back as the same value.
+//!
+//! `crates/cli/tests/corpus.rs` compiles this same file on the stable compiler and replays the checked-in
+//! corpus through it, so that an input which once failed stays mended.
+
+use std::sync::Arc;
+
+use scenario::gate::{Gate, Known, Reading};
+use scenario::{Document, Problems, Setting, Source};
+use units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime};
+
+/// A target by the name of its corpus folder.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target there is.
+pub const TARGETS: [Target; 6] = [
+    ("gate", gate),
+    ("outcome", outcome),
+    ("quantity", quantity),
+    ("report", report),
+    ("scenario", scenario),
+    ("setting", setting),
+];
+
+/// Sizes, times and rates as people write them.
+pub fn quantity(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    reads_back::<SimTime>(text);
+    reads_back::<SimSpan>(text);
+    reads_back::<Bytes>(text);
+    reads_back::<Rate>(text);
+    reads_back::<Frequency>(text);
+    reads_back::<Percent>(text);
+}
+
+fn reads_back<T: Quantity + std::fmt::Display>(text: &str) {
+    match T::parse(text) {
+        Ok(value) => {
+            let printed = value.to_string();
+            let again =
+                T::parse(&printed).unwrap_or_else(|error| panic!("{text:?} prints {printed:?}: {error}"));
+            assert_eq!(again.base_units(), value.base_units(), "{text:?} prints {printed:?}");
+        }
+        Err(error) => assert!(!error.with_hint().is_empty(), "{text:?} is refused without a word"),
+    }
+}
+
+/// A whole scenario file, as far as its study's own check.
+pub fn scenario(data: &[u8]) {
+    /// A sweep may have many points; the first few go through all the code there is.
+    const POINTS_CHECKED: usize = 4;
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let document = match Document::parse(&Source::file("fuzz.toml", text)) {
+        Ok(document) => document,
+        Err(problems) => return each_says_what_and_where(&problems),
+    };
+    let study = document.study().map(|(name, _)| name.to_owned());
+    let outline = match document.outline() {
+        Ok(outline) => outline,
+        Err(problems) => return each_says_what_and_where(&problems),
+    };
+    let Some(study) = study.ok().and_then(|name| studies::named(&name)) else { return };
+    for point in outline.points().iter().take(POINTS_CHECKED) {
+        match study.check(point.draft()) {
+            Ok(prepared) => assert!(prepared.resolved().is_object(), "a resolved scenario is a table"),
+            Err(problems) => each_says_what_and_where(&problems),
+        }
+    }
+}
+
+/// `--set key=value`, alone and laid over a scenario.
+pub fn setting(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let setting = match Setting::parse("--set", text) {
+        Ok(setting) => setting,
+        Err(problem) => return each_says_what_and_where(&one(problem)),
+    };
+    let file = Source::file("fuzz.toml", "study = \"queue\"\n[sweep]\n\"a.b\" = [1, 2]\n");
+    let mut document = Document::parse(&file).expect("this scenario is well-formed");
+    match document.set(setting) {
+        Ok(()) => {
+            if let Err(problems) = document.outline() {
+                each_says_what_and_where(&problems);
+            }
+        }
+        Err(problem) => each_says_what_and_where(&one(problem)),
+    }
+}
+
+/// An expression of `--fail-if`, and its judgement of measures with and without a value.
+pub fn gate(data: &[u8]) {
+    let known = [
+        Known { name: "wait_mean", unit: "s" },
+        Known { name: "utilisation", unit: "fraction" },
+        Known { name: "rate", unit: "bytes/s" },
+        Known { name: "jobs", unit: "jobs" },
+    ];
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match Gate::parse("--fail-if", text, &known) {
+        Ok(gate) => {
+            assert!(gate.names().iter().all(|name| known.iter().any(|it| it.name == *name)), "{text:?}");
+            let value = Some(0.5);
+            gate.judge(|_| Some(Reading { value, low: value, high: value, reason: None }));
+            gate.judge(|_| None);
+        }
+        Err(problems) => each_says_what_and_where(&problems),
+    }
+}
+
+/// `report.json`, as `compare` and `merge` read it.
+pub fn report(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(report) = report::Report::from_json(text) else { return };
+    let written = report.to_json();
+    let again = report::Report::from_json(&written).expect("what we wrote is a report");
+    assert_eq!(again.to_json(), written, "a report changes when it is read and written");
+}
+
+/// The outcome of one replicate, as a point file holds it.
+pub fn outcome(data: &[u8]) {
+    let write =
+        |outcome: &report::Outcome| serde_json::to_string(outcome).expect("an outcome has a JSON form");
+    let Ok(outcome) = serde_json::from_slice::<report::Outcome>(data) else { return };
+    let written = write(&outcome);
+    let again: report::Outcome = serde_json::from_str(&written).expect("what we wrote is an outcome");
+    assert_eq!(write(&again), written, "an outcome changes when it is read and written");
+}
+
+fn one(problem: scenario::Problem) -> Problems {
+    let mut problems = Problems::new();
+    problems.push(problem);
+    problems
+}
+
+/// A problem has words, and a place that lies in its own text, on letter boundaries.
+fn each_says_what_and_where(problems: &Problems) {
+    assert!(!problems.is_empty(), "refused without a problem");
+    for problem in problems.iter() {
+        assert!(!problem.message().is_empty(), "a problem without words");
+        if let Some(place) = problem.place() {
+            let source: &Arc<Source> = place.source();
+            assert!(source.text().get(place.span()).is_some(), "{problem}: its place is not in its text");
+            let (line, column) = place.line_and_column();
+            assert!(line > 0 && column > 0, "{problem}: lines and columns count from 1");
+        }
+    }
+}
