@@ -1,6 +1,7 @@
 //! Campaigns: many runs of one study, on threads, in files, in parts, and one report of all of them.
 
 mod assembly;
+mod compare;
 mod crew;
 mod differences;
 mod disk;
@@ -26,6 +27,7 @@ mod store;
 mod writer;
 
 pub use assembly::{Assembled, assemble};
+pub use compare::{CompareError, LoadError, Side, compare, load_side};
 pub use differences::{Difference, differences};
 pub use disk::{Disk, HostDisk};
 pub use gates::unmet;

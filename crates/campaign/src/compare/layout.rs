@@ -1,0 +1,189 @@
+//! The tables and figures of a comparison.
+
+use report::{
+    Axis, BarSeries, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Measure, Num, Reference, Table,
+};
+use serde_json::Value;
+
+use super::Side;
+use super::row::Row;
+use crate::differences;
+
+/// The most line figures: a choice. A study has a handful of measures that people look at first, and they come first.
+const FIGURES_MAX: usize = 8;
+
+/// What differs, how sure that is, and which keys of the scenario differ.
+pub(crate) fn tables(a: &Side, b: &Side, rows: &[Row]) -> Vec<Table> {
+    let mut tables = vec![comparison(a, b, rows), intervals(rows)];
+    tables.extend(scenario_changes(a, b));
+    tables
+}
+
+fn comparison(a: &Side, b: &Side, rows: &[Row]) -> Table {
+    let mut columns = place_columns(rows);
+    columns.extend(["a", "b", "difference", "ratio"].map(|name| Column::number(name, "")));
+    columns.push(Column::text("b_against_a"));
+    let about = format!(
+        "A is {}, B is {}. Means over replicates; the difference is B less A, the ratio B over A. B counts as higher or \
+         lower when the 95 % interval of the paired differences leaves out zero, or, without pairs, when the intervals of \
+         the means lie apart.",
+        a.name, b.name
+    );
+    let mut table = Table::new("comparison", "What differs", columns).about(about);
+    for row in rows {
+        let mut cells = place_cells(rows, row);
+        let number = |value: Option<f64>| value.map_or_else(|| Cell::missing(row.why_missing()), Cell::from);
+        let ratio = match (row.difference(), row.ratio()) {
+            (Some(_), None) => Cell::missing("A is zero"),
+            (_, ratio) => number(ratio),
+        };
+        cells.extend([of_side(&row.a), of_side(&row.b), number(row.difference()), ratio]);
+        cells.push(row.verdict().word().into());
+        table.push(cells);
+    }
+    table
+}
+
+fn of_side(measure: &Measure) -> Cell {
+    measure.value().map_or_else(|| Cell::missing(measure.reason().unwrap_or_default()), Cell::from)
+}
+
+fn intervals(rows: &[Row]) -> Table {
+    let mut columns = place_columns(rows);
+    columns.extend(["a_low", "a_high", "b_low", "b_high"].map(|name| Column::number(name, "")));
+    columns.push(Column::flag("overlap"));
+    let paired = ["paired_difference", "paired_low", "paired_high", "pairs"];
+    columns.extend(paired.map(|name| Column::number(name, "")));
+    let about = "95 % intervals of the means, and of the differences between replicates that drew the same random numbers. \
+                 Empty where there are fewer than two replicates, other seeds, or no stored runs.";
+    let mut table = Table::new("intervals", "How sure that is", columns).about(about);
+    for row in rows {
+        let mut cells = place_cells(rows, row);
+        for measure in [&row.a, &row.b] {
+            cells.extend([measure.low().into(), measure.high().into()]);
+        }
+        cells.push(row.intervals_overlap().into());
+        let range = row.paired.as_ref().and_then(|paired| paired.range);
+        cells.push(row.paired.as_ref().map(|paired| paired.mean).into());
+        cells.extend([range.map(|range| range.0).into(), range.map(|range| range.1).into()]);
+        cells.push(row.paired.as_ref().map(|paired| paired.count).into());
+        table.push(cells);
+    }
+    table
+}
+
+/// The columns that say where a row is: one for each swept key, the measure and its unit.
+fn place_columns(rows: &[Row]) -> Vec<Column> {
+    let keys = rows[0].settings.keys();
+    let mut columns: Vec<Column> = keys
+        .map(|key| if is_numeric(rows, key) { Column::number(key, "") } else { Column::text(key) })
+        .collect();
+    columns.extend([Column::text("measure"), Column::text("unit")]);
+    columns
+}
+
+fn is_numeric(rows: &[Row], key: &str) -> bool {
+    rows.iter().all(|row| row.settings.get(key).is_some_and(Value::is_number))
+}
+
+fn place_cells(rows: &[Row], row: &Row) -> Vec<Cell> {
+    let cell = |(key, value): (&String, &Value)| match value {
+        Value::Number(number) if is_numeric(rows, key) => Cell::Number(number.clone()),
+        value => text_of(value),
+    };
+    let mut cells: Vec<Cell> = row.settings.iter().map(cell).collect();
+    cells.extend([row.measure.as_str().into(), row.a.unit().into()]);
+    cells
+}
+
+fn text_of(value: &Value) -> Cell {
+    Cell::Text(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+fn scenario_changes(a: &Side, b: &Side) -> Option<Table> {
+    let keys = differences(&a.report.scenario, &b.report.scenario);
+    let columns = vec![Column::text("key"), Column::text("a"), Column::text("b")];
+    let mut table = Table::new("scenario_changes", "Scenario keys that differ", columns);
+    for key in &keys {
+        let side = |value: &Option<Value>| {
+            value.as_ref().map_or_else(|| Cell::missing("not in this scenario"), text_of)
+        };
+        table.push(vec![key.key.as_str().into(), side(&key.one), side(&key.other)]);
+    }
+    (!keys.is_empty()).then_some(table)
+}
+
+/// Over one swept number, both sides as lines, a figure each measure; without a sweep, the ratios as bars.
+pub(crate) fn figures(a: &Side, b: &Side, rows: &[Row]) -> Vec<Figure> {
+    let mut keys = rows[0].settings.keys();
+    match (keys.next(), keys.next()) {
+        (None, _) => ratio_figure(rows).into_iter().collect(),
+        (Some(key), None) => {
+            if is_numeric(rows, key) {
+                line_figures(key, a, b, rows)
+            } else {
+                Vec::new()
+            }
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn ratio_figure(rows: &[Row]) -> Option<Figure> {
+    let ratios: Vec<(&str, f64)> =
+        rows.iter().filter_map(|row| Some((row.measure.as_str(), row.ratio()?))).collect();
+    let kind = Kind::Bar {
+        x: "measure".to_owned(),
+        y: Axis::linear("B over A", ""),
+        categories: ratios.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        series: vec![BarSeries {
+            name: "B over A".to_owned(),
+            values: ratios.iter().map(|(_, ratio)| Num::from(*ratio)).collect(),
+            low: Vec::new(),
+            high: Vec::new(),
+        }],
+        stacked: false,
+        references: vec![Reference::Horizontal { name: "equal".to_owned(), at: 1.0.into() }],
+    };
+    let caption = "How many times A's value is B's, for each measure.".to_owned();
+    (!ratios.is_empty()).then(|| Figure {
+        id: "ratios".to_owned(),
+        title: "B over A".to_owned(),
+        caption,
+        kind,
+    })
+}
+
+fn line_figures(key: &str, a: &Side, b: &Side, rows: &[Row]) -> Vec<Figure> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows {
+        if !names.contains(&row.measure.as_str()) {
+            names.push(&row.measure);
+        }
+    }
+    let figure = |name: &&str| {
+        let own: Vec<&Row> =
+            rows.iter().filter(|row| row.measure == **name && row.a.unit() == row.b.unit()).collect();
+        let line = |side: &Side, measure: fn(&Row) -> &Measure| {
+            let at = |row: &&Row| row.settings[key].as_f64().unwrap_or_default();
+            let mut points: Vec<CurvePoint> =
+                own.iter().map(|row| CurvePoint::of_measure(at(row), measure(row))).collect();
+            points.sort_by(|one, next| one.x.partial_cmp(&next.x).unwrap_or(std::cmp::Ordering::Equal));
+            LineSeries { name: side.name.clone(), points, draw: Draw::Line }
+        };
+        let unit = own.first().map_or("", |row| row.a.unit());
+        let kind = Kind::Line {
+            x: Axis::linear(key, ""),
+            y: Axis::linear(*name, unit),
+            series: vec![line(a, |row| &row.a), line(b, |row| &row.b)],
+            references: Vec::new(),
+        };
+        Figure {
+            id: format!("compare_{name}"),
+            title: report::human::heading(name),
+            caption: "Means over replicates with their 95 % intervals.".to_owned(),
+            kind,
+        }
+    };
+    names.iter().take(FIGURES_MAX).map(figure).collect()
+}

@@ -1,0 +1,148 @@
+//! One measure at one point, on both sides.
+
+use metrics::{MeanInterval, mean_interval_95};
+use report::{Measure, Ordered, PointSummary};
+use serde_json::Value;
+
+use super::Side;
+use crate::PointOutcomes;
+
+/// See the module.
+pub(crate) struct Row {
+    pub settings: Ordered<Value>,
+    pub label: String,
+    pub partial: bool,
+    pub measure: String,
+    pub a: Measure,
+    pub b: Measure,
+    /// The differences of replicates with the same random numbers.
+    pub paired: Option<MeanInterval>,
+}
+
+/// What can be said about B against A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Higher,
+    Lower,
+    /// The same number in every replicate.
+    Equal,
+    /// The difference may be chance.
+    Unclear,
+    /// A single replicate says nothing about chance.
+    NoInterval,
+    NoValue,
+}
+
+impl Verdict {
+    /// As it stands in a table.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Higher => "higher",
+            Self::Lower => "lower",
+            Self::Equal => "equal",
+            Self::Unclear => "unclear",
+            Self::NoInterval => "no interval",
+            Self::NoValue => "no value",
+        }
+    }
+}
+
+/// The rows of one point: every measure that both sides have, in the first one's order.
+pub(crate) fn rows(a: (&Side, usize, &PointSummary), b: (&Side, usize, &PointSummary)) -> Vec<Row> {
+    let ((side_a, at_a, point_a), (side_b, at_b, point_b)) = (a, b);
+    let paired = side_a.report.seed == side_b.report.seed;
+    let runs = side_a.points.as_ref().zip(side_b.points.as_ref()).filter(|_| paired);
+    let runs = runs.map(|(runs_a, runs_b)| (&runs_a[at_a], &runs_b[at_b]));
+    let common = point_a.summary.iter().filter_map(|(name, a)| Some((name, a, point_b.summary.get(name)?)));
+    let row = |(name, a, b): (&String, &Measure, &Measure)| Row {
+        settings: point_a.settings.clone(),
+        label: point_a.label.clone(),
+        partial: point_a.partial || point_b.partial,
+        measure: name.clone(),
+        a: a.clone(),
+        b: b.clone(),
+        paired: runs.filter(|_| a.unit() == b.unit()).and_then(|(a, b)| paired_difference(name, a, b)),
+    };
+    common.map(row).collect()
+}
+
+fn paired_difference(name: &str, a: &PointOutcomes, b: &PointOutcomes) -> Option<MeanInterval> {
+    let value = |point: &PointOutcomes, at: usize| point.outcomes[at].measures.get(name)?.value();
+    let mut differences = Vec::new();
+    for (at_a, replicate) in a.replicates.iter().enumerate() {
+        let at_b = b.replicates.iter().position(|other| other == replicate);
+        if let Some(pair) = at_b.and_then(|at_b| value(a, at_a).zip(value(b, at_b))) {
+            differences.push(pair.1 - pair.0);
+        }
+    }
+    mean_interval_95(&differences)
+}
+
+impl Row {
+    fn both(&self) -> Option<(f64, f64)> {
+        self.a.value().zip(self.b.value()).filter(|_| self.a.unit() == self.b.unit())
+    }
+
+    /// B less A.
+    pub(crate) fn difference(&self) -> Option<f64> {
+        self.both().map(|(a, b)| b - a)
+    }
+
+    /// B over A; none where A is zero.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        self.both().filter(|(a, _)| *a != 0.0).map(|(a, b)| b / a)
+    }
+
+    /// Whether the 95 % intervals of the two means have a point in common.
+    pub(crate) fn intervals_overlap(&self) -> Option<bool> {
+        self.both()?;
+        let ((low_a, high_a), (low_b, high_b)) = self.a.interval().zip(self.b.interval())?;
+        Some(low_a <= high_b && low_b <= high_a)
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        let Some((a, b)) = self.both() else { return Verdict::NoValue };
+        let paired = self.paired.as_ref().and_then(|paired| Some((paired.mean, paired.range?)));
+        let (difference, clear) = match (paired, self.intervals_overlap()) {
+            (Some((mean, (low, high))), _) if low == 0.0 && high == 0.0 && mean == 0.0 => {
+                return Verdict::Equal;
+            }
+            (Some((mean, (low, high))), _) => (mean, low > 0.0 || high < 0.0),
+            (None, Some(overlap)) => (b - a, !overlap),
+            (None, None) if a == b => return Verdict::Equal,
+            (None, None) => return Verdict::NoInterval,
+        };
+        match (clear, difference > 0.0) {
+            (false, _) => Verdict::Unclear,
+            (true, true) => Verdict::Higher,
+            (true, false) => Verdict::Lower,
+        }
+    }
+
+    /// The difference with the interval of the paired differences.
+    pub(crate) fn difference_measure(&self) -> Measure {
+        let unit = self.a.unit();
+        let n = self.a.n().min(self.b.n());
+        let Some(difference) = self.difference() else {
+            return Measure::missing(unit, n, self.why_missing());
+        };
+        match &self.paired {
+            // All replicates of both are in pairs, or the mean would be that of others than the interval.
+            Some(paired) if paired.count == u64::from(n) && self.a.n() == self.b.n() => {
+                let mean = Measure::new(paired.mean, unit, n);
+                paired.range.map_or(mean.clone(), |(low, high)| mean.with_interval(low, high))
+            }
+            _ => Measure::new(difference, unit, n),
+        }
+    }
+
+    /// Why there is no difference.
+    pub(crate) fn why_missing(&self) -> String {
+        if self.a.unit() != self.b.unit() {
+            return format!("A is in `{}`, B in `{}`", self.a.unit(), self.b.unit());
+        }
+        let reason =
+            |side: &str, measure: &Measure| Some(format!("{side} has no value: {}", measure.reason()?));
+        reason("A", &self.a).or_else(|| reason("B", &self.b)).unwrap_or_default()
+    }
+}

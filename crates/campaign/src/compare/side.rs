@@ -1,0 +1,122 @@
+//! One of two results: a report, and the runs it was made of where they are at hand.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use report::{PointSummary, ReadError, Report};
+
+use crate::store::{read_manifest, read_point};
+use crate::{Disk, HostDisk, Ledger, PointOutcomes, StoreError, assemble};
+
+/// One of two results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// What readers call it: `A`, or a word the user chose. Not a path: a report holds none.
+    pub name: String,
+    /// The result.
+    pub report: Report,
+    /// The runs of each point, in the order of the report; `None` where they were not kept.
+    pub points: Option<Vec<PointOutcomes>>,
+    /// What the reader should know about how it was read.
+    pub notes: Vec<String>,
+}
+
+/// Why there is no result at a path.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The system refused.
+    #[error("cannot read `{}`: {source}; name a directory given to `--out`, or a `report.json`", path.display())]
+    Read {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Not a report.
+    #[error("cannot use `{}`: {source}", path.display())]
+    Report {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ReadError,
+    },
+    /// Nothing of ours.
+    #[error("`{}` holds neither a `report.json` nor a campaign: name a directory given to `--out`", dir.display())]
+    Neither {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// A campaign that cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Reads a campaign's directory or a `report.json`.
+///
+/// # Errors
+/// When there is no result there.
+pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
+    if !path.is_dir() {
+        let report = read_report(path)?;
+        return Ok(Side { name: name.to_owned(), report, points: None, notes: Vec::new() });
+    }
+    let json = path.join("report.json");
+    let report = if json.exists() { Some(read_report(&json)?) } else { None };
+    let plan = match read_manifest(&HostDisk, path) {
+        Ok(plan) => Some(plan),
+        Err(StoreError::NoCampaign { .. }) => None,
+        Err(error) if report.is_none() => return Err(error.into()),
+        Err(_) => None,
+    };
+    let stored = plan.map(|plan| {
+        let mut ledger = Ledger::new(&plan);
+        for task in plan.tasks() {
+            // A damaged run is a missing one here; the campaign's own command tells about it and does it again.
+            if let Ok(Some(stored)) = read_point(&HostDisk, path, &plan, task) {
+                ledger.enter(task, stored.outcome);
+            }
+        }
+        assemble(&plan, ledger, "")
+    });
+    let name = name.to_owned();
+    match (report, stored) {
+        (None, None) => Err(LoadError::Neither { dir: path.to_owned() }),
+        (Some(report), None) => Ok(Side { name, report, points: None, notes: Vec::new() }),
+        (None, Some(stored)) => {
+            let notes = vec![format!("{name} has no report yet: its means were taken from its stored runs")];
+            Ok(Side { name, report: stored.report, points: Some(stored.points), notes })
+        }
+        (Some(report), Some(stored)) if stored.report.digest == report.digest => {
+            Ok(Side { name, report, points: Some(stored.points), notes: Vec::new() })
+        }
+        (Some(report), Some(_)) => {
+            let notes = vec![format!(
+                "the runs stored beside the report of {name} are not those it was made of, and were left out"
+            )];
+            Ok(Side { name, report, points: None, notes })
+        }
+    }
+}
+
+fn read_report(path: &Path) -> Result<Report, LoadError> {
+    let bytes = HostDisk.read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+    let text = String::from_utf8_lossy(&bytes);
+    Report::from_json(&text).map_err(|source| LoadError::Report { path: path.to_owned(), source })
+}
+
+impl Side {
+    /// The points; without a sweep, one without settings.
+    pub(crate) fn point_summaries(&self) -> Vec<PointSummary> {
+        if !self.report.sweep.is_empty() {
+            return self.report.points.clone();
+        }
+        vec![PointSummary {
+            settings: report::Ordered::new(),
+            label: String::new(),
+            summary: self.report.summary.clone(),
+            digest: self.report.digest.clone(),
+            partial: self.report.partial,
+        }]
+    }
+}
