@@ -6,7 +6,6 @@
 //! deliberate: events past the end are created and kept, and each process folds the key of every event it commits into
 //! its state, so that a wrong order or a wrong undo shows in the result.
 
-use libm::log;
 use streams::{Purpose, Uniform, mix};
 use units::SimSpan;
 
@@ -44,8 +43,8 @@ pub struct Process(pub u64);
 impl Phold {
     fn delay(&self, uniform: &mut impl Uniform) -> SimSpan {
         let mean = (self.mean.as_ns() - self.look_ahead.as_ns()) as f64;
-        // Rounded down to whole nanoseconds; at least one, unless the mean leaves nothing to draw.
-        self.look_ahead.saturating_add(SimSpan::from_ns((-mean * log(uniform.open_unit_f64())) as u64))
+        // Rounded down to whole nanoseconds.
+        self.look_ahead.saturating_add(SimSpan::from_ns((mean * uniform.unit_exponential()) as u64))
     }
 }
 

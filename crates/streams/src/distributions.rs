@@ -212,7 +212,7 @@ impl Exponential {
     /// One sample.
     #[inline]
     pub fn sample(&self, source: &mut impl Uniform) -> f64 {
-        -self.mean * libm::log(source.open_unit_f64())
+        self.mean * source.unit_exponential()
     }
 
     /// One sample as nanoseconds, rounded down.

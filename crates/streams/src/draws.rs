@@ -46,6 +46,12 @@ pub trait Uniform {
         ((self.next_u64() >> 11) + 1) as f64 * UNIT
     }
 
+    /// An exponential variate of mean one, from one word.
+    #[inline]
+    fn unit_exponential(&mut self) -> f64 {
+        crate::exponential::unit_exponential(self.next_u64())
+    }
+
     /// An integer in `[0, bound)`, without bias (Lemire 2019). Takes one word, rarely another.
     ///
     /// # Panics

@@ -8,5 +8,6 @@
 
 pub mod distributions;
 mod draws;
+mod exponential;
 
 pub use draws::{Draws, Purpose, Seed, Source, Uniform, mix};
