@@ -13,6 +13,8 @@ pub(crate) enum Fault {
     FullFrom(u64),
     /// The machine dies: this step is half done if it writes, done or not done if it renames, and nothing after it happens.
     DiesAt(u64),
+    /// The disk says that this step is done, does half of it, lets one more step happen, and dies: a lost write cache.
+    LiesAt(u64),
     /// Nothing.
     None,
 }
@@ -44,7 +46,12 @@ impl FaultyDisk {
                 torn();
                 Err(dead())
             }
+            Fault::LiesAt(at) if step == at => {
+                torn();
+                Ok(())
+            }
             Fault::DiesAt(at) if step > at => Err(dead()),
+            Fault::LiesAt(at) if step > at + 1 => Err(dead()),
             _ => whole(),
         }
     }

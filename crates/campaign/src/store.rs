@@ -160,13 +160,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Makes the points' directories, so that a full or read-only disk shows before the first run and not after it.
+    /// Makes the place for the points, and removes what a killed run left half written there.
     fn prepare_points(&self) -> Result<(), StoreError> {
-        for point in self.plan.points() {
-            let dir = self.dir.join(POINTS_NAME).join(point.key.as_str());
-            self.writer.create_dir(&dir)?;
-            self.writer.sweep_up(&dir);
-        }
+        let points = self.dir.join(POINTS_NAME);
+        self.writer.create_dir(&points)?;
+        let present = self.writer.disk().list(&points);
+        present.unwrap_or_default().iter().for_each(|dir| self.writer.sweep_up(dir));
         Ok(())
     }
 
@@ -200,6 +199,7 @@ impl Store {
     pub(crate) fn save_stored(&self, task: Task, stored: &Stored) -> Result<(), StoreError> {
         assert!(!stored.outcome.partial, "a stopped run is not a result: {}", self.plan.describe(task));
         let path = point_path(&self.dir, &self.plan, task);
+        self.writer.create_dir(path.parent().expect("a point file lies in its point's directory"))?;
         let bytes = stored.to_file(&self.plan.points()[task.point], task.replicate);
         Ok(self.writer.replace(&path, &bytes)?)
     }
