@@ -1,0 +1,57 @@
+// Elements without a framework. Text goes in as text nodes, never as HTML: titles and labels come from files.
+
+export type Child = Node | string | false | null | undefined | readonly Child[];
+
+type Attributes = Record<string, string | number | boolean | null | undefined | ((event: Event) => void)>;
+
+/** An HTML element; attributes whose value is a function become listeners (`onclick`). */
+export function h<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Name] {
+  const element = document.createElement(name);
+  fill(element, attributes, children);
+  return element;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An SVG element. */
+export function s<Name extends keyof SVGElementTagNameMap>(
+  name: Name,
+  attributes: Attributes = {},
+  ...children: Child[]
+): SVGElementTagNameMap[Name] {
+  const element = document.createElementNS(SVG, name) as SVGElementTagNameMap[Name];
+  fill(element, attributes, children);
+  return element;
+}
+
+function fill(element: Element, attributes: Attributes, children: readonly Child[]): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name.replace(/^on/, ""), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+  }
+  append(element, children);
+}
+
+function append(element: Element, children: readonly Child[]): void {
+  for (const child of children) {
+    if (child === false || child === null || child === undefined) continue;
+    if (Array.isArray(child)) append(element, child as readonly Child[]);
+    else element.append(child as Node | string);
+  }
+}
+
+/** Hands the reader a file made in the page. */
+export function download(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  const link = h("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  // The browser reads the blob after the click has returned.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,83 @@
+// Box and whiskers, from quartiles that the report carries.
+
+import * as Plot from "@observablehq/plot";
+import { quantity } from "../human";
+import type { BoxStats, Kind, Num } from "../report";
+import { bandAxis, cut, numericAxis } from "./axis";
+import { base, type Drawing, heightFor, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
+import { seriesColour } from "./palette";
+
+type Box = Extract<Kind, { type: "box" }>;
+
+interface Place {
+  at: number;
+  box: BoxStats;
+}
+
+export function drawBox(kind: Box, width: number): Drawing {
+  const height = heightFor(width);
+  const values = kind.boxes.flatMap((box) => [box.low, box.q1, box.median, box.q3, box.high, box.mean, ...box.outliers]);
+  const y = numericAxis(kind.y, [...values, ...referenceValues(kind.references, "y")], {
+    pixels: height - 68,
+    spacing: 36,
+  });
+  const left = y.room + 18;
+  const names = kind.boxes.map((box) => box.label);
+  const band = bandAxis(names, width - left - 18);
+  const places = kind.boxes.map((box, at): Place => ({ at, box }));
+  const x = (place: Place): number => place.at;
+  const to = (read: (box: BoxStats) => Num) => (place: Place) => y.to(read(place.box));
+  const colour = seriesColour(0);
+  const beyond = places.flatMap((place) => place.box.outliers.map((value) => ({ at: place.at, value: y.to(value) })));
+  const half = Math.max(3, Math.min(28, (width - left) / places.length / 3));
+  const svg = svgOf(
+    Plot.plot({
+      ...base(width, height, { left, bottom: band.room + 20 }),
+      x: { type: "band", domain: places.map(x), padding: 0.35 },
+      y: y.scale,
+      marks: [
+        ...yAxis(y),
+        Plot.axisX(band.ticks, {
+          label: kind.x,
+          tickFormat: (at: number) => cut(names[at] ?? "", 24),
+          tickRotate: band.rotate,
+          tickSize: 0,
+          labelArrow: "none",
+          labelAnchor: "center",
+        }),
+        ...referenceMarks(kind.references, null, y),
+        Plot.ruleX(places, { x, y1: to((box) => box.low), y2: to((box) => box.q1), stroke: "var(--ink)" }),
+        Plot.ruleX(places, { x, y1: to((box) => box.q3), y2: to((box) => box.high), stroke: "var(--ink)" }),
+        Plot.barY(places, {
+          x,
+          y1: to((box) => box.q1),
+          y2: to((box) => box.q3),
+          fill: colour,
+          fillOpacity: 0.3,
+          stroke: colour,
+        }),
+        Plot.tickY(places, { x, y: to((box) => box.median), stroke: colour, strokeWidth: 2.5 }),
+        ...[(box: BoxStats) => box.low, (box: BoxStats) => box.high].map((read) =>
+          Plot.tickY(places, { x, y: to(read), stroke: "var(--ink)", insetLeft: half / 2, insetRight: half / 2 }),
+        ),
+        Plot.dot(beyond, { x: "at", y: "value", r: 2.5, stroke: colour }),
+        Plot.dot(places, { x, y: to((box) => box.mean), r: 3, fill: "var(--ink)", stroke: "var(--surface)" }),
+        pointerTip(places, { x, y: to((box) => box.median) }, (place) => tip(place.box, kind), "x"),
+      ],
+    }),
+  );
+  return { svg, legend: [], description: `${y.label} by ${kind.x}, as boxes: ${names.join(", ")}` };
+}
+
+function tip(box: BoxStats, kind: Box): string {
+  const say = (value: Num): string => (value === null ? "–" : quantity(value, kind.y.unit));
+  return [
+    `${kind.x}: ${box.label} (n = ${box.n})`,
+    `upper whisker: ${say(box.high)}`,
+    `third quartile: ${say(box.q3)}`,
+    `median: ${say(box.median)}`,
+    `first quartile: ${say(box.q1)}`,
+    `lower whisker: ${say(box.low)}`,
+    ...(box.mean === null ? [] : [`mean: ${say(box.mean)}`]),
+  ].join("\n");
+}

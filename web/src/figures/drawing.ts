@@ -1,0 +1,164 @@
+// What a figure's drawing consists of, and what all drawings made with Observable Plot share.
+
+import * as Plot from "@observablehq/plot";
+import type { Reference } from "../report";
+import type { NumericAxis } from "./axis";
+
+/** An entry of a legend. */
+export interface LegendEntry {
+  name: string;
+  colour: string;
+  /** How its swatch looks. */
+  form: "line" | "dash" | "area" | "dot";
+  dash?: string | undefined;
+}
+
+/** A finished drawing. */
+export interface Drawing {
+  svg: SVGSVGElement;
+  legend: LegendEntry[];
+  /** A scale of colours, beside the legend. */
+  ramp?: SVGElement | HTMLElement;
+  /** For readers who do not see it. */
+  description: string;
+}
+
+/** Height of a figure of ordinary shape. */
+export function heightFor(width: number): number {
+  return Math.round(Math.max(230, Math.min(400, width * 0.62)));
+}
+
+/** Settings that every plot shares; colours come from the page, so that themes apply. */
+export function base(width: number, height: number, margins: Partial<Margins> = {}): Plot.PlotOptions {
+  return {
+    width,
+    height,
+    marginTop: margins.top ?? 28,
+    marginRight: margins.right ?? 18,
+    marginBottom: margins.bottom ?? 40,
+    marginLeft: margins.left ?? 44,
+    color: { type: "identity" },
+    style: { fontSize: "12px", background: "transparent", color: "var(--muted)", overflow: "visible" },
+  };
+}
+
+interface Margins {
+  top: number;
+  right: number;
+  bottom: number;
+  left: number;
+}
+
+/** Light lines across the drawing at the ticks of a vertical axis, and its labels. */
+export function yAxis(axis: NumericAxis): Plot.Markish[] {
+  return [
+    Plot.gridY(axis.ticks, { stroke: "var(--grid)", strokeOpacity: 1 }),
+    Plot.axisY(axis.ticks, {
+      label: axis.label,
+      tickFormat: axis.format,
+      tickSize: 0,
+      tickPadding: 6,
+      labelArrow: "none",
+      labelAnchor: "top",
+    }),
+  ];
+}
+
+/** The labels of a horizontal axis. */
+export function xAxis(axis: NumericAxis): Plot.Markish[] {
+  return [
+    Plot.axisX(axis.ticks, {
+      label: axis.label,
+      tickFormat: axis.format,
+      tickSize: 4,
+      stroke: "var(--axis)",
+      fill: "currentColor",
+      labelArrow: "none",
+      labelAnchor: "center",
+    }),
+  ];
+}
+
+/** The values that references name on one axis, so that the axis reaches them. */
+export function referenceValues(references: readonly Reference[], direction: "x" | "y"): (number | null)[] {
+  return references.flatMap((each) => {
+    if (each.type === "curve") return each.points.map((point) => point[direction]);
+    return each.type === (direction === "x" ? "vertical" : "horizontal") ? [each.at] : [];
+  });
+}
+
+const DASH = "5 4";
+
+/**
+ * Reference lines with their names beside them. Curves go to the legend. In a drawing divided into facets a line
+ * belongs to the whole: `facet` is then "super".
+ */
+export function referenceMarks(
+  references: readonly Reference[],
+  x: NumericAxis | null,
+  y: NumericAxis,
+  facet: "auto" | "super" = "auto",
+): Plot.Markish[] {
+  const halo = { facet, fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 4, paintOrder: "stroke" as const };
+  return references.flatMap((each): Plot.Markish[] => {
+    const line = { facet, stroke: "var(--reference)", strokeWidth: 1.5, strokeDasharray: DASH };
+    switch (each.type) {
+      case "curve": {
+        if (x === null) return [];
+        const points = each.points.map((point): [number, number] => [x.to(point.x), y.to(point.y)]);
+        return [Plot.line(points, { ...line, clip: true })];
+      }
+      case "horizontal": {
+        const at = y.to(each.at);
+        if (Number.isNaN(at)) return [];
+        const text = { text: [each.name], frameAnchor: "right" as const, textAnchor: "end" as const, dy: -7 };
+        return [Plot.ruleY([at], line), Plot.text([at], { y: [at], ...text, ...halo })];
+      }
+      case "vertical": {
+        const at = x?.to(each.at) ?? Number.NaN;
+        if (Number.isNaN(at)) return [];
+        const text = { text: [each.name], frameAnchor: "top" as const, textAnchor: "start" as const, dx: 5, dy: 4 };
+        return [Plot.ruleX([at], line), Plot.text([at], { x: [at], ...text, ...halo })];
+      }
+    }
+  });
+}
+
+/** Legend entries of reference curves. */
+export function referenceLegend(references: readonly Reference[]): LegendEntry[] {
+  return references
+    .filter((each) => each.type === "curve")
+    .map((each) => ({ name: each.name, colour: "var(--reference)", form: "dash", dash: DASH }));
+}
+
+/** Legend entries of series; a lone series needs none when the title says what it is. */
+export function seriesLegend(entries: LegendEntry[], references: readonly Reference[]): LegendEntry[] {
+  const curves = referenceLegend(references);
+  return entries.length > 1 || curves.length > 0 ? [...entries, ...curves] : [];
+}
+
+/** What a box beside the pointer says; one text a datum. */
+export function pointerTip<T>(
+  data: readonly T[],
+  place: { x?: (each: T) => unknown; y?: (each: T) => unknown; fx?: (each: T) => unknown },
+  title: (each: T) => string,
+  along: "xy" | "x" | "y" = "xy",
+): Plot.Markish {
+  const channels = { ...place, title } as Plot.TipOptions;
+  const pointer = along === "x" ? Plot.pointerX(channels) : along === "y" ? Plot.pointerY(channels) : Plot.pointer(channels);
+  return Plot.tip([...data], {
+    ...pointer,
+    fill: "var(--surface)",
+    stroke: "var(--axis)",
+    textPadding: 8,
+    fontSize: 12,
+    lineWidth: 26,
+  } as Plot.TipOptions);
+}
+
+/** The svg of a plot without legends of its own. */
+export function svgOf(plot: ReturnType<typeof Plot.plot>): SVGSVGElement {
+  // Comparing names, not classes: the tests' DOM has another SVGSVGElement than the page.
+  if (plot.tagName.toLowerCase() !== "svg") throw new Error("the plot came with a legend of its own");
+  return plot as unknown as SVGSVGElement;
+}

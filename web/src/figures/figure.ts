@@ -1,0 +1,145 @@
+// A figure on the page: title, legend, drawing, caption, and its file. A figure that fails to draw says so in its
+// own place and leaves the page alone.
+
+import { download, h, s } from "../dom";
+import type { Figure, Kind } from "../report";
+import { drawBar } from "./bar";
+import { drawBox } from "./box";
+import { drawChord } from "./chord";
+import { drawEcdf, drawHistogram } from "./distribution";
+import type { Drawing, LegendEntry } from "./drawing";
+import { drawHeatmap } from "./heatmap";
+import { drawLine } from "./line";
+import { svgFile } from "./svgfile";
+import { drawTimeline } from "./timeline";
+
+/** Draws any kind of figure at a width. */
+export function draw(kind: Kind, width: number): Drawing {
+  switch (kind.type) {
+    case "line":
+      return drawLine(kind, width);
+    case "box":
+      return drawBox(kind, width);
+    case "histogram":
+      return drawHistogram(kind, width);
+    case "ecdf":
+      return drawEcdf(kind, width);
+    case "heatmap":
+      return drawHeatmap(kind, width);
+    case "timeline":
+      return drawTimeline(kind, width);
+    case "chord":
+      return drawChord(kind, width);
+    case "bar":
+      return drawBar(kind, width);
+    default: {
+      const unknown: never = kind;
+      throw new Error(`this page knows no figure of type ${JSON.stringify((unknown as { type?: unknown }).type)}`);
+    }
+  }
+}
+
+/** These want the whole width of the page. */
+function isWide(kind: Kind): boolean {
+  switch (kind.type) {
+    case "timeline":
+      return true;
+    case "heatmap":
+      return kind.columns.length > 16;
+    case "chord":
+      return kind.labels.length > 20;
+    case "bar":
+      return kind.categories.length * (kind.stacked ? 1 : kind.series.length) > 32;
+    case "box":
+      return kind.boxes.length > 20;
+    default:
+      return false;
+  }
+}
+
+/** The figure as a part of the page; it draws itself when it knows its width, and again when that changes. */
+export function figureElement(figure: Figure): HTMLElement {
+  const stage = h("div", { class: "stage" });
+  const legend = h("div", { class: "legend" });
+  const save = h("button", { type: "button", class: "quiet small", title: "download the drawing as SVG" }, "SVG");
+  const element = h(
+    "figure",
+    { class: isWide(figure.kind) ? "figure wide" : "figure", id: `figure-${figure.id}` },
+    h("header", {}, h("h3", {}, figure.title), save),
+    legend,
+    stage,
+    figure.caption !== "" && h("figcaption", {}, figure.caption),
+  );
+  let current: Drawing | null = null;
+  save.addEventListener("click", () => {
+    if (current !== null) download(`${figure.id}.svg`, "image/svg+xml", svgFile(current, figure.title));
+  });
+  const redraw = (width: number): void => {
+    current = attempt(figure, width, stage, legend);
+    save.hidden = current === null;
+  };
+  followWidth(stage, redraw);
+  return element;
+}
+
+function attempt(figure: Figure, width: number, stage: HTMLElement, legend: HTMLElement): Drawing | null {
+  try {
+    const drawing = draw(figure.kind, width);
+    drawing.svg.setAttribute("role", figure.kind.type === "chord" ? "list" : "img");
+    drawing.svg.setAttribute("aria-label", `${figure.title}. ${drawing.description}`);
+    stage.replaceChildren(drawing.svg);
+    legend.replaceChildren(...drawing.legend.map(legendItem), ...(drawing.ramp === undefined ? [] : [drawing.ramp]));
+    legend.hidden = legend.childElementCount === 0;
+    return drawing;
+  } catch (error) {
+    legend.hidden = true;
+    stage.replaceChildren(errorBox(`This figure could not be drawn: ${error instanceof Error ? error.message : String(error)}`));
+    return null;
+  }
+}
+
+/** Something went wrong, in its own place. */
+export function errorBox(text: string): HTMLElement {
+  return h("p", { class: "error", role: "alert" }, text, " The numbers are in the report's JSON.");
+}
+
+function legendItem(entry: LegendEntry): HTMLElement {
+  return h("span", { class: "entry" }, swatch(entry), entry.name);
+}
+
+/** A small sample of how a series looks. */
+export function swatch(entry: LegendEntry): SVGSVGElement {
+  const dash = entry.dash === undefined ? {} : { "stroke-dasharray": entry.dash };
+  const line = { x1: 0, x2: 22, y1: 6, y2: 6, stroke: entry.colour, "stroke-width": 2.5, ...dash };
+  const mark =
+    entry.form === "area"
+      ? s("rect", { x: 4, width: 12, height: 12, rx: 2, fill: entry.colour })
+      : entry.form === "dot"
+        ? s("circle", { cx: 10, cy: 6, r: 4.5, fill: entry.colour })
+        : s("line", line);
+  return s("svg", { width: 22, height: 12, viewBox: "0 0 22 12", "aria-hidden": "true" }, mark);
+}
+
+/** Calls back with the element's width, now and whenever it changes by more than a scroll bar's trembling. */
+function followWidth(element: HTMLElement, redraw: (width: number) => void): void {
+  let drawn = 0;
+  const look = (): void => {
+    const width = Math.floor(element.clientWidth) || 640;
+    if (Math.abs(width - drawn) < 2) return;
+    drawn = width;
+    redraw(width);
+  };
+  // Before the element stands in the page it has no width.
+  queueMicrotask(look);
+  if (typeof ResizeObserver === "undefined") return;
+  let asked = false;
+  new ResizeObserver(() => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      // A hidden element (a closed part of the page, a printer's preview) keeps the drawing it has.
+      if (element.clientWidth > 0) look();
+    });
+  }).observe(element);
+}

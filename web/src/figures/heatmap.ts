@@ -1,0 +1,80 @@
+// Heat maps. The colours are viridis, which grows evenly in lightness and survives colour blindness and a grey
+// printer; a square without a value is hatched by the page's own colour.
+
+import * as Plot from "@observablehq/plot";
+import { quantity } from "../human";
+import type { Kind, Num } from "../report";
+import { bandAxis, CHARACTER, cut, numericAxis } from "./axis";
+import { base, type Drawing, pointerTip, svgOf } from "./drawing";
+
+type Heatmap = Extract<Kind, { type: "heatmap" }>;
+
+interface Square {
+  column: number;
+  row: number;
+  value: Num;
+}
+
+export function drawHeatmap(kind: Heatmap, width: number): Drawing {
+  const squares = kind.values.flatMap((values, row) => values.map((value, column): Square => ({ column, row, value })));
+  const colour = numericAxis(kind.value, squares.map((square) => square.value), { pixels: 240, spacing: 60, tight: true });
+  const characters = width < 520 ? 12 : 24;
+  const left = Math.max(...kind.rows.map((name) => Math.min(name.length, characters)), 2) * CHARACTER + 14;
+  const band = bandAxis(kind.columns, width - left - 12);
+  const tall = Math.max(12, Math.min(34, (width - left) / Math.max(1, kind.columns.length)));
+  const height = Math.round(Math.max(140, Math.min(720, kind.rows.length * tall + 34 + band.room + 20)));
+  const rowStride = Math.ceil((kind.rows.length * 13) / (height - 74));
+  const known = squares.filter((square) => !Number.isNaN(colour.to(square.value)));
+  const missing = squares.filter((square) => Number.isNaN(colour.to(square.value)));
+  const scale = { ...colour.scale, scheme: "viridis" as const, interpolate: "rgb" as const };
+  const plot = Plot.plot({
+    ...base(width, height, { left, right: 12, top: 26, bottom: band.room + 20 }),
+    color: { type: scale.type, domain: scale.domain, scheme: scale.scheme },
+    x: { type: "band", domain: kind.columns.map((_, at) => at), padding: 0 },
+    y: { type: "band", domain: kind.rows.map((_, at) => at), padding: 0 },
+    marks: [
+      Plot.axisX(band.ticks, {
+        label: kind.x,
+        tickFormat: (at: number) => cut(kind.columns[at] ?? "", 24),
+        tickRotate: band.rotate,
+        tickSize: 0,
+        labelArrow: "none",
+        labelAnchor: "center",
+      }),
+      Plot.axisY(
+        kind.rows.map((_, at) => at).filter((at) => at % rowStride === 0),
+        {
+          label: kind.y,
+          tickFormat: (at: number) => cut(kind.rows[at] ?? "", characters),
+          tickSize: 0,
+          labelArrow: "none",
+          labelAnchor: "top",
+        },
+      ),
+      Plot.cell(missing, { x: "column", y: "row", fill: "var(--missing)", inset: 0.5 }),
+      Plot.cell(known, { x: "column", y: "row", fill: (square: Square) => colour.to(square.value), inset: 0.5 }),
+      pointerTip(squares, { x: (square) => square.column, y: (square) => square.row }, (square) => tip(square, kind)),
+    ],
+  });
+  return {
+    svg: svgOf(plot),
+    legend: missing.length > 0 ? [{ name: "no value", colour: "var(--missing)", form: "area" }] : [],
+    ramp: Plot.legend({
+      color: { type: scale.type, domain: scale.domain, scheme: scale.scheme },
+      label: colour.label,
+      tickFormat: colour.format,
+      ticks: 4,
+      width: Math.min(260, width),
+      style: { background: "transparent", color: "var(--muted)", fontSize: "11px" },
+    }) as unknown as SVGElement,
+    description: `${colour.label} by ${kind.y} (down) and ${kind.x} (across), as coloured squares`,
+  };
+}
+
+function tip(square: Square, kind: Heatmap): string {
+  return [
+    `${kind.y}: ${kind.rows[square.row] ?? ""}`,
+    `${kind.x}: ${kind.columns[square.column] ?? ""}`,
+    `${kind.value.label}: ${square.value === null ? "–" : quantity(square.value, kind.value.unit)}`,
+  ].join("\n");
+}

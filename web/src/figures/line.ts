@@ -1,0 +1,129 @@
+// Lines over a numeric axis, with intervals as bands and references dashed. Log-log when both axes say so.
+
+import * as Plot from "@observablehq/plot";
+import type { CurvePoint, Kind, LineSeries } from "../report";
+import { numericAxis, type NumericAxis } from "./axis";
+import {
+  base,
+  type Drawing,
+  heightFor,
+  pointerTip,
+  referenceMarks,
+  referenceValues,
+  seriesLegend,
+  svgOf,
+  xAxis,
+  yAxis,
+} from "./drawing";
+import { seriesColour, seriesDash, SYMBOLS } from "./palette";
+
+type Line = Extract<Kind, { type: "line" }>;
+
+/** Above this many points, dots hide the line. */
+const DOTS_MAX = 32;
+
+interface Spot extends CurvePoint {
+  series: string;
+}
+
+export function drawLine(kind: Line, width: number): Drawing {
+  const height = heightFor(width);
+  const points = kind.series.flatMap((series) => series.points);
+  const ys = points.flatMap((point) => [point.y, point.low, point.high]);
+  const y = numericAxis(kind.y, [...ys, ...referenceValues(kind.references, "y")], {
+    pixels: height - 68,
+    spacing: 36,
+  });
+  const left = y.room + 18;
+  const xs = [...points.map((point) => point.x), ...referenceValues(kind.references, "x")];
+  const x = numericAxis(kind.x, xs, {
+    pixels: width - left - 18,
+    spacing: 62,
+    tight: kind.series.every((series) => series.draw !== "points"),
+    anchors: anchorsOf(kind),
+  });
+  const marks = kind.series.flatMap((series, at) => seriesMarks(series, at, x, y));
+  const spots = kind.series.flatMap((series) => series.points.map((point): Spot => ({ ...point, series: series.name })));
+  const many = kind.series.length > 1;
+  const svg = svgOf(
+    Plot.plot({
+      ...base(width, height, { left }),
+      x: x.scale,
+      y: y.scale,
+      marks: [
+        ...yAxis(y),
+        ...xAxis(x),
+        ...referenceMarks(kind.references, x, y),
+        ...marks,
+        pointerTip(
+          spots.filter((spot) => !Number.isNaN(x.to(spot.x)) && !Number.isNaN(y.to(spot.y))),
+          { x: (spot) => x.to(spot.x), y: (spot) => y.to(spot.y) },
+          (spot) => tip(spot, kind, x, y, many),
+        ),
+      ],
+    }),
+  );
+  const entries = kind.series.map((series, at) => ({
+    name: series.name,
+    colour: seriesColour(at),
+    form: series.draw === "points" ? ("dot" as const) : ("line" as const),
+    dash: seriesDash(at),
+  }));
+  const names = kind.series.map((series) => series.name).join(", ");
+  return {
+    svg,
+    legend: seriesLegend(entries, kind.references),
+    description: `${y.label} against ${x.label}: ${names}`,
+  };
+}
+
+/** The places of a sweep, when all lines share a few. */
+function anchorsOf(kind: Line): number[] {
+  const places = kind.series.flatMap((series) => series.points.map((point) => point.x));
+  const unique = [...new Set(places)].filter((place): place is number => place !== null);
+  return unique.length <= 10 ? unique : [];
+}
+
+function seriesMarks(series: LineSeries, at: number, x: NumericAxis, y: NumericAxis): Plot.Markish[] {
+  const colour = seriesColour(at);
+  const curve = series.draw === "step" ? ("step-after" as const) : ("linear" as const);
+  const across = (point: CurvePoint): number => x.to(point.x);
+  const up = (point: CurvePoint): number => y.to(point.y);
+  // An interval that reaches down to zero or below has no low end on a logarithmic axis: it runs off the drawing.
+  const low = (point: CurvePoint): number => (point.low === null ? Number.NaN : y.clipped(point.low));
+  const high = (point: CurvePoint): number => y.to(point.high);
+  const banded = series.points.filter((point) => point.low !== null && point.high !== null);
+  const marks: Plot.Markish[] = [];
+  if (banded.length > 1 && series.draw !== "points") {
+    const band = { x: across, y1: low, y2: high, curve, fill: colour, fillOpacity: 0.16, clip: true };
+    marks.push(Plot.areaY(series.points, band));
+  }
+  if (banded.length > 0 && banded.length <= DOTS_MAX) {
+    const whisker = { x: across, y1: low, y2: high, stroke: colour, strokeOpacity: 0.55, clip: true };
+    marks.push(Plot.ruleX(banded, whisker));
+  }
+  if (series.draw !== "points") {
+    const dash = seriesDash(at);
+    const line = { x: across, y: up, curve, stroke: colour, strokeWidth: 2 };
+    marks.push(Plot.line(series.points, dash === undefined ? line : { ...line, strokeDasharray: dash }));
+  }
+  if (series.draw === "points") {
+    const dots = { x: across, y: up, r: 3, fill: colour, fillOpacity: 0.55, stroke: colour };
+    marks.push(Plot.dot(series.points, { ...dots, symbol: SYMBOLS[at % SYMBOLS.length] ?? "circle" }));
+  } else if (series.points.length <= DOTS_MAX && series.draw === "line") {
+    const symbol = SYMBOLS[at % SYMBOLS.length] ?? "circle";
+    marks.push(Plot.dot(series.points, { x: across, y: up, r: 3.4, fill: colour, stroke: "var(--surface)", symbol }));
+  }
+  return marks;
+}
+
+function tip(spot: Spot, kind: Line, x: NumericAxis, y: NumericAxis, many: boolean): string {
+  const lines = many ? [spot.series] : [];
+  const say = (axis: NumericAxis, value: number | null): string =>
+    value === null ? "–" : `${axis.shown.digits(value)}${axis.shown.unit === "" ? "" : ` ${axis.shown.unit}`}`;
+  lines.push(`${kind.x.label}: ${say(x, spot.x)}`, `${kind.y.label}: ${say(y, spot.y)}`);
+  if (spot.low !== null && spot.high !== null) {
+    lines.push(`95 %: ${y.shown.digits(spot.low)} to ${say(y, spot.high)}`);
+  }
+  return lines.join("\n");
+}

@@ -1,0 +1,229 @@
+// The parts of the page above and between the figures: heading, warnings, cards, points, claims, tables.
+
+import { files, table as csvTable } from "./csv";
+import { type Exact, numberOf, settingText } from "./data";
+import { h } from "./dom";
+import { digits, heading, quantity, range, Shown, withUnit } from "./human";
+import type { Claim, Measure, Reading, Report, Table, Tolerance } from "./report";
+import { type Heading, type Shown as Cell, tableElement } from "./table";
+
+/** A part with its heading, which the list of contents links to. */
+export function section(id: string, title: string, ...children: (Node | string | null | false)[]): HTMLElement {
+  return h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), ...children);
+}
+
+export function warnings(report: Report): HTMLElement | null {
+  const stopped = "This run was stopped before its end. What is here was committed; more was to come.";
+  const all = [...(report.partial ? [stopped] : []), ...report.warnings];
+  if (all.length === 0) return null;
+  return h(
+    "aside",
+    { class: "warnings", role: "note", "aria-label": "warnings" },
+    h("strong", {}, all.length === 1 ? "Warning" : `${all.length} warnings`),
+    h("ul", {}, ...all.map((text) => h("li", {}, text))),
+  );
+}
+
+/** One card a measure. */
+export function cards(report: Report): HTMLElement | null {
+  const entries = Object.entries(report.summary);
+  if (entries.length === 0) return null;
+  return h("div", { class: "cards" }, ...entries.map(([name, measure]) => card(name, measure, report.glossary[name])));
+}
+
+function card(name: string, measure: Measure, about: string | undefined): HTMLElement {
+  const { value, low, high } = measure;
+  const lines: Node[] = [];
+  if (value === null) {
+    lines.push(h("p", { class: "value none" }, "–"), h("p", { class: "reason" }, measure.reason ?? "no value"));
+  } else {
+    lines.push(valueLine(value, measure.unit));
+    if (low !== null && high !== null) lines.push(h("p", { class: "interval" }, `95 %: ${range(low, high, measure.unit)}`));
+  }
+  const n = measure.n === 1 ? "1 replicate" : `${measure.n} replicates`;
+  return h(
+    "article",
+    { class: "card", title: value === null ? null : withUnit(`${name} = ${value}`, measure.unit) },
+    h("h3", {}, heading(name)),
+    ...lines,
+    h("p", { class: "n" }, value === null && measure.n === 0 ? "" : n),
+    about === undefined ? null : h("p", { class: "about" }, about),
+  );
+}
+
+function valueLine(value: number, unit: string): HTMLElement {
+  const shown = Shown.fitting(value, unit);
+  return h("p", { class: "value" }, shown.digits(value), shown.unit === "" ? null : h("span", { class: "unit" }, shown.unit));
+}
+
+/** With a sweep, what each measure ranges over and where its ends lie. */
+export function sweepCards(report: Report): HTMLElement | null {
+  const names = [...new Set(report.points.flatMap((point) => Object.keys(point.summary)))];
+  const made = names.map((name) => sweepCard(name, report)).filter((each) => each !== null);
+  return made.length === 0 ? null : h("div", { class: "cards" }, ...made);
+}
+
+function sweepCard(name: string, report: Report): HTMLElement | null {
+  const found = report.points.flatMap((point) => {
+    const measure = point.summary[name];
+    return measure?.value === null || measure === undefined ? [] : [{ value: measure.value, unit: measure.unit, label: point.label }];
+  });
+  found.sort((a, b) => a.value - b.value);
+  const [least, most] = [found[0], found.at(-1)];
+  const about = report.glossary[name];
+  const note = about === undefined ? null : h("p", { class: "about" }, about);
+  if (least === undefined || most === undefined) {
+    const reason = report.points.map((point) => point.summary[name]?.reason).find((each) => each != null);
+    return h("article", { class: "card" }, h("h3", {}, heading(name)), h("p", { class: "value none" }, "–"), h("p", { class: "reason" }, reason ?? "no value"), note);
+  }
+  const shown = Shown.column(found.map((each) => each.value), least.unit);
+  const same = found.length === 1 || least.value === most.value;
+  const text = same ? shown.digits(least.value) : `${shown.digits(least.value)} – ${shown.digits(most.value)}`;
+  const missing = report.points.length - found.length;
+  return h(
+    "article",
+    { class: "card" },
+    h("h3", {}, heading(name)),
+    h("p", { class: "value" }, text, shown.unit === "" ? null : h("span", { class: "unit" }, shown.unit)),
+    h("p", { class: "interval" }, same ? `at ${least.label}` : `least at ${least.label}`),
+    same ? null : h("p", { class: "interval" }, `most at ${most.label}`),
+    missing > 0 ? h("p", { class: "n" }, `no value at ${missing} of ${report.points.length} points`) : null,
+    note,
+  );
+}
+
+/** The points of a sweep. */
+export function points(report: Report): HTMLElement | null {
+  const first = report.points[0];
+  if (first === undefined) return null;
+  const keys = Object.keys(first.settings);
+  const names = [...new Set(report.points.flatMap((point) => Object.keys(point.summary)))];
+  const units = names.map((name) => {
+    const all = report.points.map((point) => point.summary[name]).filter((measure) => measure !== undefined);
+    return Shown.column(all.map((measure) => measure.value ?? 0), all[0]?.unit ?? "");
+  });
+  const headings: Heading[] = [
+    ...keys.map((key): Heading => ({ name: key, numeric: report.points.every((p) => typeof p.settings[key] === "number") })),
+    ...names.map((name, at): Heading => ({ name, unit: units[at]?.unit, numeric: true, title: report.glossary[name] })),
+  ];
+  const rows = report.points.map((point): Cell[] => [
+    ...keys.map((key): Cell => settingCell(point.settings[key])),
+    ...names.map((name, at): Cell => measureCell(point.summary[name], units[at])),
+  ]);
+  const file = files(report).find((each) => each.name === "points.csv");
+  const csv = file === undefined ? {} : { csv: { name: file.name, text: () => file.text } };
+  return tableElement(headings, rows, { label: "points of the sweep", ...csv });
+}
+
+function settingCell(value: unknown): Cell {
+  return { text: settingText(value), key: typeof value === "number" ? value : settingText(value) };
+}
+
+function measureCell(measure: Measure | undefined, shown: Shown | undefined): Cell {
+  if (measure === undefined || shown === undefined) return { text: "", key: null };
+  const { value, low, high } = measure;
+  if (value === null) return { text: "–", key: null, title: measure.reason ?? undefined, class: "none" };
+  const half = low === null || high === null ? null : h("span", { class: "half" }, ` ±${shown.rough((high - low) / 2)}`);
+  const title = low === null || high === null ? quantity(value, measure.unit) : `${quantity(value, measure.unit)}, 95 %: ${range(low, high, measure.unit)}`;
+  return { text: h("span", {}, shown.digits(value), half), key: value, title };
+}
+
+/** A study's own table. */
+export function studyTable(table: Table): HTMLElement {
+  const units = table.columns.map((column, at) => {
+    const values = table.rows.map((row) => numberOf(row[at] as Exact)).filter((value) => value !== null);
+    return Shown.column(values, column.unit);
+  });
+  const headings = table.columns.map((column, at): Heading => ({
+    name: column.name,
+    unit: units[at]?.unit,
+    numeric: column.kind === "number",
+  }));
+  const rows = table.rows.map((row) => row.map((cell, at) => studyCell(cell as Exact, units[at])));
+  return h(
+    "div",
+    { class: "study-table" },
+    h("h3", { id: `table-${table.id}` }, table.title),
+    table.about === "" ? null : h("p", { class: "about" }, table.about),
+    tableElement(headings, rows, { label: table.title, csv: { name: `${table.id}.csv`, text: () => csvTable(table) } }),
+  );
+}
+
+function studyCell(cell: Exact, shown: Shown | undefined): Cell {
+  if (cell === null) return { text: "", key: null };
+  if (typeof cell === "boolean") return { text: cell ? "yes" : "no", key: Number(cell) };
+  if (typeof cell === "string") return { text: cell, key: cell };
+  if (typeof cell === "object") return { text: "–", key: null, title: cell.reason, class: "none" };
+  const value = Number(cell);
+  return { text: shown?.digits(value) ?? String(cell), key: value, title: String(cell) };
+}
+
+const VERDICTS = {
+  holds: { mark: "✓", word: "holds" },
+  misses: { mark: "✗", word: "misses" },
+  fitted: { mark: "≈", word: "fitted" },
+} as const;
+
+/** Published values beside ours. */
+export function claims(report: Report): HTMLElement | null {
+  if (report.claims.length === 0) return null;
+  const count = (verdict: Claim["verdict"]): number => report.claims.filter((claim) => claim.verdict === verdict).length;
+  const fitted = count("fitted");
+  const told = `${count("holds")} of ${report.claims.length} hold`;
+  const line = fitted === 0 ? `${told}.` : `${told}; ${fitted} used in calibration and never counted as holding.`;
+  const headings: Heading[] = [
+    { name: "verdict", numeric: false },
+    { name: "claim", numeric: false },
+    { name: "published", numeric: true },
+    { name: "ours", numeric: true },
+    { name: "difference", numeric: true },
+    { name: "tolerance", numeric: false },
+    { name: "source", numeric: false },
+  ];
+  const file = files(report).find((each) => each.name === "claims.csv");
+  const csv = file === undefined ? {} : { csv: { name: file.name, text: () => file.text } };
+  return h("div", {}, h("p", { class: "lead" }, line), tableElement(headings, report.claims.map(claimRow), { label: "claims", ...csv }));
+}
+
+function claimRow(claim: Claim): Cell[] {
+  const verdict = VERDICTS[claim.verdict];
+  const badge = h("span", { class: `badge ${claim.verdict}` }, h("span", { "aria-hidden": "true" }, `${verdict.mark} `), verdict.word);
+  const statement = h("div", { class: "statement" }, claim.statement, claim.note == null ? null : h("p", { class: "note" }, claim.note));
+  const [theirs, ours] = [claim.published.value, claim.ours.value];
+  const apart = theirs === null || ours === null || theirs === 0 ? null : (ours - theirs) / Math.abs(theirs);
+  return [
+    { text: badge, key: verdict.word },
+    { text: statement, key: claim.name, title: claim.name },
+    readingCell(claim.published, claim.unit),
+    readingCell(claim.ours, claim.unit),
+    { text: apart === null ? "–" : `${apart > 0 ? "+" : ""}${digits(apart * 100, 2)} %`, key: apart },
+    { text: toleranceText(claim.tolerance, claim.unit), key: toleranceText(claim.tolerance, claim.unit) },
+    { text: claim.source, key: claim.source, class: "source" },
+  ];
+}
+
+function readingCell(reading: Reading, unit: string): Cell {
+  if (reading.value === null) return { text: "–", key: null, class: "none" };
+  const interval =
+    reading.low === null || reading.high === null ? null : h("div", { class: "half" }, range(reading.low, reading.high, unit));
+  return { text: h("div", {}, quantity(reading.value, unit), interval), key: reading.value, title: String(reading.value) };
+}
+
+/** How near ours must come; the words are those of the terminal. */
+export function toleranceText(tolerance: Tolerance, unit: string): string {
+  const of = (value: number | null): number => value ?? Number.NaN;
+  switch (tolerance.kind) {
+    case "relative":
+      return `±${digits(of(tolerance.fraction) * 100)} %`;
+    case "absolute":
+      return `±${quantity(of(tolerance.amount), unit)}`;
+    case "range":
+      return range(of(tolerance.low), of(tolerance.high), unit);
+    case "interval":
+      return "within our 95 %";
+    case "at_least":
+      return "at least";
+    case "at_most":
+      return "at most";
+  }
+}

@@ -1,0 +1,48 @@
+// Builds the page into one file, `crates/report/assets/report.html`, which the Rust crate includes.
+// The build reads no clock and no environment but TOWTANK_BUNDLE_DIR (where to put the file), so that the same
+// sources and lock file give the same bytes; check-bundle.sh holds the checked-in file to that.
+
+import { defineConfig, type Plugin } from "vite";
+
+/** Puts the script and the style into the page: it has to work as a lone file, opened from a disk. */
+function oneFile(): Plugin {
+  return {
+    name: "one-file",
+    enforce: "post",
+    generateBundle(_options, bundle) {
+      let script = "";
+      let style = "";
+      for (const [name, part] of Object.entries(bundle)) {
+        if (part.type === "chunk") script += part.code;
+        else if (name.endsWith(".css")) style += String(part.source);
+        else continue;
+        delete bundle[name];
+      }
+      const page = bundle["index.html"];
+      if (page?.type !== "asset") throw new Error("the build gave no index.html");
+      // Inside a script element only `</script` and `<!--` mean anything to the HTML parser.
+      const inert = script.replaceAll("</script", "<\\/script").replaceAll("<!--", "\\x3C!--").trim();
+      const html = String(page.source)
+        .replace(/\s*<script type="module"[^>]*><\/script>/, "")
+        .replace(/\s*<link rel="stylesheet"[^>]*>/, "")
+        .replace("</head>", () => `  <style>${style.trim()}</style>\n  </head>`)
+        .replace("</body>", () => `  <script>${inert}</script>\n  </body>`);
+      page.fileName = "report.html";
+      page.source = html;
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [oneFile()],
+  build: {
+    outDir: process.env["TOWTANK_BUNDLE_DIR"] ?? "../crates/report/assets",
+    emptyOutDir: false,
+    target: "es2022",
+    modulePreload: false,
+    cssCodeSplit: false,
+    assetsInlineLimit: 1 << 20,
+    chunkSizeWarningLimit: 400,
+    rollupOptions: { output: { format: "iife" } },
+  },
+});
