@@ -100,19 +100,11 @@ fn executor_and_worker_count_never_show() {
 }
 
 #[test]
-fn adding_a_station_shifts_nothing_elsewhere() {
-    let alone = r#"
-study = "queue"
-warm_up = "0s"
-span = "1000s"
-stations.a = { service_rate = "2/s", arrival_rate = "1/s" }
-"#;
-    let prepared = prepare(alone);
-    let measured = run_as(&*prepared, 0, Executor::Sequential, 1);
-    let again = run_as(&*prepared, 0, Executor::Sequential, 1);
-    assert_eq!(measured, again);
-    let other = run_as(&*prepared, 1, Executor::Sequential, 1);
-    assert_ne!(measured.digest, other.digest, "replicates draw different numbers");
+fn replicates_draw_different_numbers() {
+    let prepared = prepare(TIGHT);
+    let digest = |replicate| run_as(&*prepared, replicate, Executor::Sequential, 1).digest;
+    assert_eq!(digest(0), digest(0));
+    assert_ne!(digest(0), digest(1));
 }
 
 #[test]
@@ -336,4 +328,45 @@ fn the_audit_finds_a_lost_job() {
         Committed { now: run.now, entities: &entities, statistics: &run.statistics, pending: &[] };
     let fault = network.audit(&committed).unwrap_err().to_string();
     assert!(fault.contains("jobs were created, but"), "{fault}");
+}
+
+const SHIPPED: [&str; 3] = [
+    include_str!("../../../../scenarios/queue-mm1.toml"),
+    include_str!("../../../../scenarios/queue-network.toml"),
+    include_str!("../../../../scenarios/queue-load.toml"),
+];
+
+#[test]
+fn shipped_scenarios_are_legal() {
+    for text in SHIPPED {
+        let outline = Document::parse(&Source::file("shipped.toml", text)).unwrap().outline().unwrap();
+        for point in outline.points() {
+            assert!(Queue.check(point.draft()).is_ok(), "{text}");
+        }
+    }
+}
+
+/// What `towtank reproduce queue-mm1` shows.
+#[test]
+fn the_claims_of_mm1_hold() {
+    let outline = Document::parse(&Source::file("queue-mm1.toml", SHIPPED[0])).unwrap().outline().unwrap();
+    let (seed, count) = (Seed(outline.header().seed), outline.header().replicates);
+    let prepared = prepare(SHIPPED[0]);
+    let run = |replicate| {
+        let stop = AtomicBool::new(false);
+        let context = RunContext {
+            seed: seed.replicate(replicate),
+            replicate,
+            executor: Executor::Sequential,
+            workers: 1,
+            stop: &stop,
+            progress: &|_| {},
+            notice: &|_| {},
+        };
+        prepared.run(&context).unwrap()
+    };
+    let outcomes: Vec<Outcome> = (0..count).map(run).collect();
+    let claims = presented(&*prepared, &outcomes).claims;
+    let missed: Vec<_> = claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
+    assert!(claims.len() == 11 && missed.is_empty(), "{missed:#?}");
 }
