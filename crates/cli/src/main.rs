@@ -1,2 +1,29 @@
-//! The `towtank` command.
-fn main() {}
+//! The `towtank` command: parses, calls, renders and times. It computes nothing.
+//!
+//! Data goes to stdout, words and progress to stderr. Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130
+//! interrupted.
+
+mod args;
+mod bench;
+mod catalogue;
+mod commands;
+mod complain;
+mod exit;
+mod interrupt;
+mod load;
+mod machine;
+mod output;
+mod progress;
+mod screen;
+mod street;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let matches = match args::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return screen::usage(&error),
+    };
+    let result = commands::dispatch(&matches);
+    result.unwrap_or_else(|trouble| complain::report(&trouble)).into()
+}

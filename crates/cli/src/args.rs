@@ -1,0 +1,269 @@
+//! The command line: fixed commands, one command per study, and the flags that running commands share.
+//!
+//! Flags of a study come from its scenario: [`studies::Study::flags`] names them, the schema describes them.
+
+mod study_flags;
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use campaign::Shard;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use kernel::Executor;
+
+pub use study_flags::{named_flags, settings, study_command};
+
+/// What-if answers for distributed storage, from simulation.
+#[derive(Debug, Parser)]
+#[command(
+    name = "towtank",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Begin with `towtank list`. Each study is a command of its own: `towtank queue --help`.\n\
+                  Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130 interrupted."
+)]
+pub struct Towtank {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands that are no studies.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario: a file, or a built-in one by its name
+    Run(Run),
+    /// List the studies and the built-in scenarios
+    #[command(display_order = 100)]
+    List(List),
+    /// Print a built-in scenario, to read or to copy
+    #[command(display_order = 101)]
+    Show {
+        /// A name from `towtank list`
+        name: String,
+    },
+    /// Print the JSON Schema of a study's scenario files, for editors
+    #[command(display_order = 102)]
+    Schema {
+        /// A study from `towtank list`; all of them if left out
+        study: Option<String>,
+    },
+    /// Run published set-ups and hold the results against what was published
+    #[command(display_order = 103)]
+    Reproduce(Reproduce),
+    /// Compare the reports of two runs
+    #[command(display_order = 104)]
+    Compare(Compare),
+    /// Join what `--shard` runs left in several directories
+    #[command(display_order = 105)]
+    Merge(Merge),
+    /// Measure the simulator itself
+    #[command(display_order = 106)]
+    Bench(crate::bench::Bench),
+    /// Print a script that completes commands in a shell
+    #[command(display_order = 107)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or that of one command
+    #[command(display_order = 108)]
+    Man {
+        /// A command, such as `run`; the main page if left out
+        command: Option<String>,
+    },
+}
+
+/// `towtank run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct Run {
+    /// A scenario file, the name of a built-in scenario (see `towtank list`), or `-` for stdin
+    #[arg(value_name = "FILE|NAME")]
+    pub scenario: String,
+    #[command(flatten)]
+    pub flags: RunFlags,
+}
+
+const RUN_EXAMPLES: &str = "Examples:
+  towtank run queue-mm1
+  towtank run my.toml --set stations.counter.servers=2 --out results
+  towtank run my.toml --fail-if 'sojourn_mean.high > 30min'";
+
+/// The flags of `run` and of every study.
+#[derive(Clone, Debug, Args)]
+pub struct RunFlags {
+    /// Set a key of the scenario; may be repeated. Values are TOML, and text needs no quotes
+    #[arg(long, value_name = "KEY=VALUE", help_heading = SCENARIO)]
+    pub set: Vec<String>,
+    /// Where all random draws come from [default: the scenario's, or 1]
+    #[arg(long, value_name = "N", env = "TOWTANK_SEED", hide_env_values = true, help_heading = SCENARIO)]
+    pub seed: Option<String>,
+    /// How many times each point is run; from 2 on there are 95 % intervals [default: the scenario's, or 1]
+    #[arg(long, value_name = "N", env = "TOWTANK_REPLICATES", hide_env_values = true, help_heading = SCENARIO)]
+    pub replicates: Option<String>,
+    /// Print the scenario with every default filled in, and do not run it
+    #[arg(long, help_heading = SCENARIO)]
+    pub print_scenario: bool,
+    #[command(flatten)]
+    pub machine: MachineFlags,
+    /// Run part I of N, counted from 1; `towtank merge` joins the parts
+    #[arg(long, value_name = "I/N", env = "TOWTANK_SHARD", hide_env_values = true, requires = "out", help_heading = RUNNING)]
+    pub shard: Option<Shard>,
+    #[command(flatten)]
+    pub output: OutputFlags,
+    /// End with exit code 3 if this holds for a measure: 'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
+    #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
+    pub fail_if: Vec<String>,
+}
+
+/// How much of the machine a run may use. Never changes a result.
+#[derive(Clone, Debug, Args)]
+pub struct MachineFlags {
+    /// How many runs go on at once [default: as many as there are cores for]
+    #[arg(long, value_name = "N", env = "TOWTANK_JOBS", hide_env_values = true, help_heading = RUNNING)]
+    pub jobs: Option<NonZeroUsize>,
+    /// How the kernel runs the model; the result is the same
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "TOWTANK_EXECUTOR",
+        hide_env_values = true,
+        default_value_t = Executor::Sequential,
+        value_parser = executors(),
+        help_heading = RUNNING
+    )]
+    pub executor: Executor,
+    /// Threads of one run, for the conservative and the optimistic executor [default: all cores]
+    #[arg(long, value_name = "N", env = "TOWTANK_WORKERS", hide_env_values = true, help_heading = RUNNING)]
+    pub workers: Option<NonZeroU32>,
+    /// Use more threads than there are cores; write into a directory that holds other results
+    #[arg(long, help_heading = RUNNING)]
+    pub force: bool,
+}
+
+/// Where results go.
+#[derive(Clone, Debug, Args)]
+pub struct OutputFlags {
+    /// Write the report, its tables and every finished run into this directory; run again to go on where it stopped
+    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env_values = true, help_heading = RESULTS)]
+    pub out: Option<PathBuf>,
+    /// What to print on stdout
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        env = "TOWTANK_FORMAT",
+        hide_env_values = true,
+        default_value_t = Format::Text,
+        help_heading = RESULTS
+    )]
+    pub format: Format,
+    /// No progress and no remarks on stderr
+    #[arg(long, short, help_heading = RESULTS)]
+    pub quiet: bool,
+}
+
+/// The heading of flags that change the scenario.
+pub const SCENARIO: &str = "Scenario";
+/// The heading of flags that change how it is run.
+const RUNNING: &str = "Running";
+/// The heading of flags about what comes out.
+const RESULTS: &str = "Results";
+
+/// What is printed on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// The whole report, as in report.json
+    Json,
+    /// The measures, one row each; with a sweep one row a point
+    Csv,
+}
+
+/// `towtank list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// What to print on stdout
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
+}
+
+/// What lists are printed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// `towtank reproduce`.
+#[derive(Debug, Args)]
+pub struct Reproduce {
+    /// Published scenarios or studies; all of them if none is named
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub machine: MachineFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `towtank compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// A directory that was given to `--out`, or a report.json
+    pub run_a: PathBuf,
+    /// The one to hold against it
+    pub run_b: PathBuf,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `towtank merge`.
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// The directories of the parts
+    #[arg(value_name = "DIR", required = true)]
+    pub parts: Vec<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputFlags,
+    /// Write into a directory that holds other results
+    #[arg(long)]
+    pub force: bool,
+}
+
+fn executors() -> impl clap::builder::TypedValueParser<Value = Executor> {
+    use clap::builder::TypedValueParser as _;
+    clap::builder::PossibleValuesParser::new(Executor::ALL.map(Executor::name))
+        .map(|name| name.parse::<Executor>().expect("only executors' names are possible"))
+}
+
+/// The whole command line.
+pub fn command() -> clap::Command {
+    let mut command = Towtank::command();
+    for (position, study) in studies::all().iter().enumerate() {
+        command = command.subcommand(study_command(*study).display_order(10 + position));
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn no_study_hides_a_command() {
+        let fixed = Towtank::command();
+        for study in studies::all() {
+            assert!(fixed.find_subcommand(study.name()).is_none(), "`{}` is a command already", study.name());
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The command of a study: its flags are short names of scenario keys, described by the scenario's schema.
+
+use clap::{Arg, ArgMatches, Args as _};
+use scenario::{FlagName, KeyPath, Problem, Segment, Setting};
+use serde_json::Value as Json;
+use studies::Study;
+
+use super::{RunFlags, SCENARIO};
+
+/// The command of a study.
+pub fn study_command(study: &'static dyn Study) -> clap::Command {
+    let schema = study.schema().to_value();
+    let mut command = clap::Command::new(study.name())
+        .about(capitalised(study.title()))
+        .long_about(format!("{}\n\n{}", capitalised(study.title()), study.about()))
+        .after_help(format!(
+            "Keys without a flag are set with --set; `towtank schema {0}` lists them.\n{1}",
+            study.name(),
+            measures(study)
+        ));
+    for flag in study.flags() {
+        command = command.arg(study_flag(flag, &schema));
+    }
+    RunFlags::augment_args(command)
+}
+
+fn study_flag(flag: &studies::Flag, schema: &Json) -> Arg {
+    let key = key_of(flag);
+    let about = Description::of(schema, &key);
+    Arg::new(flag.name)
+        .long(flag.name)
+        .value_name(about.value_name)
+        .help(about.help(flag.key))
+        .help_heading(SCENARIO)
+        .allow_negative_numbers(true)
+}
+
+fn key_of(flag: &studies::Flag) -> KeyPath {
+    flag.key.parse().unwrap_or_else(|error| panic!("flag --{} names no key: {error}", flag.name))
+}
+
+/// What gates may name, for the end of the help.
+fn measures(study: &dyn Study) -> String {
+    let width = study.measures().iter().map(|measure| measure.name.len()).max().unwrap_or(0);
+    let mut lines = vec!["\nMeasures, for --fail-if:".to_owned()];
+    for measure in study.measures() {
+        let unit = match measure.unit {
+            "" => String::new(),
+            unit => format!(" [{unit}]"),
+        };
+        lines.push(format!("  {:width$}  {}{unit}", measure.name, measure.about));
+    }
+    lines.join("\n")
+}
+
+/// The flags that a study gives to keys, for hints about what is missing.
+pub fn named_flags(study: &dyn Study) -> Vec<FlagName> {
+    study
+        .flags()
+        .iter()
+        .map(|flag| FlagName { flag: format!("--{}", flag.name), key: key_of(flag) })
+        .collect()
+}
+
+/// What the flags of a study's command set, in the order of its flags.
+pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
+    let given = study.flags().iter().filter_map(|flag| {
+        let value = matches.get_one::<String>(flag.name)?;
+        Some(Setting::of_flag(&format!("--{}", flag.name), &key_of(flag), value))
+    });
+    given.collect()
+}
+
+/// What the schema says about a key.
+struct Description {
+    summary: Option<String>,
+    default: Option<String>,
+    value_name: &'static str,
+}
+
+impl Description {
+    fn of(schema: &Json, key: &KeyPath) -> Description {
+        let mut place = schema;
+        let mut property = schema;
+        for segment in key.segments() {
+            property = below(schema, place, segment).unwrap_or(&Json::Null);
+            place = resolve(schema, property);
+        }
+        let summary = property.get("description").and_then(Json::as_str).map(|text| text.replace('\n', " "));
+        let default = property.get("default").filter(|default| !default.is_null()).map(plain);
+        Description { summary, default, value_name: value_name(place, property) }
+    }
+
+    fn help(&self, key: &str) -> String {
+        let words = self.summary.clone().unwrap_or_else(|| format!("Set `{key}`"));
+        let words = words.trim_end_matches('.');
+        match &self.default {
+            Some(default) => format!("{words} [default: {default}]"),
+            None => words.to_owned(),
+        }
+    }
+}
+
+fn below<'a>(root: &'a Json, place: &'a Json, segment: &Segment) -> Option<&'a Json> {
+    match segment {
+        Segment::Key(key) => place
+            .get("properties")
+            .and_then(|properties| properties.get(key))
+            .or_else(|| place.get("additionalProperties"))
+            .or_else(|| branches(place).find_map(|branch| below(root, resolve(root, branch), segment))),
+        Segment::Index(_) => place.get("items"),
+    }
+}
+
+fn branches(place: &Json) -> impl Iterator<Item = &Json> {
+    ["oneOf", "anyOf"].into_iter().filter_map(|word| place.get(word)?.as_array()).flatten()
+}
+
+fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
+    let target = schema.get("$ref").and_then(Json::as_str).and_then(|target| target.strip_prefix("#/$defs/"));
+    target.and_then(|name| root.get("$defs")?.get(name)).unwrap_or(schema)
+}
+
+fn value_name(place: &Json, property: &Json) -> &'static str {
+    let referenced = |schema: &Json| {
+        let target = schema.get("$ref").and_then(Json::as_str).unwrap_or_default();
+        ["SimSpan", "Bytes", "Rate", "Frequency", "Percent"].iter().position(|name| target.ends_with(name))
+    };
+    let quantity = referenced(property).or_else(|| branches(property).find_map(referenced));
+    if let Some(position) = quantity {
+        return ["SPAN", "SIZE", "RATE", "FREQUENCY", "PERCENT"][position];
+    }
+    let kind = match place.get("type") {
+        Some(Json::Array(kinds)) => kinds.first().and_then(Json::as_str),
+        kind => kind.and_then(Json::as_str),
+    };
+    match kind {
+        Some("integer") => "N",
+        Some("number") => "X",
+        Some("boolean") => "BOOL",
+        _ => "VALUE",
+    }
+}
+
+fn plain(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

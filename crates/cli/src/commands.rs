@@ -1,0 +1,46 @@
+//! From a parsed command line to the module that does it.
+
+mod compare;
+mod completions;
+mod list;
+mod man;
+mod merge;
+mod reproduce;
+mod run;
+mod schema;
+mod show;
+
+use clap::{ArgMatches, FromArgMatches as _};
+
+use crate::args::{Command, RunFlags, Towtank};
+use crate::exit::{Exit, Trouble};
+use crate::screen;
+
+/// Does what was asked.
+pub fn dispatch(matches: &ArgMatches) -> Result<Exit, Trouble> {
+    if let Some((name, inner)) = matches.subcommand()
+        && let Some(study) = studies::named(name)
+    {
+        let flags = RunFlags::from_arg_matches(inner).map_err(Trouble::input)?;
+        return run::study(study, inner, &flags);
+    }
+    let towtank = Towtank::from_arg_matches(matches).map_err(Trouble::input)?;
+    match towtank.command {
+        Command::Run(run) => run::run(&run, matches.subcommand().map_or(matches, |(_, inner)| inner)),
+        Command::List(list) => list::list(&list),
+        Command::Show { name } => show::show(&name),
+        Command::Schema { study } => schema::schema(study.as_deref()),
+        Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce),
+        Command::Compare(compare) => compare::compare(&compare),
+        Command::Merge(merge) => merge::merge(&merge),
+        Command::Bench(bench) => crate::bench::run(&bench),
+        Command::Completions { shell } => completions::completions(shell),
+        Command::Man { command } => man::man(command.as_deref()),
+    }
+}
+
+/// Prints data; a full disk behind stdout is a failure like any other.
+fn print(text: &str) -> Result<Exit, Trouble> {
+    screen::print(text).map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")))?;
+    Ok(Exit::Done)
+}

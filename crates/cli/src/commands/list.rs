@@ -1,0 +1,69 @@
+//! `towtank list`: what can be asked, and what can be run at once.
+
+use serde_json::json;
+
+use super::print;
+use crate::args::{List, ListFormat};
+use crate::catalogue::{self, Builtin};
+use crate::exit::{Exit, Trouble};
+
+/// Prints the studies and the built-in scenarios.
+pub fn list(list: &List) -> Result<Exit, Trouble> {
+    match list.format {
+        ListFormat::Text => print(&text()),
+        ListFormat::Json => print(&format!("{:#}\n", json())),
+    }
+}
+
+/// What a built-in scenario says about itself.
+struct Head {
+    study: String,
+    title: String,
+}
+
+impl Head {
+    fn of(builtin: &Builtin) -> Head {
+        let table: toml::Table = builtin.text.parse().unwrap_or_default();
+        let word = |key: &str| table.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+        Head { study: word("study"), title: word("title") }
+    }
+}
+
+fn text() -> String {
+    let scenarios: Vec<(&Builtin, Head)> = catalogue::all().iter().map(|one| (one, Head::of(one))).collect();
+    let names =
+        scenarios.iter().map(|(one, _)| one.name()).chain(studies::all().iter().map(|study| study.name()));
+    let width = names.map(str::len).max().unwrap_or(0);
+    let mut lines = vec!["Studies, each a command of its own (towtank STUDY --help):".to_owned()];
+    for study in studies::all() {
+        lines.push(format!("  {:width$}  {}", study.name(), study.title()));
+    }
+    lines.push(String::new());
+    lines.push("Scenarios (towtank run NAME; towtank show NAME prints one to copy):".to_owned());
+    for (builtin, head) in scenarios {
+        lines.push(format!("  {:width$}  {}", builtin.name(), head.title));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn json() -> serde_json::Value {
+    let studies = studies::all().iter().map(|study| {
+        let measures = study
+            .measures()
+            .iter()
+            .map(|measure| json!({ "name": measure.name, "unit": measure.unit, "about": measure.about }));
+        json!({
+            "name": study.name(),
+            "title": study.title(),
+            "results_version": study.results_version(),
+            "measures": measures.collect::<Vec<_>>(),
+            "published": study.published(),
+        })
+    });
+    let scenarios = catalogue::all().iter().map(|builtin| {
+        let head = Head::of(builtin);
+        json!({ "name": builtin.name(), "study": head.study, "title": head.title, "file": builtin.path })
+    });
+    json!({ "studies": studies.collect::<Vec<_>>(), "scenarios": scenarios.collect::<Vec<_>>() })
+}

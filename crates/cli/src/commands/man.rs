@@ -1,0 +1,29 @@
+//! `towtank man [COMMAND]`: manual pages in the form of `man`.
+
+use scenario::{Problem, nearest};
+
+use super::print;
+use crate::args;
+use crate::exit::{Exit, Trouble};
+
+/// Prints the page of the whole, or of one command.
+pub fn man(name: Option<&str>) -> Result<Exit, Trouble> {
+    let mut command = args::command();
+    command.build();
+    let page = match name {
+        None => command,
+        Some(name) => command.find_subcommand(name).cloned().ok_or_else(|| unknown(&command, name))?,
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text).map_err(Trouble::failed)?;
+    print(&String::from_utf8_lossy(&text))
+}
+
+fn unknown(command: &clap::Command, name: &str) -> Problem {
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    let hint = match nearest(name, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`towtank --help` lists the commands".to_owned(),
+    };
+    Problem::new(format!("there is no command called `{name}`")).hint(hint)
+}

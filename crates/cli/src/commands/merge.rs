@@ -1,0 +1,69 @@
+//! `towtank merge DIR…`: joins what the shards of one campaign left.
+
+use campaign::{Inputs, Store, Takeover, Writer, merge as join};
+use kernel::Executor;
+
+use crate::args::{MachineFlags, Merge};
+use crate::exit::{Exit, Trouble};
+use crate::{output, screen, street};
+
+/// Joins the parts, and reports what there is.
+pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
+    let merged = join(&merge.parts).map_err(trouble_of)?;
+    let header = merged.plan().header();
+    let study = studies::named(&header.study).ok_or_else(|| {
+        Trouble::input(format!(
+            "the parts are of the study `{}`, which this version does not have",
+            header.study
+        ))
+    })?;
+    if study.results_version() != header.results_version {
+        return Err(Trouble::input(format!(
+            "the parts have results version {} of `{}`, and this version of towtank makes {}; merge with the version that ran them",
+            header.results_version,
+            header.study,
+            study.results_version()
+        )));
+    }
+    for damaged in &merged.damaged {
+        screen::say(&format!("note: {damaged}\n"));
+    }
+    if !merged.double.is_empty() && !merge.output.quiet {
+        let count = merged.double.len();
+        let (runs, are) = if count == 1 { ("1 run", "is") } else { (&*format!("{count} runs"), "are") };
+        screen::say(&format!("note: {runs} {are} in more than one part, with equal results\n"));
+    }
+    let missing = merged.missing_in_words();
+    for line in &missing {
+        screen::say(&format!("missing: {line}\n"));
+    }
+    let machine =
+        MachineFlags { jobs: None, executor: Executor::Sequential, workers: None, force: merge.force };
+    let store = match &merge.output.out {
+        Some(dir) => {
+            let takeover = if merge.force { Takeover::Force } else { Takeover::Refuse };
+            let store = Store::open(dir, merged.plan(), takeover, Writer::new(Inputs::default()))
+                .map_err(street::trouble_of)?;
+            merged.store(&store).map_err(street::trouble_of)?;
+            Some(store)
+        }
+        None => None,
+    };
+    let Some(report) = street::report(study, merged.plan(), merged.ledger(), &machine) else {
+        return Err(Trouble::input("the parts hold no finished run; run them first"));
+    };
+    if let (Some(store), Some(dir)) = (&store, &merge.output.out) {
+        output::write_into(&report, store).map_err(street::trouble_of)?;
+        output::say_where(&merge.output, dir);
+    }
+    output::print(&report, merge.output.format)?;
+    Ok(if missing.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+fn trouble_of(error: campaign::MergeError) -> Trouble {
+    match error {
+        campaign::MergeError::Store(error) => street::trouble_of(error),
+        error @ campaign::MergeError::Conflict { .. } => Trouble::failed(error),
+        error => Trouble::input(error),
+    }
+}

@@ -1,0 +1,169 @@
+//! `towtank run FILE|NAME` and the commands of studies.
+
+use std::path::Path;
+
+use campaign::Shard;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use scenario::gate::{Gate, Known};
+use scenario::{Document, KeyPath, Problem, Problems, Setting};
+use studies::{CheckedScenario, Study};
+
+use super::print;
+use crate::args::{self, Format, Run, RunFlags};
+use crate::exit::{Exit, Trouble};
+use crate::load::{self, Loaded};
+use crate::street::{self, Finished, Job};
+use crate::{output, screen};
+
+/// Runs a scenario file or a built-in scenario.
+pub fn run(run: &Run, matches: &ArgMatches) -> Result<Exit, Trouble> {
+    let loaded = load::load(&run.scenario)?;
+    go(loaded, &run.flags, settings(&run.flags, matches)?)
+}
+
+/// Runs the command of a study.
+pub fn study(study: &'static dyn Study, matches: &ArgMatches, flags: &RunFlags) -> Result<Exit, Trouble> {
+    let document = Document::of_study(study.name(), args::named_flags(study));
+    let mut all = args::settings(study, matches)?;
+    all.extend(settings(flags, matches)?);
+    go(load::of_study(document), flags, all)
+}
+
+/// What the common flags set. `--set` comes last: it is the most explicit.
+fn settings(flags: &RunFlags, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
+    let mut settings = Vec::new();
+    for (name, value) in [("seed", &flags.seed), ("replicates", &flags.replicates)] {
+        let Some(value) = value else { continue };
+        let key = KeyPath::root().key(name);
+        settings.push(match matches.value_source(name) {
+            Some(ValueSource::EnvVariable) => {
+                Setting::of_variable(&format!("TOWTANK_{}", name.to_uppercase()), &key, value)?
+            }
+            _ => Setting::of_flag(&format!("--{name}"), &key, value)?,
+        });
+    }
+    for text in &flags.set {
+        settings.push(Setting::parse("--set", text)?);
+    }
+    Ok(settings)
+}
+
+fn go(loaded: Loaded, flags: &RunFlags, settings: Vec<Setting>) -> Result<Exit, Trouble> {
+    let Loaded { mut document, file, folder } = loaded;
+    let mut problems = Problems::new();
+    for setting in settings {
+        if let Err(problem) = document.set(setting) {
+            problems.push(problem);
+        }
+    }
+    problems.into_result(())?;
+    let (scenario, gates) = check(document, flags)?;
+    if flags.print_scenario {
+        return print_scenario(&scenario, flags.output.format);
+    }
+    let job = Job {
+        machine: &flags.machine,
+        output: &flags.output,
+        out: flags.output.out.as_deref(),
+        shard: flags.shard.unwrap_or(Shard::WHOLE),
+        inputs: street::inputs(file.as_deref(), &folder, &scenario),
+    };
+    let finished = street::run(&scenario, job)?;
+    match flags.shard.filter(|shard| !shard.is_whole()) {
+        Some(shard) => Ok(part(&finished, shard, flags)),
+        None => whole(&finished, &gates, flags),
+    }
+}
+
+/// Scenario and gates, with all problems of both.
+fn check(document: Document, flags: &RunFlags) -> Result<(CheckedScenario, Vec<Gate>), Problems> {
+    let mut problems = Problems::new();
+    let gates = match studies::study_of(&document) {
+        Ok(study) => gates(study, &flags.fail_if, &mut problems),
+        Err(_) => Vec::new(),
+    };
+    match studies::check(document) {
+        Ok(scenario) => problems.into_result((scenario, gates)),
+        Err(mut found) => {
+            found.extend(problems);
+            Err(found)
+        }
+    }
+}
+
+fn gates(study: &dyn Study, texts: &[String], problems: &mut Problems) -> Vec<Gate> {
+    let known: Vec<Known<'_>> =
+        study.measures().iter().map(|measure| Known { name: measure.name, unit: measure.unit }).collect();
+    let mut gates = Vec::new();
+    for text in texts {
+        match Gate::parse("--fail-if", text, &known) {
+            Ok(gate) => gates.push(gate),
+            Err(found) => problems.extend(found),
+        }
+    }
+    gates
+}
+
+fn print_scenario(scenario: &CheckedScenario, format: Format) -> Result<Exit, Trouble> {
+    match format {
+        Format::Json => print(&format!("{:#}\n", scenario.resolved().scenario())),
+        Format::Text | Format::Csv => print(&scenario.resolved().to_toml()),
+    }
+}
+
+/// A part of a campaign has no report of its own.
+fn part(finished: &Finished, shard: Shard, flags: &RunFlags) -> Exit {
+    let (done, all) = finished.done;
+    let end = if finished.interrupted { "was interrupted" } else { "is done" };
+    if !flags.output.quiet {
+        let dir = flags.output.out.as_deref().unwrap_or(Path::new("DIR")).display();
+        screen::say(&format!(
+            "part {shard} {end}: {done} of its {all} runs are in `{dir}`; `towtank merge` joins the parts\n"
+        ));
+    }
+    if finished.interrupted { Exit::Interrupted } else { Exit::Done }
+}
+
+fn whole(finished: &Finished, gates: &[Gate], flags: &RunFlags) -> Result<Exit, Trouble> {
+    let Some(report) = &finished.report else {
+        screen::say("interrupted before there was anything to report\n");
+        return Ok(Exit::Interrupted);
+    };
+    if let Some(store) = &finished.store {
+        output::write_into(report, store).map_err(street::trouble_of)?;
+    }
+    output::print(report, flags.output.format)?;
+    if let Some(dir) = &flags.output.out {
+        output::say_where(&flags.output, dir);
+    }
+    if finished.interrupted {
+        say_interrupted(finished, flags);
+        return Ok(Exit::Interrupted);
+    }
+    Ok(judge(gates, report))
+}
+
+fn say_interrupted(finished: &Finished, flags: &RunFlags) {
+    let (done, all) = finished.done;
+    let next = match &flags.output.out {
+        Some(_) => "the same command goes on from here",
+        None => "with --out DIR, what is done would be kept",
+    };
+    screen::say(&format!("interrupted: {done} of {all} runs are done; {next}\n"));
+}
+
+fn judge(gates: &[Gate], report: &report::Report) -> Exit {
+    let mut exit = Exit::Done;
+    for gate in gates {
+        let reasons = campaign::unmet(gate, report);
+        if !reasons.is_empty() {
+            exit = Exit::GateNotMet;
+            screen::say(&format!("gate not met: {}\n", gate.text()));
+            for reason in reasons {
+                screen::say(&format!("  {reason}\n"));
+            }
+        }
+    }
+    exit
+}

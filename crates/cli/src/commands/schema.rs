@@ -1,0 +1,47 @@
+//! `towtank schema [STUDY]`: what scenario files may say, as JSON Schema.
+
+use scenario::{Problem, SchemaParts, file_schema, nearest};
+use serde_json::{Value as Json, json};
+use studies::Study;
+
+use super::print;
+use crate::exit::{Exit, Trouble};
+
+/// Prints the schema of one study, or one that is right for all of them.
+pub fn schema(study: Option<&str>) -> Result<Exit, Trouble> {
+    let schema = match study {
+        Some(name) => of_study(find(name)?),
+        None => of_all(),
+    };
+    print(&format!("{schema:#}\n"))
+}
+
+fn find(name: &str) -> Result<&'static dyn Study, Problem> {
+    studies::named(name).ok_or_else(|| {
+        let hint = match nearest(name, studies::all().iter().map(|study| study.name())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`towtank list` shows the studies".to_owned(),
+        };
+        Problem::new(format!("there is no study called `{name}`")).hint(hint)
+    })
+}
+
+fn of_study(study: &dyn Study) -> Json {
+    file_schema(SchemaParts { study: study.name(), title: study.title(), own: &study.schema().to_value() })
+}
+
+/// Each study's schema keeps its own definitions, which its `$id` makes the target of its references.
+fn of_all() -> Json {
+    let each = studies::all().iter().map(|study| {
+        let mut schema = of_study(*study);
+        if let Json::Object(map) = &mut schema {
+            map.shift_insert(0, "$id".to_owned(), format!("urn:towtank:scenario:{}", study.name()).into());
+        }
+        schema
+    });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Towtank scenario",
+        "oneOf": each.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,106 @@
+//! Finds a scenario: a file, a built-in one by its name, or stdin.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use scenario::{Document, Files, Problem, Problems, Source, nearest};
+
+use crate::catalogue::{self, Builtin};
+
+/// A scenario's text, and what must not be overwritten because it came from there.
+pub struct Loaded {
+    /// Ready for flags to be laid over it.
+    pub document: Document,
+    /// The file, if it is one.
+    pub file: Option<PathBuf>,
+    /// Where the files that it names are.
+    pub folder: PathBuf,
+}
+
+/// Loads what the user named.
+pub fn load(what: &str) -> Result<Loaded, Problems> {
+    let path = Path::new(what);
+    let (source, file) = if what == "-" {
+        (Source::file("<stdin>", read_all(what, &mut io::stdin())?), None)
+    } else if path.is_file() || (looks_like_a_path(what) && catalogue::named(what).is_none()) {
+        let mut opened = fs::File::open(path).map_err(|error| unreadable(what, &error))?;
+        (Source::file(what, read_all(what, &mut opened)?), Some(path.to_owned()))
+    } else {
+        (builtin(what)?, None)
+    };
+    let folder = file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
+    let document = Document::parse(&source)?.with_files(Arc::new(Folder(folder.clone())));
+    Ok(Loaded { document, file, folder })
+}
+
+/// Loads nothing: the flags say it all.
+pub fn of_study(document: Document) -> Loaded {
+    Loaded {
+        document: document.with_files(Arc::new(Folder(PathBuf::new()))),
+        file: None,
+        folder: PathBuf::new(),
+    }
+}
+
+/// The built-in scenario called `name`.
+pub fn find_builtin(name: &str) -> Result<&'static Builtin, Problem> {
+    catalogue::named(name).ok_or_else(|| {
+        let hint = match nearest(name, catalogue::all().iter().map(Builtin::name)) {
+            Some(near) => format!("did you mean `{near}`? `towtank list` shows all of them"),
+            None => {
+                "`towtank list` shows the built-in ones; a file of your own is named with its path".to_owned()
+            }
+        };
+        Problem::new(format!("there is no scenario called `{name}`, and no such file")).hint(hint)
+    })
+}
+
+fn builtin(name: &str) -> Result<Arc<Source>, Problem> {
+    let builtin = find_builtin(name)?;
+    Ok(Source::file(format!("scenarios/{}", builtin.path), builtin.text))
+}
+
+fn looks_like_a_path(what: &str) -> bool {
+    what.contains(['/', '\\']) || what.ends_with(".toml") || Path::new(what).exists()
+}
+
+fn read_all(name: &str, from: &mut dyn Read) -> Result<String, Problem> {
+    let mut bytes = Vec::new();
+    from.read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+        Problem::new(format!("`{name}` is not text: byte {valid}, in line {line}, is no UTF-8"))
+            .hint("save it as UTF-8; is it a scenario file?")
+    })
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Problem {
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "check the path; `towtank list` shows the built-in scenarios",
+        io::ErrorKind::PermissionDenied => "ask for the right to read it",
+        _ if Path::new(name).is_dir() => "name a scenario file in it",
+        _ => "check the path",
+    };
+    Problem::new(format!("cannot read `{name}`: {}", reason(error))).hint(hint)
+}
+
+/// The system's words in our form: lower case, without the number in brackets.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// Reads the files that a scenario names, relative to its own folder.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Files for Folder {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        fs::read(self.0.join(path)).map_err(|error| reason(&error))
+    }
+}

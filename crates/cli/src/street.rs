@@ -1,0 +1,238 @@
+//! The street, walked: a checked scenario becomes a campaign, its outcomes a report.
+//!
+//! Everything that decides lies in the crates below; here they are only put one after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use campaign::{
+    Assembled, End, Failure, Inputs, KeyParts, Ledger, Order, Plan, PointKey, PointSpec, Ran, Shard, Stop,
+    Store, StoreError, Takeover, WriteError, Writer,
+};
+use report::{Outcome, Report, SweepAxis};
+use scenario::{Input, Problem};
+use streams::Seed;
+use studies::{CheckedScenario, PointResult, RunContext, Study, StudyError};
+
+use crate::args::{MachineFlags, OutputFlags};
+use crate::exit::Trouble;
+use crate::interrupt;
+use crate::machine::{Machine, Threads};
+use crate::progress::Bar;
+
+/// How to run a scenario.
+pub struct Job<'a> {
+    pub machine: &'a MachineFlags,
+    pub output: &'a OutputFlags,
+    /// Where finished runs are kept.
+    pub out: Option<&'a Path>,
+    /// Which part of it.
+    pub shard: Shard,
+    /// Files that must not be overwritten.
+    pub inputs: Inputs,
+}
+
+/// What came of it.
+pub struct Finished {
+    /// What there is to report; `None` when nothing was done.
+    pub report: Option<Report>,
+    /// Where to write it.
+    pub store: Option<Store>,
+    /// Somebody stopped it.
+    pub interrupted: bool,
+    /// Runs that are done, and all there are in this part.
+    pub done: (usize, usize),
+}
+
+/// The plan of a scenario.
+pub fn plan(scenario: &CheckedScenario) -> Result<Plan, Trouble> {
+    let (study, header, resolved) = (scenario.study(), scenario.header(), scenario.resolved());
+    let axes = resolved.axes().iter();
+    let axes = axes.map(|axis| SweepAxis { key: axis.key.clone(), values: axis.values.clone() }).collect();
+    let points = resolved.points().iter().zip(scenario.points()).map(|(resolved, checked)| PointSpec {
+        settings: resolved.settings.clone(),
+        scenario: resolved.scenario.clone(),
+        key: PointKey::new(&KeyParts {
+            study: study.name(),
+            scenario_hash: &resolved.hash,
+            input_hashes: &checked.inputs.iter().map(|input| input.hash.clone()).collect::<Vec<_>>(),
+            seed: header.seed,
+            results_version: study.results_version(),
+        }),
+    });
+    let head = campaign::Header {
+        study: study.name().to_owned(),
+        title: scenario.title().to_owned(),
+        results_version: study.results_version(),
+        seed: header.seed,
+        scenario: resolved.scenario().clone(),
+        scenario_hash: resolved.hash().to_owned(),
+    };
+    Plan::new(head, header.replicates, axes, points.collect()).map_err(Trouble::input)
+}
+
+/// The files that a scenario reads, itself among them.
+pub fn inputs(file: Option<&Path>, folder: &Path, scenario: &CheckedScenario) -> Inputs {
+    let named = scenario.points().iter().flat_map(|point| &point.inputs);
+    let named = named.map(|Input { path, .. }| folder.join(path)).collect::<BTreeSet<PathBuf>>();
+    Inputs::new(file.map(Path::to_owned).into_iter().chain(named))
+}
+
+/// Runs a scenario.
+pub fn run(scenario: &CheckedScenario, job: Job<'_>) -> Result<Finished, Trouble> {
+    let plan = plan(scenario)?;
+    let machine = Machine::here();
+    let estimate = scenario.points().iter().filter_map(|point| point.prepared.memory_estimate()).max();
+    let threads = machine.threads(job.machine, estimate)?;
+    let takeover = if job.machine.force { Takeover::Force } else { Takeover::Refuse };
+    let writer = Writer::new(job.inputs.clone());
+    let store =
+        job.out.map(|dir| Store::open(dir, &plan, takeover, writer)).transpose().map_err(trouble_of)?;
+    let bar = Bar::new(job.output.quiet);
+    if let Some(remark) = machine.memory_remark(threads, estimate).filter(|_| !job.output.quiet) {
+        bar.say(&format!("note: {remark}\n"));
+    }
+    let walk = Walk { scenario, plan: &plan, job: &job, threads, bar: &bar, told: Mutex::default() };
+    let ran = walk.go(store.as_ref(), interrupt::watch());
+    bar.clear();
+    walk.remarks(&ran);
+    let interrupted = match ran.end {
+        End::Failed(failures) => return Err(walk.failed(&failures)),
+        End::Interrupted => true,
+        End::Done => false,
+    };
+    let finished = count_done(&plan, &ran.ledger, job.shard);
+    let report = report(scenario.study(), &plan, ran.ledger, job.machine);
+    Ok(Finished { report, store, interrupted, done: finished })
+}
+
+fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> (usize, usize) {
+    let ours = || plan.tasks().enumerate().filter(|(index, _)| shard.holds(*index));
+    (ours().filter(|(_, task)| ledger.is_finished(*task)).count(), ours().count())
+}
+
+/// The report of what there is; `None` when there is nothing.
+pub fn report(study: &dyn Study, plan: &Plan, ledger: Ledger, machine: &MachineFlags) -> Option<Report> {
+    let Assembled { mut report, points } = campaign::assemble(plan, ledger, machine.executor.name());
+    let results: Vec<PointResult<'_>> = plan
+        .points()
+        .iter()
+        .zip(&points)
+        .filter(|(_, found)| !found.outcomes.is_empty())
+        .map(|(spec, found)| PointResult {
+            settings: &spec.settings,
+            scenario: &spec.scenario,
+            outcomes: &found.outcomes,
+        })
+        .collect();
+    if results.is_empty() {
+        return None;
+    }
+    let shown = study.present(&results);
+    report.answer = shown.answer;
+    report.tables = shown.tables;
+    report.figures = shown.figures;
+    report.claims = shown.claims;
+    report.warnings.extend(shown.warnings);
+    let summaries =
+        || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
+    let about =
+        study.measures().iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name)));
+    report.glossary = about.map(|measure| (measure.name.to_owned(), measure.about.to_owned())).collect();
+    Some(report)
+}
+
+/// One campaign under way.
+struct Walk<'a> {
+    scenario: &'a CheckedScenario,
+    plan: &'a Plan,
+    job: &'a Job<'a>,
+    threads: Threads,
+    bar: &'a Bar,
+    /// Notices that were shown already: every replicate has the same.
+    told: Mutex<BTreeSet<String>>,
+}
+
+impl Walk<'_> {
+    fn go(&self, store: Option<&Store>, stop: &Stop) -> Ran<StudyError> {
+        let progress = |progress| self.bar.campaign(progress);
+        let order = Order {
+            plan: self.plan,
+            shard: self.job.shard,
+            jobs: self.threads.jobs,
+            store,
+            stop,
+            progress: &progress,
+        };
+        let position: BTreeMap<&PointKey, usize> =
+            self.plan.points().iter().enumerate().map(|(index, point)| (&point.key, index)).collect();
+        campaign::run(&order, &|point, replicate, stop| self.one(position[&point.key], replicate, stop))
+    }
+
+    fn one(&self, point: usize, replicate: u32, stop: &Stop) -> Result<Outcome, StudyError> {
+        let context = RunContext {
+            seed: Seed(self.scenario.header().seed).replicate(replicate),
+            replicate,
+            executor: self.job.machine.executor,
+            workers: self.threads.workers.get(),
+            stop: stop.flag(),
+            progress: &|progress| self.bar.run(point, replicate, progress),
+            notice: &|text| self.notice(text),
+        };
+        let outcome = self.scenario.points()[point].prepared.run(&context);
+        self.bar.ended(point, replicate, outcome.as_ref().map_or(0, |outcome| outcome.events));
+        outcome
+    }
+
+    fn notice(&self, text: &str) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.job.output.quiet && told.insert(text.to_owned()) {
+            self.bar.say(&format!("note: {text}\n"));
+        }
+    }
+
+    /// What was found in the store.
+    fn remarks(&self, ran: &Ran<StudyError>) {
+        if self.job.output.quiet {
+            return;
+        }
+        for damaged in &ran.damaged {
+            self.bar.say(&format!("note: {damaged}; its run was done again\n"));
+        }
+        if let (Some(out), true) = (self.job.out, ran.reused > 0) {
+            let runs = if ran.reused == 1 { "1 run was" } else { &format!("{} runs were", ran.reused) };
+            self.bar.say(&format!("note: {runs} done already and kept from `{}`\n", out.display()));
+        }
+    }
+
+    /// The first failure, and the line that replays it.
+    fn failed(&self, failures: &[Failure<StudyError>]) -> Trouble {
+        let Some(first) = failures.first() else { return Trouble::failed("a run failed without a word") };
+        let hint = match first {
+            Failure::Study { error: StudyError::Model { hint: Some(hint), .. }, .. } => format!("{hint}\n"),
+            _ => String::new(),
+        };
+        let more = match failures.len() {
+            1 => String::new(),
+            count => format!(" ({} more runs failed)", count - 1),
+        };
+        let (hash, seed) = (self.scenario.resolved().hash(), self.scenario.header().seed);
+        let version = env!("CARGO_PKG_VERSION");
+        Trouble::Failed(Problem::new(format!("{first}{more}")).hint(format!(
+            "{hint}replay: towtank {version}, study {}, scenario {hash}, seed {seed}",
+            self.scenario.study().name()
+        )))
+    }
+}
+
+/// Who is to blame for a directory that cannot be used.
+pub fn trouble_of(error: StoreError) -> Trouble {
+    match error {
+        StoreError::OtherCampaign { .. }
+        | StoreError::Foreign { .. }
+        | StoreError::NoCampaign { .. }
+        | StoreError::Write(WriteError::OverInput { .. }) => Trouble::input(error),
+        error => Trouble::failed(error),
+    }
+}
