@@ -55,12 +55,13 @@ packages() {
 }
 
 node() {
-  local oldest=20 have
+  local oldest have
+  oldest=$(sed -n 's/.*"node": ">=\([0-9.]*\)".*/\1/p' web/package.json)
   command -v node >/dev/null && command -v npm >/dev/null ||
-    stop "node and npm are not installed" "install Node.js $oldest or newer; only the tests of web/ need it"
-  have=$(command node --version | sed 's/^v\([0-9]*\).*/\1/')
-  [ "$have" -ge "$oldest" ] ||
-    stop "Node.js is version $have, but web/ needs $oldest or newer" "install Node.js $oldest or newer"
+    stop "node and npm are not installed" "install Node.js $oldest or newer; only the checks of web/ need it"
+  have=$(command node --version)
+  [ "$(printf '%s\n' "$oldest" "${have#v}" | sort -V | head -n 1)" = "$oldest" ] ||
+    stop "Node.js is version ${have#v}, but web/ needs $oldest or newer" "install Node.js $oldest or newer"
 }
 
 nightly() {

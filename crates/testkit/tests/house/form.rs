@@ -27,7 +27,7 @@ const MARKS_IN_TEXT: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
 const MACHINE_ROOTS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/fa", "rm/")];
 
 /// Kinds of text that people write and a rule about blanks can hold for.
-const WRITTEN: [&str; 9] = [".rs", ".toml", ".md", ".ts", ".css", ".html", ".sh", ".json", ".mjs"];
+const WRITTEN: [&str; 8] = [".rs", ".toml", ".md", ".ts", ".css", ".sh", ".json", ".mjs"];
 
 pub fn faults(file: &File) -> Vec<String> {
     let mut faults = line_faults(file);
