@@ -183,6 +183,10 @@ fn every_refusal_says_what_to_write() {
         assert!(error.to_string().contains(message), "{text}: {error}");
         assert!(error.hint().contains(hint), "{text}: {}", error.hint());
     }
+}
+
+#[test]
+fn each_quantity_knows_its_own_mistakes() {
     let error = "0GB/s".parse::<Rate>().unwrap_err();
     assert_eq!(error.to_string(), "`0GB/s` is zero, and a rate never is");
     assert_eq!(error.hint(), "write a value above zero, such as \"1.5GiB/s\"");
