@@ -138,7 +138,7 @@ function claims(all: readonly Claim[]): string {
 }
 
 function toleranceText(tolerance: Tolerance): string {
-  const text = (value: number | null): string => (value === null ? "NaN" : String(value));
+  const text = (value: number | null): string => (value === null ? "" : String(value));
   switch (tolerance.kind) {
     case "relative":
       return `relative ${text(tolerance.fraction)}`;

@@ -127,8 +127,9 @@ export function heading(name: string): string {
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
-/** A bare number, its digits cut to `least`, or to all before the point. */
+/** A bare number, its digits cut to `least`, or to all before the point; a dash for what is no finite number. */
 export function digits(value: number, least = SIGNIFICANT): string {
+  if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const sign = value < 0 ? "-" : "";
   const [all, exponent] = significant(Math.abs(value), least);
@@ -148,7 +149,7 @@ function grouped(whole: string): string {
 }
 
 function rounded(value: number): number {
-  if (value === 0) return 0;
+  if (value === 0 || !Number.isFinite(value)) return value;
   const [kept, exponent] = significant(value, SIGNIFICANT);
   return Number(`${kept.slice(0, 1)}.${kept.slice(1)}e${exponent}`);
 }

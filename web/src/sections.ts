@@ -84,7 +84,7 @@ function sweepCard(name: string, report: Report): HTMLElement | null {
     "article",
     { class: "card" },
     h("h3", {}, heading(name)),
-    h("p", { class: "value" }, text, shown.unit === "" ? null : h("span", { class: "unit" }, shown.unit)),
+    h("p", { class: same ? "value" : "value span" }, text, shown.unit === "" ? null : h("span", { class: "unit" }, shown.unit)),
     h("p", { class: "interval" }, same ? `at ${least.label}` : `least at ${least.label}`),
     same ? null : h("p", { class: "interval" }, `most at ${most.label}`),
     missing > 0 ? h("p", { class: "n" }, `no value at ${missing} of ${report.points.length} points`) : null,
@@ -152,7 +152,7 @@ export function studyTable(table: Table): HTMLElement {
 function studyCell(cell: Exact, shown: Shown | undefined): Cell {
   if (cell === null) return { text: "", key: null };
   if (typeof cell === "boolean") return { text: cell ? "yes" : "no", key: Number(cell) };
-  if (typeof cell === "string") return { text: cell, key: cell };
+  if (typeof cell === "string") return { text: cell, key: cell, class: cell.length <= 24 ? "short" : undefined };
   if (typeof cell === "object") return { text: "–", key: null, title: cell.reason, class: "none" };
   const value = Number(cell);
   return { text: shown?.digits(value) ?? String(cell), key: value, title: String(cell) };

@@ -20,7 +20,7 @@ export interface Heading {
 }
 
 /** Rows shown at first. */
-const ROWS = 40;
+const ROWS = 25;
 
 interface Options {
   /** The file behind the CSV button. */

@@ -126,13 +126,16 @@ pub fn heading(name: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A bare number with its digits cut to what a reader takes in.
+/// A bare number with its digits cut to what a reader takes in; a dash for what is no finite number.
 #[must_use]
 pub fn digits(value: f64) -> String {
     digits_to(SIGNIFICANT, value)
 }
 
 fn digits_to(least: i32, value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -170,8 +173,8 @@ fn grouped(whole: &str) -> String {
 
 /// The number after rounding for a reader.
 fn rounded(value: f64) -> f64 {
-    if value == 0.0 {
-        return 0.0;
+    if value == 0.0 || !value.is_finite() {
+        return value;
     }
     let (kept, exponent) = significant(value, SIGNIFICANT);
     let (first, rest) = kept.split_at(1);
@@ -232,6 +235,8 @@ mod tests {
             (12_345.67, "requests/s", "12,346 requests/s"),
             (1234.5, "", "1,235"),
             (0.8, "", "0.8"),
+            (f64::NAN, "s", "– d"),
+            (f64::INFINITY, "", "–"),
             (1.0 / 3.0, "", "0.3333"),
             (99.995, "%", "100 %"),
             (1.234e-9, "", "1.234e-9"),

@@ -78,10 +78,13 @@ pub(crate) mod or_null {
     }
 }
 
-/// A finite number in the shortest text that reads back to the same bits, laid out as ECMAScript does:
-/// `3`, `0.25`, `1e+21`, `1.5e-7`.
+/// A number in the shortest text that reads back to the same bits, laid out as ECMAScript does:
+/// `3`, `0.25`, `1e+21`, `1.5e-7`. Nothing for what is not finite: in a table that is an empty field.
 #[must_use]
 pub fn number_text(value: f64) -> String {
+    if !value.is_finite() {
+        return String::new();
+    }
     if value == 0.0 {
         return "0".to_owned();
     }

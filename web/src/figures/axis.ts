@@ -34,12 +34,17 @@ interface Wishes {
   pixels: number;
   /** Room a tick wants along the axis, in pixels. */
   spacing: number;
-  /** Keep zero on a linear axis, as bars need it. */
+  /** Zero on a linear axis: always, as bars need it; never, as clouds of dots do; or where the data start near it. */
   zero?: boolean;
   /** Start where the data start, as time axes do. */
   tight?: boolean;
   /** Values to put ticks at, when there is room for them. */
   anchors?: readonly number[];
+}
+
+/** Room that a tick of a vertical axis wants: powers stand closer than steps. */
+export function upright(scale: Axis["scale"]): number {
+  return scale === "log" ? 30 : 44;
 }
 
 /** An axis over some values; missing ones are left out. */
@@ -70,7 +75,8 @@ function linearDomain(values: readonly number[], count: number, wishes: Wishes):
   let [low, high] = extent(values);
   if (low === undefined || high === undefined) return [0, 1];
   // A line that starts near zero is read best from zero; one that varies little far away from it is not.
-  if (wishes.zero === true || (low > 0 && low < 0.5 * high && wishes.tight !== true)) low = Math.min(0, low);
+  const near = low > 0 && low < 0.5 * high && wishes.tight !== true;
+  if (wishes.zero ?? near) low = Math.min(0, low);
   if (wishes.zero === true) high = Math.max(0, high);
   if (low === high) [low, high] = low === 0 ? [0, 1] : [low - Math.abs(low) / 2, high + Math.abs(high) / 2];
   if (wishes.tight === true) return [low, high];

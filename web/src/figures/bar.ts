@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 import { quantity, range } from "../human";
 import type { Kind, Num } from "../report";
-import { bandAxis, cut, numericAxis, type NumericAxis } from "./axis";
+import { bandAxis, cut, numericAxis, type NumericAxis, upright } from "./axis";
 import { base, type Drawing, heightFor, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
@@ -25,8 +25,8 @@ export function drawBar(kind: Bar, width: number): Drawing {
   const pieces = kind.stacked ? stacked(kind) : sideBySide(kind);
   const ends = pieces.flatMap((piece) => [piece.from, piece.to, piece.low, piece.high]);
   const y = numericAxis(kind.y, [...ends, ...referenceValues(kind.references, "y")], {
-    pixels: height - 68,
-    spacing: 36,
+    pixels: height - 74,
+    spacing: upright(kind.y.scale),
     zero: true,
   });
   const left = y.room + 18;
@@ -34,24 +34,22 @@ export function drawBar(kind: Bar, width: number): Drawing {
   const svg = svgOf(
     Plot.plot({
       ...base(width, height, { left, bottom: band.room + 20 }),
-      // Categories are facets, so that side by side and stacked bars share everything else.
-      fx: { domain: kind.categories.map((_, at) => at), padding: kind.categories.length > 12 ? 0.15 : 0.25 },
-      x: { type: "band", domain: kind.stacked ? [0] : kind.series.map((_, at) => at), padding: 0.06, axis: null },
+      // A number line with a category at each whole number: bars and references then share one scale.
+      x: { type: "linear", domain: [-0.5, kind.categories.length - 0.5] },
       y: y.scale,
       marks: [
-        Plot.gridY(y.ticks, { stroke: "var(--grid)", strokeOpacity: 1, facet: "super" }),
-        ...yAxis(y).slice(1),
-        Plot.axisFx(band.ticks, {
-          anchor: "bottom",
+        ...yAxis(y),
+        Plot.axisX(band.ticks, {
           label: kind.x,
           tickFormat: (at: number) => cut(kind.categories[at] ?? "", 24),
           tickRotate: band.rotate,
+          tickSize: 0,
           labelArrow: "none",
           labelAnchor: "center",
         }),
         ...bars(kind, pieces, y),
-        Plot.ruleY([y.scale.type === "log" ? y.floor : 0], { stroke: "var(--axis)", facet: "super" }),
-        ...referenceMarks(kind.references, null, y, "super"),
+        Plot.ruleY([y.scale.type === "log" ? y.floor : 0], { stroke: "var(--axis)" }),
+        ...referenceMarks(kind.references, null, y),
       ],
     }),
   );
@@ -64,27 +62,31 @@ export function drawBar(kind: Bar, width: number): Drawing {
 }
 
 function bars(kind: Bar, pieces: readonly Piece[], y: NumericAxis): Plot.Markish[] {
-  const place = { fx: (piece: Piece) => piece.category, x: (piece: Piece) => (kind.stacked ? 0 : piece.series) };
+  const wide = 0.76 / (kind.stacked ? 1 : Math.max(1, kind.series.length));
+  const start = (piece: Piece): number => piece.category - 0.38 + (kind.stacked ? 0 : piece.series * wide);
+  const middle = (piece: Piece): number => start(piece) + wide / 2;
   const known = pieces.filter((piece) => piece.value !== null);
   const whiskers = known.filter((piece) => piece.low !== null && piece.high !== null);
   return [
-    Plot.barY(known, {
-      ...place,
+    Plot.rect(known, {
+      x1: start,
+      x2: (piece: Piece) => start(piece) + wide,
       y1: (piece: Piece) => y.clipped(piece.from),
       y2: (piece: Piece) => y.clipped(piece.to),
       fill: (piece: Piece) => seriesColour(piece.series),
       fillOpacity: 0.88,
-      rx: 1,
+      insetLeft: kind.stacked ? 0 : 0.75,
+      insetRight: kind.stacked ? 0 : 0.75,
     }),
     Plot.ruleX(whiskers, {
-      ...place,
+      x: middle,
       y1: (piece: Piece) => y.clipped(piece.low ?? 0),
       y2: (piece: Piece) => y.clipped(piece.high ?? 0),
       stroke: "var(--ink)",
       strokeWidth: 1.5,
       marker: "tick",
     }),
-    pointerTip(known, { ...place, y: (piece) => (y.clipped(piece.from) + y.clipped(piece.to)) / 2 }, (piece) => tip(piece, kind)),
+    pointerTip(known, { x: middle, y: (piece) => (y.clipped(piece.from) + y.clipped(piece.to)) / 2 }, (piece) => tip(piece, kind)),
   ];
 }
 

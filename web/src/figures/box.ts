@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 import { quantity } from "../human";
 import type { BoxStats, Kind, Num } from "../report";
-import { bandAxis, cut, numericAxis } from "./axis";
+import { bandAxis, cut, numericAxis, upright } from "./axis";
 import { base, type Drawing, heightFor, pointerTip, referenceMarks, referenceValues, svgOf, yAxis } from "./drawing";
 import { seriesColour } from "./palette";
 
@@ -18,8 +18,8 @@ export function drawBox(kind: Box, width: number): Drawing {
   const height = heightFor(width);
   const values = kind.boxes.flatMap((box) => [box.low, box.q1, box.median, box.q3, box.high, box.mean, ...box.outliers]);
   const y = numericAxis(kind.y, [...values, ...referenceValues(kind.references, "y")], {
-    pixels: height - 68,
-    spacing: 36,
+    pixels: height - 74,
+    spacing: upright(kind.y.scale),
   });
   const left = y.room + 18;
   const names = kind.boxes.map((box) => box.label);

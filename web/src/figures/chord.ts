@@ -23,6 +23,8 @@ interface Layout {
   colours: string[];
   /** Names as they fit round the circle. */
   labels: string[];
+  /** What was cut from the front of all of them. */
+  prefix: string;
   fontSize: number;
 }
 
@@ -36,17 +38,23 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
   const chords = chord()
     .padAngle(Math.min(0.04, 1.2 / Math.max(1, count)))
     .sortSubgroups((a, b) => b - a)(matrix);
-  const ribbons = s("g", { class: "chord-ribbons" }, ...[...chords].map((each) => ribbonMark(each, layout)));
+  // Large flows lie on top and are stronger, so that the eye finds them among thousands of small ones.
+  const bySize = [...chords].sort((a, b) => a.source.value - b.source.value);
+  const largest = bySize.at(-1)?.source.value ?? 1;
+  const strength = (each: Chord): number => 0.12 + 0.62 * Math.sqrt(each.source.value / largest);
+  const ribbons = s("g", { class: "chord-ribbons" }, ...bySize.map((each) => ribbonMark(each, layout, strength(each))));
   const members = s("g", { class: "chord-members" }, ...chords.groups.map((group) => memberMark(group, layout, chords)));
   const half = layout.size / 2;
   const svg = s(
     "svg",
-    { class: "chord", width: layout.size, height: layout.size, viewBox: `${-half} ${-half} ${layout.size} ${layout.size}` },
+    // Thousands of ribbons cannot fade smoothly; they switch.
+    { class: chords.length > 400 ? "chord many" : "chord", width: layout.size, height: layout.size, viewBox: `${-half} ${-half} ${layout.size} ${layout.size}` },
     ribbons,
     members,
     s("g", { class: "chord-groups" }, ...groupMarks(chords.groups, layout)),
+    layout.prefix !== "" && s("text", { x: 4 - half, y: half - 6, fill: "var(--muted)", "font-size": 12 }, `${layout.prefix}…`),
   );
-  highlight(svg);
+  highlight(svg, layout);
   return {
     svg,
     legend: groupLegend(kind),
@@ -56,14 +64,16 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
 
 function layOut(kind: ChordKind, width: number): Layout {
   const count = kind.labels.length;
-  const size = Math.min(width, 760);
+  const size = Math.min(width, count > 20 ? 760 : 500);
   let labels = kind.labels;
-  // Names like server-07 waste the circle: what all share is said once, in the page's caption line.
+  // Names like server-07 waste the circle: what all share is said once, in the corner.
+  let prefix = "";
   const shared = sharedPrefix(labels);
   const longest = Math.max(1, ...labels.map((label) => label.length));
   const roomy = size >= 520 && count <= 40;
   if (shared.length >= 3 && !roomy && labels.every((label) => label.length > shared.length)) {
     labels = labels.map((label) => label.slice(shared.length));
+    prefix = shared;
   }
   const characters = Math.min(longest, Math.max(4, Math.floor((size * 0.16) / 6)));
   labels = labels.map((label) => cut(label, characters));
@@ -77,7 +87,7 @@ function layOut(kind: ChordKind, width: number): Layout {
   const colours = labels.map((_, at) =>
     grouped ? seriesColour(groups.indexOf(kind.groups[at] ?? "")) : wheelColour(at, count),
   );
-  return { kind, size, radius, colours, labels, fontSize };
+  return { kind, size, radius, colours, labels, prefix, fontSize };
 }
 
 /** What all names start with, up to the last character that is no digit. */
@@ -95,7 +105,7 @@ function groupLegend(kind: ChordKind): LegendEntry[] {
   return [...new Set(kind.groups)].map((name, at) => ({ name, colour: seriesColour(at), form: "area" }));
 }
 
-function ribbonMark(each: Chord, layout: Layout): SVGElement {
+function ribbonMark(each: Chord, layout: Layout, strength: number): SVGElement {
   const { kind } = layout;
   const path = ribbon().radius(layout.radius - 2)(each as never) as unknown as string;
   const [from, to] = [each.source.index, each.target.index];
@@ -106,8 +116,15 @@ function ribbonMark(each: Chord, layout: Layout): SVGElement {
   const text = from === to ? say(from, to) : `${say(from, to)}\n${say(to, from)}`;
   return s(
     "path",
-    { d: path, fill: layout.colours[from], "data-from": from, "data-to": to, class: "ribbon" },
-    s("title", {}, text),
+    {
+      d: path,
+      fill: layout.colours[from],
+      "fill-opacity": strength.toFixed(3),
+      "data-from": from,
+      "data-to": to,
+      class: "ribbon",
+      "data-tip": text,
+    },
   );
 }
 
@@ -123,16 +140,24 @@ function memberMark(group: ChordGroup, layout: Layout, chords: readonly Chord[])
   const sends = quantity(group.value, kind.value.unit);
   const takes = quantity(received, kind.value.unit);
   const partners = chords.filter((each) => each.source.index === at || each.target.index === at).length;
-  const about = `${name}\n${kind.value.label}: ${sends}\nin the other direction: ${takes}`;
+  const groupName = kind.groups.length === labels.length ? ` (${kind.groups[at] ?? ""})` : "";
+  const about = `${name}${groupName}\n${kind.value.label}: ${sends}\nthe other way: ${takes}`;
   const out = radius + RING + OUTER + 6;
   const place = `rotate(${turned.toFixed(3)}) translate(${out.toFixed(2)} 0)${flipped ? " rotate(180)" : ""}`;
   return s(
     "g",
-    { class: "member", "data-member": at, tabindex: 0, role: "listitem", "aria-label": `${name}: sends ${sends}, takes ${takes}, ${partners} partners` },
-    s("path", { d: shape(group) ?? "", fill: layout.colours[at] }, s("title", {}, about)),
+    {
+      class: "member",
+      "data-member": at,
+      "data-tip": about,
+      tabindex: 0,
+      role: "listitem",
+      "aria-label": `${name}: sends ${sends}, takes ${takes}, ${partners} partners`,
+    },
+    s("path", { d: shape(group) ?? "", fill: layout.colours[at] }),
     s(
       "text",
-      { transform: place, dy: "0.35em", "font-size": fontSize.toFixed(1), "text-anchor": flipped ? "end" : "start" },
+      { transform: place, dy: "0.35em", fill: "var(--muted)", "font-size": fontSize.toFixed(1), "text-anchor": flipped ? "end" : "start" },
       labels[at] ?? "",
     ),
   );
@@ -159,24 +184,76 @@ function groupMarks(groups: readonly ChordGroup[], layout: Layout): SVGElement[]
   return marks;
 }
 
-function highlight(svg: SVGSVGElement): void {
-  const show = (target: EventTarget | null): void => {
-    const element = (target as Element | null)?.closest?.("[data-member], [data-from]") ?? null;
-    for (const lit of svg.querySelectorAll(".lit")) lit.classList.remove("lit");
-    svg.classList.toggle("dimmed", element !== null);
-    if (element === null) return;
-    element.classList.add("lit");
-    const member = element.getAttribute("data-member");
-    if (member !== null) {
-      for (const each of svg.querySelectorAll(`[data-from="${member}"], [data-to="${member}"]`)) each.classList.add("lit");
-      return;
-    }
-    for (const end of [element.getAttribute("data-from"), element.getAttribute("data-to")]) {
-      svg.querySelector(`[data-member="${end}"]`)?.classList.add("lit");
-    }
+type Tip = (text: string | null, at: { x: number; y: number }) => void;
+
+/** A box of text inside the drawing, kept within its edges. */
+function tipFor(svg: SVGSVGElement, layout: Layout): Tip {
+  const box = s("rect", { rx: 3, fill: "var(--surface)", stroke: "var(--axis)" });
+  const words = s("text", { "font-size": 12, fill: "var(--ink)" });
+  const tip = s("g", { class: "chord-tip", visibility: "hidden", "pointer-events": "none" }, box, words);
+  svg.append(tip);
+  return (text, at) => {
+    tip.setAttribute("visibility", text === null ? "hidden" : "visible");
+    if (text === null) return;
+    const lines = text.split("\n");
+    words.replaceChildren(...lines.map((line, index) => s("tspan", { x: 9, y: 19 + index * 16 }, line)));
+    const guess = Math.max(...lines.map((line) => line.length)) * 6.4;
+    const width = Math.max(...[...words.children].map((each) => lengthOf(each) ?? guess)) + 18;
+    const height = lines.length * 16 + 12;
+    box.setAttribute("width", String(width));
+    box.setAttribute("height", String(height));
+    const edge = layout.size / 2;
+    const x = Math.max(-edge + 1, Math.min(at.x + 12, edge - width - 1));
+    const below = at.y + 16 + height < edge;
+    tip.setAttribute("transform", `translate(${x.toFixed(1)} ${(below ? at.y + 16 : at.y - height - 8).toFixed(1)})`);
   };
-  svg.addEventListener("pointerover", (event) => show(event.target));
-  svg.addEventListener("pointerleave", () => show(null));
-  svg.addEventListener("focusin", (event) => show(event.target));
-  svg.addEventListener("focusout", () => show(null));
+}
+
+function lengthOf(text: Element): number | null {
+  const measured = text as Partial<SVGTSpanElement>;
+  return measured.getComputedTextLength?.call(text) ?? null;
+}
+
+/** Where an event stands in the drawing's own units; the middle of its target when it has no pointer. */
+function placeOf(event: Event, svg: SVGSVGElement, layout: Layout): { x: number; y: number } {
+  const frame = svg.getBoundingClientRect();
+  const scale = frame.width > 0 ? layout.size / frame.width : 1;
+  const target = (event.target as Element).getBoundingClientRect();
+  const pointer = event as Partial<PointerEvent>;
+  const [x, y] = [pointer.clientX ?? target.x + target.width / 2, pointer.clientY ?? target.y + target.height / 2];
+  return { x: (x - frame.x) * scale - layout.size / 2, y: (y - frame.y) * scale - layout.size / 2 };
+}
+
+function highlight(svg: SVGSVGElement, layout: Layout): void {
+  const tip = tipFor(svg, layout);
+  const show = (event: Event): void => {
+    const element = (event.target as Element | null)?.closest?.("[data-tip]") ?? null;
+    light(svg, element);
+    tip(element?.getAttribute("data-tip") ?? null, placeOf(event, svg, layout));
+  };
+  const clear = (): void => {
+    light(svg, null);
+    tip(null, { x: 0, y: 0 });
+  };
+  svg.addEventListener("pointerover", show);
+  svg.addEventListener("pointermove", show);
+  svg.addEventListener("pointerleave", clear);
+  svg.addEventListener("focusin", show);
+  svg.addEventListener("focusout", clear);
+}
+
+/** Brings out a member with all its ribbons, or a ribbon with both its members. */
+function light(svg: SVGSVGElement, element: Element | null): void {
+  if (element?.classList.contains("lit") === true && svg.querySelector(".first") === element) return;
+  for (const lit of svg.querySelectorAll(".lit")) lit.classList.remove("lit", "first");
+  svg.classList.toggle("dimmed", element !== null);
+  if (element === null) return;
+  element.classList.add("lit", "first");
+  const member = element.getAttribute("data-member");
+  const ends = [element.getAttribute("data-from"), element.getAttribute("data-to")];
+  const beside =
+    member === null
+      ? ends.map((end) => `[data-member="${end}"]`).join(", ")
+      : `[data-from="${member}"], [data-to="${member}"]`;
+  for (const each of svg.querySelectorAll(beside)) each.classList.add("lit");
 }

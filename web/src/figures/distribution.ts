@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 import { digits, quantity } from "../human";
 import type { Bin, Kind, Num } from "../report";
-import { numericAxis } from "./axis";
+import { numericAxis, upright } from "./axis";
 import {
   base,
   type Drawing,
@@ -25,8 +25,8 @@ export function drawHistogram(kind: Histogram, width: number): Drawing {
   const height = heightFor(width);
   const bins = kind.series.flatMap((series) => series.bins);
   const y = numericAxis(kind.y, [...bins.map((bin) => bin.height), ...referenceValues(kind.references, "y")], {
-    pixels: height - 68,
-    spacing: 36,
+    pixels: height - 74,
+    spacing: upright(kind.y.scale),
     zero: true,
   });
   const left = y.room + 18;
@@ -111,7 +111,7 @@ export function drawEcdf(kind: Ecdf, width: number): Drawing {
   const y = numericAxis(
     { label: kind.tail ? "share above" : "share at or below", unit: "", scale: kind.tail ? "log" : "linear" },
     kind.tail ? [...all.map((step) => step.share), 1] : [0, 1],
-    { pixels: height - 68, spacing: 36 },
+    { pixels: height - 74, spacing: upright(kind.tail ? "log" : "linear") },
   );
   const left = y.room + 18;
   const xs = [...all.map((step) => step.value), ...referenceValues(kind.references, "x")];

@@ -18,7 +18,7 @@ export interface Drawing {
   svg: SVGSVGElement;
   legend: LegendEntry[];
   /** A scale of colours, beside the legend. */
-  ramp?: SVGElement | HTMLElement;
+  ramp?: SVGSVGElement;
   /** For readers who do not see it. */
   description: string;
 }
@@ -33,7 +33,7 @@ export function base(width: number, height: number, margins: Partial<Margins> = 
   return {
     width,
     height,
-    marginTop: margins.top ?? 28,
+    marginTop: margins.top ?? 34,
     marginRight: margins.right ?? 18,
     marginBottom: margins.bottom ?? 40,
     marginLeft: margins.left ?? 44,
@@ -55,7 +55,8 @@ export function yAxis(axis: NumericAxis): Plot.Markish[] {
     Plot.gridY(axis.ticks, { stroke: "var(--grid)", strokeOpacity: 1 }),
     Plot.axisY(axis.ticks, {
       label: axis.label,
-      tickFormat: axis.format,
+      // Not tickFormat: on a logarithmic scale Plot leaves out some of the labels that go through it.
+      text: axis.format,
       tickSize: 0,
       tickPadding: 6,
       labelArrow: "none",
@@ -69,7 +70,7 @@ export function xAxis(axis: NumericAxis): Plot.Markish[] {
   return [
     Plot.axisX(axis.ticks, {
       label: axis.label,
-      tickFormat: axis.format,
+      text: axis.format,
       tickSize: 4,
       stroke: "var(--axis)",
       fill: "currentColor",
@@ -89,19 +90,11 @@ export function referenceValues(references: readonly Reference[], direction: "x"
 
 const DASH = "5 4";
 
-/**
- * Reference lines with their names beside them. Curves go to the legend. In a drawing divided into facets a line
- * belongs to the whole: `facet` is then "super".
- */
-export function referenceMarks(
-  references: readonly Reference[],
-  x: NumericAxis | null,
-  y: NumericAxis,
-  facet: "auto" | "super" = "auto",
-): Plot.Markish[] {
-  const halo = { facet, fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 4, paintOrder: "stroke" as const };
+/** Reference lines with their names beside them. Curves go to the legend. */
+export function referenceMarks(references: readonly Reference[], x: NumericAxis | null, y: NumericAxis): Plot.Markish[] {
+  const halo = { fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 4, paintOrder: "stroke" as const };
   return references.flatMap((each): Plot.Markish[] => {
-    const line = { facet, stroke: "var(--reference)", strokeWidth: 1.5, strokeDasharray: DASH };
+    const line = { stroke: "var(--reference)", strokeWidth: 1.5, strokeDasharray: DASH };
     switch (each.type) {
       case "curve": {
         if (x === null) return [];
@@ -117,7 +110,7 @@ export function referenceMarks(
       case "vertical": {
         const at = x?.to(each.at) ?? Number.NaN;
         if (Number.isNaN(at)) return [];
-        const text = { text: [each.name], frameAnchor: "top" as const, textAnchor: "start" as const, dx: 5, dy: 4 };
+        const text = { text: [each.name], frameAnchor: "top" as const, lineAnchor: "bottom" as const, dy: -5 };
         return [Plot.ruleX([at], line), Plot.text([at], { x: [at], ...text, ...halo })];
       }
     }
@@ -152,6 +145,7 @@ export function pointerTip<T>(
     stroke: "var(--axis)",
     textPadding: 8,
     fontSize: 12,
+    lineHeight: 1.3,
     lineWidth: 26,
   } as Plot.TipOptions);
 }

@@ -113,11 +113,12 @@ export function swatch(entry: LegendEntry): SVGSVGElement {
   const line = { x1: 0, x2: 22, y1: 6, y2: 6, stroke: entry.colour, "stroke-width": 2.5, ...dash };
   const mark =
     entry.form === "area"
-      ? s("rect", { x: 4, width: 12, height: 12, rx: 2, fill: entry.colour })
+      ? s("rect", { width: 12, height: 12, rx: 2, fill: entry.colour })
       : entry.form === "dot"
-        ? s("circle", { cx: 10, cy: 6, r: 4.5, fill: entry.colour })
+        ? s("circle", { cx: 6, cy: 6, r: 4.5, fill: entry.colour })
         : s("line", line);
-  return s("svg", { width: 22, height: 12, viewBox: "0 0 22 12", "aria-hidden": "true" }, mark);
+  const wide = entry.form === "line" || entry.form === "dash" ? 22 : 12;
+  return s("svg", { width: wide, height: 12, viewBox: `0 0 ${wide} 12`, "aria-hidden": "true" }, mark);
 }
 
 /** Calls back with the element's width, now and whenever it changes by more than a scroll bar's trembling. */

@@ -2,12 +2,19 @@
 // printer; a square without a value is hatched by the page's own colour.
 
 import * as Plot from "@observablehq/plot";
+import { s } from "../dom";
 import { quantity } from "../human";
 import type { Kind, Num } from "../report";
-import { bandAxis, CHARACTER, cut, numericAxis } from "./axis";
+import { bandAxis, CHARACTER, cut, numericAxis, type NumericAxis } from "./axis";
 import { base, type Drawing, pointerTip, svgOf } from "./drawing";
 
 type Heatmap = Extract<Kind, { type: "heatmap" }>;
+
+const SCHEME = "viridis";
+
+/** Width of the colour scale, and the strips it is made of: strips need no canvas, which other programs lack. */
+const RAMP = 260;
+const STRIPS = 65;
 
 interface Square {
   column: number;
@@ -26,10 +33,9 @@ export function drawHeatmap(kind: Heatmap, width: number): Drawing {
   const rowStride = Math.ceil((kind.rows.length * 13) / (height - 74));
   const known = squares.filter((square) => !Number.isNaN(colour.to(square.value)));
   const missing = squares.filter((square) => Number.isNaN(colour.to(square.value)));
-  const scale = { ...colour.scale, scheme: "viridis" as const, interpolate: "rgb" as const };
   const plot = Plot.plot({
     ...base(width, height, { left, right: 12, top: 26, bottom: band.room + 20 }),
-    color: { type: scale.type, domain: scale.domain, scheme: scale.scheme },
+    color: { ...colour.scale, scheme: SCHEME },
     x: { type: "band", domain: kind.columns.map((_, at) => at), padding: 0 },
     y: { type: "band", domain: kind.rows.map((_, at) => at), padding: 0 },
     marks: [
@@ -59,16 +65,40 @@ export function drawHeatmap(kind: Heatmap, width: number): Drawing {
   return {
     svg: svgOf(plot),
     legend: missing.length > 0 ? [{ name: "no value", colour: "var(--missing)", form: "area" }] : [],
-    ramp: Plot.legend({
-      color: { type: scale.type, domain: scale.domain, scheme: scale.scheme },
-      label: colour.label,
-      tickFormat: colour.format,
-      ticks: 4,
-      width: Math.min(260, width),
-      style: { background: "transparent", color: "var(--muted)", fontSize: "11px" },
-    }) as unknown as SVGElement,
+    ramp: ramp(colour, Math.min(RAMP, width)),
     description: `${colour.label} by ${kind.y} (down) and ${kind.x} (across), as coloured squares`,
   };
+}
+
+/** The colour scale with its ticks. */
+function ramp(axis: NumericAxis, width: number): SVGSVGElement {
+  const colours = Plot.scale({ color: { ...axis.scale, scheme: SCHEME } });
+  const [low, high] = axis.scale.domain;
+  const log = axis.scale.type === "log";
+  const at = (share: number): number => (log ? low * (high / low) ** share : low + (high - low) * share);
+  const shareOf = (value: number): number =>
+    log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+  const step = (width - 2) / STRIPS;
+  const strips = Array.from({ length: STRIPS }, (_, index) =>
+    s("rect", { x: index * step, y: 16, width: step + 0.5, height: 10, fill: colours.apply(at((index + 0.5) / STRIPS)) }),
+  );
+  const ticks = axis.ticks.map((tick) => {
+    const x = shareOf(tick) * (width - 2);
+    const anchor = x < 14 ? "start" : x > width - 22 ? "end" : "middle";
+    return s(
+      "g",
+      {},
+      s("line", { x1: x, x2: x, y1: 16, y2: 30, stroke: "var(--surface)" }),
+      s("text", { x, y: 39, "text-anchor": anchor }, axis.format(tick)),
+    );
+  });
+  return s(
+    "svg",
+    { width, height: 44, viewBox: `0 0 ${width} 44`, fill: "var(--muted)", "font-size": 11, role: "img", "aria-label": axis.label },
+    s("text", { y: 10 }, axis.label),
+    ...strips,
+    ...ticks,
+  );
 }
 
 function tip(square: Square, kind: Heatmap): string {

@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 import type { CurvePoint, Kind, LineSeries } from "../report";
-import { numericAxis, type NumericAxis } from "./axis";
+import { numericAxis, type NumericAxis, upright } from "./axis";
 import {
   base,
   type Drawing,
@@ -29,17 +29,19 @@ interface Spot extends CurvePoint {
 export function drawLine(kind: Line, width: number): Drawing {
   const height = heightFor(width);
   const points = kind.series.flatMap((series) => series.points);
+  const dots = kind.series.every((series) => series.draw === "points");
   const ys = points.flatMap((point) => [point.y, point.low, point.high]);
   const y = numericAxis(kind.y, [...ys, ...referenceValues(kind.references, "y")], {
-    pixels: height - 68,
-    spacing: 36,
+    pixels: height - 74,
+    spacing: upright(kind.y.scale),
+    ...(dots ? { zero: false } : {}),
   });
   const left = y.room + 18;
   const xs = [...points.map((point) => point.x), ...referenceValues(kind.references, "x")];
   const x = numericAxis(kind.x, xs, {
     pixels: width - left - 18,
     spacing: 62,
-    tight: kind.series.every((series) => series.draw !== "points"),
+    ...(dots ? { zero: false } : { tight: true }),
     anchors: anchorsOf(kind),
   });
   const marks = kind.series.flatMap((series, at) => seriesMarks(series, at, x, y));

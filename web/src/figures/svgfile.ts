@@ -17,14 +17,15 @@ export function svgFile(drawing: Drawing, title: string): string {
   const legendHeight = entries.length === 0 ? 0 : (entries.at(-1)?.line ?? 0) * LEGEND_LINE + LEGEND_LINE;
   const top = TITLE + legendHeight;
   const body = drawing.svg.cloneNode(true) as SVGSVGElement;
-  for (const style of body.querySelectorAll("style")) style.remove();
+  for (const part of body.querySelectorAll("style, .chord-tip, [aria-label=tip]")) part.remove();
   body.setAttribute("x", "0");
   body.setAttribute("y", String(top));
   const legend = entries.map(({ x, line, entry }) => {
     const sample = swatch(entry);
     sample.setAttribute("x", String(x));
     sample.setAttribute("y", String(TITLE + line * LEGEND_LINE));
-    const text = s("text", { x: x + 28, y: TITLE + line * LEGEND_LINE + 10, fill: "var(--muted)", "font-size": 12 }, entry.name);
+    const beside = x + Number(sample.getAttribute("width")) + 6;
+    const text = s("text", { x: beside, y: TITLE + line * LEGEND_LINE + 10, fill: "var(--muted)", "font-size": 12 }, entry.name);
     return s("g", {}, sample, text);
   });
   const ramp = rampOf(drawing, width);
@@ -49,13 +50,11 @@ export function svgFile(drawing: Drawing, title: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${resolved(new XMLSerializer().serializeToString(file))}\n`;
 }
 
-/** The colour scale, if it is one drawing. */
 function rampOf(drawing: Drawing, width: number): SVGElement | null {
-  const ramp = drawing.ramp?.cloneNode(true) as Element | undefined;
-  if (ramp === undefined || ramp.tagName.toLowerCase() !== "svg") return null;
-  for (const style of ramp.querySelectorAll("style")) style.remove();
-  ramp.setAttribute("x", String(Math.max(0, width - 260)));
-  return ramp as SVGElement;
+  if (drawing.ramp === undefined) return null;
+  const ramp = drawing.ramp.cloneNode(true) as SVGSVGElement;
+  ramp.setAttribute("x", String(Math.max(0, width - Number(ramp.getAttribute("width")))));
+  return ramp;
 }
 
 function placed(drawing: Drawing, width: number): { x: number; line: number; entry: Drawing["legend"][number] }[] {

@@ -38,7 +38,7 @@ export function drawTimeline(kind: Timeline, width: number): Drawing {
           { label: null, tickFormat: (index: number) => cut(kind.lanes[index]?.name ?? "", characters), tickSize: 0 },
         ),
         Plot.barX(spans, { y: lane, x1: from, x2: to, fill: (each: { span: Span }) => colour(each.span.what), insetLeft: 0.5, rx: 2 }),
-        Plot.ruleX(marks, { y: lane, x: at, stroke: "var(--ink)", strokeWidth: 2 }),
+        Plot.tickX(marks, { y: lane, x: at, stroke: "var(--ink)", strokeWidth: 2 }),
         Plot.dot(marks, { y: lane, x: at, symbol: "diamond", r: 4.5, fill: "var(--ink)", stroke: "var(--surface)" }),
         ...markNames(marks, at, lane, x.scale.domain),
         pointerTip(spans, { x: (each) => (from(each) + to(each)) / 2, y: lane }, ({ span, lane: index }) =>

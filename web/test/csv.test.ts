@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { files, header } from "../src/csv";
+import { csvNames, reports, text } from "./golden";
+
+test("the page's CSV files are the program's, byte for byte", () => {
+  for (const { name, report } of reports()) {
+    const made = files(report);
+    expect(made.map((file) => `${name}-${file.name}`).sort()).toEqual(csvNames(name));
+    for (const file of made) expect(file.text, file.name).toBe(text(`${name}-${file.name}`));
+  }
+});
+
+test("headers name the unit once", () => {
+  expect(header("rate", "bytes/s")).toBe("rate_bytes_per_s");
+  expect(header("busy", "%")).toBe("busy_percent");
+  expect(header("wait_s", "s")).toBe("wait_s");
+  expect(header("share", "")).toBe("share");
+});

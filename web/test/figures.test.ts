@@ -1,0 +1,106 @@
+// @vitest-environment happy-dom
+import { describe, expect, test } from "vitest";
+import { numericAxis } from "../src/figures/axis";
+import { sharedPrefix } from "../src/figures/chord";
+import { draw, figureElement } from "../src/figures/figure";
+import { svgFile } from "../src/figures/svgfile";
+import type { Figure, Kind } from "../src/report";
+import { reports } from "./golden";
+
+const figures = reports().flatMap(({ report }) => report.figures);
+const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+describe("every figure of the samples", () => {
+  for (const figure of figures) {
+    for (const width of [320, 560, 1100]) {
+      test(`${figure.kind.type} ${figure.id} at ${width} px`, () => {
+        const { svg, description } = draw(figure.kind, width);
+        const text = svg.outerHTML;
+        expect(svg.querySelectorAll("path, rect, line, circle").length).toBeGreaterThan(3);
+        expect(text).not.toMatch(/NaN|undefined|Infinity/);
+        expect(Number(svg.getAttribute("width"))).toBeLessThanOrEqual(width);
+        expect(description.length).toBeGreaterThan(10);
+      });
+    }
+  }
+});
+
+test("the samples hold every type", () => {
+  const types = new Set(figures.map((figure) => figure.kind.type));
+  expect([...types].sort()).toEqual(["bar", "box", "chord", "ecdf", "heatmap", "histogram", "line", "timeline"]);
+});
+
+describe("figures without data", () => {
+  const axis = { label: "value", unit: "s", scale: "linear" as const };
+  const log = { ...axis, scale: "log" as const };
+  const empty: Kind[] = [
+    { type: "line", x: axis, y: log, series: [], references: [] },
+    { type: "line", x: log, y: axis, series: [{ name: "a", points: [{ x: 0, y: null, low: null, high: null }], draw: "line" }], references: [] },
+    { type: "box", x: "n", y: axis, boxes: [], references: [] },
+    { type: "histogram", x: axis, y: axis, series: [], references: [] },
+    { type: "ecdf", x: log, series: [{ name: "a", points: [] }], references: [], tail: true },
+    { type: "heatmap", x: "x", y: "y", columns: ["a"], rows: ["b"], value: axis, values: [[null]] },
+    { type: "timeline", x: axis, lanes: [] },
+    { type: "chord", value: axis, labels: ["a", "b"], groups: [], matrix: [[0, 0], [0, 0]] },
+    { type: "bar", x: "n", y: axis, categories: [], series: [], stacked: true, references: [] },
+  ];
+  for (const kind of empty) {
+    test(kind.type, () => {
+      expect(draw(kind, 400).svg.outerHTML).not.toMatch(/NaN|undefined|Infinity/);
+    });
+  }
+});
+
+test("a figure that cannot be drawn says so in its own place", async () => {
+  const kind: Kind = { type: "chord", value: { label: "", unit: "", scale: "linear" }, labels: ["a", "b"], groups: [], matrix: [[1]] };
+  const bad: Figure = { id: "bad", title: "Bad", caption: "still here", kind };
+  const element = figureElement(bad);
+  await settled();
+  expect(element.querySelector(".error")?.textContent).toContain("the matrix must have 2 rows and columns");
+  expect(element.textContent).toContain("still here");
+  const unknown = figureElement({ ...bad, kind: { type: "sparkle" } as unknown as Kind });
+  await settled();
+  expect(unknown.querySelector(".error")?.textContent).toContain("no figure of type");
+});
+
+test("the downloaded drawing stands alone", () => {
+  document.documentElement.style.setProperty("--series-1", "#0072b2");
+  const figure = figures.find((each) => each.id === "speedup") as Figure;
+  const file = svgFile(draw(figure.kind, 560), figure.title);
+  expect(file).toContain("#0072b2");
+  expect(file).not.toContain("var(--series-1)");
+  expect(file).toContain(figure.title);
+  expect(file).not.toContain("<style");
+});
+
+test("pointing at a member brings out its ribbons", () => {
+  const figure = figures.find((each) => each.kind.type === "chord") as Figure;
+  const { svg } = draw(figure.kind, 560);
+  const member = svg.querySelector('[data-member="3"]');
+  member?.dispatchEvent(new Event("pointerover", { bubbles: true }));
+  expect(svg.classList.contains("dimmed")).toBe(true);
+  const lit = [...svg.querySelectorAll(".ribbon.lit")];
+  expect(lit.length).toBeGreaterThan(0);
+  expect(lit.every((each) => [each.getAttribute("data-from"), each.getAttribute("data-to")].includes("3"))).toBe(true);
+  expect(svg.querySelector(".chord-tip")?.textContent).toContain("server-03");
+  svg.dispatchEvent(new Event("pointerleave"));
+  expect(svg.querySelectorAll(".lit").length).toBe(0);
+});
+
+test("axes choose their unit, keep near zeros and read well on logarithms", () => {
+  const wishes = { pixels: 400, spacing: 60 };
+  const time = numericAxis({ label: "time", unit: "s", scale: "linear" }, [0, 3600, 7200], wishes);
+  expect([time.label, time.scale.domain, time.to(5400)]).toEqual(["time (h)", [0, 2], 1.5]);
+  const far = numericAxis({ label: "x", unit: "", scale: "linear" }, [990, 1000], wishes);
+  expect(far.scale.domain[0]).toBeGreaterThan(900);
+  const log = numericAxis({ label: "x", unit: "", scale: "log" }, [0, 1, 1e6], wishes);
+  expect(log.ticks).toEqual([1, 10, 100, 1000, 10_000, 100_000, 1_000_000].filter((_, at) => at % (log.ticks.length < 7 ? 2 : 1) === 0));
+  expect(log.to(0)).toBeNaN();
+  expect(log.clipped(0)).toBe(log.floor);
+});
+
+test("labels lose what all of them share", () => {
+  expect(sharedPrefix(["server-01", "server-02", "server-13"])).toBe("server-");
+  expect(sharedPrefix(["a", "b"])).toBe("");
+  expect(sharedPrefix([])).toBe("");
+});

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { digits, heading, quantity, range, Shown } from "../src/human";
+import { text } from "./golden";
+
+test("numbers are rounded as the terminal rounds them", () => {
+  const cases = JSON.parse(text("human.json")) as [number, string, string][];
+  expect(cases.length).toBeGreaterThan(1000);
+  const wrong = cases
+    .map(([value, unit, want]) => ({ value, unit, want, found: quantity(value, unit) }))
+    .filter(({ want, found }) => want !== found);
+  expect(wrong).toEqual([]);
+});
+
+test("ranges, headings and what is no number", () => {
+  expect(range(3.921, 4.04, "s")).toBe("3.921 to 4.04 s");
+  expect(heading("mean_wait")).toBe("Mean wait");
+  expect(digits(Number.NaN)).toBe("–");
+  expect(digits(Number.POSITIVE_INFINITY)).toBe("–");
+});
+
+test("a column takes the unit of its middle number", () => {
+  const shown = Shown.column([0, 90, 3600, 7200, 90_000], "s");
+  expect(shown.unit).toBe("h");
+  expect(shown.digits(90)).toBe("0.025");
+  expect(Shown.column([], "bytes").unit).toBe("B");
+});
