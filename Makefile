@@ -88,7 +88,7 @@ test-rust:
 
 web: web/node_modules/.package-lock.json
 	$(call heading,web: types$(,) tests$(,) and whether the checked-in bundle is current)
-	cd web && npm test && npm run bundle:check
+	cd web && npm test && ./check-bundle.sh
 
 web-lint: web/node_modules/.package-lock.json
 	cd web && npm run check

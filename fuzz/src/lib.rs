@@ -14,9 +14,10 @@ use units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("gate", gate),
     ("outcome", outcome),
+    ("plan", plan),
     ("quantity", quantity),
     ("report", report),
     ("scenario", scenario),
@@ -115,6 +116,20 @@ pub fn report(data: &[u8]) {
     let written = report.to_json();
     let again = report::Report::from_json(&written).expect("what we wrote is a report");
     assert_eq!(again.to_json(), written, "a report changes when it is read and written");
+    report::csv::files(&report);
+    report::text::render(&report, report::text::Style { colour: true, width: 80 });
+    let embedded = report::html::embed(&written);
+    assert!(!embedded.contains("</") && !embedded.contains("<!--"), "data of a page ends its script");
+}
+
+/// The plan of a campaign, as `campaign.json` holds it.
+pub fn plan(data: &[u8]) {
+    let Ok(plan) = serde_json::from_slice::<campaign::Plan>(data) else { return };
+    let written = serde_json::to_string(&plan).expect("a plan has a JSON form");
+    let again: campaign::Plan = serde_json::from_str(&written).expect("what we wrote is a plan");
+    assert_eq!(again.key(), plan.key(), "a plan changes when it is read and written");
+    let last = plan.tasks().last().expect("a plan has tasks");
+    assert!(!plan.describe(last).is_empty());
 }
 
 /// The outcome of one replicate, as a point file holds it.
