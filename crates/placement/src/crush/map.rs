@@ -1,0 +1,333 @@
+//! What a CRUSH map holds: devices, buckets, rules, tunables, names, device classes and weight sets.
+//!
+//! The fields are those of Ceph's binary map, so that reading and writing lose nothing. Items are signed as in Ceph:
+//! zero and up is a device, below zero a bucket, whose slot is `-1 - id`.
+
+use super::bucket::Bucket;
+use std::collections::BTreeMap;
+
+/// The id of a device (zero and up) or of a bucket (below zero).
+pub type ItemId = i32;
+
+/// The item that stands for "nothing here" in a result of `indep`.
+pub const NONE: ItemId = 0x7fff_ffff;
+
+/// The greatest device weight that a text map may give: 100.0 in 16.16 fixed point.
+pub const DEVICE_WEIGHT_MAX: u32 = 100 * 0x1_0000;
+
+/// The most bucket slots that a map may have; Ceph's largest clusters use a few thousand, and a slot costs memory.
+pub const BUCKET_SLOTS_MAX: usize = 1 << 22;
+
+/// The most rule slots that a map may have. Ceph refuses new rules from 256 on, but a text map may name a larger id once.
+pub const RULE_SLOTS_MAX: usize = 1 << 16;
+
+/// The slot of a bucket id, or `None` for a device.
+#[inline]
+#[must_use]
+pub fn slot_of(id: ItemId) -> Option<usize> {
+    if id < 0 { Some((-1 - id) as usize) } else { None }
+}
+
+/// The bucket id of a slot.
+#[inline]
+#[must_use]
+pub fn id_of(slot: usize) -> ItemId {
+    -1 - slot as ItemId
+}
+
+/// A CRUSH map.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    /// Buckets by slot: slot `i` holds id `-1 - i`.
+    pub buckets: Vec<Option<Box<Bucket>>>,
+    /// Rules by id.
+    pub rules: Vec<Option<Rule>>,
+    /// One more than the greatest device id in use or named; see [`Map::finalize`].
+    pub max_devices: i32,
+    /// Names of the bucket types.
+    pub type_names: BTreeMap<i32, String>,
+    /// Names of devices and buckets; shadow buckets are called `name~class`.
+    pub item_names: BTreeMap<ItemId, String>,
+    /// Names of the rules.
+    pub rule_names: BTreeMap<i32, String>,
+    /// How hard a mapping tries.
+    pub tunables: Tunables,
+    /// The device class of each item that has one.
+    pub item_classes: BTreeMap<ItemId, i32>,
+    /// Names of the device classes.
+    pub class_names: BTreeMap<i32, String>,
+    /// For each bucket and class, the shadow bucket that holds that class alone.
+    pub class_buckets: BTreeMap<ItemId, BTreeMap<i32, ItemId>>,
+    /// Weight sets and ids that replace the buckets' own, by pool; [`DEFAULT_CHOOSE_ARGS`] serves the pools that have none.
+    pub choose_args: BTreeMap<i64, ChooseArgs>,
+}
+
+/// The index of the set of [`ChooseArgs`] that serves every pool without one of its own.
+pub const DEFAULT_CHOOSE_ARGS: i64 = -1;
+
+/// One set of replaced weights and ids, by bucket slot.
+pub type ChooseArgs = BTreeMap<u32, ChooseArg>;
+
+/// What replaces the weights and ids of one straw2 bucket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChooseArg {
+    /// Weights by position in the result; positions past the end use the last.
+    pub weight_sets: Vec<Vec<u32>>,
+    /// Ids to hash in place of the items' own; empty to keep those.
+    pub ids: Vec<i32>,
+}
+
+/// How hard a mapping tries, and how it behaved in which release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunables {
+    /// Retries in the same bucket after a collision.
+    pub choose_local_tries: u32,
+    /// Retries by permutation in the same bucket; 0 never permutes.
+    pub choose_local_fallback_tries: u32,
+    /// Retries from the top; one more try than this is made.
+    pub choose_total_tries: u32,
+    /// 1: the descent to a leaf is tried once, and a failure starts over from the top.
+    pub chooseleaf_descend_once: u32,
+    /// 0: the descent to a leaf starts at attempt 0; n: at the parent's attempt shifted right by n - 1.
+    pub chooseleaf_vary_r: u8,
+    /// 1: a leaf does not depend on how many replicas came before it.
+    pub chooseleaf_stable: u8,
+    /// Which formula makes straw lengths: 0 or 1.
+    pub straw_calc_version: u8,
+    /// Bit mask of bucket algorithms that Ceph lets operators create; no effect on a mapping.
+    pub allowed_bucket_algs: u32,
+}
+
+impl Tunables {
+    /// The values of argonaut, from which every text map starts.
+    pub const LEGACY: Self = Self {
+        choose_local_tries: 2,
+        choose_local_fallback_tries: 5,
+        choose_total_tries: 19,
+        chooseleaf_descend_once: 0,
+        chooseleaf_vary_r: 0,
+        chooseleaf_stable: 0,
+        straw_calc_version: 0,
+        allowed_bucket_algs: 22,
+    };
+    /// The values of bobtail.
+    pub const BOBTAIL: Self = Self {
+        choose_local_tries: 0,
+        choose_local_fallback_tries: 0,
+        choose_total_tries: 50,
+        chooseleaf_descend_once: 1,
+        ..Self::LEGACY
+    };
+    /// The values of firefly.
+    pub const FIREFLY: Self = Self { chooseleaf_vary_r: 1, ..Self::BOBTAIL };
+    /// The values of hammer.
+    pub const HAMMER: Self = Self { allowed_bucket_algs: 54, ..Self::FIREFLY };
+    /// The values of jewel, which new clusters have.
+    pub const JEWEL: Self = Self { chooseleaf_stable: 1, straw_calc_version: 1, ..Self::HAMMER };
+
+    /// The profile of that name, if there is one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "legacy" | "argonaut" => Some(Self::LEGACY),
+            "bobtail" => Some(Self::BOBTAIL),
+            "firefly" => Some(Self::FIREFLY),
+            "hammer" => Some(Self::HAMMER),
+            "jewel" | "optimal" | "default" => Some(Self::JEWEL),
+            _ => None,
+        }
+    }
+}
+
+impl Default for Tunables {
+    fn default() -> Self {
+        Self::LEGACY
+    }
+}
+
+/// A placement rule: steps, and the pools that it is meant for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The low eight bits of the id; older releases kept rule sets apart from rules.
+    pub ruleset: u8,
+    /// What kind of pool the rule serves.
+    pub kind: RuleKind,
+    /// The fewest replicas that the rule is meant for; no effect on a mapping.
+    pub min_size: u8,
+    /// The most replicas that the rule is meant for; no effect on a mapping.
+    pub max_size: u8,
+    /// What to do, in order.
+    pub steps: Vec<Step>,
+}
+
+/// What kind of pool a rule serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleKind {
+    /// Replicated pools.
+    Replicated,
+    /// Erasure-coded pools.
+    Erasure,
+    /// A number without a meaning to Ceph, kept as it is.
+    Other(u8),
+}
+
+impl RuleKind {
+    /// The number that the binary map has for it.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Replicated => 1,
+            Self::Erasure => 3,
+            Self::Other(number) => number,
+        }
+    }
+
+    /// The kind of a number in a binary map.
+    #[must_use]
+    pub fn from_number(number: u8) -> Self {
+        match number {
+            1 => Self::Replicated,
+            3 => Self::Erasure,
+            other => Self::Other(other),
+        }
+    }
+}
+
+/// How a step picks several items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The first that fit: a failed one is left out and the rest move up.
+    Firstn,
+    /// Each position by itself: a failed one leaves a hole.
+    Indep,
+}
+
+/// One step of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Does nothing.
+    Noop,
+    /// Starts from one item.
+    Take(ItemId),
+    /// Picks `count` items of type `kind` below each item at hand; with `leaf`, one device below each of them.
+    Choose {
+        /// How failures show.
+        mode: Mode,
+        /// Go on to a device below each item picked.
+        leaf: bool,
+        /// How many; 0 is as many as asked for, below 0 that many fewer.
+        count: i32,
+        /// The type to pick.
+        kind: i32,
+    },
+    /// Adds what is at hand to the result.
+    Emit,
+    /// Overrides a tunable for the rest of the rule.
+    Set(Setting, i32),
+}
+
+/// A tunable that a step may override.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// The number of tries from the top.
+    ChooseTries,
+    /// The number of tries below the picked item.
+    ChooseleafTries,
+    /// See [`Tunables::choose_local_tries`].
+    ChooseLocalTries,
+    /// See [`Tunables::choose_local_fallback_tries`].
+    ChooseLocalFallbackTries,
+    /// See [`Tunables::chooseleaf_vary_r`].
+    ChooseleafVaryR,
+    /// See [`Tunables::chooseleaf_stable`].
+    ChooseleafStable,
+}
+
+impl Setting {
+    /// Every setting, with its number in the binary map and the word in the text map.
+    pub(super) const ALL: [(Self, u32, &'static str); 6] = [
+        (Self::ChooseTries, 8, "set_choose_tries"),
+        (Self::ChooseleafTries, 9, "set_chooseleaf_tries"),
+        (Self::ChooseLocalTries, 10, "set_choose_local_tries"),
+        (Self::ChooseLocalFallbackTries, 11, "set_choose_local_fallback_tries"),
+        (Self::ChooseleafVaryR, 12, "set_chooseleaf_vary_r"),
+        (Self::ChooseleafStable, 13, "set_chooseleaf_stable"),
+    ];
+}
+
+impl Map {
+    /// The bucket of that id.
+    #[inline]
+    #[must_use]
+    pub fn bucket(&self, id: ItemId) -> Option<&Bucket> {
+        self.buckets.get(slot_of(id)?)?.as_deref()
+    }
+
+    /// The rule of that id.
+    #[must_use]
+    pub fn rule(&self, id: usize) -> Option<&Rule> {
+        self.rules.get(id)?.as_ref()
+    }
+
+    /// The id of the item of that name.
+    #[must_use]
+    pub fn item_id(&self, name: &str) -> Option<ItemId> {
+        self.item_names.iter().find(|(_, known)| *known == name).map(|(&id, _)| id)
+    }
+
+    /// The id of the type of that name.
+    #[must_use]
+    pub fn type_id(&self, name: &str) -> Option<i32> {
+        self.type_names.iter().find(|(_, known)| *known == name).map(|(&id, _)| id)
+    }
+
+    /// The id of the device class of that name.
+    #[must_use]
+    pub fn class_id(&self, name: &str) -> Option<i32> {
+        self.class_names.iter().find(|(_, known)| *known == name).map(|(&id, _)| id)
+    }
+
+    /// The id of the device class of that name, made if there is none yet.
+    pub fn class_id_or_new(&mut self, name: &str) -> i32 {
+        self.class_id(name).unwrap_or_else(|| {
+            let id = self.class_names.last_key_value().map_or(0, |(&last, _)| last.saturating_add(1));
+            self.class_names.insert(id, name.to_owned());
+            id
+        })
+    }
+
+    /// All buckets, from slot 0 up.
+    pub fn each_bucket(&self) -> impl Iterator<Item = &Bucket> {
+        self.buckets.iter().flatten().map(AsRef::as_ref)
+    }
+
+    /// The set of choose args that pool `index` uses: its own, the default, or none.
+    #[must_use]
+    pub fn choose_args_for(&self, index: i64) -> Option<&ChooseArgs> {
+        self.choose_args.get(&index).or_else(|| self.choose_args.get(&DEFAULT_CHOOSE_ARGS))
+    }
+
+    /// Puts a bucket in the slot of its id; slots grow by doubling from 8, which shows in the binary map.
+    /// Gives the bucket back if the slot is taken, or past [`BUCKET_SLOTS_MAX`].
+    pub fn add_bucket(&mut self, bucket: Bucket) -> Result<(), Bucket> {
+        let Some(slot) = slot_of(bucket.id).filter(|&slot| slot < BUCKET_SLOTS_MAX) else { return Err(bucket) };
+        while self.buckets.len() <= slot {
+            let slots = if self.buckets.is_empty() { 8 } else { self.buckets.len() * 2 };
+            self.buckets.resize(slots, None);
+        }
+        match &mut self.buckets[slot] {
+            Some(_) => Err(bucket),
+            empty => {
+                *empty = Some(Box::new(bucket));
+                Ok(())
+            }
+        }
+    }
+
+    /// Recounts [`Map::max_devices`], as Ceph does whenever a map was read or changed.
+    pub fn finalize(&mut self) {
+        let used = self.each_bucket().flat_map(|bucket| bucket.items.iter().copied()).max().unwrap_or(-1);
+        let named = self.item_names.last_key_value().map_or(-1, |(&last, _)| last);
+        self.max_devices = used.max(named).max(-1).saturating_add(1);
+    }
+}

@@ -1,0 +1,116 @@
+//! The golden maps and mappings of Ceph 16.2.15, as the tests read them.
+//!
+//! Mappings are kept as digests: SHA-256 over the lines `x,osds` of every (map, test, rule, number of replicas); ten tests keep
+//! their rows too. Source: crushtool, osdmaptool and a monitor of Debian's Ceph 16.2.15, run once; see `docs/measurements/crush-oracle.md`.
+#![allow(dead_code)]
+
+use flate2::read::GzDecoder;
+use placement::crush::{Map, NONE, hash};
+use serde_json::Value;
+use std::io::Read;
+use std::path::Path;
+
+/// One file of the set, unpacked.
+pub fn bytes(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.gz"));
+    let file = std::fs::File::open(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+    let mut out = Vec::new();
+    GzDecoder::new(file).read_to_end(&mut out).unwrap();
+    out
+}
+
+/// One text file of the set.
+pub fn text(name: &str) -> String {
+    String::from_utf8(bytes(name)).unwrap()
+}
+
+/// One JSON file of the set.
+pub fn json(name: &str) -> Value {
+    serde_json::from_slice(&bytes(name)).unwrap()
+}
+
+/// A test of the set: a map, device weights, inputs.
+pub struct Case {
+    pub map: String,
+    pub name: String,
+    pub inputs: std::ops::RangeInclusive<u32>,
+    pub pool: Option<u32>,
+    pub reweights: Vec<(usize, f32)>,
+    pub blocks: Vec<Block>,
+    pub rows_kept: bool,
+}
+
+/// The mappings of one rule for one number of replicas.
+pub struct Block {
+    pub rule: usize,
+    pub numrep: usize,
+    pub rows: usize,
+    pub sha256: String,
+}
+
+impl Case {
+    /// The real input of `x`: with a pool, both are hashed.
+    pub fn input(&self, x: u32) -> u32 {
+        self.pool.map_or(x, |pool| hash::hash2(x, pool))
+    }
+
+    /// How far each device is in: as crushtool's `--test` has it.
+    pub fn weights(&self, map: &Map) -> Vec<u32> {
+        let mut weights = present(map);
+        for &(device, weight) in &self.reweights {
+            if let Some(slot) = weights.get_mut(device) {
+                *slot = ((weight * 65_536.0) as i32).clamp(0, 65_536) as u32;
+            }
+        }
+        weights
+    }
+}
+
+/// Every device in a bucket is in; the others are out.
+pub fn present(map: &Map) -> Vec<u32> {
+    let mut weights = vec![0; map.max_devices as usize];
+    for &item in map.each_bucket().flat_map(|bucket| &bucket.items) {
+        if item >= 0 {
+            weights[item as usize] = 0x1_0000;
+        }
+    }
+    weights
+}
+
+/// The devices of one row, as the golden files write them.
+pub fn row(devices: &[i32]) -> String {
+    let words: Vec<String> =
+        devices.iter().map(|&device| if device == NONE { "-".into() } else { device.to_string() }).collect();
+    words.join(" ")
+}
+
+/// Every map of the set, with its tests.
+pub fn maps() -> Vec<(String, bool, Vec<Case>)> {
+    let manifest = json("manifest.json");
+    let entry = |map: &Value| {
+        let name = map["name"].as_str().unwrap().to_owned();
+        let cases = map["tests"].as_array().unwrap().iter().map(|test| case(&name, test)).collect();
+        (name, map["built"].as_bool().unwrap(), cases)
+    };
+    manifest.as_array().unwrap().iter().map(entry).collect()
+}
+
+fn case(map: &str, test: &Value) -> Case {
+    let number = |value: &Value| u32::try_from(value.as_i64().unwrap() & 0xffff_ffff).unwrap();
+    let reweight = |pair: &Value| (pair[0].as_u64().unwrap() as usize, pair[1].as_f64().unwrap() as f32);
+    let block = |block: &Value| Block {
+        rule: block["rule"].as_u64().unwrap() as usize,
+        numrep: block["numrep"].as_u64().unwrap() as usize,
+        rows: block["rows"].as_u64().unwrap() as usize,
+        sha256: block["sha256"].as_str().unwrap().to_owned(),
+    };
+    Case {
+        map: map.to_owned(),
+        name: test["name"].as_str().unwrap().to_owned(),
+        inputs: number(&test["min_x"])..=number(&test["max_x"]),
+        pool: test["pool_id"].as_i64().map(|pool| pool as u32),
+        reweights: test["reweights"].as_array().unwrap().iter().map(reweight).collect(),
+        blocks: test["blocks"].as_array().unwrap().iter().map(block).collect(),
+        rows_kept: test["rows_kept"].as_bool().unwrap(),
+    }
+}
