@@ -1,4 +1,56 @@
 //! Campaigns: many runs of one study, on threads, in files, in parts, and one report of all of them.
+//!
+//! The way through:
+//!
+//! 1. A [`Plan`] says what there is to do: points, replicates, and keys that name everything a result depends on.
+//! 2. A [`Store`], if results are to be kept, opens a directory for that plan and keeps every other writer out.
+//! 3. [`run`] takes what is stored, deals the rest to threads, and stores what comes back.
+//! 4. [`assemble`] turns the [`Ledger`] of outcomes into a report; the study adds its tables and figures; [`unmet`] judges gates.
+//! 5. [`merge`] joins what shards left in different directories; [`compare`] holds two results side by side.
+//!
+//! ```
+//! use std::num::NonZeroUsize;
+//! use towtank_campaign::{End, Header, KeyParts, Order, Plan, PointKey, PointSpec, Shard, Stop, assemble, run};
+//!
+//! let scenario = serde_json::json!({ "study": "toy" });
+//! let parts =
+//!     KeyParts { study: "toy", scenario_hash: "5f0c", input_hashes: &[], seed: 1, results_version: 1 };
+//! let point = PointSpec { settings: vec![], scenario: scenario.clone(), key: PointKey::new(&parts) };
+//! let header = Header {
+//!     study: "toy".to_owned(),
+//!     title: "A toy".to_owned(),
+//!     results_version: 1,
+//!     seed: 1,
+//!     scenario,
+//!     scenario_hash: "5f0c".to_owned(),
+//! };
+//! let plan = Plan::new(header, 3, vec![], vec![point])?;
+//! let order = Order {
+//!     plan: &plan,
+//!     shard: Shard::WHOLE,
+//!     jobs: NonZeroUsize::new(2).unwrap(),
+//!     store: None,
+//!     stop: &Stop::new(),
+//!     progress: &|_| (),
+//! };
+//! let ran = run(&order, &|_, replicate, _| {
+//!     let mut outcome = report::Outcome::default();
+//!     outcome.measure("span_s", 4.0 + f64::from(replicate), "s");
+//!     Ok::<_, std::convert::Infallible>(outcome)
+//! });
+//! assert!(matches!(ran.end, End::Done));
+//! let report = assemble(&plan, ran.ledger, "sequential").report;
+//! assert_eq!(report.summary["span_s"].value(), Some(5.0));
+//! # Ok::<(), towtank_campaign::PlanError>(())
+//! ```
+//!
+//! **Invariant:** what a campaign yields is a function of its plan. Jobs, shards, interruptions, crashes and the order in which
+//! runs end decide how much of it is there, never what.
+//!
+//! **Invariant:** an outcome is turned into text and read back before it is used, so that a fresh one and a stored one are
+//! the same value.
+//!
+//! What is deliberately absent: models, clocks, printing, and any knowledge of studies. Who calls brings a closure.
 
 mod assembly;
 mod compare;
