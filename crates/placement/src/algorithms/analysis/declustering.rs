@@ -1,0 +1,112 @@
+//! Who shares data with whom, and who takes over a failed server's data.
+
+use super::super::visit::for_each_list;
+use super::super::{Placement, ServerId};
+
+/// Which servers share at least one key's replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peers {
+    servers: usize,
+    /// One bit for each pair, row by row.
+    words: Vec<u64>,
+}
+
+impl Peers {
+    /// Places all keys. Takes a bit for each pair of servers.
+    ///
+    /// # Panics
+    /// When `replicas` exceeds 512.
+    pub fn of(placement: &dyn Placement, keys: impl Iterator<Item = u64>, replicas: usize) -> Peers {
+        let servers = placement.cluster().ids();
+        let mut peers = Peers { servers, words: vec![0; servers * servers.div_ceil(64)] };
+        for_each_list(placement, keys, replicas, |_, list| {
+            for (at, left) in list.iter().enumerate() {
+                for right in &list[at + 1..] {
+                    peers.note(*left, *right);
+                    peers.note(*right, *left);
+                }
+            }
+        });
+        peers
+    }
+
+    fn row(&self, server: ServerId) -> std::ops::Range<usize> {
+        let words = self.servers.div_ceil(64);
+        server.index() * words..(server.index() + 1) * words
+    }
+
+    fn note(&mut self, own: ServerId, other: ServerId) {
+        let begin = self.row(own).start;
+        self.words[begin + other.index() / 64] |= 1 << (other.0 % 64);
+    }
+
+    /// How many others a server shares data with.
+    ///
+    /// # Panics
+    /// When there is no such server.
+    #[must_use]
+    pub fn count(&self, server: ServerId) -> u32 {
+        self.words[self.row(server)].iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// The counts of all servers, by id.
+    pub fn counts(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.servers as u32).map(|server| self.count(ServerId(server)))
+    }
+}
+
+/// What the failure of one server asks of the others: the replica goes to the next server of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rebuild {
+    /// The server that failed.
+    pub failed: ServerId,
+    /// Replicas lost.
+    pub lost: u64,
+    /// Replicas that found no server to go to.
+    pub homeless: u64,
+    /// Replicas that each server takes over, by id.
+    pub taken: Vec<u64>,
+    /// Servers that could take some: those with a weight, without the failed one.
+    pub survivors: usize,
+}
+
+impl Rebuild {
+    /// Places all keys as they were and as they are without `failed`.
+    ///
+    /// # Panics
+    /// When `replicas` exceeds 511.
+    pub fn of(
+        placement: &dyn Placement,
+        keys: impl Iterator<Item = u64>,
+        replicas: usize,
+        failed: ServerId,
+    ) -> Rebuild {
+        let cluster = placement.cluster();
+        let survivors = cluster.live().filter(|(server, _)| *server != failed).count();
+        let (mut lost, mut homeless, mut taken) = (0, 0, vec![0u64; cluster.ids()]);
+        for_each_list(placement, keys, replicas + 1, |_, list| {
+            let held = &list[..replicas.min(list.len())];
+            if held.contains(&failed) {
+                lost += 1;
+                match list.get(replicas) {
+                    Some(target) => taken[target.index()] += 1,
+                    None => homeless += 1,
+                }
+            }
+        });
+        Rebuild { failed, lost, homeless, taken, survivors }
+    }
+
+    /// How many servers take part.
+    #[must_use]
+    pub fn targets(&self) -> usize {
+        self.taken.iter().filter(|taken| **taken > 0).count()
+    }
+
+    /// The most that one server takes over the mean of all that could; nothing where nothing was lost.
+    #[must_use]
+    pub fn max_over_mean(&self) -> Option<f64> {
+        let most = self.taken.iter().max().filter(|most| **most > 0)?;
+        Some(*most as f64 * self.survivors as f64 / (self.lost - self.homeless) as f64)
+    }
+}

@@ -1,0 +1,307 @@
+//! The servers that a placement chooses from: their ids, their weights, and sets of them.
+//!
+//! A server's id is its index and stays its own for ever: a server that leaves keeps its place with weight zero, so
+//! that no other server is renamed and a change moves only what it must. What is absent: racks and rows. None of the
+//! algorithms beside this file knows failure domains; CRUSH does.
+
+use std::fmt;
+
+/// A server, by its index in the [`Cluster`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerId(pub u32);
+
+impl ServerId {
+    /// No server: fills the places of a batch that could not be filled.
+    pub const NONE: ServerId = ServerId(u32::MAX);
+
+    /// The index in tables with one row a server.
+    #[inline]
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for ServerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "server {}", self.0)
+    }
+}
+
+/// How much data a server should have, relative to the others: 16.16 fixed point, so that weights compare exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Weight(pub u32);
+
+impl Weight {
+    /// Gets no data: gone, or not filled yet.
+    pub const ZERO: Weight = Weight(0);
+    /// The weight 1.0, which CRUSH writes the same way.
+    pub const ONE: Weight = Weight(0x1_0000);
+
+    /// The weight as a number; exact.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / f64::from(Weight::ONE.0)
+    }
+
+    /// `per_unit` things at weight 1.0, in proportion and rounded; at least one unless the weight is zero.
+    #[must_use]
+    pub fn share_of(self, per_unit: u32) -> u32 {
+        if self == Weight::ZERO || per_unit == 0 {
+            return 0;
+        }
+        let exact = u64::from(self.0) * u64::from(per_unit);
+        let rounded = (exact + u64::from(Weight::ONE.0 / 2)) >> 16;
+        u32::try_from(rounded.max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+/// The servers with their weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    weights: Vec<Weight>,
+}
+
+impl Cluster {
+    /// `servers` servers of weight 1.0.
+    #[must_use]
+    pub fn equal(servers: u32) -> Cluster {
+        Cluster { weights: vec![Weight::ONE; servers as usize] }
+    }
+
+    /// One server for each weight, ids in their order.
+    #[must_use]
+    pub fn weighted(weights: Vec<Weight>) -> Cluster {
+        Cluster { weights }
+    }
+
+    /// The same servers and one more, with the next free id.
+    #[must_use]
+    pub fn with_added(&self, weight: Weight) -> Cluster {
+        let mut weights = self.weights.clone();
+        weights.push(weight);
+        Cluster { weights }
+    }
+
+    /// The same servers with another weight for one of them.
+    ///
+    /// # Panics
+    /// When there is no such server.
+    #[must_use]
+    pub fn with_weight(&self, server: ServerId, weight: Weight) -> Cluster {
+        let mut weights = self.weights.clone();
+        weights[server.index()] = weight;
+        Cluster { weights }
+    }
+
+    /// The same servers without one of them; the others keep their ids.
+    ///
+    /// # Panics
+    /// When there is no such server.
+    #[must_use]
+    pub fn without(&self, server: ServerId) -> Cluster {
+        self.with_weight(server, Weight::ZERO)
+    }
+
+    /// How many ids there are, servers of weight zero included.
+    #[must_use]
+    pub fn ids(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The weight of a server; zero for one that was never there.
+    #[must_use]
+    pub fn weight(&self, server: ServerId) -> Weight {
+        self.weights.get(server.index()).copied().unwrap_or(Weight::ZERO)
+    }
+
+    /// The servers that get data, by id.
+    pub fn live(&self) -> impl Iterator<Item = (ServerId, Weight)> + '_ {
+        let all = (0u32..).map(ServerId).zip(self.weights.iter().copied());
+        all.filter(|(_, weight)| *weight > Weight::ZERO)
+    }
+
+    /// How many servers get data.
+    #[must_use]
+    pub fn live_count(&self) -> usize {
+        self.live().count()
+    }
+
+    /// True where all servers that get data have the same weight.
+    #[must_use]
+    pub fn is_equal(&self) -> bool {
+        let mut live = self.live().map(|(_, weight)| weight);
+        let first = live.next();
+        live.all(|weight| Some(weight) == first)
+    }
+
+    /// The part of all objects that each server should hold a replica of: `replicas` times its part of the weight,
+    /// where no server can hold two replicas of one object. What a heavy server cannot take is spread over the others
+    /// by weight, so the parts add up to the number of replicas (or of live servers, where there are fewer).
+    #[must_use]
+    pub fn ideal_shares(&self, replicas: usize) -> Vec<f64> {
+        let mut shares = vec![0.0; self.weights.len()];
+        let mut open: Vec<(ServerId, Weight)> = self.live().collect();
+        let mut left = replicas.min(open.len()) as f64;
+        loop {
+            let total: f64 = open.iter().map(|(_, weight)| weight.as_f64()).sum();
+            let unit = left / total;
+            let full = |(_, weight): &(ServerId, Weight)| weight.as_f64() * unit >= 1.0;
+            if !open.iter().any(full) {
+                open.iter().for_each(|(server, weight)| shares[server.index()] = weight.as_f64() * unit);
+                return shares;
+            }
+            for (server, _) in open.iter().filter(|entry| full(entry)) {
+                shares[server.index()] = 1.0;
+                left -= 1.0;
+            }
+            open.retain(|entry| !full(entry));
+        }
+    }
+}
+
+/// A set of servers: those that are down, or those one asks about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerSet {
+    words: Vec<u64>,
+}
+
+impl ServerSet {
+    /// No server at all; needs no memory.
+    #[must_use]
+    pub const fn none() -> ServerSet {
+        ServerSet { words: Vec::new() }
+    }
+
+    /// Adds a server.
+    pub fn insert(&mut self, server: ServerId) {
+        let word = server.index() / 64;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (server.0 % 64);
+    }
+
+    /// True where the server belongs to the set.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, server: ServerId) -> bool {
+        self.words.get(server.index() / 64).is_some_and(|word| word >> (server.0 % 64) & 1 == 1)
+    }
+
+    /// The servers of the set, by id.
+    pub fn iter(&self) -> impl Iterator<Item = ServerId> + '_ {
+        let bits = |(at, word): (u32, u64)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| ServerId(at * 64 + bit))
+        };
+        (0u32..).zip(self.words.iter().copied()).flat_map(bits)
+    }
+
+    /// How many servers the set has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// True for the set of no server.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+}
+
+impl FromIterator<ServerId> for ServerSet {
+    fn from_iter<I: IntoIterator<Item = ServerId>>(servers: I) -> ServerSet {
+        let mut set = ServerSet::none();
+        servers.into_iter().for_each(|server| set.insert(server));
+        set
+    }
+}
+
+/// Why an algorithm cannot be set up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// Nothing to choose from.
+    #[error("no server has a weight above 0: give at least one server a weight")]
+    NoServers,
+    /// A parameter that must be at least one is zero.
+    #[error("`{parameter}` is 0: set it to at least 1")]
+    Zero {
+        /// The parameter's name.
+        parameter: &'static str,
+    },
+    /// More positions than the tables can number.
+    #[error(
+        "{asked} positions are asked for, at most {limit} fit: use fewer virtual nodes or smaller weights"
+    )]
+    TooManyPositions {
+        /// How many there would be.
+        asked: u64,
+        /// How many there can be.
+        limit: u64,
+    },
+    /// A Maglev table that is not of prime size would leave slots that some servers never reach.
+    #[error("`slots` is {asked}, which is not a prime: use {next}")]
+    NotPrime {
+        /// The size asked for.
+        asked: u32,
+        /// The next prime above it.
+        next: u32,
+    },
+    /// Fewer slots than servers.
+    #[error("`slots` is {asked} for {servers} servers: use at least 100 slots a server, and at least one")]
+    TooFewSlots {
+        /// The size asked for.
+        asked: u32,
+        /// How many servers get data.
+        servers: usize,
+    },
+    /// Fewer servers than one negotiating group needs.
+    #[error("{servers} servers do not fill one group of {members}: add servers or use smaller groups")]
+    GroupTooLarge {
+        /// How many servers there are.
+        servers: usize,
+        /// How many make one group.
+        members: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_heavy_servers_stop_at_one() {
+        let thirds = Cluster::weighted(vec![Weight(3 << 16), Weight::ONE, Weight::ONE, Weight::ZERO]);
+        let close =
+            |found: Vec<f64>| found.iter().zip([0.6, 0.2, 0.2, 0.0]).all(|(f, w)| (f - w).abs() < 1e-12);
+        assert!(close(thirds.ideal_shares(1)), "{:?}", thirds.ideal_shares(1));
+        assert_eq!(thirds.ideal_shares(2), [1.0, 0.5, 0.5, 0.0]);
+        assert_eq!(thirds.ideal_shares(3), [1.0, 1.0, 1.0, 0.0]);
+        assert_eq!(thirds.ideal_shares(7), [1.0, 1.0, 1.0, 0.0]);
+        assert_eq!(Cluster::equal(0).ideal_shares(3), Vec::<f64>::new());
+    }
+
+    #[test]
+    fn virtual_nodes_follow_the_weight() {
+        let check =
+            |weight: u32, per_unit: u32, want: u32| assert_eq!(Weight(weight).share_of(per_unit), want);
+        check(0, 64, 0);
+        check(0x1_0000, 64, 64);
+        check(0x8000, 64, 32);
+        check(0x1_8000, 1, 2);
+        check(1, 64, 1);
+        check(u32::MAX, u32::MAX, u32::MAX);
+    }
+
+    #[test]
+    fn sets_give_back_what_was_put_in() {
+        let servers = [0, 1, 63, 64, 200].map(ServerId);
+        let set: ServerSet = servers.into_iter().collect();
+        assert_eq!(set.iter().collect::<Vec<_>>(), servers);
+        assert_eq!(set.len(), 5);
+        assert!(!set.contains(ServerId(2)) && !set.contains(ServerId(9999)));
+        assert!(ServerSet::none().is_empty() && !set.is_empty());
+    }
+}

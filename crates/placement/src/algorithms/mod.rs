@@ -1,0 +1,110 @@
+//! The placement algorithms other than CRUSH, behind one trait.
+//!
+//! A [`Placement`] gives each key a list of distinct servers; the first `r` of the list hold the replicas. A failed
+//! server's data go to the next server of the list, as the `decluster-check` tool of libch-placement defines it:
+//! [`Placement::lookup_excluding`] is the list without the servers that are down.
+//!
+//! | type | rule | source |
+//! | --- | --- | --- |
+//! | [`Ring`] | sorted virtual nodes, walk to the next distinct servers | Chord; `ring` of libch-placement |
+//! | [`MultiRing`] | one ring a virtual node, chosen by the key's remainder | `multiring` of libch-placement |
+//! | [`StaticModulo`] | the hash's remainder and the next indices | `static_modulo` of libch-placement |
+//! | [`Rendezvous`] | the least of `-ln(u)/weight` | Thaler and Ravishankar 1998; weights by exponential races |
+//! | [`Jump`] | jump consistent hash, redrawn for each replica | Lamping and Veach 2014 |
+//! | [`Maglev`] | a table that servers fill in turn | Eisenbud and others, NSDI 2016 |
+//! | [`TwoChoice`] | the less loaded of two random servers | Azar and others 1994; Mitzenmacher 1996 |
+//! | [`Xor`] | least bitwise distance | Kademlia; `xor` of libch-placement |
+//! | [`TwoD`] | least distance in the plane | `two_d` of libch-placement |
+//! | [`Negotiating`] | a group by the key's remainder, any of its members | Replicast |
+//! | [`Grouped`] | any of the above over groups of keys instead of keys | placement groups |
+//!
+//! Keys are used as they are given, as libch-placement does, except where a table above says hash: counters must be
+//! spread with [`hashing::scatter`] first. No algorithm allocates memory for a lookup, and none returns one server
+//! twice (which `xor` and `two_d` of libch-placement may do).
+
+pub mod analysis;
+mod circles;
+mod cluster;
+mod contest;
+mod draws;
+mod groups;
+pub mod guarantees;
+pub mod hashing;
+mod jump;
+mod maglev;
+mod modulo;
+mod multiring;
+mod negotiating;
+mod rendezvous;
+mod ring;
+mod territory;
+mod two_choice;
+mod two_d;
+mod visit;
+mod xor;
+
+#[cfg(test)]
+mod tests;
+
+pub use cluster::{Cluster, ServerId, ServerSet, SetupError, Weight};
+pub use groups::{Grouped, GroupedSpec};
+pub use guarantees::Guarantees;
+pub use jump::Jump;
+pub use maglev::Maglev;
+pub use modulo::StaticModulo;
+pub use multiring::MultiRing;
+pub use negotiating::{MEMBERS_PUBLISHED, Negotiating};
+pub use rendezvous::Rendezvous;
+pub use ring::Ring;
+pub use territory::{KeyRun, KeySpace, Territory, Touching};
+pub use two_choice::{TwoChoice, TwoChoiceSpec};
+pub use two_d::TwoD;
+pub use visit::{IdKeys, visit_by_inverse, visit_touching};
+pub use xor::Xor;
+
+static NOBODY: ServerSet = ServerSet::none();
+
+/// A rule that gives each key a list of distinct servers.
+pub trait Placement: Send + Sync + std::fmt::Debug {
+    /// The algorithm's name, as scenarios write it.
+    fn name(&self) -> &'static str;
+
+    /// The servers it was set up for.
+    fn cluster(&self) -> &Cluster;
+
+    /// What it promises.
+    fn guarantees(&self) -> Guarantees;
+
+    /// Fills `servers` with the first servers of the key's list and returns how many it found: all that were asked for,
+    /// unless fewer can be had. Places beyond that number hold anything.
+    fn lookup(&self, key: u64, servers: &mut [ServerId]) -> usize {
+        self.lookup_excluding(key, &NOBODY, servers)
+    }
+
+    /// The same list, passing over the servers in `down`.
+    fn lookup_excluding(&self, key: u64, down: &ServerSet, servers: &mut [ServerId]) -> usize;
+
+    /// Looks many keys up at once, `replicas` servers a key into `servers`, one key after the other. Places that cannot be
+    /// filled hold [`ServerId::NONE`].
+    ///
+    /// # Panics
+    /// When `servers` does not have `replicas` places for each key.
+    fn lookup_batch(&self, keys: &[u64], replicas: usize, servers: &mut [ServerId]) {
+        assert_eq!(servers.len(), keys.len() * replicas, "a batch needs {replicas} places for each key");
+        if replicas > 0 {
+            for (key, places) in keys.iter().zip(servers.chunks_exact_mut(replicas)) {
+                let found = self.lookup(*key, places);
+                places[found..].fill(ServerId::NONE);
+            }
+        }
+    }
+
+    /// Where the keys are divided: what [`KeyRun`]s are runs of.
+    fn key_space(&self) -> KeySpace;
+
+    /// Lists the runs of keys with a replica on a server, where that can be told without trying keys.
+    fn territory(&self, touching: Touching, run: &mut dyn FnMut(KeyRun)) -> Territory {
+        let _ = (touching, run);
+        Territory::Unknown
+    }
+}

@@ -1,0 +1,83 @@
+//! The hash's remainder modulo the number of servers, then the next indices.
+//!
+//! After libch-placement's `static_modulo`: fast, even, and not consistent. It hashes the key with [`scatter`], where
+//! the library has its own hash. Servers of weight zero are left out and the others close the gap.
+
+use super::draws::fill_from;
+use super::guarantees::{
+    Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
+};
+use super::hashing::{Modulus, scatter};
+use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupError, Territory, Touching};
+
+/// Static modulo.
+///
+/// As even as independent draws; a server shares data with its `2 (r - 1)` neighbours by index alone, and a failed
+/// one's data go to `r` of them; joining and leaving move nearly everything; weights are ignored; no failure domains.
+#[derive(Clone, Debug)]
+pub struct StaticModulo {
+    cluster: Cluster,
+    live: Vec<ServerId>,
+    modulus: Modulus,
+}
+
+impl StaticModulo {
+    /// Over the servers that have a weight.
+    ///
+    /// # Errors
+    /// When no server has one.
+    pub fn new(cluster: &Cluster) -> Result<StaticModulo, SetupError> {
+        let live: Vec<ServerId> = cluster.live().map(|(server, _)| server).collect();
+        if live.is_empty() {
+            return Err(SetupError::NoServers);
+        }
+        let modulus = Modulus::new(live.len() as u64);
+        Ok(StaticModulo { cluster: cluster.clone(), live, modulus })
+    }
+}
+
+impl Placement for StaticModulo {
+    fn name(&self) -> &'static str {
+        "static_modulo"
+    }
+
+    fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
+            balance: Balance::Independent,
+            declustering: Declustering::Neighbours { virtual_nodes: 1 },
+            weights: Weights::Ignored,
+            on_add: Movement::Most,
+            on_remove: Movement::Most,
+            on_reweight: Movement::Nothing,
+            failure_domains: FailureDomains::ServersOnly,
+            cost: Cost::Constant,
+            granularity: Granularity::AnyKey,
+        }
+    }
+
+    #[inline]
+    fn lookup_excluding(&self, key: u64, down: &ServerSet, servers: &mut [ServerId]) -> usize {
+        let (before, from) = self.live.split_at(self.modulus.of(scatter(key)) as usize);
+        fill_from(servers, down, from.iter().chain(before).copied())
+    }
+
+    fn key_space(&self) -> KeySpace {
+        KeySpace::Scattered
+    }
+
+    fn territory(&self, touching: Touching, run: &mut dyn FnMut(KeyRun)) -> Territory {
+        let modulus = self.modulus.value();
+        if let Ok(index) = self.live.binary_search(&touching.server) {
+            let replicas = (touching.replicas as u64).min(modulus);
+            for back in 0..replicas {
+                let residue = (index as u64 + modulus - back) % modulus;
+                run(KeyRun::residue_class(residue, modulus));
+            }
+        }
+        Territory::Exact(KeySpace::Scattered)
+    }
+}
