@@ -23,6 +23,12 @@ pub enum Fault {
         /// One bucket of the cycle.
         bucket: ItemId,
     },
+    /// The buckets are nested too deep.
+    #[error("bucket {bucket} has {DEPTH_MAX} levels of buckets below it, more than Towtank takes")]
+    Deep {
+        /// The bucket.
+        bucket: ItemId,
+    },
     /// The id is kept for "nothing here".
     #[error("bucket {bucket} holds device {item}, but ids from 2147483646 on stand for no device")]
     Reserved {
@@ -55,6 +61,9 @@ pub enum Fault {
     },
 }
 
+/// The most levels of buckets: Ceph's own hierarchies have eleven types, and printing a map recurses.
+pub const DEPTH_MAX: u16 = 200;
+
 /// Refuses maps on which a mapping would loop or leave the map.
 pub fn check(map: &Map) -> Result<(), Fault> {
     for bucket in map.each_bucket() {
@@ -70,7 +79,7 @@ pub fn check(map: &Map) -> Result<(), Fault> {
             }
         }
     }
-    find_cycle(map)?;
+    check_nesting(map)?;
     for (&index, args) in &map.choose_args {
         for (&slot, arg) in args {
             let Some(Some(bucket)) = map.buckets.get(slot as usize) else { continue };
@@ -102,35 +111,41 @@ fn shape_fits(bucket: &Bucket) -> bool {
     }
 }
 
-/// Depth first without recursion: a hostile map may be as deep as it has buckets.
-fn find_cycle(map: &Map) -> Result<(), Fault> {
-    #[derive(Clone, Copy, PartialEq)]
+/// Refuses cycles and deep nesting. Without recursion, since a hostile map may be as deep as it has buckets.
+pub(super) fn check_nesting(map: &Map) -> Result<(), Fault> {
+    #[derive(Clone, Copy)]
     enum Seen {
         Never,
         Above,
-        Done,
+        Done { levels: u16 },
     }
+    let slot = |bucket: &Bucket| (-1 - bucket.id) as usize;
     let mut seen = vec![Seen::Never; map.buckets.len()];
     for start in map.each_bucket() {
         let mut path: Vec<(&Bucket, usize)> = vec![(start, 0)];
         while let Some((bucket, next)) = path.pop() {
-            let slot = (-1 - bucket.id) as usize;
             if next == 0 {
-                match seen[slot] {
-                    Seen::Done => continue,
+                match seen[slot(bucket)] {
+                    Seen::Done { .. } => continue,
                     Seen::Above => return Err(Fault::Cycle { bucket: bucket.id }),
-                    Seen::Never => seen[slot] = Seen::Above,
+                    Seen::Never => seen[slot(bucket)] = Seen::Above,
                 }
             }
-            match bucket.items.get(next) {
-                None => seen[slot] = Seen::Done,
-                Some(&item) => {
-                    path.push((bucket, next + 1));
-                    if let Some(inner) = map.bucket(item) {
-                        path.push((inner, 0));
-                    }
-                }
+            let inner = |item: &ItemId| map.bucket(*item);
+            if let Some(item) = bucket.items.get(next) {
+                path.push((bucket, next + 1));
+                path.extend(inner(item).map(|inner| (inner, 0)));
+                continue;
             }
+            let levels_of = |inner: &Bucket| match seen[slot(inner)] {
+                Seen::Done { levels } => levels,
+                Seen::Never | Seen::Above => 0,
+            };
+            let levels = bucket.items.iter().filter_map(inner).map(levels_of).max().unwrap_or(0) + 1;
+            if levels > DEPTH_MAX {
+                return Err(Fault::Deep { bucket: bucket.id });
+            }
+            seen[slot(bucket)] = Seen::Done { levels };
         }
     }
     Ok(())

@@ -1,0 +1,109 @@
+//! Device classes: for each bucket and class a shadow bucket that holds that class alone.
+//!
+//! A rule that takes `root class ssd` starts from the shadow of the root. Shadows are ordinary buckets named `bucket~class`,
+//! made root by root (the least id first), class by class, children before parents, which decides their ids.
+//! Two things differ from Ceph 16.2.15 or are kept on purpose: shadows of tree buckets get correct node weights (Ceph's come from
+//! uninitialised memory), and shadows of uniform buckets that would weigh anything stop the work, silently, as in Ceph.
+
+use super::bucket::{Alg, Bucket, BucketSpec};
+use super::map::{ItemId, Map, id_of, slot_of};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Shadow ids to keep, by bucket and class.
+pub(super) type Kept = BTreeMap<ItemId, BTreeMap<i32, ItemId>>;
+
+/// Makes the missing shadow buckets. Where Ceph stops halfway, so does this, with what was made so far in the map.
+pub(super) fn populate(map: &mut Map, kept: &Kept) {
+    let reserved: BTreeSet<ItemId> = kept.values().flat_map(BTreeMap::values).copied().collect();
+    let names = map.item_names.iter().map(|(&id, name)| (name.clone(), id)).collect();
+    let mut shadows = Shadows { map, kept, reserved, names, first_free: 0 };
+    for root in shadows.roots() {
+        let classes: Vec<i32> = shadows.map.class_names.keys().copied().collect();
+        for class in classes {
+            if shadows.clone_of(root, class).is_none() {
+                return;
+            }
+        }
+    }
+}
+
+struct Shadows<'a> {
+    map: &'a mut Map,
+    kept: &'a Kept,
+    reserved: BTreeSet<ItemId>,
+    names: BTreeMap<String, ItemId>,
+    /// No slot below this one is free.
+    first_free: usize,
+}
+
+impl Shadows<'_> {
+    /// Buckets in no other bucket, least id first, shadows left out.
+    fn roots(&self) -> Vec<ItemId> {
+        let held: BTreeSet<ItemId> = self.map.each_bucket().flat_map(|bucket| bucket.items.iter().copied()).collect();
+        let is_shadow = |id: &ItemId| self.map.item_names.get(id).is_some_and(|name| name.contains('~'));
+        let mut roots: Vec<ItemId> = self.map.each_bucket().map(|bucket| bucket.id).collect();
+        roots.retain(|id| !held.contains(id) && !is_shadow(id));
+        roots.sort_unstable();
+        roots
+    }
+
+    /// The shadow of a bucket; `None` where Ceph gives up.
+    fn clone_of(&mut self, original: ItemId, class: i32) -> Option<ItemId> {
+        let name = format!("{}~{}", self.map.item_names.get(&original)?, self.map.class_names.get(&class)?);
+        if let Some(&known) = self.names.get(&name) {
+            return Some(known);
+        }
+        let bucket = self.map.bucket(original)?;
+        let (alg, hash, kind) = (bucket.alg(), bucket.hash, bucket.kind);
+        let members: Vec<(ItemId, u32)> =
+            bucket.items.iter().enumerate().map(|(at, &item)| (item, bucket.item_weight(at))).collect();
+        let (mut items, mut weights) = (Vec::new(), Vec::new());
+        for (item, weight) in members {
+            let (item, weight) = if item >= 0 {
+                if self.map.item_classes.get(&item) != Some(&class) {
+                    continue;
+                }
+                (item, weight)
+            } else {
+                let shadow = self.clone_of(item, class)?;
+                (shadow, self.map.bucket(shadow)?.weight)
+            };
+            if alg == Alg::Uniform && weight != 0 {
+                return None;
+            }
+            items.push(item);
+            weights.push(weight);
+        }
+        let id = self.free_id(original, class);
+        let spec =
+            BucketSpec { id, kind, alg, hash, straw_calc_version: self.map.tunables.straw_calc_version };
+        // A uniform shadow gets here only with weights of 0, which `Bucket::new` refuses and Ceph takes.
+        let shadow = if alg == Alg::Uniform {
+            Bucket { items, ..Bucket::new(spec, Vec::new(), Vec::new()).ok()? }
+        } else {
+            Bucket::new(spec, items, weights).ok()?
+        };
+        self.map.add_bucket(shadow).ok()?;
+        self.map.item_classes.insert(id, class);
+        self.map.item_names.insert(id, name.clone());
+        self.names.insert(name, id);
+        self.map.class_buckets.entry(original).or_default().insert(class, id);
+        Some(id)
+    }
+
+    fn free_id(&mut self, original: ItemId, class: i32) -> ItemId {
+        if let Some(&id) = self.kept.get(&original).and_then(|ids| ids.get(&class)) {
+            return id;
+        }
+        let taken = |slot: usize| matches!(self.map.buckets.get(slot), Some(Some(_)));
+        while taken(self.first_free) {
+            self.first_free += 1;
+        }
+        let mut slot = self.first_free;
+        while taken(slot) || self.reserved.contains(&id_of(slot)) {
+            slot += 1;
+        }
+        debug_assert!(slot_of(id_of(slot)) == Some(slot));
+        id_of(slot)
+    }
+}
