@@ -23,7 +23,10 @@ mod outcome;
 mod report;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
+mod samples;
 mod table;
+#[cfg(test)]
+mod tests;
 pub mod text;
 #[cfg(test)]
 mod typescript;
@@ -37,6 +40,7 @@ pub use measure::{Measure, Measurement};
 pub use number::{Num, number_text};
 pub use outcome::Outcome;
 pub use report::{PointSummary, ReadError, Report, SCHEMA, SweepAxis};
+pub use samples::even_edges;
 pub use table::{Cell, Column, ColumnKind, Table, TableError};
 
 /// A map that keeps the order in which things were put in, which is the order readers see.

@@ -127,6 +127,13 @@ impl Report {
         json
     }
 
+    /// The JSON Schema of `report.json`.
+    #[must_use]
+    pub fn json_schema() -> serde_json::Value {
+        let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+        settings.into_generator().into_root_schema_for::<Self>().to_value()
+    }
+
     /// Reads `report.json` back.
     ///
     /// # Errors
