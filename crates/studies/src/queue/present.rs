@@ -1,11 +1,11 @@
 //! All replicates of all points beside the closed forms: tables, claims and warnings.
 
 use metrics::{MeanInterval, mean_interval_95};
-use report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance};
+use report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict};
 
 use super::closed_form::Mmk;
 use super::figures;
-use super::observed::{MEASURES, Observed, expected};
+use super::observed::{MEASURES, Observed, ObservedStation, expected};
 use super::scenario::{Scenario, Theory};
 use crate::{PointResult, Presentation};
 
@@ -19,7 +19,7 @@ pub struct View<'a> {
     pub theory: Theory,
     /// What its replicates counted together.
     pub observed: Observed,
-    /// The swept keys with their values: `stations.counter.servers = 2`; empty without a sweep.
+    /// The swept keys with their values: `servers = 2`; empty without a sweep.
     pub label: String,
 }
 
@@ -31,12 +31,7 @@ impl<'a> View<'a> {
         let mut observed = result.outcomes.iter().filter_map(figures::observed_of);
         let mut all = observed.next()?;
         observed.for_each(|one| all.merge(&one));
-        let settings = result.settings.iter().map(|(key, value)| match value {
-            serde_json::Value::String(text) => format!("{key} = {text}"),
-            other => format!("{key} = {other}"),
-        });
-        let label = settings.collect::<Vec<_>>().join(", ");
-        Some(View { result, scenario, theory, observed: all, label })
+        Some(View { result, scenario, theory, observed: all, label: label(result.settings) })
     }
 
     /// The mean of a measure over the replicates that have it.
@@ -47,13 +42,25 @@ impl<'a> View<'a> {
     }
 
     /// Names of the stations with what theory and simulation say of them.
-    pub fn stations(&self) -> impl Iterator<Item = (&str, &Mmk, &super::observed::ObservedStation)> {
+    pub fn stations(&self) -> impl Iterator<Item = (&str, &Mmk, &ObservedStation)> {
         let names = self.scenario.stations.keys().map(String::as_str);
         names
             .zip(&self.theory.stations)
             .zip(&self.observed.stations)
             .map(|((name, theory), observed)| (name, theory, observed))
     }
+}
+
+/// The swept keys with their values. Of a key only the last part is told, unless two would then be the same.
+fn label(settings: &[(String, serde_json::Value)]) -> String {
+    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+    let alone = |key: &str| settings.iter().filter(|(other, _)| last(other) == last(key)).count() == 1;
+    let name = |key: &str| if alone(key) { last(key) } else { key.to_owned() };
+    let setting = |(key, value): &(String, serde_json::Value)| match value {
+        serde_json::Value::String(text) => format!("{} = {text}", name(key)),
+        other => format!("{} = {other}", name(key)),
+    };
+    settings.iter().map(setting).collect::<Vec<_>>().join(", ")
 }
 
 /// What the study says about all its points.
@@ -74,7 +81,8 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
 
 fn against_closed_forms(views: &[View<'_>], swept: bool) -> Table {
     let mut columns = vec![Column::text("measure"), Column::text("unit"), Column::number("simulated", "")];
-    columns.extend(["low", "high", "closed_form", "difference_percent"].map(|name| Column::number(name, "")));
+    columns.extend(["low", "high", "closed_form"].map(|name| Column::number(name, "")));
+    columns.push(Column::number("difference", "percent"));
     if swept {
         columns.insert(0, Column::text("point"));
     }
@@ -101,63 +109,62 @@ fn against_closed_forms(views: &[View<'_>], swept: bool) -> Table {
 }
 
 fn by_station(views: &[View<'_>], swept: bool) -> Table {
-    let mut columns =
-        vec![Column::text("station"), Column::number("servers", ""), Column::number("arrivals", "per_s")];
-    for (name, unit) in
-        [("utilisation", "fraction"), ("number_mean", "jobs"), ("response_mean", "s"), ("response_p99", "s")]
-    {
-        columns.push(Column::number(name, unit));
-        columns.push(Column::number(format!("{name}_by_formula"), unit));
-    }
+    let mut columns = vec![Column::text("station"), Column::text("measure"), Column::text("unit")];
+    columns.extend(["simulated", "closed_form"].map(|name| Column::number(name, "")));
+    columns.push(Column::number("difference", "percent"));
     if swept {
         columns.insert(0, Column::text("point"));
     }
     let about = "All replicates together. Quantiles are within 0.4 % of the value that was simulated.";
     let mut table = Table::new("stations", "Station by station", columns).about(about);
     for view in views {
-        let seconds = view.observed.span.as_secs_f64();
         for (name, theory, observed) in view.stations() {
-            let p99 = observed.responses.quantile(0.99).map(|estimate| estimate.value / 1e9);
-            let mut row: Vec<Cell> = vec![
-                name.into(),
-                observed.servers.into(),
-                (observed.responses.count() as f64 / seconds).into(),
-                (observed.busy_mean() / f64::from(observed.servers)).into(),
-                theory.utilisation().into(),
-                observed.number_mean().into(),
-                theory.number_mean().into(),
-                observed.responses.mean().map(|ns| ns / 1e9).into(),
-                theory.response_mean().into(),
-                p99.into(),
-                theory.response_quantile(0.99).into(),
-            ];
-            if swept {
-                row.insert(0, view.label.as_str().into());
+            for (measure, unit, simulated, formula) in station_rows(view, theory, observed) {
+                let difference = simulated.map(|simulated| (simulated / formula - 1.0) * 100.0);
+                let mut row: Vec<Cell> = vec![name.into(), measure.into(), unit.into(), simulated.into()];
+                row.extend([formula.into(), difference.into()]);
+                if swept {
+                    row.insert(0, view.label.as_str().into());
+                }
+                table.push(row);
             }
-            table.push(row);
         }
     }
     table
 }
 
+/// Name, unit, simulated value and closed form of what is told of each station.
+fn station_rows(
+    view: &View<'_>,
+    theory: &Mmk,
+    observed: &ObservedStation,
+) -> [(&'static str, &'static str, Option<f64>, f64); 5] {
+    let arrivals = observed.responses.count() as f64 / view.observed.span.as_secs_f64();
+    let utilisation = observed.busy_mean() / f64::from(observed.servers);
+    let response = observed.responses.mean().map(|ns| ns / 1e9);
+    let response_p99 = observed.responses.quantile(0.99).map(|estimate| estimate.value / 1e9);
+    [
+        ("arrival_rate", "per_s", Some(arrivals), theory.arrival_rate()),
+        ("utilisation", "fraction", Some(utilisation), theory.utilisation()),
+        ("number_mean", "jobs", Some(observed.number_mean()), theory.number_mean()),
+        ("response_mean", "s", response, theory.response_mean()),
+        ("response_p99", "s", response_p99, theory.response_quantile(0.99)),
+    ]
+}
+
 /// How a measure is judged against its formula, and where the formula comes from.
 fn judged(measure: &str, single: bool) -> Option<(Tolerance, &'static str)> {
-    let station = if single {
-        "A. K. Erlang 1917; L. Kleinrock, Queueing Systems 1, 1975, ch. 3"
-    } else {
-        "J. R. Jackson, Operations Research 5, 1957"
-    };
-    let little = "J. D. C. Little, Operations Research 9, 1961";
+    let station = if single { "Erlang 1917; Kleinrock 1975, ch. 3" } else { "Jackson 1957" };
     match measure {
-        "number_mean" | "waiting_mean" | "utilisation" | "throughput" | "wait_share" | "wait_mean"
-        | "sojourn_mean" => Some((Tolerance::Interval, station)),
-        // A quantile comes out of buckets, and its mean over replicates is a little off in finite runs.
-        "sojourn_p50" | "sojourn_p99" | "wait_p99" => Some((Tolerance::Relative { fraction: 0.03 }, station)),
-        // Only jobs at the two ends of the span make the two sides differ.
-        "little_ratio" => Some((Tolerance::Relative { fraction: 0.01 }, little)),
-        _ => None,
+        // Only jobs at the two ends of the span make the two sides differ, by less than chance would show in an interval.
+        "little_ratio" => Some((Tolerance::Relative { fraction: 0.01 }, "Little 1961")),
+        "jobs_measured" => None,
+        _ => Some((Tolerance::Interval, station)),
     }
 }
+
+/// Of a sweep, the claims that say most; all of them would fill pages.
+const CLAIMED_IN_SWEEPS: [&str; 2] = ["number_mean", "wait_mean"];
 
 /// What theory published, beside ours. A single replicate has no range to judge by, and a stopped run is no evidence.
 fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
@@ -167,33 +174,32 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
     }
     let single = view.theory.stations.len() == 1;
     let claim = |(measure, theory): (&crate::MeasureSpec, Option<f64>)| {
+        if swept_at.is_some() && !CLAIMED_IN_SWEEPS.contains(&measure.name) {
+            return None;
+        }
         let (tolerance, source) = judged(measure.name, single)?;
         let (theory, mean) = (theory?, view.mean(measure.name)?);
+        let (low, high) = mean.range?;
         let at = if view.label.is_empty() { String::new() } else { format!(" with {}", view.label) };
-        let ours = mean
-            .range
-            .map_or(Reading::of(mean.mean), |(low, high)| Reading::with_range(mean.mean, low, high));
-        let seeds = format!("mean of {} seeds", mean.count);
-        let note = match tolerance {
-            Tolerance::Interval => {
-                format!("{seeds}; of twenty true claims one misses its 95 % range by chance")
-            }
-            _ => seeds,
-        };
-        Some(
-            ClaimDraft {
-                name: swept_at.map_or(measure.name.to_owned(), |at| format!("{}_{at}", measure.name)),
-                source: source.to_owned(),
-                statement: format!("{}{at}", measure.about),
-                unit: measure.unit.to_owned(),
-                published: Reading::of(theory),
-                ours,
-                tolerance,
-                fitted: false,
-                note: Some(note),
-            }
-            .judge(),
-        )
+        let mut claim = ClaimDraft {
+            name: swept_at.map_or(measure.name.to_owned(), |at| format!("{}_{at}", measure.name)),
+            source: source.to_owned(),
+            statement: format!("{}{at}", measure.about),
+            unit: measure.unit.to_owned(),
+            published: Reading::of(theory),
+            ours: Reading::with_range(mean.mean, low, high),
+            tolerance,
+            fitted: false,
+            note: None,
+        }
+        .judge();
+        if claim.verdict == Verdict::Misses {
+            let count = mean.count;
+            claim.note = Some(format!(
+                "mean of {count} seeds; of twenty true claims one misses its 95 % range by chance"
+            ));
+        }
+        Some(claim)
     };
     MEASURES.iter().zip(expected(&view.theory)).filter_map(claim).collect()
 }

@@ -38,12 +38,14 @@ pub struct Station {
     #[schemars(range(min = 1, max = 100_000))]
     pub servers: u32,
     /// How many jobs one busy server finishes on average. Service times are exponential.
+    #[schemars(example = "100/s")]
     pub service_rate: Frequency,
     /// How many jobs come from outside on average. They come independently of each other (a Poisson stream).
     #[serde(default)]
+    #[schemars(example = "70/s")]
     pub arrival_rate: Frequency,
     /// Where a finished job goes: the names of stations with their shares, `{ disk = "30%" }`. The rest leaves.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub routes: BTreeMap<String, Percent>,
 }
 
@@ -240,14 +242,13 @@ impl Scenario {
                 continue;
             }
             let key = format!("stations.{name}");
-            let (one, all) = (
-                station.service_rate.per_second_f64(),
-                station.service_rate.per_second_f64() * f64::from(station.servers),
-            );
-            let message = format!(
-                "{rate} jobs/s reach `{name}`, but its {} servers finish at most {all} jobs/s",
-                station.servers
-            );
+            let one = station.service_rate.per_second_f64();
+            let all = one * f64::from(station.servers);
+            let servers = match station.servers {
+                1 => "its server finishes".to_owned(),
+                servers => format!("its {servers} servers finish"),
+            };
+            let message = format!("{rate} jobs/s reach `{name}`, but {servers} at most {all} jobs/s");
             let enough = (rate / one).floor() + 1.0;
             let hint = format!("set `{key}.servers` to at least {enough}, or let fewer jobs come");
             problems.push(draft.problem(&format!("{key}.servers"), message).hint(hint));
