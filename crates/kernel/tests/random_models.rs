@@ -106,6 +106,20 @@ impl Hush {
     }
 }
 
+/// An event that failed halfway was taken back, and the inverses of the events before it met what it had left behind.
+#[test]
+fn no_inverse_is_applied_to_what_a_fault_left_behind() {
+    let mut model = RandomModel::new(764_707);
+    model.fatal = Some((EntityId(0), Fatal::ShortLink(6)));
+    let want = run(&model, options(400, Executor::Sequential, 1)).map(|outcome| outcome.digest);
+    for shuffle in (0..20).chain([597_836]) {
+        let options = RunOptions { batch: 7, ..options(400, Executor::Optimistic, 2) };
+        let got =
+            shuffled(&model, options, Shuffle { seed: shuffle, delay_max: 20 }).map(|outcome| outcome.digest);
+        assert_eq!(got, want, "shuffle {shuffle}");
+    }
+}
+
 #[test]
 fn threads_give_the_same_result() {
     for seed in 0..12 {

@@ -182,11 +182,9 @@ impl<M: Model> Optimistic<'_, M> {
         options: &RunOptions<'_>,
     ) {
         self.run.gvt_rounds = self.run.gvt_rounds.max(u64::from(news.round) + 1);
-        if news.gvt > self.gvt {
-            self.gvt = news.gvt;
-            self.commit();
-            self.release_held();
-        }
+        self.gvt = self.gvt.max(news.gvt);
+        self.commit();
+        self.release_held();
         self.adapt(news.pressed, options);
         if let Some(key) = news.halt {
             self.halt(key);
@@ -212,7 +210,7 @@ impl<M: Model> Optimistic<'_, M> {
             }
             let letters = std::mem::take(&mut self.outbox[peer]);
             for letter in &letters {
-                self.sent_floor = self.sent_floor.min(letter.key());
+                self.sent_floor = self.sent_floor.min(letter.floor());
             }
             self.run.messages += letters.len() as u64;
             self.census.sent();

@@ -1,8 +1,8 @@
 //! What a worker needs to take events back: one entry an event, in the order in which they were executed.
 //!
-//! Entries of one entity are chained backwards. A rollback leaves holes; commits happen anywhere, since the order of
-//! execution is not quite that of keys. Space is given back from the front, so the log is a ring that reuses its memory and
-//! needs no allocation in steady state.
+//! Entries of one entity are chained backwards. A rollback leaves holes. Commits take entries from the front; since the order
+//! of execution is not quite that of keys, an entry may wait there for one that was executed before it and lies after global
+//! virtual time. So the log is a ring that reuses its memory and needs no allocation in steady state.
 
 use std::collections::VecDeque;
 
@@ -34,6 +34,8 @@ pub(crate) struct Entry<M: Model> {
 
 /// What became of an event.
 pub(crate) enum Deed<M: Model> {
+    /// Its handler runs, or has panicked. With the entity before it, where clones are the undo.
+    Running(Option<M::Entity>),
     /// Executed; can be taken back.
     Executed(Back<M>),
     /// A timer that had been cancelled; nothing was executed.
@@ -42,8 +44,6 @@ pub(crate) enum Deed<M: Model> {
     Faulted(Box<RunError>),
     /// Taken back.
     Undone,
-    /// Can no longer be taken back.
-    Committed,
 }
 
 /// How to take an event back.
@@ -78,30 +78,38 @@ impl<M: Model> History<M> {
         self.entries.len()
     }
 
-    /// Puts down a side effect of the entry that is pushed next.
-    #[inline]
-    pub(crate) fn note(&mut self, effect: Effect<M>) {
-        self.effects.push_back(Some(effect));
-    }
-
-    /// The place the next side effect will have.
-    #[inline]
-    pub(crate) fn effects_end(&self) -> u64 {
-        self.first_effect + self.effects.len() as u64
-    }
-
-    /// Adds an entry whose side effects were noted since `effects_from`; gives its place.
+    /// Adds an entry; its side effects are noted after it. Gives its place.
     #[inline]
     pub(crate) fn push(
         &mut self,
         sent: Sent<M::Event>,
         deed: Deed<M>,
         (previous, chain_before, first_id): (u64, u64, u64),
-        effects_from: u64,
     ) -> u64 {
-        let effects = (self.effects_end() - effects_from) as u32;
-        self.entries.push_back(Entry { sent, deed, previous, chain_before, first_id, effects_from, effects });
+        let effects_from = self.first_effect + self.effects.len() as u64;
+        self.entries.push_back(Entry {
+            sent,
+            deed,
+            previous,
+            chain_before,
+            first_id,
+            effects_from,
+            effects: 0,
+        });
         self.first_entry + self.entries.len() as u64 - 1
+    }
+
+    /// The entry pushed last.
+    #[inline]
+    pub(crate) fn back_mut(&mut self) -> Option<&mut Entry<M>> {
+        self.entries.back_mut()
+    }
+
+    /// Notes a side effect of the entry pushed last.
+    #[inline]
+    pub(crate) fn note(&mut self, effect: Effect<M>) {
+        self.effects.push_back(Some(effect));
+        self.entries.back_mut().expect("an effect belongs to an entry").effects += 1;
     }
 
     /// The entry at a place; none if it was given back.
@@ -115,11 +123,6 @@ impl<M: Model> History<M> {
         self.entries.get_mut(place.checked_sub(self.first_entry)? as usize)
     }
 
-    /// The places held.
-    pub(crate) fn places(&self) -> std::ops::Range<u64> {
-        self.first_entry..self.first_entry + self.entries.len() as u64
-    }
-
     /// Where an entry's side effects lie.
     pub(crate) fn effect_places(entry: &Entry<M>) -> std::ops::Range<u64> {
         entry.effects_from..entry.effects_from + u64::from(entry.effects)
@@ -131,26 +134,35 @@ impl<M: Model> History<M> {
         self.effects[(place - self.first_effect) as usize].take().expect("a side effect is taken once")
     }
 
-    /// Gives back the space of entries that are over.
-    pub(crate) fn trim(&mut self) {
-        while let Some(entry) = self.entries.front()
-            && matches!(entry.deed, Deed::Undone | Deed::Committed)
-        {
-            let end = entry.effects_from + u64::from(entry.effects);
-            self.entries.pop_front();
-            self.first_entry += 1;
-            while self.first_effect < end {
-                self.effects.pop_front();
-                self.first_effect += 1;
+    /// Takes the first entry out of the log, if `over` says so; its side effects are shown to `show`.
+    #[inline]
+    pub(crate) fn pop_front_if(
+        &mut self,
+        over: impl FnOnce(&Entry<M>) -> bool,
+        mut show: impl FnMut(&Entry<M>, Effect<M>),
+    ) -> Option<Entry<M>> {
+        if !over(self.entries.front()?) {
+            return None;
+        }
+        let entry = self.entries.pop_front()?;
+        self.first_entry += 1;
+        for _ in 0..entry.effects {
+            self.first_effect += 1;
+            if let Some(Some(effect)) = self.effects.pop_front() {
+                show(&entry, effect);
             }
         }
-        // Entries at the back that were taken back: a rollback usually undoes the latest.
+        Some(entry)
+    }
+
+    /// Gives back the space of entries at the back that were taken back: a rollback usually undoes the latest.
+    pub(crate) fn trim(&mut self) {
         while let Some(entry) = self.entries.back()
             && matches!(entry.deed, Deed::Undone)
         {
-            let from = entry.effects_from;
+            let left = (entry.effects_from - self.first_effect) as usize;
             self.entries.pop_back();
-            self.effects.truncate((from - self.first_effect) as usize);
+            self.effects.truncate(left);
         }
     }
 }

@@ -14,7 +14,7 @@ mod quiet;
 mod rollback;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::Queue;
 use crate::context::{Desk, Rules};
@@ -32,7 +32,7 @@ use crate::slot::Slot;
 use crate::transport::{Letter, Mail, Message, Packet, Sent, Step, Transport, Verdict};
 
 use gvt::{Census, Lead};
-use history::{Back, Deed, Effect, History};
+use history::{Back, Deed, Effect, Entry, History};
 use rollback::{Cancellation, no_trail};
 
 /// How many events ahead an entity's state is fetched into the cache.
@@ -207,15 +207,26 @@ impl<'m, M: Model> Optimistic<'m, M> {
     /// Executes up to a batch of events; gives how many were taken from the queue.
     fn execute(&mut self, options: &RunOptions<'_>) -> u32 {
         let _quiet = quiet::Quiet::begin();
+        let mut taken = 0;
+        loop {
+            match catch_unwind(AssertUnwindSafe(|| self.events(&mut taken, options))) {
+                Ok(()) => return taken,
+                Err(payload) => self.panicked(payload),
+            }
+        }
+    }
+
+    fn events(&mut self, taken: &mut u32, options: &RunOptions<'_>) {
         let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
-        for taken in 0..options.batch {
+        while *taken < options.batch {
             let full = self.history.len() >= self.history_bound.min(options.history_max as usize);
             // At the bound, only the event at global virtual time itself may run.
             let bound = if full { end.min(successor(self.gvt)) } else { end };
             let Some(sent) = self.queue.pop_before(bound) else {
                 self.run.throttled += u64::from(full);
-                return taken;
+                return;
             };
+            *taken += 1;
             if let Some(next) = self.queue.ahead(FETCH_AHEAD) {
                 prefetch(&self.slots[self.territory.own(next.scheduled.to)]);
             }
@@ -242,7 +253,6 @@ impl<'m, M: Model> Optimistic<'m, M> {
             }
             self.perform(sent, local);
         }
-        options.batch
     }
 
     /// Executes one event and enters it in the history.
@@ -250,39 +260,50 @@ impl<'m, M: Model> Optimistic<'m, M> {
     fn perform(&mut self, sent: Sent<M::Event>, local: usize) {
         let slot = &mut self.slots[local];
         let trail = (slot.extra, slot.chain, self.next_id);
-        let effects_from = self.history.effects_end();
         if sent.scheduled.timer && !slot.timers.remove(sent.scheduled.key.sequence) {
-            slot.extra = self.history.push(sent, Deed::Skipped, trail, effects_from);
+            slot.extra = self.history.push(sent, Deed::Skipped, trail);
             return;
         }
-        let snapshot = match self.undo_by {
+        let before = match self.undo_by {
             UndoBy::Clone => Some(slot.state.clone()),
             UndoBy::Inverse => None,
         };
-        let (rules, desk) = (&self.rules, &mut self.desk);
-        let performed = catch_unwind(AssertUnwindSafe(|| slot.perform(rules, desk, &sent.scheduled)));
-        let error = match performed {
-            Ok(Ok(undo)) => {
-                let back = snapshot.map_or(Back::Inverse(undo), Back::Clone);
-                self.post_effects();
+        // Entered first, so that a panic finds it there.
+        slot.extra = self.history.push(sent, Deed::Running(before), trail);
+        let entry = self.history.back_mut().expect("an entry was just pushed");
+        match slot.perform(&self.rules, &mut self.desk, &entry.sent.scheduled) {
+            Ok(undo) => {
+                let Deed::Running(before) = std::mem::replace(&mut entry.deed, Deed::Undone) else {
+                    unreachable!("the handler's own entry runs");
+                };
+                entry.deed = Deed::Executed(before.map_or(Back::Inverse(undo), Back::Clone));
                 self.run.executed += 1;
-                let place = self.history.push(sent, Deed::Executed(back), trail, effects_from);
-                self.slots[local].extra = place;
-                return;
+                self.post_effects();
             }
-            Ok(Err(error)) => error,
-            Err(payload) => {
-                slot.take_back_timers(&desk.timer_changes);
-                desk.clear();
-                let message = panic_message(payload.as_ref());
-                Box::new(RunError::Panic { place: rules.place(&sent.scheduled), message })
-            }
-        };
-        if let Some(state) = snapshot {
-            slot.state = state;
+            Err(error) => self.suspend(local, error),
         }
-        slot.extra = self.history.push(sent, Deed::Faulted(error), trail, effects_from);
+    }
+
+    /// The handler of the latest entry has failed: its entity waits until that commits or is taken back.
+    #[cold]
+    fn suspend(&mut self, local: usize, error: Box<RunError>) {
+        let entry = self.history.back_mut().expect("the failed event has an entry");
+        if let Deed::Running(Some(state)) = std::mem::replace(&mut entry.deed, Deed::Faulted(error)) {
+            self.slots[local].state = state;
+        }
         self.suspended.insert(local, Vec::new());
+    }
+
+    #[cold]
+    fn panicked(&mut self, payload: Box<dyn std::any::Any + Send>) {
+        let running = self.history.back_mut().filter(|entry| matches!(entry.deed, Deed::Running(_)));
+        let Some(entry) = running else { resume_unwind(payload) };
+        let local = self.territory.own(entry.sent.scheduled.to);
+        let place = self.rules.place(&entry.sent.scheduled);
+        let message = panic_message(payload.as_ref());
+        self.slots[local].take_back_timers(&self.desk.timer_changes);
+        self.desk.clear();
+        self.suspend(local, Box::new(RunError::Panic { place, message }));
     }
 
     /// Enters what the handler put down in the history, and sends its sends.
@@ -301,8 +322,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
             self.history.note(Effect::Sent { at: send.key.at, step: send.key.step, to: send.to });
         }
         self.post_sends();
-        let held = self.history.len() as u64 + 1;
-        self.run.peak_history = self.run.peak_history.max(held);
+        self.run.peak_history = self.run.peak_history.max(self.history.len() as u64);
         self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
     }
 
@@ -319,38 +339,52 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    /// Commits everything before global virtual time.
+    /// Commits what lies before global virtual time, as far as it is at the front of the history.
     fn commit(&mut self) {
-        for place in self.history.places() {
-            let entry = self.history.get_mut(place).expect("its place is in range");
-            let key = entry.sent.scheduled.key;
-            if key >= self.gvt || matches!(entry.deed, Deed::Undone | Deed::Committed) {
-                continue;
-            }
-            let to = entry.sent.scheduled.to;
-            let effects = History::effect_places(entry);
-            match std::mem::replace(&mut entry.deed, Deed::Committed) {
+        let Optimistic { history, slots, territory, outputs, rules, gvt, restart, .. } = self;
+        loop {
+            let over =
+                |entry: &Entry<M>| entry.sent.scheduled.key < *gvt || matches!(entry.deed, Deed::Undone);
+            let entry = history.pop_front_if(over, |entry, effect| {
+                let (key, by) = (entry.sent.scheduled.key, entry.sent.scheduled.to);
+                match effect {
+                    Effect::Sample(sample) => slots[territory.own(by)].statistics.add(sample),
+                    Effect::Output(output) => outputs.push(Written { key, by, output }),
+                    Effect::Sent { .. } | Effect::Timer(_) => {}
+                }
+            });
+            let Some(Entry { sent, deed, .. }) = entry else { break };
+            let (key, to) = (sent.scheduled.key, sent.scheduled.to);
+            match deed {
                 Deed::Executed(back) => {
-                    let slot = &mut self.slots[self.territory.own(to)];
-                    if let Back::Inverse(undo) = back {
-                        self.rules.model.committed(&mut slot.state, undo);
-                    }
-                    for effect in effects {
-                        match self.history.take_effect(effect) {
-                            Effect::Sample(sample) => slot.statistics.add(sample),
-                            Effect::Output(output) => self.outputs.push(Written { key, by: to, output }),
-                            Effect::Sent { .. } | Effect::Timer(_) => {}
-                        }
+                    if let Back::Inverse(undo) = back
+                        && !*restart
+                    {
+                        rules.model.committed(&mut slots[territory.own(to)].state, undo);
                     }
                     self.run.committed += 1;
                     self.last = self.last.max(Some((key, to)));
                 }
                 Deed::Skipped => self.run.timers_dropped += 1,
                 Deed::Faulted(error) => self.error = RunError::earlier(self.error.take(), Some(*error)),
-                Deed::Undone | Deed::Committed => unreachable!("both were passed over"),
+                Deed::Undone => {}
+                Deed::Running(_) => unreachable!("no handler runs while events commit"),
             }
         }
-        self.history.trim();
+        self.commit_faults();
+    }
+
+    /// A fault before global virtual time is certain, even if its entry has to wait for others in the history: of several
+    /// faults anywhere, the first must be known before a later one is reported.
+    fn commit_faults(&mut self) {
+        for &local in self.suspended.keys() {
+            if let Some(entry) = self.history.get(self.slots[local].extra)
+                && let Deed::Faulted(error) = &entry.deed
+                && entry.sent.scheduled.key < self.gvt
+            {
+                self.error = RunError::earlier(self.error.take(), Some((**error).clone()));
+            }
+        }
     }
 
     /// Events that do not speculate and whose time has come.
@@ -459,11 +493,27 @@ fn successor(key: EventKey) -> EventKey {
     EventKey { sequence: key.sequence.saturating_add(1), ..key }
 }
 
+/// The greatest key below a key, whether or not an event can have it.
+fn predecessor(key: EventKey) -> EventKey {
+    if let Some(sequence) = key.sequence.checked_sub(1) {
+        EventKey { sequence, ..key }
+    } else if let Some(origin) = key.origin.0.checked_sub(1) {
+        EventKey { origin: EntityId(origin), sequence: u64::MAX, ..key }
+    } else if let Some(step) = key.step.checked_sub(1) {
+        EventKey { step, at: key.at, ..EventKey::MAX }
+    } else {
+        let at = units::SimTime::from_ns(key.at.as_ns().saturating_sub(1));
+        EventKey { at, ..EventKey::MAX }.min(key)
+    }
+}
+
 impl<E> Letter<E> {
-    fn key(&self) -> EventKey {
+    /// What it means for global virtual time. An anti-message holds it back below the key it cancels: an event at global
+    /// virtual time must not be one that is about to be cancelled.
+    fn floor(&self) -> EventKey {
         match self {
             Letter::Event(sent) => sent.scheduled.key,
-            Letter::Anti { key, .. } => *key,
+            Letter::Anti { key, .. } => predecessor(*key),
         }
     }
 }

@@ -58,8 +58,7 @@ impl<M: Model> Optimistic<'_, M> {
     /// The latest event of an entity that can still be taken back.
     fn latest(&self, local: usize) -> Option<(u64, EventKey)> {
         let place = self.slots[local].extra;
-        let entry = self.history.get(place)?;
-        (!matches!(entry.deed, Deed::Committed)).then_some((place, entry.sent.scheduled.key))
+        self.history.get(place).map(|entry| (place, entry.sent.scheduled.key))
     }
 
     fn requeue(&mut self, sent: Sent<M::Event>) {
@@ -88,7 +87,7 @@ impl<M: Model> Optimistic<'_, M> {
     fn was_executed(&self, local: usize, cancellation: Cancellation) -> bool {
         let mut place = self.slots[local].extra;
         while let Some(entry) = self.history.get(place) {
-            if entry.sent.scheduled.key < cancellation.key || matches!(entry.deed, Deed::Committed) {
+            if entry.sent.scheduled.key < cancellation.key {
                 return false;
             }
             if entry.sent.id == cancellation.id {
@@ -113,6 +112,8 @@ impl<M: Model> Optimistic<'_, M> {
         match deed {
             Deed::Executed(back) => {
                 match back {
+                    // After a fault that was taken back there is no state left to which an inverse applies.
+                    Back::Inverse(_) if self.restart => {}
                     Back::Inverse(undo) => {
                         self.rules.model.undo(&mut slot.state, &sent.scheduled.event, undo)
                     }
@@ -128,9 +129,7 @@ impl<M: Model> Optimistic<'_, M> {
                 self.resume(local);
             }
             Deed::Skipped => return sent,
-            Deed::Undone | Deed::Committed => {
-                unreachable!("the latest entry of an entity is neither undone nor committed")
-            }
+            Deed::Undone | Deed::Running(_) => unreachable!("the latest entry is neither undone nor running"),
         }
         if sent.scheduled.timer {
             self.slots[local].timers.insert(sent.scheduled.key.sequence);
