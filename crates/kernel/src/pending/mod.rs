@@ -6,11 +6,24 @@
 //!
 //! What is deliberately absent: cancelling by key. An event that must not happen is popped and dropped by its executor.
 
+mod bucket_sort;
+mod chunks;
 mod dary_heap;
+mod ladder;
+mod radix;
+mod rung;
+
+#[cfg(test)]
+mod tests;
 
 pub use dary_heap::DaryHeap;
+pub use ladder::Ladder;
+pub use radix::RadixQueue;
 
 use crate::key::{EventKey, Keyed};
+
+/// The pending-event set of the executors.
+pub type Pending<R> = Ladder<R>;
 
 /// Events on their way, in key order.
 pub trait PendingSet<R: Keyed> {
@@ -53,5 +66,8 @@ fn tie_precedes(left: &EventKey, right: &EventKey) -> bool {
     left < right
 }
 
-/// The pending-event set of the executors.
-pub type Pending<R> = DaryHeap<R>;
+/// The time of a record in nanoseconds.
+#[inline]
+fn time_of<R: Keyed>(record: &R) -> u64 {
+    record.key().at.as_ns()
+}

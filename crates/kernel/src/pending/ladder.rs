@@ -1,0 +1,334 @@
+//! A ladder queue: time cut into buckets, crowded buckets cut again, and only the bucket whose time has come sorted.
+//!
+//! After Tang, Goh and Thng, "Ladder queue: an O(1) priority queue structure for large-scale discrete event simulation"
+//! (2005). What lies furthest ahead is in the outermost rung, coarsely; the innermost rung has the next records. A record
+//! moves down a rung at a time and is sorted with its one or two hundred neighbours at last, so its cost hardly grows with
+//! the number of records, and memory is gone through in order where it matters. What differs here:
+//!
+//! * A rung is cut to fit a sample of what goes into it (see [`Rung::cut`]), so that no width has to be tuned or adapted.
+//! * Records that come below what has been sorted (after short delays, or put back by a rollback) go to a side heap, and a pop
+//!   takes the lesser of the two. If the side heap becomes the larger part, it is cut into a rung like any crowded bucket.
+//! * Few records are all kept in the side heap: it is then the whole queue.
+//! * A second run is sorted before the first is used up, so that [`PendingSet::ahead`] nearly always has something to show.
+//!
+//! **Invariant:** every record on a rung is at or after `near_end`, the sorted runs are before it, and rungs from the
+//! innermost out cover `near_end..u64::MAX` without a gap, unless there are none and `near_end` is `u64::MAX`. Records at
+//! `u64::MAX`, which no half-open stretch can hold, wait in a heap of their own until nothing else is left.
+
+use std::fmt;
+
+use super::bucket_sort::sort_latest_first;
+use super::chunks::{Chain, ChunkPool};
+use super::rung::{Rung, Stretch, Taken};
+use super::{DaryHeap, PendingSet, precedes, time_of};
+use crate::key::{EventKey, Keyed};
+
+/// Buckets with more records are cut into a rung; others are sorted. Measured, with the width of buckets.
+const SORTED_MAX: usize = 768;
+
+/// Small neighbouring buckets are sorted together until they have this many records.
+const SORTED_MIN: usize = 48;
+
+/// When the sorted run is down to this many records the next one is sorted.
+const NEAR_MIN: usize = 16;
+
+/// With more records in the side heap than this, and than in the sorted runs, it is cut into a rung. Measured: where the heap
+/// and the ladder cost the same.
+const SIDE_MAX: usize = 192;
+
+/// With no more records than this altogether, all go to the side heap. Well below [`SIDE_MAX`], so that a queue of about that
+/// size does not change its form all the time.
+const HEAP_MAX: usize = 48;
+
+/// Records whose times are looked at before a rung is cut.
+const SAMPLE: usize = 64;
+
+/// Rungs at most; deeper down, buckets are sorted whatever their size.
+const RUNGS: usize = 24;
+
+/// The pending-event set that won.
+pub struct Ladder<R> {
+    /// The next records, latest first.
+    near: Vec<R>,
+    /// The records after those, latest first.
+    next: Vec<R>,
+    /// Records that came too late to be sorted with the others.
+    side: DaryHeap<R>,
+    /// All records from here on are on the rungs, all before are not.
+    near_end: u64,
+    /// The outermost rung first.
+    rungs: Vec<Rung<R>>,
+    /// How many records are on the rungs.
+    far: usize,
+    /// Records at the end of time.
+    last_instant: DaryHeap<R>,
+    /// With fewer records in `near` than this, [`Ladder::replenish`] has something to do.
+    near_low: usize,
+    /// With more records in `side` than this, [`Ladder::relieve_side`] is asked what to do.
+    side_high: usize,
+    chunks: ChunkPool<R>,
+    /// Memory to use again.
+    spare_buckets: Vec<Vec<Chain<R>>>,
+    spare_run: Vec<R>,
+}
+
+impl<R> Default for Ladder<R> {
+    fn default() -> Self {
+        Ladder {
+            near: Vec::new(),
+            next: Vec::new(),
+            side: DaryHeap::default(),
+            near_end: u64::MAX,
+            rungs: Vec::new(),
+            far: 0,
+            last_instant: DaryHeap::default(),
+            near_low: 0,
+            side_high: SIDE_MAX,
+            chunks: ChunkPool::default(),
+            spare_buckets: Vec::new(),
+            spare_run: Vec::new(),
+        }
+    }
+}
+
+impl<R: Keyed> Ladder<R> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The least record, once [`Ladder::replenish`] has nothing to do.
+    #[inline]
+    fn first(&self) -> Option<&R> {
+        match (self.near.last(), self.side.first()) {
+            (Some(near), None) => Some(near),
+            (Some(near), Some(side)) => Some(if precedes(&near.key(), &side.key()) { near } else { side }),
+            (None, Some(side)) => Some(side),
+            (None, None) => self.last_instant.first(),
+        }
+    }
+
+    #[inline]
+    fn push_far(&mut self, at: u64, record: R) {
+        if self.far == 0 {
+            self.near_low = NEAR_MIN + 1;
+        }
+        self.far += 1;
+        let mut rung = self.rungs.len() - 1;
+        while at >= self.rungs[rung].end() {
+            rung -= 1;
+        }
+        self.chunks.push(self.rungs[rung].bucket_mut(at), record);
+    }
+
+    /// Keeps `near` and `next` filled from the rungs.
+    #[cold]
+    #[inline(never)]
+    fn replenish(&mut self) {
+        loop {
+            if self.near.is_empty() {
+                std::mem::swap(&mut self.near, &mut self.next);
+            }
+            if !self.next.is_empty() {
+                self.near_low = 1;
+                return;
+            }
+            if self.far == 0 {
+                self.near_low = usize::from(!self.near.is_empty());
+                if self.near.is_empty() {
+                    self.dismantle();
+                }
+                return;
+            }
+            if self.near.len() > NEAR_MIN {
+                self.near_low = NEAR_MIN + 1;
+                return;
+            }
+            if self.len() <= HEAP_MAX {
+                self.dismantle();
+                self.near_low = usize::from(!self.near.is_empty());
+                return;
+            }
+            self.sort_next_bucket();
+        }
+    }
+
+    /// Takes the rungs apart and puts what is on them into the side heap.
+    fn dismantle(&mut self) {
+        while let Some(rung) = self.rungs.pop() {
+            let mut buckets = rung.into_buckets();
+            for chain in buckets.drain(..) {
+                let side = &mut self.side;
+                self.chunks.drain(chain, |_, record| side.push(record));
+            }
+            self.spare_buckets.push(buckets);
+        }
+        self.far = 0;
+        self.near_end = u64::MAX;
+    }
+
+    /// Sorts the next bucket into `near` or `next`, whichever is free, or cuts it into a rung if it is too crowded.
+    fn sort_next_bucket(&mut self) {
+        let taken = self.take_next_bucket();
+        if taken.chain.len() > SORTED_MAX && !taken.is_instant() && self.rungs.len() < RUNGS {
+            // A rung whose last bucket goes into a new rung is done with.
+            self.drop_used_up();
+            self.spread(taken.chain, taken.stretch);
+            return;
+        }
+        let mut run = std::mem::take(&mut self.spare_run);
+        self.near_end = taken.stretch.end;
+        self.chunks.drain_into(taken.chain, &mut run);
+        while run.len() < SORTED_MIN
+            && let Some(rung) = self.rungs.last_mut()
+            && let Some(more) = rung.take_small(SORTED_MAX - SORTED_MIN)
+        {
+            self.near_end = more.stretch.end;
+            self.chunks.drain_into(more.chain, &mut run);
+        }
+        self.far -= run.len();
+        sort_latest_first(&mut run);
+        let free = if self.near.is_empty() { &mut self.near } else { &mut self.next };
+        self.spare_run = std::mem::replace(free, run);
+    }
+
+    fn take_next_bucket(&mut self) -> Taken<R> {
+        loop {
+            let rung = self.rungs.last_mut().expect("records that are far are on some rung");
+            if let Some(taken) = rung.take_next() {
+                return taken;
+            }
+            self.drop_used_up();
+        }
+    }
+
+    fn drop_used_up(&mut self) {
+        if let Some(rung) = self.rungs.pop_if(|rung| rung.is_used_up()) {
+            self.spare_buckets.push(rung.into_buckets());
+        }
+    }
+
+    /// Makes a pile of records the innermost rung.
+    fn spread(&mut self, pile: Chain<R>, stretch: Stretch) {
+        let mut sample = [0; SAMPLE];
+        let taken = self.chunks.sample(&pile, &mut sample);
+        let sample = &mut sample[..taken];
+        sample.sort_unstable();
+        let buckets = self.spare_buckets.pop().unwrap_or_default();
+        let mut rung = Rung::cut(stretch, sample, pile.len(), buckets);
+        self.chunks.drain(pile, |chunks, record| {
+            chunks.push(rung.bucket_mut(time_of(&record)), record);
+        });
+        self.rungs.push(rung);
+    }
+
+    /// Turns a side heap that has outgrown the sorted runs into a rung, together with them.
+    #[cold]
+    #[inline(never)]
+    fn relieve_side(&mut self) {
+        let sorted = self.near.len() + self.next.len();
+        if self.side.len() <= sorted || self.rungs.len() >= RUNGS {
+            // Not yet: each time costs as much as sorting all of them, so the heap must have doubled since.
+            self.side_high = sorted.max(2 * self.side.len());
+            return;
+        }
+        let mut pile = Chain::default();
+        for record in self.side.drain().chain(self.near.drain(..)).chain(self.next.drain(..)) {
+            self.chunks.push(&mut pile, record);
+        }
+        self.far += pile.len();
+        let stretch = Stretch { from: 0, end: self.near_end };
+        self.spread(pile, stretch);
+        self.near_end = 0;
+        self.near_low = NEAR_MIN + 1;
+        self.side_high = SIDE_MAX;
+    }
+}
+
+impl<R: Keyed> PendingSet<R> for Ladder<R> {
+    #[inline]
+    fn push(&mut self, record: R) {
+        let at = time_of(&record);
+        if at < self.near_end {
+            self.side.push(record);
+            if self.side.len() > self.side_high {
+                self.relieve_side();
+            }
+        } else if at < u64::MAX {
+            self.push_far(at, record);
+        } else {
+            self.last_instant.push(record);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<R> {
+        self.pop_before_or_at(None)
+    }
+
+    #[inline]
+    fn pop_before(&mut self, limit: EventKey) -> Option<R> {
+        self.pop_before_or_at(Some(limit))
+    }
+
+    #[inline]
+    fn peek(&mut self) -> Option<&R> {
+        if self.near.len() < self.near_low {
+            self.replenish();
+        }
+        self.first()
+    }
+
+    #[inline]
+    fn ahead(&self, n: usize) -> Option<&R> {
+        match self.near.len().checked_sub(n + 1) {
+            Some(place) => self.near.get(place),
+            None => self.next.get((self.near.len() + self.next.len()).wrapping_sub(n + 1)),
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.near.len() + self.next.len() + self.side.len() + self.far + self.last_instant.len()
+    }
+
+    fn for_each(&self, mut visit: impl FnMut(&R)) {
+        self.near.iter().chain(&self.next).for_each(&mut visit);
+        self.side.for_each(&mut visit);
+        for chain in self.rungs.iter().flat_map(Rung::buckets) {
+            self.chunks.for_each(chain, &mut visit);
+        }
+        self.last_instant.for_each(visit);
+    }
+}
+
+impl<R: Keyed> Ladder<R> {
+    /// Takes the least record, if there is no limit or it lies below it.
+    #[inline]
+    fn pop_before_or_at(&mut self, limit: Option<EventKey>) -> Option<R> {
+        if self.near.len() < self.near_low {
+            self.replenish();
+        }
+        let allowed = |record: &R| limit.is_none_or(|limit| precedes(&record.key(), &limit));
+        match (self.near.last(), self.side.first()) {
+            (Some(near), None) => self.near.pop_if(|near| allowed(near)),
+            (Some(near), Some(side)) if precedes(&near.key(), &side.key()) => {
+                self.near.pop_if(|near| allowed(near))
+            }
+            (_, Some(side)) if allowed(side) => self.side.pop(),
+            (_, Some(_)) => None,
+            (None, None) if self.last_instant.first().is_some_and(allowed) => self.last_instant.pop(),
+            (None, None) => None,
+        }
+    }
+}
+
+impl<R> fmt::Debug for Ladder<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ladder")
+            .field("near_end", &self.near_end)
+            .field("far", &self.far)
+            .finish_non_exhaustive()
+    }
+}
