@@ -2,8 +2,8 @@
 //!
 //! A block fenced as `console` holds commands after `$ `, continued after `> `, each followed by what it
 //! writes, stdout and stderr together as on a screen. `...` alone on a line stands for any lines, and within
-//! a line for any text. A command with nothing under it must only succeed; one that fails must be followed by
-//! `$ echo $?` and its exit code, so that no page shows a failure without meaning to.
+//! a line for any text. A command with nothing under it must only succeed; one that fails must show a line that
+//! begins with `error:`, or be followed by `$ echo $?`, so that no page shows a failure without meaning to.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -91,8 +91,9 @@ pub fn faults(block: &[Step], folder: &Path, binary: &Path) -> Vec<String> {
     let mut code = 0;
     for (index, step) in block.iter().enumerate() {
         let ran = run(&step.command, code, folder, binary);
-        let is_explained = block.get(index + 1).is_some_and(|next| next.command == "echo $?");
-        if ran.code != 0 && !is_explained {
+        let shows_error = step.shown.iter().any(|line| line.starts_with("error:"));
+        let shows_code = block.get(index + 1).is_some_and(|next| next.command == "echo $?");
+        if ran.code != 0 && !shows_error && !shows_code {
             faults.push(format!("line {}: `{}` exits {}:\n{}", step.line, step.command, ran.code, ran.text));
         } else if !step.shown.is_empty() && !matches(&step.shown, &ran.text) {
             let shown = step.shown.join("\n");
@@ -192,6 +193,9 @@ mod tests {
             ("```console\n$ echo one; echo two >&2\none\ntwo\n```\n", 0),
             ("```console\n$ echo one\ntwo\n```\n", 1),
             ("```console\n$ false\n```\n", 1),
+            ("```console\n$ echo one; false\none\n```\n", 1),
+            ("```console\n$ echo error: one; false\nerror: one\n```\n", 0),
+            ("```console\n$ echo error: one; false\nerror: two\n```\n", 1),
             ("```console\n$ (exit 3)\n$ echo $?\n3\n```\n", 0),
             ("```console\n$ (exit 3)\n$ echo $?\n2\n```\n", 1),
             ("```console\n$ towtank --version\ntowtank ...\n```\n", 0),
