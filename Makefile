@@ -49,7 +49,7 @@ test: setup-test format clippy test-rust web deny advisories ## run every check
 lint: setup-build setup-node format clippy web-lint deny ## check form alone: formatting, clippy, types, licences
 
 bench: setup-build ## run every benchmark
-	cargo bench --locked --workspace --benches
+	cargo bench --locked --workspace --bench '*'
 
 fuzz: setup-build $(FUZZ) ## fuzz every parser for FUZZ_SECONDS each (60)
 	@nightly=$$(scripts/setup.sh nightly $(NIGHTLY)); \

@@ -54,6 +54,11 @@ fn commands_in_the_documents_do_what_the_pages_say() {
             faults.extend(found.into_iter().map(|fault| format!("{name} {fault}")));
         }
     }
-    assert!(faults.is_empty(), "{} commands do other than their page says:\n{}", faults.len(), faults.join("\n\n"));
+    assert!(
+        faults.is_empty(),
+        "{} commands do other than their page says:\n{}",
+        faults.len(),
+        faults.join("\n\n")
+    );
     assert!(commands > 0, "no page shows a command: is the fence still called `console`?");
 }
