@@ -64,7 +64,9 @@ export class Shown {
     if (base !== undefined && !rate) return Shown.ladder(SPANS, size, base, "");
     if (bare === "bytes" || bare === "byte" || bare === "B") return Shown.ladder(SIZES, size, 1, per);
     if (bare === "bits" || bare === "bit") return Shown.ladder(BITS, size, 1, per);
-    return new Shown(1, unit);
+    // Words that tell machines what a bare number is; a reader sees that it is one.
+    if (unit === "fraction" || unit === "ratio" || unit === "1") return new Shown(1, "");
+    return new Shown(1, unit === "per_s" ? "/s" : unit);
   }
 
   /** The unit for a whole column or axis: the one that fits its middle number. */

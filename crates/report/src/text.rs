@@ -216,18 +216,23 @@ fn claims(claims: &[Claim], style: Style) -> String {
             ink,
         );
     }
-    let mut out = section(&heading, style) + &grid.render(style);
+    section(&heading, style) + &grid.render(style) + &notes(claims, style)
+}
+
+/// What else to know of the claims; a note that several share is said once.
+fn notes(claims: &[Claim], style: Style) -> String {
+    let mut by_note: crate::Ordered<Vec<&str>> = crate::Ordered::new();
     for claim in claims {
         if let Some(note) = &claim.note {
-            out.push_str(&paragraph(
-                &printable(note),
-                &format!("{}: ", printable(&claim.name)),
-                style,
-                Ink::Faint,
-            ));
+            by_note.entry(printable(note)).or_default().push(&claim.name);
         }
     }
-    out
+    let line = |(note, names): (&String, &Vec<&str>)| {
+        let shared = names.len() > 1 && names.len() == claims.len();
+        let about = if shared { "all claims".to_owned() } else { printable(&names.join(", ")) };
+        paragraph(&format!("{about}: {note}"), "", style, Ink::Faint)
+    };
+    by_note.iter().map(line).collect()
 }
 
 fn reading(reading: crate::Reading, unit: &str) -> String {
