@@ -3,8 +3,10 @@
 //! **Invariant:** the report is a function of the plan and the outcomes that are there, taken in plan order. Who ran them,
 //! when and where is not in it.
 
+use std::collections::BTreeSet;
+
 use metrics::mean_interval_95;
-use report::{Measure, Ordered, Outcome, PointSummary, Report};
+use report::{Measure, Measurement, Ordered, Outcome, PointSummary, Report};
 
 use crate::fingerprint::Fingerprint;
 use crate::point_file::Stored;
@@ -75,8 +77,7 @@ fn summarise(spec: &PointSpec, point: &PointOutcomes) -> PointSummary {
 
 /// Every measure of a point, in the order in which its replicates name them first.
 fn names(point: &PointOutcomes) -> Vec<String> {
-    let all = point.outcomes.iter().flat_map(|outcome| outcome.measures.keys());
-    let first: Ordered<()> = all.map(|name| (name.clone(), ())).collect();
+    let first: Ordered<()> = measurements(point).map(|(name, _)| (name.clone(), ())).collect();
     first.into_keys().collect()
 }
 
@@ -146,14 +147,17 @@ fn incomplete(plan: &Plan, points: &[PointOutcomes], open: usize) -> Vec<String>
 /// A mean over some of the replicates only, because the others have no value, can mislead.
 fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
     let mut gaps: Ordered<Told> = Ordered::new();
-    for (place, outcome, point) in runs(plan, points) {
-        for (name, measurement) in &outcome.measures {
-            let others =
-                || point.outcomes.iter().any(|o| o.measures.get(name).is_some_and(|m| m.value().is_some()));
-            if let Some(reason) = measurement.reason()
-                && others()
-            {
-                gaps.entry(name.clone()).or_insert_with(|| Told::first(place, reason)).count += 1;
+    for (at, point) in points.iter().enumerate() {
+        let with_value: BTreeSet<&String> =
+            measurements(point).filter(|(_, m)| m.value().is_some()).map(|(name, _)| name).collect();
+        for (replicate, outcome) in point.replicates.iter().zip(&point.outcomes) {
+            for (name, measurement) in &outcome.measures {
+                if let Some(reason) = measurement.reason()
+                    && with_value.contains(name)
+                {
+                    let place = Task { point: at, replicate: *replicate };
+                    gaps.entry(name.clone()).or_insert_with(|| Told::first(place, reason)).count += 1;
+                }
             }
         }
     }
@@ -169,7 +173,7 @@ fn half_missing(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
 /// What the runs themselves warn of: each text once, with how often and where first.
 fn outcome_warnings(plan: &Plan, points: &[PointOutcomes]) -> Vec<String> {
     let mut texts: Ordered<Told> = Ordered::new();
-    for (place, outcome, _) in runs(plan, points) {
+    for (place, outcome) in runs(points) {
         for text in &outcome.warnings {
             texts.entry(text.clone()).or_insert_with(|| Told::first(place, "")).count += 1;
         }
@@ -194,15 +198,15 @@ impl Told {
     }
 }
 
-/// Every outcome with its place and its point.
-fn runs<'a>(
-    plan: &'a Plan,
-    points: &'a [PointOutcomes],
-) -> impl Iterator<Item = (Task, &'a Outcome, &'a PointOutcomes)> {
-    assert_eq!(plan.points().len(), points.len(), "one set of outcomes for each point");
+fn measurements(point: &PointOutcomes) -> impl Iterator<Item = (&String, &Measurement)> {
+    point.outcomes.iter().flat_map(|outcome| &outcome.measures)
+}
+
+/// Every outcome with its place.
+fn runs(points: &[PointOutcomes]) -> impl Iterator<Item = (Task, &Outcome)> {
     points.iter().enumerate().flat_map(|(point, found)| {
         let tasks = found.replicates.iter().map(move |&replicate| Task { point, replicate });
-        tasks.zip(&found.outcomes).map(move |(task, outcome)| (task, outcome, found))
+        tasks.zip(&found.outcomes)
     })
 }
 

@@ -13,6 +13,8 @@ mod notes;
 mod row;
 mod side;
 
+use std::collections::BTreeMap;
+
 use report::{Measure, Ordered, PointSummary, Report, SweepAxis};
 use serde_json::json;
 
@@ -107,8 +109,18 @@ pub fn compare(a: &Side, b: &Side) -> Result<Report, CompareError> {
 
 /// Places of the points that both have, in the first one's order.
 fn pair_points(a: &[PointSummary], b: &[PointSummary]) -> Vec<(usize, usize)> {
-    let partner = |point: &PointSummary| b.iter().position(|other| other.settings == point.settings);
+    let partners: BTreeMap<String, usize> =
+        b.iter().enumerate().map(|(at, point)| (identity(point), at)).collect();
+    let partner = |point: &PointSummary| partners.get(&identity(point)).copied();
     a.iter().enumerate().filter_map(|(at, point)| Some((at, partner(point)?))).collect()
+}
+
+/// A point's settings as text, whatever the order of its keys.
+fn identity(point: &PointSummary) -> String {
+    let mut settings: Vec<String> =
+        point.settings.iter().map(|(key, value)| format!("{key:?}={value}")).collect();
+    settings.sort();
+    settings.join(",")
 }
 
 fn no_common_point(a: &Side, b: &Side) -> CompareError {

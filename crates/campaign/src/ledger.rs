@@ -14,9 +14,10 @@ pub struct Ledger {
 #[derive(Clone, Debug, PartialEq)]
 enum Slot {
     Missing,
+    // Boxed: most slots of a large campaign are empty for most of its time.
     /// Stopped before its end. Shown if there is nothing better, never stored, never averaged with finished ones.
-    Partial(Outcome),
-    Finished(Outcome),
+    Partial(Box<Outcome>),
+    Finished(Box<Outcome>),
 }
 
 impl Ledger {
@@ -30,7 +31,9 @@ impl Ledger {
     pub fn enter(&mut self, task: Task, outcome: Outcome) {
         let slot = self.slot(task);
         if !matches!(self.slots[slot], Slot::Finished(_)) {
-            self.slots[slot] = if outcome.partial { Slot::Partial(outcome) } else { Slot::Finished(outcome) };
+            let partial = outcome.partial;
+            let outcome = Box::new(outcome);
+            self.slots[slot] = if partial { Slot::Partial(outcome) } else { Slot::Finished(outcome) };
         }
     }
 
@@ -109,7 +112,7 @@ impl PointOutcomes {
                     continue;
                 }
             };
-            into.outcomes.push(outcome);
+            into.outcomes.push(*outcome);
             into.replicates.push(replicate);
         }
         finished.partial |= !stopped.outcomes.is_empty();

@@ -141,7 +141,7 @@ pub fn run<E: Send>(
         if back.outcome.as_ref().is_some_and(|outcome| !outcome.partial) {
             progress.one_more();
         }
-        (back, then)
+        (Box::new(back), then)
     });
     let failures = settle(plan, &open, ends, &mut ledger);
     let done = ours.iter().all(|task| ledger.is_finished(*task));
@@ -185,7 +185,7 @@ fn attempt<E>(
 fn settle<E>(
     plan: &Plan,
     open: &[Task],
-    ends: Vec<crew::End<Back<E>>>,
+    ends: Vec<crew::End<Box<Back<E>>>>,
     ledger: &mut Ledger,
 ) -> Vec<Failure<E>> {
     let mut failures = Vec::new();

@@ -1,7 +1,8 @@
 //! The tables and figures of a comparison.
 
 use report::{
-    Axis, BarSeries, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Measure, Num, Reference, Table,
+    Axis, BarSeries, Cell, Column, ColumnKind, CurvePoint, Draw, Figure, Kind, LineSeries, Measure, Num,
+    Reference, Table,
 };
 use serde_json::Value;
 
@@ -20,18 +21,22 @@ pub(crate) fn tables(a: &Side, b: &Side, rows: &[Row]) -> Vec<Table> {
 }
 
 fn comparison(a: &Side, b: &Side, rows: &[Row]) -> Table {
-    let mut columns = place_columns(rows);
+    let places = place_columns(rows);
+    let mut columns = places.clone();
     columns.extend(["a", "b", "difference", "ratio"].map(|name| Column::number(name, "")));
     columns.push(Column::text("b_against_a"));
+    let who = match (a.name.as_str(), b.name.as_str()) {
+        ("A", "B") => String::new(),
+        (a, b) => format!("A is {a}, B is {b}. "),
+    };
     let about = format!(
-        "A is {}, B is {}. Means over replicates; the difference is B less A, the ratio B over A. B counts as higher or \
+        "{who}Means over replicates; the difference is B less A, the ratio B over A. B counts as higher or \
          lower when the 95 % interval of the paired differences leaves out zero, or, without pairs, when the intervals of \
-         the means lie apart.",
-        a.name, b.name
+         the means lie apart."
     );
     let mut table = Table::new("comparison", "What differs", columns).about(about);
     for row in rows {
-        let mut cells = place_cells(rows, row);
+        let mut cells = place_cells(&places, row);
         let number = |value: Option<f64>| value.map_or_else(|| Cell::missing(row.why_missing()), Cell::from);
         let ratio = match (row.difference(), row.ratio()) {
             (Some(_), None) => Cell::missing("A is zero"),
@@ -49,7 +54,8 @@ fn of_side(measure: &Measure) -> Cell {
 }
 
 fn intervals(rows: &[Row]) -> Table {
-    let mut columns = place_columns(rows);
+    let places = place_columns(rows);
+    let mut columns = places.clone();
     columns.extend(["a_low", "a_high", "b_low", "b_high"].map(|name| Column::number(name, "")));
     columns.push(Column::flag("overlap"));
     let paired = ["paired_difference", "paired_low", "paired_high", "pairs"];
@@ -58,7 +64,7 @@ fn intervals(rows: &[Row]) -> Table {
                  Empty where there are fewer than two replicates, other seeds, or no stored runs.";
     let mut table = Table::new("intervals", "How sure that is", columns).about(about);
     for row in rows {
-        let mut cells = place_cells(rows, row);
+        let mut cells = place_cells(&places, row);
         for measure in [&row.a, &row.b] {
             cells.extend([measure.low().into(), measure.high().into()]);
         }
@@ -75,25 +81,23 @@ fn intervals(rows: &[Row]) -> Table {
 /// The columns that say where a row is: one for each swept key, the measure and its unit.
 fn place_columns(rows: &[Row]) -> Vec<Column> {
     let keys = rows[0].settings.keys();
-    let mut columns: Vec<Column> = keys
-        .map(|key| if is_numeric(rows, key) { Column::number(key, "") } else { Column::text(key) })
-        .collect();
-    columns.extend([Column::text("measure"), Column::text("unit")]);
-    columns
+    let column =
+        |key: &String| if is_numeric(rows, key) { Column::number(key, "") } else { Column::text(key) };
+    keys.map(column).chain([Column::text("measure"), Column::text("unit")]).collect()
 }
 
 fn is_numeric(rows: &[Row], key: &str) -> bool {
     rows.iter().all(|row| row.settings.get(key).is_some_and(Value::is_number))
 }
 
-fn place_cells(rows: &[Row], row: &Row) -> Vec<Cell> {
-    let cell = |(key, value): (&String, &Value)| match value {
-        Value::Number(number) if is_numeric(rows, key) => Cell::Number(number.clone()),
+/// The cells of these columns, to which others will be added.
+fn place_cells(places: &[Column], row: &Row) -> Vec<Cell> {
+    let cell = |(value, column): (&Value, &Column)| match value {
+        Value::Number(number) if column.kind == ColumnKind::Number => Cell::Number(number.clone()),
         value => text_of(value),
     };
-    let mut cells: Vec<Cell> = row.settings.iter().map(cell).collect();
-    cells.extend([row.measure.as_str().into(), row.a.unit().into()]);
-    cells
+    let settings = row.settings.values().zip(places).map(cell);
+    settings.chain([row.measure.as_str().into(), row.a.unit().into()]).collect()
 }
 
 fn text_of(value: &Value) -> Cell {

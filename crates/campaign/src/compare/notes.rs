@@ -1,6 +1,8 @@
 //! What a reader must know before believing a comparison: where the two results differ apart from their values.
 
-use super::Side;
+use std::collections::BTreeSet;
+
+use super::{Side, identity};
 use crate::differences;
 
 /// One sentence each, the gravest first.
@@ -72,7 +74,8 @@ fn only_one_has(a: &Side, b: &Side) -> Vec<String> {
     let (points_a, points_b) = (a.point_summaries(), b.point_summaries());
     let mut notes = Vec::new();
     for (own, others, side) in [(&points_a, &points_b, a), (&points_b, &points_a, b)] {
-        let alone = own.iter().filter(|point| others.iter().all(|other| other.settings != point.settings));
+        let known: BTreeSet<String> = others.iter().map(identity).collect();
+        let alone = own.iter().filter(|point| !known.contains(&identity(point)));
         let labels: Vec<String> = alone.map(|point| point.label.clone()).collect();
         if !labels.is_empty() {
             notes.push(format!("only {} has the points {}", side.name, listed(&labels)));

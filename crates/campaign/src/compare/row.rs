@@ -70,7 +70,8 @@ fn paired_difference(name: &str, a: &PointOutcomes, b: &PointOutcomes) -> Option
     let value = |point: &PointOutcomes, at: usize| point.outcomes[at].measures.get(name)?.value();
     let mut differences = Vec::new();
     for (at_a, replicate) in a.replicates.iter().enumerate() {
-        let at_b = b.replicates.iter().position(|other| other == replicate);
+        // Replicates are in rising order.
+        let at_b = b.replicates.binary_search(replicate).ok();
         if let Some(pair) = at_b.and_then(|at_b| value(a, at_a).zip(value(b, at_b))) {
             differences.push(pair.1 - pair.0);
         }
