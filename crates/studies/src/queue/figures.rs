@@ -13,6 +13,8 @@ use super::present::View;
 const STATIONS_SHOWN: usize = 4;
 /// Points in a drawn curve; more do not show.
 const POINTS_MAX: usize = 200;
+/// How much of a logarithmic axis a curve covers, as a factor.
+const DECADES: f64 = 1_000.0;
 /// Below this share of time or jobs, a tail is cut off.
 const TAIL: f64 = 1e-3;
 
@@ -121,12 +123,17 @@ fn lengths(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
 }
 
 fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
+    // Stations may differ by orders of magnitude.
+    let several = shown.len() > 1;
+    let label = "time at the station";
+    let x = if several { Axis::log(label, "s") } else { Axis::linear(label, "s") };
     let (mut series, mut references) = (Vec::new(), Vec::new());
     for station in shown {
         let theory = &view.theory.stations[*station];
         let longest = theory.response_quantile(1.0 - TAIL);
-        let formula = (0..=POINTS_MAX).map(|at| {
-            let t = longest * at as f64 / POINTS_MAX as f64;
+        let formula = (1..=POINTS_MAX).map(|at| {
+            let along = at as f64 / POINTS_MAX as f64;
+            let t = longest * if several { libm::pow(DECADES, along - 1.0) } else { along };
             CurvePoint::new(t, 1.0 - theory.response_tail(t))
         });
         let name = name(view, *station);
@@ -140,7 +147,7 @@ fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
         id: "responses".to_owned(),
         title: "Time at a station".to_owned(),
         caption: "The share of visits that took no longer, wait and service together, and what the formula of M/M/k says.".to_owned(),
-        kind: Kind::Ecdf { x: Axis::linear("time at the station", "s"), series, references, tail: false },
+        kind: Kind::Ecdf { x, series, references, tail: false },
     }
 }
 
@@ -180,7 +187,7 @@ fn numbers(view: &View<'_>, station: usize) -> Figure {
     };
     Figure {
         id: format!("numbers_{name}"),
-        title: format!("How many jobs are at `{name}`"),
+        title: format!("How many jobs are at {name}"),
         caption: format!("The share of time with so many jobs, waiting and in service, and {law}."),
         kind: Kind::Histogram {
             x: Axis::linear("jobs at the station", "jobs"),
@@ -204,6 +211,11 @@ fn cut(shares: &[f64]) -> usize {
 
 /// When the servers of a station were all busy, or some.
 fn busy(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
+    let span = |from: f64, to: f64, what: &str| {
+        let (from, to) = (from.into(), to.into());
+        Span { from, to, what: what.to_owned(), note: String::new() }
+    };
+    let end = steps.last().map_or(0.0, |step| step.at_ns.as_secs_f64());
     let lanes = shown.iter().map(|station| {
         let servers = view.observed.stations[*station].servers;
         let what = |number: u32| match number {
@@ -218,15 +230,13 @@ fn busy(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
             let now = step.at_ns.as_secs_f64();
             if open.map(|(_, what)| what) != what(step.number) {
                 if let Some((from, what)) = open {
-                    spans.push(Span {
-                        from: from.into(),
-                        to: now.into(),
-                        what: what.to_owned(),
-                        note: String::new(),
-                    });
+                    spans.push(span(from, now, what));
                 }
                 open = what(step.number).map(|what| (now, what));
             }
+        }
+        if let Some((from, what)) = open {
+            spans.push(span(from, end, what));
         }
         Lane { name: name(view, *station), spans, marks: Vec::new() }
     });
@@ -335,7 +345,7 @@ fn flows(view: &View<'_>) -> Figure {
         caption: "Rates by the traffic equations; what comes from outside goes back there in the end."
             .to_owned(),
         kind: Kind::Chord {
-            value: Axis::linear("jobs", "per_s"),
+            value: Axis::linear("jobs", "jobs/s"),
             labels,
             groups: Vec::new(),
             matrix: matrix.into_iter().map(|row| row.into_iter().map(Num::from).collect()).collect(),

@@ -55,7 +55,7 @@ pub const MEASURES: &[MeasureSpec] = &[
     },
     MeasureSpec { name: "waiting_mean", unit: "jobs", about: "mean number of jobs that wait" },
     MeasureSpec { name: "utilisation", unit: "fraction", about: "share of all servers that is busy" },
-    MeasureSpec { name: "throughput", unit: "per_s", about: "jobs that leave per second" },
+    MeasureSpec { name: "throughput", unit: "jobs/s", about: "jobs that leave per second" },
     MeasureSpec {
         name: "wait_share",
         unit: "fraction",
@@ -76,7 +76,7 @@ pub const MEASURES: &[MeasureSpec] = &[
     MeasureSpec { name: "sojourn_p99", unit: "s", about: "sojourn that 99 % of the jobs do not exceed" },
     MeasureSpec {
         name: "little_ratio",
-        unit: "ratio",
+        unit: "",
         about: "mean number over rate times mean response; Little's law says 1",
     },
     MeasureSpec { name: "jobs_measured", unit: "jobs", about: "jobs that left in the measured span" },

@@ -144,7 +144,7 @@ fn station_rows(
     let response = observed.responses.mean().map(|ns| ns / 1e9);
     let response_p99 = observed.responses.quantile(0.99).map(|estimate| estimate.value / 1e9);
     [
-        ("arrival_rate", "per_s", Some(arrivals), theory.arrival_rate()),
+        ("arrival_rate", "jobs/s", Some(arrivals), theory.arrival_rate()),
         ("utilisation", "fraction", Some(utilisation), theory.utilisation()),
         ("number_mean", "jobs", Some(observed.number_mean()), theory.number_mean()),
         ("response_mean", "s", response, theory.response_mean()),
