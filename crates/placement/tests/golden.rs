@@ -3,19 +3,19 @@
 mod golden_set;
 
 use golden_set::{Case, maps, row};
-use placement::crush::{Map, binary, reference};
+use placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary, reference};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// What answers a question: the definition, or the fast mapper on one of its paths.
-type Answer = dyn Fn(usize, u32, usize, &[u32]) -> Vec<i32>;
+type Answer = dyn FnMut(usize, u32, usize, &[u32]) -> Vec<i32>;
 
 fn hex(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The number of rows compared.
-fn check(case: &Case, map: &Map, answer: &Answer) -> usize {
+fn check(case: &Case, map: &Map, answer: &mut Answer) -> usize {
     let weights = case.weights(map);
     let mut compared = 0;
     for block in &case.blocks {
@@ -56,19 +56,42 @@ fn the_definition_gives_every_golden_mapping() {
         let map = binary::read(&golden_set::bytes(&format!("maps/{name}.bin"))).unwrap();
         let args = map.choose_args_for(0).cloned();
         for case in cases {
-            let by_definition = {
+            let mut by_definition = {
                 let (map, args) = (map.clone(), args.clone());
                 move |rule: usize, x: u32, result_max: usize, weights: &[u32]| {
                     let question = reference::Question { x, result_max, weights, choose_args: args.as_ref() };
                     reference::do_rule(&map, rule, question)
                 }
             };
-            rows += check(&case, &map, &by_definition);
+            rows += check(&case, &map, &mut by_definition);
             files += 1;
         }
     }
     println!("{rows} rows of {files} tests agree");
     assert!(rows > 490_000, "only {rows} rows compared");
+}
+
+/// The fast mapper on every instruction set that this machine has.
+#[test]
+fn the_mapper_gives_every_golden_mapping() {
+    for lanes in Lanes::available() {
+        let mut rows = 0;
+        for (name, _, cases) in maps() {
+            let map = binary::read(&golden_set::bytes(&format!("maps/{name}.bin"))).unwrap();
+            let mapper = Mapper::new(&map, lanes).unwrap();
+            let mut workspace = Workspace::default();
+            let mut fast = move |rule: usize, x: u32, result_max: usize, weights: &[u32]| {
+                let mut out = Vec::new();
+                mapper.do_rule(Ask { rule, x, result_max, weights, pool: 0 }, &mut workspace, &mut out);
+                out
+            };
+            for case in &cases {
+                rows += check(case, &map, &mut fast);
+            }
+        }
+        println!("{lanes:?}: {rows} rows agree");
+        assert!(rows > 490_000, "only {rows} rows compared");
+    }
 }
 
 #[test]

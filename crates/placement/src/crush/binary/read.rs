@@ -292,6 +292,9 @@ impl Reader<'_> {
             if length == 0 && keys == KeySize::Either {
                 length = self.u32(what)?;
             }
+            if length == 0 {
+                return self.refuse(what, "empty".to_owned(), "but every name has a letter");
+            }
             self.need(what, u64::from(length))?;
             let bytes = &self.bytes[self.at..self.at + length as usize];
             let Ok(name) = std::str::from_utf8(bytes) else {

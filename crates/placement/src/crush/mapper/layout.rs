@@ -1,0 +1,113 @@
+//! How the fast mapper keeps buckets: padded arrays, and what can be computed once.
+
+use crate::crush::bucket::{Bucket, Shape};
+use crate::crush::lanes::WIDTH;
+use crate::crush::map::{ChooseArgs, ItemId};
+use crate::crush::vring::Ring;
+
+/// A bucket laid out for picking. Arrays that go through [`crate::crush::lanes`] repeat their first entry up to a full width.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub id: u32,
+    pub kind: i32,
+    pub hash: u8,
+    pub items: Vec<ItemId>,
+    /// The items as words to hash, padded.
+    pub ids: Vec<u32>,
+    pub shape: NodeShape,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum NodeShape {
+    Uniform,
+    /// Not padded: a list ends with its first item.
+    List { words: Vec<u32>, sums: Vec<u32>, weights: Vec<u32> },
+    Tree { node_weights: Vec<u32> },
+    Straw { straws: Vec<f64> },
+    Straw2(Weights),
+    Vring(Ring),
+}
+
+/// The weights of a straw2 bucket.
+#[derive(Clone, Debug)]
+pub(super) enum Weights {
+    /// Nothing weighs anything: the first item wins every draw.
+    Zero,
+    /// One weight for all, which need not be divided by to compare.
+    Equal(u32),
+    /// With one over each weight; infinite for a weight of 0, which loses to everything.
+    Mixed { weights: Vec<u32>, inverse: Vec<f32> },
+}
+
+/// A set of choose args, by bucket slot.
+pub(super) type Args = Vec<Option<NodeArgs>>;
+
+/// What replaces the weights and ids of one bucket.
+#[derive(Clone, Debug)]
+pub(super) struct NodeArgs {
+    pub weight_sets: Vec<Weights>,
+    pub ids: Option<Vec<u32>>,
+}
+
+impl Node {
+    pub fn new(bucket: &Bucket) -> Self {
+        let words: Vec<u32> = bucket.items.iter().map(|&item| item as u32).collect();
+        let shape = match &bucket.shape {
+            Shape::Uniform { .. } => NodeShape::Uniform,
+            Shape::List { weights, sums } => {
+                NodeShape::List { words: words.clone(), sums: sums.clone(), weights: weights.clone() }
+            }
+            Shape::Tree { node_weights } => NodeShape::Tree { node_weights: node_weights.clone() },
+            Shape::Straw { straws, .. } => {
+                NodeShape::Straw { straws: padded(straws.iter().map(|&straw| f64::from(straw)).collect()) }
+            }
+            Shape::Straw2 { weights } => NodeShape::Straw2(Weights::new(weights)),
+            Shape::Vring { .. } => NodeShape::Vring(Ring::new(bucket)),
+        };
+        Self {
+            id: bucket.id as u32,
+            kind: i32::from(bucket.kind),
+            hash: bucket.hash,
+            items: bucket.items.clone(),
+            ids: padded(words),
+            shape,
+        }
+    }
+}
+
+impl Weights {
+    fn new(weights: &[u32]) -> Self {
+        match weights {
+            [] => Self::Zero,
+            [0, rest @ ..] if rest.iter().all(|&weight| weight == 0) => Self::Zero,
+            [first, rest @ ..] if rest.iter().all(|weight| weight == first) => Self::Equal(*first),
+            _ => Self::Mixed {
+                inverse: padded(weights.iter().map(|&weight| 1.0 / weight as f32).collect()),
+                weights: weights.to_vec(),
+            },
+        }
+    }
+}
+
+fn padded<T: Copy>(mut values: Vec<T>) -> Vec<T> {
+    if let Some(&first) = values.first() {
+        values.resize(values.len().next_multiple_of(WIDTH), first);
+    }
+    values
+}
+
+/// Lays out a set of choose args; only straw2 buckets take any.
+pub(super) fn args(nodes: &[Option<Node>], args: &ChooseArgs) -> Args {
+    let mut laid: Args = vec![None; nodes.len()];
+    for (&slot, arg) in args {
+        if let Some(Some(node)) = nodes.get(slot as usize)
+            && matches!(node.shape, NodeShape::Straw2(_))
+        {
+            laid[slot as usize] = Some(NodeArgs {
+                weight_sets: arg.weight_sets.iter().map(|weights| Weights::new(weights)).collect(),
+                ids: (!arg.ids.is_empty()).then(|| padded(arg.ids.iter().map(|&id| id as u32).collect())),
+            });
+        }
+    }
+    laid
+}

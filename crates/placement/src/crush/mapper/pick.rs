@@ -1,0 +1,242 @@
+//! How a bucket picks an item, fast.
+
+use super::layout::{Node, NodeShape, Weights};
+use crate::crush::hash::{RJENKINS1, hash3_by, hash4_by};
+use crate::crush::lanes::{self, Lanes, ListLanes};
+use crate::crush::ln::{below_max, draw};
+use crate::crush::map::ItemId;
+use std::sync::OnceLock;
+
+/// Under one weight the greatest draw wins, but for two flaws of the logarithm: neighbours may share a value, or be in the
+/// wrong order; and the division may round two values to one. Draws this far below the greatest lose for certain, whatever
+/// the weight; a test holds it against the whole table.
+const WITHIN: u32 = 12;
+
+/// A score is the product of two rounded numbers, so it is off by less than this part of itself; and what it stands for is cut
+/// to a whole number.
+const SCORE_SLACK: f32 = 1.0 + 1e-6;
+
+/// Draws and scores of the bucket at hand, and the last permutation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    draws: Vec<u32>,
+    scores: Vec<f32>,
+    permutation: Permutation,
+}
+
+impl Scratch {
+    /// Forgets what depends on the input.
+    pub fn start(&mut self) {
+        self.permutation.of = None;
+    }
+
+    fn room(&mut self, width: usize) {
+        if self.draws.len() < width {
+            self.draws.resize(width, 0);
+            self.scores.resize(width, 0.0);
+        }
+    }
+}
+
+/// The front of a permutation: at first only the places that differ from the identity, then all of it.
+#[derive(Clone, Debug, Default)]
+struct Permutation {
+    /// The bucket that it belongs to.
+    of: Option<u32>,
+    /// How many places are final.
+    done: u32,
+    moved: Vec<(u32, u32)>,
+    /// Every place, once more than a few have moved.
+    whole: Vec<u32>,
+}
+
+/// From this many moved places on, looking through them costs more than keeping all.
+const MOVED_MAX: usize = 24;
+
+impl Permutation {
+    fn restart(&mut self, of: u32) {
+        self.of = Some(of);
+        self.done = 0;
+        self.moved.clear();
+        self.whole.clear();
+    }
+
+    fn at(&self, place: u32) -> u32 {
+        match self.whole.get(place as usize) {
+            Some(&value) => value,
+            None => self.moved.iter().find(|moved| moved.0 == place).map_or(place, |moved| moved.1),
+        }
+    }
+
+    fn set(&mut self, place: u32, value: u32) {
+        if let Some(slot) = self.whole.get_mut(place as usize) {
+            *slot = value;
+        } else if let Some(moved) = self.moved.iter_mut().find(|moved| moved.0 == place) {
+            moved.1 = value;
+        } else {
+            self.moved.push((place, value));
+        }
+    }
+
+    fn swap(&mut self, a: u32, b: u32, size: u32) {
+        if self.whole.is_empty() && self.moved.len() > MOVED_MAX {
+            self.whole.extend(0..size);
+            for &(place, value) in &self.moved {
+                self.whole[place as usize] = value;
+            }
+        }
+        let (at_a, at_b) = (self.at(a), self.at(b));
+        self.set(a, at_b);
+        self.set(b, at_a);
+    }
+}
+
+/// What a pick depends on beside the bucket.
+#[derive(Clone, Copy)]
+pub(super) struct Draw<'a> {
+    pub lanes: Lanes,
+    pub x: u32,
+    pub r: u32,
+    /// Replaced weights.
+    pub weights: Option<&'a Weights>,
+    /// Replaced ids.
+    pub ids: Option<&'a [u32]>,
+}
+
+/// The item that a bucket with items picks; `None` for a draw that ends outside the bucket.
+pub(super) fn pick(node: &Node, draw: Draw<'_>, scratch: &mut Scratch) -> Option<ItemId> {
+    let position = match &node.shape {
+        NodeShape::Uniform => return Some(permuted(node, draw.x, draw.r, scratch)),
+        NodeShape::List { words, sums, weights } => list(node, draw, ListLanes { items: words, sums, weights }),
+        NodeShape::Tree { node_weights } => tree(node, draw, node_weights)?,
+        NodeShape::Vring(ring) => ring.pick(draw.x, draw.r).unwrap_or(0),
+        // Under an unknown hash every draw is 0.
+        NodeShape::Straw { .. } if node.hash != RJENKINS1 => 0,
+        NodeShape::Straw { straws } => {
+            scratch.room(node.ids.len());
+            let draws = &mut scratch.draws[..node.ids.len()];
+            lanes::draw_all(draw.lanes, draw.x, &node.ids, draw.r, draws);
+            lanes::longest(draw.lanes, draws, straws)
+        }
+        NodeShape::Straw2(own) => straw2(node, draw.weights.unwrap_or(own), draw, scratch),
+    };
+    node.items.get(position).copied()
+}
+
+/// The item at place `r` of a permutation that depends on the input and the bucket.
+pub(super) fn permuted(node: &Node, x: u32, r: u32, scratch: &mut Scratch) -> ItemId {
+    let size = node.items.len() as u32;
+    let place = r % size;
+    let permutation = &mut scratch.permutation;
+    if permutation.of != Some(node.id) {
+        permutation.restart(node.id);
+    }
+    while permutation.done <= place {
+        let p = permutation.done;
+        if p + 1 < size {
+            let other = p + hash3_by(node.hash, x, node.id, p) % (size - p);
+            permutation.swap(p, other, size);
+        }
+        permutation.done += 1;
+    }
+    node.items[permutation.at(place) as usize]
+}
+
+fn list(node: &Node, draw: Draw<'_>, list: ListLanes<'_>) -> usize {
+    let found = if node.hash == RJENKINS1 {
+        lanes::last_in_list(draw.lanes, draw.x, draw.r, node.id, list)
+    } else {
+        list.weights.iter().rposition(|&weight| weight > 0)
+    };
+    found.unwrap_or(0)
+}
+
+fn tree(node: &Node, draw: Draw<'_>, node_weights: &[u32]) -> Option<usize> {
+    let mut at = node_weights.len() / 2;
+    if at == 0 {
+        return None;
+    }
+    while at & 1 == 0 {
+        let hash = hash4_by(node.hash, draw.x, at as u32, draw.r, node.id);
+        let point = u64::from(hash) * u64::from(node_weights[at]) >> 32;
+        let half = 1 << (at.trailing_zeros() - 1);
+        at = if point < u64::from(node_weights[at - half]) { at - half } else { at + half };
+    }
+    Some(at >> 1)
+}
+
+fn straw2(node: &Node, weights: &Weights, draw: Draw<'_>, scratch: &mut Scratch) -> usize {
+    let ids = draw.ids.unwrap_or(&node.ids);
+    scratch.room(ids.len());
+    let draws = &mut scratch.draws[..ids.len()];
+    let greatest = if node.hash == RJENKINS1 {
+        lanes::draw_all(draw.lanes, draw.x, ids, draw.r, draws)
+    } else {
+        draws.fill(0);
+        0
+    };
+    match weights {
+        Weights::Zero => 0,
+        Weights::Equal(weight) => {
+            let least = greatest.saturating_sub(WITHIN);
+            let next = |from| lanes::next_at_least(draw.lanes, draws, least, from);
+            best(next, |at| exact(draws[at], *weight), node.items.len())
+        }
+        Weights::Mixed { weights, inverse } => {
+            let scores = &mut scratch.scores[..ids.len()];
+            let smallest = lanes::score_all(draw.lanes, draws, inverse, score_table(), scores);
+            let most = smallest * SCORE_SLACK + 1.0;
+            let next = |from| lanes::next_at_most(draw.lanes, scores, most, from);
+            best(next, |at| exact(draws[at], weights[at]), node.items.len())
+        }
+    }
+}
+
+/// The first position with the greatest value among the candidates; padding is no candidate.
+#[inline(always)]
+fn best(next: impl Fn(usize) -> Option<usize>, value: impl Fn(usize) -> i64, size: usize) -> usize {
+    let Some(mut best) = next(0) else { return 0 };
+    let Some(mut at) = next(best + 1).filter(|&at| at < size) else { return best };
+    let mut greatest = value(best);
+    loop {
+        let value = value(at);
+        if value > greatest {
+            (best, greatest) = (at, value);
+        }
+        match next(at + 1) {
+            Some(further) if further < size => at = further,
+            _ => return best,
+        }
+    }
+}
+
+#[inline]
+fn exact(value: u32, weight: u32) -> i64 {
+    draw(value as u16, weight)
+}
+
+/// How far each logarithm is below its greatest value; positive, so that small scores win.
+fn score_table() -> &'static [f32] {
+    static TABLE: OnceLock<Vec<f32>> = OnceLock::new();
+    TABLE.get_or_init(|| (0..=u16::MAX).map(|u| -below_max(u) as f32).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The distance in [`WITHIN`] is enough for every weight up to 2^32 - 1.
+    #[test]
+    fn a_draw_far_below_another_is_shorter_at_any_weight() {
+        let logs: Vec<i64> = (0..=u16::MAX).map(below_max).collect();
+        let mut greatest_so_far = i64::MIN;
+        let mut least_from = vec![i64::MAX; logs.len() + 1];
+        for at in (0..logs.len()).rev() {
+            least_from[at] = logs[at].min(least_from[at + 1]);
+        }
+        for at in WITHIN as usize + 1..logs.len() {
+            greatest_so_far = greatest_so_far.max(logs[at - WITHIN as usize - 1]);
+            assert!(least_from[at] - greatest_so_far >= 1 << 32, "u = {at}");
+        }
+    }
+}
