@@ -45,6 +45,14 @@ function append(element: Element, children: readonly Child[]): void {
   }
 }
 
+/** Text in which `names` stand between backticks, as elements. */
+export function prose(text: string): Child[] {
+  const parts = text.split("`");
+  // An odd backtick is one that means itself.
+  if (parts.length % 2 === 0) return [text];
+  return parts.map((part, at) => (at % 2 === 0 ? part : h("code", {}, part)));
+}
+
 /** Hands the reader a file made in the page. */
 export function download(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));

@@ -101,9 +101,10 @@ export class Shown {
     return digits(value / this.factor, 2);
   }
 
-  /** A label with this unit behind it: `rate (MiB/s)`. */
+  /** A label with this unit behind it, unless it says so already: `rate (MiB/s)`, `jobs at the station`. */
   label(name: string): string {
-    return this.unit === "" ? name : `${name} (${this.unit})`;
+    const said = this.unit.length > 2 && name.split(/[^\p{L}/]+/u).includes(this.unit);
+    return this.unit === "" || said ? name : `${name} (${this.unit})`;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { files } from "./csv";
 import { parse, restore } from "./data";
-import { download, h } from "./dom";
+import { download, h, prose } from "./dom";
 import { errorBox, figureElement } from "./figures/figure";
 import { digits } from "./human";
 import type { Report } from "./report";
@@ -73,8 +73,8 @@ function head(report: Report, parts: readonly Part[]): HTMLElement {
   return h(
     "header",
     { class: "head" },
-    h("h1", {}, report.title || report.study || "Report", report.partial ? h("span", { class: "badge partial" }, "partial") : null),
-    report.answer === "" ? null : h("p", { class: "answer" }, report.answer),
+    h("h1", {}, prose(report.title || report.study || "Report"), report.partial ? h("span", { class: "badge partial" }, "partial") : null),
+    report.answer === "" ? null : h("p", { class: "answer" }, prose(report.answer)),
     h("p", { class: "facts" }, ...facts.filter((fact) => fact !== "").map((fact) => h("span", {}, fact))),
     warnings(report),
     h("nav", { "aria-label": "contents" }, ...links),

@@ -2,7 +2,7 @@
 
 import { files, table as csvTable } from "./csv";
 import { type Exact, numberOf, settingText } from "./data";
-import { h } from "./dom";
+import { h, prose } from "./dom";
 import { digits, heading, quantity, range, Shown, withUnit } from "./human";
 import type { Claim, Measure, Reading, Report, Table, Tolerance } from "./report";
 import { type Heading, type Shown as Cell, tableElement } from "./table";
@@ -20,7 +20,7 @@ export function warnings(report: Report): HTMLElement | null {
     "aside",
     { class: "warnings", role: "note", "aria-label": "warnings" },
     h("strong", {}, all.length === 1 ? "Warning" : `${all.length} warnings`),
-    h("ul", {}, ...all.map((text) => h("li", {}, text))),
+    h("ul", {}, ...all.map((text) => h("li", {}, prose(text)))),
   );
 }
 
@@ -35,7 +35,7 @@ function card(name: string, measure: Measure, about: string | undefined): HTMLEl
   const { value, low, high } = measure;
   const lines: Node[] = [];
   if (value === null) {
-    lines.push(h("p", { class: "value none" }, "–"), h("p", { class: "reason" }, measure.reason ?? "no value"));
+    lines.push(h("p", { class: "value none" }, "–"), h("p", { class: "reason" }, prose(measure.reason ?? "no value")));
   } else {
     lines.push(valueLine(value, measure.unit));
     if (low !== null && high !== null) lines.push(h("p", { class: "interval" }, `95 %: ${range(low, high, measure.unit)}`));
@@ -47,7 +47,7 @@ function card(name: string, measure: Measure, about: string | undefined): HTMLEl
     h("h3", {}, heading(name)),
     ...lines,
     h("p", { class: "n" }, value === null && measure.n === 0 ? "" : n),
-    about === undefined ? null : h("p", { class: "about" }, about),
+    about === undefined ? null : h("p", { class: "about" }, prose(about)),
   );
 }
 
@@ -71,10 +71,10 @@ function sweepCard(name: string, report: Report): HTMLElement | null {
   found.sort((a, b) => a.value - b.value);
   const [least, most] = [found[0], found.at(-1)];
   const about = report.glossary[name];
-  const note = about === undefined ? null : h("p", { class: "about" }, about);
+  const note = about === undefined ? null : h("p", { class: "about" }, prose(about));
   if (least === undefined || most === undefined) {
     const reason = report.points.map((point) => point.summary[name]?.reason).find((each) => each != null);
-    return h("article", { class: "card" }, h("h3", {}, heading(name)), h("p", { class: "value none" }, "–"), h("p", { class: "reason" }, reason ?? "no value"), note);
+    return h("article", { class: "card" }, h("h3", {}, heading(name)), h("p", { class: "value none" }, "–"), h("p", { class: "reason" }, prose(reason ?? "no value")), note);
   }
   const shown = Shown.column(found.map((each) => each.value), least.unit);
   const same = found.length === 1 || least.value === most.value;
@@ -143,8 +143,8 @@ export function studyTable(table: Table): HTMLElement {
   return h(
     "div",
     { class: "study-table" },
-    h("h3", { id: `table-${table.id}` }, table.title),
-    table.about === "" ? null : h("p", { class: "about" }, table.about),
+    h("h3", { id: `table-${table.id}` }, prose(table.title)),
+    table.about === "" ? null : h("p", { class: "about" }, prose(table.about)),
     tableElement(headings, rows, { label: table.title, csv: { name: `${table.id}.csv`, text: () => csvTable(table) } }),
   );
 }
@@ -164,13 +164,16 @@ const VERDICTS = {
   fitted: { mark: "≈", word: "fitted" },
 } as const;
 
+/** What needs a look comes first. */
+const VERDICT_ORDER: readonly Claim["verdict"][] = ["misses", "holds", "fitted"];
+
 /** Published values beside ours. */
 export function claims(report: Report): HTMLElement | null {
   if (report.claims.length === 0) return null;
   const count = (verdict: Claim["verdict"]): number => report.claims.filter((claim) => claim.verdict === verdict).length;
-  const fitted = count("fitted");
-  const told = `${count("holds")} of ${report.claims.length} hold`;
-  const line = fitted === 0 ? `${told}.` : `${told}; ${fitted} used in calibration and never counted as holding.`;
+  const parts = [`${count("holds")} of ${report.claims.length} hold`];
+  if (count("misses") > 0) parts.push(`${count("misses")} ${count("misses") === 1 ? "misses" : "miss"}`);
+  if (count("fitted") > 0) parts.push(`${count("fitted")} used in calibration and never counted as holding`);
   const headings: Heading[] = [
     { name: "verdict", numeric: false },
     { name: "claim", numeric: false },
@@ -182,22 +185,40 @@ export function claims(report: Report): HTMLElement | null {
   ];
   const file = files(report).find((each) => each.name === "claims.csv");
   const csv = file === undefined ? {} : { csv: { name: file.name, text: () => file.text } };
-  return h("div", {}, h("p", { class: "lead" }, line), tableElement(headings, report.claims.map(claimRow), { label: "claims", ...csv }));
+  const shared = sharedNotes(report.claims);
+  const ordered = VERDICT_ORDER.flatMap((verdict) => report.claims.filter((claim) => claim.verdict === verdict));
+  return h(
+    "div",
+    {},
+    h("p", { class: "lead" }, `${parts.join("; ")}.`),
+    tableElement(headings, ordered.map((claim) => claimRow(claim, shared)), { label: "claims", ...csv }),
+    h("ol", { class: "notes" }, ...shared.map((note) => h("li", {}, prose(note)))),
+  );
 }
 
-function claimRow(claim: Claim): Cell[] {
+/** Notes that several claims share: they are said once, below. */
+function sharedNotes(all: readonly Claim[]): string[] {
+  const notes = all.map((claim) => claim.note).filter((note) => note != null);
+  return [...new Set(notes)].filter((note) => notes.indexOf(note) !== notes.lastIndexOf(note));
+}
+
+function claimRow(claim: Claim, shared: readonly string[]): Cell[] {
   const verdict = VERDICTS[claim.verdict];
   const badge = h("span", { class: `badge ${claim.verdict}` }, h("span", { "aria-hidden": "true" }, `${verdict.mark} `), verdict.word);
-  const statement = h("div", { class: "statement" }, claim.statement, claim.note == null ? null : h("p", { class: "note" }, claim.note));
+  const number = shared.indexOf(claim.note ?? "") + 1;
+  const own = claim.note == null || number > 0 ? null : h("p", { class: "note" }, prose(claim.note));
+  const mark = number > 0 ? h("sup", { title: claim.note }, String(number)) : null;
+  const statement = h("div", { class: "statement" }, prose(claim.statement), mark, own);
   const [theirs, ours] = [claim.published.value, claim.ours.value];
   const apart = theirs === null || ours === null || theirs === 0 ? null : (ours - theirs) / Math.abs(theirs);
+  const tolerance = toleranceText(claim.tolerance, claim.unit);
   return [
     { text: badge, key: verdict.word },
     { text: statement, key: claim.name, title: claim.name },
     readingCell(claim.published, claim.unit),
     readingCell(claim.ours, claim.unit),
     { text: apart === null ? "–" : `${apart > 0 ? "+" : ""}${digits(apart * 100, 2)} %`, key: apart },
-    { text: toleranceText(claim.tolerance, claim.unit), key: toleranceText(claim.tolerance, claim.unit) },
+    { text: tolerance, key: tolerance, class: tolerance.length <= 16 ? "short" : undefined },
     { text: claim.source, key: claim.source, class: "source" },
   ];
 }

@@ -1,7 +1,8 @@
 // @vitest-environment happy-dom
 import { describe, expect, test } from "vitest";
 import { numericAxis } from "../src/figures/axis";
-import { sharedPrefix } from "../src/figures/chord";
+import { isOneWay, sharedPrefix } from "../src/figures/chord";
+import { ownerOf, seriesLegend } from "../src/figures/drawing";
 import { draw, figureElement } from "../src/figures/figure";
 import { svgFile } from "../src/figures/svgfile";
 import type { Figure, Kind } from "../src/report";
@@ -103,4 +104,24 @@ test("labels lose what all of them share", () => {
   expect(sharedPrefix(["server-01", "server-02", "server-13"])).toBe("server-");
   expect(sharedPrefix(["a", "b"])).toBe("");
   expect(sharedPrefix([])).toBe("");
+});
+
+test("a reference curve belongs to the series whose name it starts with", () => {
+  expect(ownerOf("disk, closed form", ["di", "disk"])).toEqual({ at: 1, rest: "closed form" });
+  expect(ownerOf("diskette", ["disk"])).toBeNull();
+  expect(ownerOf("ideal", ["disk", ""])).toBeNull();
+  const entries = ["gate", "disk"].map((name) => ({ name, colour: "red", form: "line" as const }));
+  const curves = ["gate, ideal", "disk, ideal"].map((name) => ({ type: "curve" as const, name, points: [] }));
+  expect(seriesLegend(entries, curves).map((entry) => entry.name)).toEqual(["gate", "disk", "ideal"]);
+});
+
+test("flows that go one way get a ribbon each, with an arrow", () => {
+  expect(isOneWay([[0, 1], [0, 0]])).toBe(true);
+  expect(isOneWay([[0, 1], [2, 0]])).toBe(false);
+  const value = { label: "jobs", unit: "jobs/s", scale: "linear" as const };
+  const matrix = [[0, 5, 0], [0, 0, 5], [1, 0, 0]];
+  const { svg } = draw({ type: "chord", value, labels: ["a", "b", "c"], groups: [], matrix }, 400);
+  const tips = [...svg.querySelectorAll(".ribbon")].map((each) => each.getAttribute("data-tip")).sort();
+  expect(tips).toEqual(["a → b: 5 jobs/s", "b → c: 5 jobs/s", "c → a: 1 jobs/s"]);
+  expect(svg.querySelector('[data-member="2"]')?.getAttribute("aria-label")).toBe("c: sends 1 jobs/s, takes 5 jobs/s, 2 partners");
 });

@@ -23,4 +23,6 @@ test("a column takes the unit of its middle number", () => {
   expect(shown.unit).toBe("h");
   expect(shown.digits(90)).toBe("0.025");
   expect(Shown.column([], "bytes").unit).toBe("B");
+  expect(shown.label("time")).toBe("time (h)");
+  expect(Shown.fitting(1, "jobs").label("jobs at the station")).toBe("jobs at the station");
 });

@@ -74,3 +74,16 @@ test("scenario values stand under the keys that --set takes", () => {
     ["d", "60TiB"],
   ]);
 });
+
+test("names between backticks are set apart, and a note that claims share is said once", () => {
+  const note = "the paper counts detection, which took 90 s there";
+  const json = text("rebuild.json")
+    .replace("Rebuild after losing one server", "Rebuild of `server-3`")
+    .replace('"verdict": "fitted"', `"verdict": "fitted",\n      "note": "${note}"`);
+  render(root, embed(json));
+  expect(root.querySelector("h1 code")?.textContent).toBe("server-3");
+  expect(root.querySelector(".notes")?.textContent).toBe(note);
+  expect(root.querySelectorAll("#claims sup").length).toBe(2);
+  expect(root.querySelectorAll("#claims td .note").length).toBe(0);
+  expect(root.querySelector("#claims .badge")?.textContent).toBe("✗ misses");
+});

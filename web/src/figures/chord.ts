@@ -1,7 +1,8 @@
 // A chord diagram in the manner of Circos: arcs for members, ribbons for what flows between them, coloured by the
-// one that sends more. Pointing at an arc or a ribbon (or reaching an arc by the tab key) dims the rest.
+// one that sends more. Where many flows go one way only, each has its own ribbon with an arrow at its end, and a
+// member's arc holds what it sends and what it takes. Pointing at an arc or a ribbon (or reaching an arc by the tab key) dims the rest.
 
-import { type Chord, type ChordGroup, chord, ribbon } from "d3-chord";
+import { type Chord, type ChordGroup, chord, chordDirected, ribbon, ribbonArrow } from "d3-chord";
 import { arc } from "d3-shape";
 import { s } from "../dom";
 import { quantity } from "../human";
@@ -35,14 +36,15 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
     throw new Error(`the matrix must have ${count} rows and columns, one a label`);
   }
   const layout = layOut(kind, width);
-  const chords = chord()
+  const directed = isOneWay(matrix);
+  const chords = (directed ? chordDirected() : chord())
     .padAngle(Math.min(0.04, 1.2 / Math.max(1, count)))
     .sortSubgroups((a, b) => b - a)(matrix);
   // Large flows lie on top and are stronger, so that the eye finds them among thousands of small ones.
   const bySize = [...chords].sort((a, b) => a.source.value - b.source.value);
   const largest = bySize.at(-1)?.source.value ?? 1;
   const strength = (each: Chord): number => 0.12 + 0.62 * Math.sqrt(each.source.value / largest);
-  const ribbons = s("g", { class: "chord-ribbons" }, ...bySize.map((each) => ribbonMark(each, layout, strength(each))));
+  const ribbons = s("g", { class: "chord-ribbons" }, ...bySize.map((each) => ribbonMark(each, layout, strength(each), directed)));
   const members = s("g", { class: "chord-members" }, ...chords.groups.map((group) => memberMark(group, layout, chords)));
   const half = layout.size / 2;
   const svg = s(
@@ -90,6 +92,19 @@ function layOut(kind: ChordKind, width: number): Layout {
   return { kind, size, radius, colours, labels, prefix, fontSize };
 }
 
+/** Whether at least half of the pairs that exchange anything do so in one direction only. */
+export function isOneWay(matrix: readonly (readonly number[])[]): boolean {
+  let [single, both] = [0, 0];
+  for (let a = 0; a < matrix.length; a += 1) {
+    for (let b = a + 1; b < matrix.length; b += 1) {
+      const directions = Number((matrix[a]?.[b] ?? 0) > 0) + Number((matrix[b]?.[a] ?? 0) > 0);
+      if (directions === 1) single += 1;
+      if (directions === 2) both += 1;
+    }
+  }
+  return single > 0 && single >= both;
+}
+
 /** What all names start with, up to the last character that is no digit. */
 export function sharedPrefix(names: readonly string[]): string {
   const first = names[0] ?? "";
@@ -105,15 +120,16 @@ function groupLegend(kind: ChordKind): LegendEntry[] {
   return [...new Set(kind.groups)].map((name, at) => ({ name, colour: seriesColour(at), form: "area" }));
 }
 
-function ribbonMark(each: Chord, layout: Layout, strength: number): SVGElement {
+function ribbonMark(each: Chord, layout: Layout, strength: number, directed: boolean): SVGElement {
   const { kind } = layout;
-  const path = ribbon().radius(layout.radius - 2)(each as never) as unknown as string;
+  const shape = directed ? ribbonArrow().headRadius(10) : ribbon();
+  const path = shape.radius(layout.radius - 2)(each as never) as unknown as string;
   const [from, to] = [each.source.index, each.target.index];
   const say = (a: number, b: number): string => {
     const value = kind.matrix[a]?.[b] ?? null;
     return `${kind.labels[a] ?? ""} → ${kind.labels[b] ?? ""}: ${value === null ? "–" : quantity(value, kind.value.unit)}`;
   };
-  const text = from === to ? say(from, to) : `${say(from, to)}\n${say(to, from)}`;
+  const text = from === to || directed ? say(from, to) : `${say(from, to)}\n${say(to, from)}`;
   return s(
     "path",
     {
@@ -137,7 +153,8 @@ function memberMark(group: ChordGroup, layout: Layout, chords: readonly Chord[])
   const at = group.index;
   const received = kind.matrix.reduce((sum, row) => sum + Math.max(0, row[at] ?? 0), 0);
   const name = kind.labels[at] ?? "";
-  const sends = quantity(group.value, kind.value.unit);
+  const sent = (kind.matrix[at] ?? []).reduce((sum: number, value) => sum + Math.max(0, value ?? 0), 0);
+  const sends = quantity(sent, kind.value.unit);
   const takes = quantity(received, kind.value.unit);
   const partners = chords.filter((each) => each.source.index === at || each.target.index === at).length;
   const groupName = kind.groups.length === labels.length ? ` (${kind.groups[at] ?? ""})` : "";

@@ -64,7 +64,7 @@ export function drawHistogram(kind: Histogram, width: number): Drawing {
         ...xAxis(x),
         ...marks,
         Plot.ruleY([y.scale.domain[0]], { stroke: "var(--axis)" }),
-        ...referenceMarks(kind.references, x, y),
+        ...referenceMarks(kind.references, x, y, kind.series.map((series) => series.name)),
         pointerTip(
           data.filter(({ bin }) => (bin.height ?? 0) > 0),
           { x: ({ bin }) => (from(bin) + x.to(bin.to)) / 2, y: ({ bin }) => y.to(bin.height) },
@@ -135,7 +135,7 @@ export function drawEcdf(kind: Ecdf, width: number): Drawing {
       marks: [
         ...yAxis(y),
         ...xAxis(x),
-        ...referenceMarks(kind.references, x, y),
+        ...referenceMarks(kind.references, x, y, kind.series.map((series) => series.name)),
         ...lines,
         pointerTip(
           all.filter((step) => !Number.isNaN(x.to(step.value)) && !Number.isNaN(y.to(step.share))),

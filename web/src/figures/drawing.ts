@@ -3,6 +3,7 @@
 import * as Plot from "@observablehq/plot";
 import type { Reference } from "../report";
 import type { NumericAxis } from "./axis";
+import { seriesColour } from "./palette";
 
 /** An entry of a legend. */
 export interface LegendEntry {
@@ -90,16 +91,35 @@ export function referenceValues(references: readonly Reference[], direction: "x"
 
 const DASH = "5 4";
 
-/** Reference lines with their names beside them. Curves go to the legend. */
-export function referenceMarks(references: readonly Reference[], x: NumericAxis | null, y: NumericAxis): Plot.Markish[] {
+/**
+ * The series that a reference curve belongs to: the one whose name starts its own (`disk` and `disk, closed form`).
+ * The rest of the name is what such curves have in common.
+ */
+export function ownerOf(name: string, series: readonly string[]): { at: number; rest: string } | null {
+  const starts = series.map((each, at) => ({ at, each })).filter(({ each }) => each !== "" && name.startsWith(each));
+  const longest = starts.sort((a, b) => b.each.length - a.each.length)[0];
+  if (longest === undefined) return null;
+  const rest = /^(?:\s*[,:–-]\s*|\s+)(.+)$/.exec(name.slice(longest.each.length))?.[1];
+  return rest === undefined ? null : { at: longest.at, rest };
+}
+
+/** Reference lines with their names beside them. Curves go to the legend; those of a series have its colour. */
+export function referenceMarks(
+  references: readonly Reference[],
+  x: NumericAxis | null,
+  y: NumericAxis,
+  series: readonly string[] = [],
+): Plot.Markish[] {
   const halo = { fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 4, paintOrder: "stroke" as const };
   return references.flatMap((each): Plot.Markish[] => {
     const line = { stroke: "var(--reference)", strokeWidth: 1.5, strokeDasharray: DASH };
     switch (each.type) {
       case "curve": {
         if (x === null) return [];
+        const owner = ownerOf(each.name, series);
+        const stroke = owner === null ? line.stroke : seriesColour(owner.at);
         const points = each.points.map((point): [number, number] => [x.to(point.x), y.to(point.y)]);
-        return [Plot.line(points, { ...line, clip: true })];
+        return [Plot.line(points, { ...line, stroke, clip: true })];
       }
       case "horizontal": {
         const at = y.to(each.at);
@@ -117,17 +137,12 @@ export function referenceMarks(references: readonly Reference[], x: NumericAxis 
   });
 }
 
-/** Legend entries of reference curves. */
-export function referenceLegend(references: readonly Reference[]): LegendEntry[] {
-  return references
-    .filter((each) => each.type === "curve")
-    .map((each) => ({ name: each.name, colour: "var(--reference)", form: "dash", dash: DASH }));
-}
-
-/** Legend entries of series; a lone series needs none when the title says what it is. */
+/** Legend entries of series and reference curves; a lone series needs none when the title says what it is. */
 export function seriesLegend(entries: LegendEntry[], references: readonly Reference[]): LegendEntry[] {
-  const curves = referenceLegend(references);
-  return entries.length > 1 || curves.length > 0 ? [...entries, ...curves] : [];
+  const names = entries.map((entry) => entry.name);
+  const curves = references.filter((each) => each.type === "curve").map((each) => ownerOf(each.name, names)?.rest ?? each.name);
+  const dashed = [...new Set(curves)].map((name): LegendEntry => ({ name, colour: "var(--reference)", form: "dash", dash: DASH }));
+  return entries.length > 1 || dashed.length > 0 ? [...entries, ...dashed] : [];
 }
 
 /** What a box beside the pointer says; one text a datum. */

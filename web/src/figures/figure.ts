@@ -1,7 +1,7 @@
 // A figure on the page: title, legend, drawing, caption, and its file. A figure that fails to draw says so in its
 // own place and leaves the page alone.
 
-import { download, h, s } from "../dom";
+import { download, h, prose, s } from "../dom";
 import type { Figure, Kind } from "../report";
 import { drawBar } from "./bar";
 import { drawBox } from "./box";
@@ -65,14 +65,14 @@ export function figureElement(figure: Figure): HTMLElement {
   const element = h(
     "figure",
     { class: isWide(figure.kind) ? "figure wide" : "figure", id: `figure-${figure.id}` },
-    h("header", {}, h("h3", {}, figure.title), save),
+    h("header", {}, h("h3", {}, prose(figure.title)), save),
     legend,
     stage,
-    figure.caption !== "" && h("figcaption", {}, figure.caption),
+    figure.caption !== "" && h("figcaption", {}, prose(figure.caption)),
   );
   let current: Drawing | null = null;
   save.addEventListener("click", () => {
-    if (current !== null) download(`${figure.id}.svg`, "image/svg+xml", svgFile(current, figure.title));
+    if (current !== null) download(`${figure.id}.svg`, "image/svg+xml", svgFile(current, figure.title.replaceAll("`", "")));
   });
   const redraw = (width: number): void => {
     current = attempt(figure, width, stage, legend);
@@ -86,7 +86,7 @@ function attempt(figure: Figure, width: number, stage: HTMLElement, legend: HTML
   try {
     const drawing = draw(figure.kind, width);
     drawing.svg.setAttribute("role", figure.kind.type === "chord" ? "list" : "img");
-    drawing.svg.setAttribute("aria-label", `${figure.title}. ${drawing.description}`);
+    drawing.svg.setAttribute("aria-label", `${figure.title.replaceAll("`", "")}. ${drawing.description}`);
     stage.replaceChildren(drawing.svg);
     legend.replaceChildren(...drawing.legend.map(legendItem), ...(drawing.ramp === undefined ? [] : [drawing.ramp]));
     legend.hidden = legend.childElementCount === 0;

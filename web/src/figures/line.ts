@@ -22,6 +22,9 @@ type Line = Extract<Kind, { type: "line" }>;
 /** Above this many points, dots hide the line. */
 const DOTS_MAX = 32;
 
+/** Above this many points, lines get thinner. */
+const CROWDED = 150;
+
 interface Spot extends CurvePoint {
   series: string;
 }
@@ -55,7 +58,7 @@ export function drawLine(kind: Line, width: number): Drawing {
       marks: [
         ...yAxis(y),
         ...xAxis(x),
-        ...referenceMarks(kind.references, x, y),
+        ...referenceMarks(kind.references, x, y, kind.series.map((series) => series.name)),
         ...marks,
         pointerTip(
           spots.filter((spot) => !Number.isNaN(x.to(spot.x)) && !Number.isNaN(y.to(spot.y))),
@@ -106,7 +109,7 @@ function seriesMarks(series: LineSeries, at: number, x: NumericAxis, y: NumericA
   }
   if (series.draw !== "points") {
     const dash = seriesDash(at);
-    const line = { x: across, y: up, curve, stroke: colour, strokeWidth: 2 };
+    const line = { x: across, y: up, curve, stroke: colour, strokeWidth: series.points.length > CROWDED ? 1.3 : 2 };
     marks.push(Plot.line(series.points, dash === undefined ? line : { ...line, strokeDasharray: dash }));
   }
   if (series.draw === "points") {
