@@ -188,16 +188,31 @@ impl Merged {
         for task in &self.missing {
             by_point.entry(task.point).or_default().push(task.replicate);
         }
-        let words = by_point.into_iter().map(|(point, replicates)| {
-            let label = self.plan.points()[point].label();
-            let which = ranges(&replicates);
-            let plural = if replicates.len() == 1 { "" } else { "s" };
-            if label.is_empty() {
-                return format!("replicate{plural} {which}");
-            }
-            format!("replicate{plural} {which} of point {} ({label})", point + 1)
+        by_point.into_iter().map(|(point, replicates)| self.words(point, &replicates)).collect()
+    }
+
+    /// What several parts have, in few words, with those parts: one line for each point and set of parts.
+    #[must_use]
+    pub fn double_in_words(&self) -> Vec<String> {
+        let mut groups: BTreeMap<(usize, &[PathBuf]), Vec<u32>> = BTreeMap::new();
+        for (task, dirs) in &self.double {
+            groups.entry((task.point, dirs)).or_default().push(task.replicate);
+        }
+        let words = groups.into_iter().map(|((point, dirs), replicates)| {
+            let dirs: Vec<String> = dirs.iter().map(|dir| format!("`{}`", dir.display())).collect();
+            format!("{} in {}", self.words(point, &replicates), dirs.join(" and "))
         });
         words.collect()
+    }
+
+    fn words(&self, point: usize, replicates: &[u32]) -> String {
+        let label = self.plan.points()[point].label();
+        let which = ranges(replicates);
+        let plural = if replicates.len() == 1 { "" } else { "s" };
+        if label.is_empty() {
+            return format!("replicate{plural} {which}");
+        }
+        format!("replicate{plural} {which} of point {} ({label})", point + 1)
     }
 }
 

@@ -204,6 +204,17 @@ impl Store {
         Ok(self.writer.replace(&path, &bytes)?)
     }
 
+    /// Checks that a file of this name may be written later: better told before the runs than after them.
+    ///
+    /// # Errors
+    /// When an input lies there.
+    ///
+    /// # Panics
+    /// As [`Store::write`] does.
+    pub fn may_write(&self, name: &str) -> Result<(), StoreError> {
+        Ok(self.writer.clear(&self.report_file(name))?)
+    }
+
     /// Writes another file of the campaign (`report.json`, a table) into the directory, whole or not at all.
     ///
     /// # Errors
@@ -212,10 +223,14 @@ impl Store {
     /// # Panics
     /// When `name` is not the name of one file, or one that the store itself keeps.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        Ok(self.writer.replace(&self.report_file(name), bytes)?)
+    }
+
+    fn report_file(&self, name: &str) -> PathBuf {
         let plain = Path::new(name).file_name().is_some_and(|file| file == name);
         let own = [manifest::NAME, LOCK_NAME, POINTS_NAME].contains(&name) || is_temporary(name);
         assert!(plain && !own, "`{name}` cannot be a file of a report");
-        Ok(self.writer.replace(&self.dir.join(name), bytes)?)
+        self.dir.join(name)
     }
 }
 

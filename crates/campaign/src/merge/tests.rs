@@ -51,6 +51,10 @@ fn missing_and_double_runs_are_listed() {
         merged.double.iter().map(|(task, dirs)| (task.point, task.replicate, dirs.len())).collect();
     assert_eq!(tasks, [(0, 1, 2), (1, 0, 2)]);
     assert_eq!(merged.double[0].1, [one, two]);
+    insta::assert_snapshot!(dir.hide(&merged.double_in_words().join("\n")), @r#"
+    replicate 1 of point 1 (servers = 8) in `DIR/one` and `DIR/two`
+    replicate 0 of point 2 (servers = 16) in `DIR/one` and `DIR/two`
+    "#);
     assert!(assemble(&plan, merged.ledger(), "sequential").report.partial);
 }
 

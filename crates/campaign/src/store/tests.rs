@@ -169,6 +169,8 @@ fn an_input_is_never_written_over() {
     let store = Store::open(dir.path(), &plan, Takeover::Refuse, Writer::new(Inputs::new([&input]))).unwrap();
     insta::assert_snapshot!(dir.hide(&store.write("report.json", b"{}").unwrap_err()), @"writing `DIR/report.json` would overwrite the input `DIR/report.json`: choose another place for the results");
     assert_eq!(fs::read_to_string(&input).unwrap(), "precious");
+    store.may_write("report.json").unwrap_err();
+    store.may_write("report.html").unwrap();
     store.write("report.html", b"<p>").unwrap();
 }
 
