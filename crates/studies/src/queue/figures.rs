@@ -69,11 +69,17 @@ pub fn of_sweep(views: &[View<'_>]) -> Vec<Figure> {
         Figure {
             id: format!("{measure}_by_utilisation"),
             title: format!("{title} by utilisation"),
-            caption: "One point of the sweep each, with its 95 % interval, over the utilisation of its busiest station.".to_owned(),
+            caption:
+                "Each point of the sweep with its 95 % interval, over the utilisation of its busiest station."
+                    .to_owned(),
             kind: Kind::Line {
                 x: Axis::linear("utilisation of the busiest station", "fraction"),
                 y: Axis::log(title.to_lowercase(), unit),
-                series: vec![LineSeries { name: "simulated".to_owned(), points: sorted.iter().map(point).collect(), draw: Draw::Line }],
+                series: vec![LineSeries {
+                    name: "simulated".to_owned(),
+                    points: sorted.iter().map(point).collect(),
+                    draw: Draw::Line,
+                }],
                 references: vec![Reference::Curve { name: "closed form".to_owned(), points: formula }],
             },
         }
@@ -146,7 +152,9 @@ fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
     Figure {
         id: "responses".to_owned(),
         title: "Time at a station".to_owned(),
-        caption: "The share of visits that took no longer, wait and service together, and what the formula of M/M/k says.".to_owned(),
+        caption:
+            "The share of visits that took no longer, wait and service together, and the formula of M/M/k."
+                .to_owned(),
         kind: Kind::Ecdf { x, series, references, tail: false },
     }
 }

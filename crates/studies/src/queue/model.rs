@@ -386,7 +386,8 @@ impl Model for Network {
         let on_their_way = moves.count() as u64;
         if created != at_stations + on_their_way + left {
             return Err(format!(
-                "{created} jobs were created, but {at_stations} are at stations, {on_their_way} on their way and {left} have left"
+                "{created} jobs were created, but {at_stations} are at stations, {on_their_way} on their way \
+                 and {left} have left"
             )
             .into());
         }

@@ -224,7 +224,8 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
             if count < least {
                 let enough = super::scenario::rounded_span(least * relaxation);
                 warnings.push(format!(
-                    "`{key}` is {span}{at}, only {count:.1} relaxation times of the slowest station, so {effect}; {least:.0} of them are {enough}"
+                    "`{key}` is {span}{at}, only {count:.1} relaxation times of the slowest station, so {effect}; \
+                     {least:.0} of them are {enough}"
                 ));
             }
         }
