@@ -8,10 +8,10 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use campaign::Shard;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use kernel::Executor;
 
-pub use study_flags::{named_flags, settings, study_command};
+pub use study_flags::{capitalised, named_flags, settings, study_command};
 
 /// What-if answers for distributed storage, from simulation.
 #[derive(Debug, Parser)]
@@ -97,7 +97,14 @@ pub struct RunFlags {
     #[arg(long, value_name = "KEY=VALUE", help_heading = SCENARIO)]
     pub set: Vec<String>,
     /// Where all random draws come from [default: the scenario's, or 1]
-    #[arg(long, value_name = "N", env = "TOWTANK_SEED", hide_env_values = true, help_heading = SCENARIO)]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "TOWTANK_SEED",
+        hide_env_values = true,
+        allow_negative_numbers = true,
+        help_heading = SCENARIO
+    )]
     pub seed: Option<String>,
     /// How many times each point is run; from 2 on there are 95 % intervals [default: the scenario's, or 1]
     #[arg(long, value_name = "N", env = "TOWTANK_REPLICATES", hide_env_values = true, help_heading = SCENARIO)]
@@ -111,6 +118,8 @@ pub struct RunFlags {
     #[arg(long, value_name = "I/N", env = "TOWTANK_SHARD", hide_env_values = true, requires = "out", help_heading = RUNNING)]
     pub shard: Option<Shard>,
     #[command(flatten)]
+    pub keep: KeepFlags,
+    #[command(flatten)]
     pub output: OutputFlags,
     /// End with exit code 3 if this holds for a measure: 'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
     #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
@@ -121,7 +130,7 @@ pub struct RunFlags {
 #[derive(Clone, Debug, Args)]
 pub struct MachineFlags {
     /// How many runs go on at once [default: as many as there are cores for]
-    #[arg(long, value_name = "N", env = "TOWTANK_JOBS", hide_env_values = true, help_heading = RUNNING)]
+    #[arg(long, value_name = "N", env = "TOWTANK_JOBS", hide_env_values = true, value_parser = at_least_one::<NonZeroUsize>, help_heading = RUNNING)]
     pub jobs: Option<NonZeroUsize>,
     /// How the kernel runs the model; the result is the same
     #[arg(
@@ -135,19 +144,16 @@ pub struct MachineFlags {
     )]
     pub executor: Executor,
     /// Threads of one run, for the conservative and the optimistic executor [default: all cores]
-    #[arg(long, value_name = "N", env = "TOWTANK_WORKERS", hide_env_values = true, help_heading = RUNNING)]
+    #[arg(long, value_name = "N", env = "TOWTANK_WORKERS", hide_env_values = true, value_parser = at_least_one::<NonZeroU32>, help_heading = RUNNING)]
     pub workers: Option<NonZeroU32>,
     /// Use more threads than there are cores; write into a directory that holds other results
     #[arg(long, help_heading = RUNNING)]
     pub force: bool,
 }
 
-/// Where results go.
+/// What is shown of the results.
 #[derive(Clone, Debug, Args)]
 pub struct OutputFlags {
-    /// Write the report, its tables and every finished run into this directory; run again to go on where it stopped
-    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env_values = true, help_heading = RESULTS)]
-    pub out: Option<PathBuf>,
     /// What to print on stdout
     #[arg(
         long,
@@ -162,6 +168,22 @@ pub struct OutputFlags {
     /// No progress and no remarks on stderr
     #[arg(long, short, help_heading = RESULTS)]
     pub quiet: bool,
+}
+
+/// Where runs are kept.
+#[derive(Clone, Debug, Args)]
+pub struct KeepFlags {
+    /// Write the report, its tables and every finished run into this directory; the same command goes on from there
+    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env_values = true, help_heading = RESULTS)]
+    pub out: Option<PathBuf>,
+}
+
+/// Where a report goes.
+#[derive(Clone, Debug, Args)]
+pub struct ReportFlags {
+    /// Write the report and its tables into this directory
+    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env_values = true, help_heading = RESULTS)]
+    pub out: Option<PathBuf>,
 }
 
 /// The heading of flags that change the scenario.
@@ -208,6 +230,8 @@ pub struct Reproduce {
     #[command(flatten)]
     pub machine: MachineFlags,
     #[command(flatten)]
+    pub keep: KeepFlags,
+    #[command(flatten)]
     pub output: OutputFlags,
 }
 
@@ -219,6 +243,8 @@ pub struct Compare {
     /// The one to hold against it
     pub run_b: PathBuf,
     #[command(flatten)]
+    pub report: ReportFlags,
+    #[command(flatten)]
     pub output: OutputFlags,
 }
 
@@ -229,13 +255,19 @@ pub struct Merge {
     #[arg(value_name = "DIR", required = true)]
     pub parts: Vec<PathBuf>,
     #[command(flatten)]
+    pub keep: KeepFlags,
+    #[command(flatten)]
     pub output: OutputFlags,
     /// Write into a directory that holds other results
     #[arg(long)]
     pub force: bool,
 }
 
-fn executors() -> impl clap::builder::TypedValueParser<Value = Executor> {
+fn at_least_one<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "it must be a whole number from 1".to_owned())
+}
+
+pub fn executors() -> impl clap::builder::TypedValueParser<Value = Executor> {
     use clap::builder::TypedValueParser as _;
     clap::builder::PossibleValuesParser::new(Executor::ALL.map(Executor::name))
         .map(|name| name.parse::<Executor>().expect("only executors' names are possible"))
@@ -247,7 +279,13 @@ pub fn command() -> clap::Command {
     for (position, study) in studies::all().iter().enumerate() {
         command = command.subcommand(study_command(*study).display_order(10 + position));
     }
-    command
+    with_short_help(command)
+}
+
+/// One help for `-h` and `--help`: a line or two a flag, not four.
+fn with_short_help(command: clap::Command) -> clap::Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help");
+    command.disable_help_flag(true).arg(help.display_order(1000)).mut_subcommands(with_short_help)
 }
 
 #[cfg(test)]

@@ -72,10 +72,34 @@ impl Trouble {
     }
 }
 
+/// Libraries put the next step behind the message; `hint:` gives it a line of its own.
 fn told(error: impl std::fmt::Display) -> Problem {
-    let text = error.to_string();
-    match text.split_once(units::HINT_MARK) {
+    let text = without_numbers(&error.to_string());
+    match text.split_once(units::HINT_MARK).or_else(|| text.split_once("; ")) {
         Some((message, hint)) => Problem::new(message).hint(hint),
         None => Problem::new(text),
+    }
+}
+
+/// The number of a system error says nothing that its words do not.
+fn without_numbers(text: &str) -> String {
+    let mut rest = text;
+    let mut out = String::new();
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        out.push_str(before);
+        rest = after.split_once(')').map_or("", |(_, after)| after);
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_step_of_an_error_becomes_its_hint() {
+        let problem = told("cannot write `a`: No space left (os error 28); free some; the rest is kept");
+        assert_eq!(problem.message(), "cannot write `a`: No space left");
+        assert_eq!(problem.next_step(), Some("free some; the rest is kept"));
     }
 }

@@ -1,11 +1,13 @@
 //! Ctrl-C: the first one stops cleanly and keeps what is done, the second one ends the process at once.
+//!
+//! SIGTERM and SIGHUP keep their usual meaning: they end the process, finished runs under `--out` stay, and `nohup` works.
 
 use campaign::Stop;
 
 use crate::exit::Exit;
 use crate::screen;
 
-/// Raised by the first Ctrl-C (or SIGTERM, or SIGHUP).
+/// Raised by the first Ctrl-C.
 static STOP: Stop = Stop::new();
 
 /// From here on a signal raises the flag instead of ending the process. Called once, by the commands that heed it.

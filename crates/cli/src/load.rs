@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
-use scenario::{Document, Files, Problem, Problems, Source, nearest};
+use scenario::{Document, Files, Problem, Problems, Source, did_you_mean};
 
 use crate::catalogue::{self, Builtin};
 
@@ -47,12 +47,9 @@ pub fn of_study(document: Document) -> Loaded {
 /// The built-in scenario called `name`.
 pub fn find_builtin(name: &str) -> Result<&'static Builtin, Problem> {
     catalogue::named(name).ok_or_else(|| {
-        let hint = match nearest(name, catalogue::all().iter().map(Builtin::name)) {
-            Some(near) => format!("did you mean `{near}`? `towtank list` shows all of them"),
-            None => {
-                "`towtank list` shows the built-in ones; a file of your own is named with its path".to_owned()
-            }
-        };
+        let hint = did_you_mean(name, catalogue::all().iter().map(Builtin::name)).unwrap_or_else(|| {
+            "`towtank list` shows the built-in ones; a file of your own is named with its path".to_owned()
+        });
         Problem::new(format!("there is no scenario called `{name}`, and no such file")).hint(hint)
     })
 }

@@ -14,8 +14,8 @@ use serde_json::Value as Json;
 use crate::document::FlagName;
 use crate::key::KeyPath;
 use crate::node::{Entry, Node, Table, Value};
-use crate::suggest::nearest;
-use crate::{Problem, Problems};
+use crate::suggest::{did_you_mean, nearest};
+use crate::{Problem, Problems, header};
 
 use wording::{Choice, Range, bracketed, list_of_keys};
 
@@ -160,21 +160,21 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown_key(&mut self, entry: &Entry, schema: &Json, path: &KeyPath) {
-        let known = schema.get("properties").and_then(Json::as_object);
-        let names = || known.into_iter().flat_map(|known| known.keys().map(String::as_str));
-        let hint = match nearest(&entry.key, names()) {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => match self.elsewhere(&entry.key).filter(|full| *full != path.key(entry.key.as_str())) {
-                Some(full) => format!("did you mean `{full}`?"),
-                None => format!("the keys {} are {}", bracketed(path, "").inside(), list_of_keys(names())),
-            },
-        };
+        let own = schema.get("properties").and_then(Json::as_object).into_iter();
+        let own: Vec<&str> = own.flat_map(|known| known.keys().map(String::as_str)).collect();
+        let common = if path.is_root() { &header::KEYS[..] } else { &[] };
+        let names: Vec<&str> = common.iter().copied().chain(own).collect();
+        let below = path.key(entry.key.as_str());
+        let hint = did_you_mean(&entry.key, names.iter().copied())
+            .or_else(|| self.elsewhere(&entry.key).filter(|full| *full != below).map(|full| belongs(&full)))
+            .unwrap_or_else(|| {
+                format!("the keys {} are {}", bracketed(path, "").inside(), list_of_keys(&names))
+            });
         let message = match path.is_root() {
             true => format!("unknown key `{}`", entry.key),
             false => format!("unknown key `{}` in {}", entry.key, bracketed(path, "")),
         };
-        let problem = Problem::new(message).hint(hint).at(entry.key_place.clone());
-        self.problems.push(problem.of_key(path.key(entry.key.as_str())));
+        self.problems.push(Problem::new(message).hint(hint).at(entry.key_place.clone()).of_key(below));
     }
 
     /// A key of this name in another table of the schema.
@@ -302,6 +302,14 @@ impl<'a> Checker<'a> {
             let problem = wording::count_problem(&format!("`{path}` has"), count, least, most, "character");
             self.push(node, path, problem);
         }
+    }
+}
+
+/// Where a key belongs that stands in the wrong table.
+fn belongs(full: &KeyPath) -> String {
+    match full.segments() {
+        [_] => format!("`{full}` belongs at the top of the scenario, above the first `[table]`"),
+        _ => format!("did you mean `{full}`?"),
     }
 }
 

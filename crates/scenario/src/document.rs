@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::check::check;
 use crate::draft::{Draft, Files};
 use crate::header::{self, Header};
 use crate::key::KeyPath;
@@ -82,6 +83,12 @@ impl Document {
                 .at(self.root.place.clone())
                 .of_key(key)),
         }
+    }
+
+    /// What a JSON Schema has to say about the scenario: the one that editors use, without the study behind it.
+    #[must_use]
+    pub fn check_against(&self, schema: &serde_json::Value) -> Problems {
+        check(&self.root, schema, None)
     }
 
     /// Splits the scenario into what all points share and one draft per point.

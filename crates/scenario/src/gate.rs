@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::source::{Place, Source};
-use crate::suggest::nearest;
+use crate::suggest::did_you_mean;
 use crate::{Problem, Problems};
 
 use unit::Unit;
@@ -204,10 +204,8 @@ impl Comparison {
     fn check(&mut self, known: &[Known<'_>]) -> Result<(), Problem> {
         let Some(measure) = known.iter().find(|measure| measure.name == self.name) else {
             let names = || known.iter().map(|measure| measure.name);
-            let hint = match nearest(&self.name, names()) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => format!("the measures are {}", names().collect::<Vec<_>>().join(", ")),
-            };
+            let hint = did_you_mean(&self.name, names())
+                .unwrap_or_else(|| format!("the measures are {}", names().collect::<Vec<_>>().join(", ")));
             return Err(Problem::new(format!("unknown measure `{}`", self.name))
                 .hint(hint)
                 .at(self.name_place.clone()));

@@ -151,6 +151,9 @@ impl From<KeyPathError> for Problem {
     }
 }
 
+/// Deeper than any scenario, and shallow enough for any stack.
+const SEGMENTS_MAX: usize = 64;
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -160,6 +163,9 @@ impl Reader<'_> {
     fn path(mut self) -> Result<(KeyPath, usize), KeyPathError> {
         let mut segments = vec![Segment::Key(self.one_key()?)];
         loop {
+            if segments.len() > SEGMENTS_MAX {
+                return self.fail(format!("a key has at most {SEGMENTS_MAX} parts"));
+            }
             match self.peek() {
                 Some('.') => {
                     self.at += 1;

@@ -39,4 +39,4 @@ pub use resolved::{HashedBeside, Resolved, ResolvedAxis, ResolvedPoint};
 pub use schema::{SchemaParts, file_schema};
 pub use setting::Setting;
 pub use source::{Place, Source, SourceKind};
-pub use suggest::nearest;
+pub use suggest::{did_you_mean, nearest};

@@ -1,4 +1,24 @@
-//! "Did you mean": the known word nearest to a mistyped one.
+//! "Did you mean": the known words nearest to a mistyped one.
+
+/// A question for a hint, "did you mean `servers`?", if any candidate is near enough. A word that begins several candidates
+/// may have meant each of them.
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    /// A longer list no longer helps.
+    const SHOWN_MAX: usize = 4;
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let best = nearest(word, candidates.iter().copied())?;
+    let folded = fold(word);
+    let begun: Vec<&str> =
+        candidates.into_iter().filter(|candidate| fold(candidate).starts_with(&folded)).collect();
+    let meant = if begun.contains(&best) && begun.len() <= SHOWN_MAX { begun } else { vec![best] };
+    let quoted: Vec<String> = meant.iter().map(|name| format!("`{name}`")).collect();
+    let (last, rest) = quoted.split_last()?;
+    Some(if rest.is_empty() {
+        format!("did you mean {last}?")
+    } else {
+        format!("did you mean {} or {last}?", rest.join(", "))
+    })
+}
 
 /// The candidate that was probably meant, if one is near enough.
 ///
@@ -57,5 +77,18 @@ mod tests {
         ] {
             assert_eq!(nearest(word, known), want, "{word}");
         }
+    }
+
+    #[test]
+    fn a_beginning_may_mean_several() {
+        let known = ["wait_mean", "wait_p99", "sojourn_mean"];
+        for (word, want) in [
+            ("wait", "did you mean `wait_mean` or `wait_p99`?"),
+            ("wait_meen", "did you mean `wait_mean`?"),
+            ("sojourn", "did you mean `sojourn_mean`?"),
+        ] {
+            assert_eq!(did_you_mean(word, known).as_deref(), Some(want));
+        }
+        assert_eq!(did_you_mean("zebra", known), None);
     }
 }

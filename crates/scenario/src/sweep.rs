@@ -8,7 +8,7 @@ use crate::source::Place;
 use crate::{Problem, Problems, header};
 
 /// A choice: every point is checked and kept in memory before the first one runs.
-const POINTS_MAX: usize = 100_000;
+const POINTS_MAX: usize = 10_000;
 
 /// A swept key and its values.
 #[derive(Clone, Debug, PartialEq)]

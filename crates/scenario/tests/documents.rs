@@ -242,7 +242,7 @@ fn mistakes_in_a_sweep() {
       write a line `[sweep]` and below it lists of values: "cluster.servers" = [8, 16, 32]
     "#);
     let many = (0..400).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    insta::assert_snapshot!(sweep(&format!("a = [{many}]\nb = [{many}]")).lines().next().unwrap_or_default(), @"the sweep has 400 × 400 points, but at most 100000 can be run");
+    insta::assert_snapshot!(sweep(&format!("a = [{many}]\nb = [{many}]")).lines().next().unwrap_or_default(), @"the sweep has 400 × 400 points, but at most 10000 can be run");
 }
 
 #[test]
@@ -337,6 +337,16 @@ fn broken_toml_is_told_with_its_place() {
       a.toml:1:1 
       add `study = "…"`: which question is asked: the name of a study, as `towtank list` shows them
     "#);
+}
+
+#[test]
+fn depth_is_bounded() {
+    let deep = vec!["a"; 100_000].join(".");
+    for text in [format!("{deep} = 1"), format!("[{deep}]"), format!("{TEXT}[sweep]\n\"{deep}\" = [1]")] {
+        resolve(&text, &[]).expect_err("nobody nests so deep");
+    }
+    resolve(TEXT, &[&format!("{deep}=1")]).expect_err("nobody nests so deep");
+    resolve(&format!("a = {}", "[".repeat(100_000)), &[]).expect_err("nobody nests so deep");
 }
 
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! This is where the street turns from words to models: the study is found by its name, every point of the sweep goes through
 //! [`Study::check`], and what the study made of them becomes the resolved scenario and its hash.
 
-use scenario::{Document, HashedBeside, Header, Input, Problem, Problems, Resolved, nearest};
+use scenario::{Document, HashedBeside, Header, Input, Problem, Problems, Resolved, did_you_mean};
 
 use crate::{Prepared, Study, all, named};
 
@@ -59,11 +59,9 @@ pub fn study_of(document: &Document) -> Result<&'static dyn Study, Problem> {
     let (name, place) = document.study()?;
     named(name).ok_or_else(|| {
         let names = || all().iter().map(|study| study.name());
-        let hint = match nearest(name, names()) {
-            Some(near) => format!("did you mean \"{near}\"?"),
-            None => format!("the studies are {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        Problem::new(format!("there is no study {name:?}")).hint(hint).at(place.clone())
+        let hint = did_you_mean(name, names())
+            .unwrap_or_else(|| format!("the studies are {}", names().collect::<Vec<_>>().join(", ")));
+        Problem::new(format!("there is no study called `{name}`")).hint(hint).at(place.clone())
     })
 }
 

@@ -10,18 +10,16 @@ use super::{RunFlags, SCENARIO};
 /// The command of a study.
 pub fn study_command(study: &'static dyn Study) -> clap::Command {
     let schema = study.schema().to_value();
-    let mut command = clap::Command::new(study.name())
-        .about(capitalised(study.title()))
-        .long_about(format!("{}\n\n{}", capitalised(study.title()), study.about()))
-        .after_help(format!(
-            "Keys without a flag are set with --set; `towtank schema {0}` lists them.\n{1}",
-            study.name(),
-            measures(study)
-        ));
+    let mut command = clap::Command::new(study.name());
     for flag in study.flags() {
         command = command.arg(study_flag(flag, &schema));
     }
-    RunFlags::augment_args(command)
+    RunFlags::augment_args(command).about(capitalised(study.title())).after_help(format!(
+        "{}\n\nKeys without a flag are set with --set; `towtank schema {}` lists them.\n{}",
+        study.about(),
+        study.name(),
+        measures(study)
+    ))
 }
 
 fn study_flag(flag: &studies::Flag, schema: &Json) -> Arg {
@@ -146,7 +144,8 @@ fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn capitalised(text: &str) -> String {
+/// With a capital letter, as a line of its own has it.
+pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -12,7 +12,7 @@ pub fn compare(compare: &Compare) -> Result<Exit, Trouble> {
     let a = load(&compare.run_a, "A")?;
     let b = load(&compare.run_b, "B")?;
     let report = campaign::compare(&a, &b).map_err(Trouble::input)?;
-    if let Some(dir) = &compare.output.out {
+    if let Some(dir) = &compare.report.out {
         let inputs = [&compare.run_a, &compare.run_b]
             .into_iter()
             .flat_map(|run| [run.clone(), run.join("report.json")]);
@@ -20,7 +20,7 @@ pub fn compare(compare: &Compare) -> Result<Exit, Trouble> {
         output::write_alone(&report, dir, &writer).map_err(|error| street::trouble_of(error.into()))?;
     }
     output::print(&report, compare.output.format)?;
-    if let Some(dir) = &compare.output.out {
+    if let Some(dir) = &compare.report.out {
         output::say_where(&compare.output, dir);
     }
     Ok(Exit::Done)

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::print;
-use crate::args::{List, ListFormat};
+use crate::args::{self, List, ListFormat};
 use crate::catalogue::{self, Builtin};
 use crate::exit::{Exit, Trouble};
 
@@ -36,7 +36,7 @@ fn text() -> String {
     let width = names.map(str::len).max().unwrap_or(0);
     let mut lines = vec!["Studies, each a command of its own (towtank STUDY --help):".to_owned()];
     for study in studies::all() {
-        lines.push(format!("  {:width$}  {}", study.name(), study.title()));
+        lines.push(format!("  {:width$}  {}", study.name(), args::capitalised(study.title())));
     }
     lines.push(String::new());
     lines.push("Scenarios (towtank run NAME; towtank show NAME prints one to copy):".to_owned());

@@ -1,6 +1,6 @@
 //! `towtank man [COMMAND]`: manual pages in the form of `man`.
 
-use scenario::{Problem, nearest};
+use scenario::{Problem, did_you_mean};
 
 use super::print;
 use crate::args;
@@ -21,9 +21,6 @@ pub fn man(name: Option<&str>) -> Result<Exit, Trouble> {
 
 fn unknown(command: &clap::Command, name: &str) -> Problem {
     let names = command.get_subcommands().map(clap::Command::get_name);
-    let hint = match nearest(name, names) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`towtank --help` lists the commands".to_owned(),
-    };
+    let hint = did_you_mean(name, names).unwrap_or_else(|| "`towtank --help` lists the commands".to_owned());
     Problem::new(format!("there is no command called `{name}`")).hint(hint)
 }

@@ -39,7 +39,7 @@ pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
     }
     let machine =
         MachineFlags { jobs: None, executor: Executor::Sequential, workers: None, force: merge.force };
-    let store = match &merge.output.out {
+    let store = match &merge.keep.out {
         Some(dir) => {
             let takeover = if merge.force { Takeover::Force } else { Takeover::Refuse };
             let store = Store::open(dir, merged.plan(), takeover, Writer::new(Inputs::default()))
@@ -52,7 +52,7 @@ pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
     let Some(report) = street::report(study, merged.plan(), merged.ledger(), &machine) else {
         return Err(Trouble::input("the parts hold no finished run; run them first"));
     };
-    if let (Some(store), Some(dir)) = (&store, &merge.output.out) {
+    if let (Some(store), Some(dir)) = (&store, &merge.keep.out) {
         output::write_into(&report, store).map_err(street::trouble_of)?;
         output::say_where(&merge.output, dir);
     }

@@ -1,8 +1,8 @@
 //! `towtank reproduce [NAME…]`: published set-ups, run and held against what was published.
 
 use campaign::{Inputs, Shard, Writer};
-use report::{Report, Verdict};
-use scenario::{Problem, nearest};
+use report::{Claim, Report, Verdict};
+use scenario::{Problem, did_you_mean};
 use serde_json::json;
 
 use crate::args::Reproduce;
@@ -26,7 +26,7 @@ pub fn reproduce(reproduce: &Reproduce) -> Result<Exit, Trouble> {
         }
         let loaded = load::load(name)?;
         let scenario = studies::check(loaded.document)?;
-        let out = reproduce.output.out.as_ref().map(|dir| dir.join(name));
+        let out = reproduce.keep.out.as_ref().map(|dir| dir.join(name));
         let job = Job {
             machine: &reproduce.machine,
             output: &reproduce.output,
@@ -75,10 +75,8 @@ fn chosen(names: &[String]) -> Result<Vec<&'static str>, Problem> {
 
 fn unknown(name: &str, published: impl Iterator<Item = &'static str>) -> Problem {
     let names: Vec<&str> = published.chain(studies::all().iter().map(|study| study.name())).collect();
-    let hint = match nearest(name, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("what can be reproduced: {}", names.join(", ")),
-    };
+    let hint = did_you_mean(name, names.iter().copied())
+        .unwrap_or_else(|| format!("what can be reproduced: {}", names.join(", ")));
     Problem::new(format!("`{name}` is no published scenario and no study")).hint(hint)
 }
 
@@ -86,7 +84,10 @@ fn take(all: &mut Report, report: Report, name: &str) {
     all.results_version = all.results_version.max(report.results_version);
     all.events += report.events;
     all.partial |= report.partial;
-    all.claims.extend(report.claims);
+    // Names are told apart within a scenario only.
+    all.claims.extend(
+        report.claims.into_iter().map(|claim| Claim { name: format!("{name}/{}", claim.name), ..claim }),
+    );
     all.warnings.extend(report.warnings.into_iter().map(|warning| format!("{name}: {warning}")));
 }
 
@@ -104,12 +105,12 @@ fn finish(
         "{holds} of {} claims hold, {misses} miss, and {fitted} were fitted and so prove nothing.",
         all.claims.len()
     );
-    if let Some(dir) = &reproduce.output.out {
+    if let Some(dir) = &reproduce.keep.out {
         let writer = Writer::new(Inputs::default());
         output::write_alone(&all, dir, &writer).map_err(Trouble::failed)?;
     }
     output::print(&all, reproduce.output.format)?;
-    if let Some(dir) = &reproduce.output.out {
+    if let Some(dir) = &reproduce.keep.out {
         output::say_where(&reproduce.output, dir);
     }
     if all.partial {

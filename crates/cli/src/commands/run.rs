@@ -65,7 +65,7 @@ fn go(loaded: Loaded, flags: &RunFlags, settings: Vec<Setting>) -> Result<Exit, 
     let job = Job {
         machine: &flags.machine,
         output: &flags.output,
-        out: flags.output.out.as_deref(),
+        out: flags.keep.out.as_deref(),
         shard: flags.shard.unwrap_or(Shard::WHOLE),
         inputs: street::inputs(file.as_deref(), &folder, &scenario),
     };
@@ -117,7 +117,7 @@ fn part(finished: &Finished, shard: Shard, flags: &RunFlags) -> Exit {
     let (done, all) = finished.done;
     let end = if finished.interrupted { "was interrupted" } else { "is done" };
     if !flags.output.quiet {
-        let dir = flags.output.out.as_deref().unwrap_or(Path::new("DIR")).display();
+        let dir = flags.keep.out.as_deref().unwrap_or(Path::new("DIR")).display();
         screen::say(&format!(
             "part {shard} {end}: {done} of its {all} runs are in `{dir}`; `towtank merge` joins the parts\n"
         ));
@@ -134,7 +134,7 @@ fn whole(finished: &Finished, gates: &[Gate], flags: &RunFlags) -> Result<Exit, 
         output::write_into(report, store).map_err(street::trouble_of)?;
     }
     output::print(report, flags.output.format)?;
-    if let Some(dir) = &flags.output.out {
+    if let Some(dir) = &flags.keep.out {
         output::say_where(&flags.output, dir);
     }
     if finished.interrupted {
@@ -146,7 +146,7 @@ fn whole(finished: &Finished, gates: &[Gate], flags: &RunFlags) -> Result<Exit, 
 
 fn say_interrupted(finished: &Finished, flags: &RunFlags) {
     let (done, all) = finished.done;
-    let next = match &flags.output.out {
+    let next = match &flags.keep.out {
         Some(_) => "the same command goes on from here",
         None => "with --out DIR, what is done would be kept",
     };

@@ -1,6 +1,6 @@
 //! `towtank schema [STUDY]`: what scenario files may say, as JSON Schema.
 
-use scenario::{Problem, SchemaParts, file_schema, nearest};
+use scenario::{Problem, SchemaParts, did_you_mean, file_schema};
 use serde_json::{Value as Json, json};
 use studies::Study;
 
@@ -18,10 +18,8 @@ pub fn schema(study: Option<&str>) -> Result<Exit, Trouble> {
 
 fn find(name: &str) -> Result<&'static dyn Study, Problem> {
     studies::named(name).ok_or_else(|| {
-        let hint = match nearest(name, studies::all().iter().map(|study| study.name())) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`towtank list` shows the studies".to_owned(),
-        };
+        let hint = did_you_mean(name, studies::all().iter().map(|study| study.name()))
+            .unwrap_or_else(|| "`towtank list` shows the studies".to_owned());
         Problem::new(format!("there is no study called `{name}`")).hint(hint)
     })
 }

@@ -9,7 +9,7 @@ use super::wording::{self, Choice, bracketed};
 use super::{Checker, fits};
 use crate::key::KeyPath;
 use crate::node::{Node, Table, Value};
-use crate::suggest::nearest;
+use crate::suggest::did_you_mean;
 use crate::{Problem, Problems};
 
 /// The forms that a schema allows, if it allows several.
@@ -83,10 +83,8 @@ impl<'a> Checker<'a> {
         match tables.iter().find(|branch| only_key(branch) == Some(entry.key.as_str())) {
             Some(branch) => self.table(node, table, branch, path),
             None => {
-                let hint = match nearest(&entry.key, names.iter().copied()) {
-                    Some(name) => format!("did you mean `{name}`?"),
-                    None => format!("the keys {} are {listed}", bracketed(path, "").inside()),
-                };
+                let hint = did_you_mean(&entry.key, names.iter().copied())
+                    .unwrap_or_else(|| format!("the keys {} are {listed}", bracketed(path, "").inside()));
                 let message = format!("unknown key `{}` in {}", entry.key, bracketed(path, "the scenario"));
                 let problem = Problem::new(message).hint(hint).at(entry.key_place.clone());
                 self.problems.push(problem.of_key(path.key(entry.key.as_str())));

@@ -322,6 +322,6 @@ impl fmt::Display for Heading<'_> {
 }
 
 /// Names in a row, each in backticks.
-pub(super) fn list_of_keys<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+pub(super) fn list_of_keys(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

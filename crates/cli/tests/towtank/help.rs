@@ -1,0 +1,524 @@
+//! Each command's help, and what the flags of a study are made of.
+
+use insta::assert_snapshot;
+
+use crate::tool::Folder;
+
+fn help(args: &[&str]) -> String {
+    Folder::new("help").run(&[args, &["--help"]].concat()).data()
+}
+
+#[test]
+fn without_a_word_it_says_what_there_is() {
+    let said = Folder::new("nothing").run(&[]);
+    assert_snapshot!(said, @"
+    What-if answers for distributed storage, from simulation
+
+    Usage: towtank <COMMAND>
+
+    Commands:
+      run          Run a scenario: a file, or a built-in one by its name
+      queue        How long do jobs wait at a queue, or in a network of queues
+      list         List the studies and the built-in scenarios
+      show         Print a built-in scenario, to read or to copy
+      schema       Print the JSON Schema of a study's scenario files, for editors
+      reproduce    Run published set-ups and hold the results against what was published
+      compare      Compare the reports of two runs
+      merge        Join what `--shard` runs left in several directories
+      bench        Measure the simulator itself
+      completions  Print a script that completes commands in a shell
+      man          Print the manual page, or that of one command
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Begin with `towtank list`. Each study is a command of its own: `towtank queue --help`.
+    Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130 interrupted.
+    exit 2
+    ");
+}
+
+#[test]
+fn the_whole() {
+    assert_snapshot!(help(&[]), @"
+    What-if answers for distributed storage, from simulation
+
+    Usage: towtank <COMMAND>
+
+    Commands:
+      run          Run a scenario: a file, or a built-in one by its name
+      queue        How long do jobs wait at a queue, or in a network of queues
+      list         List the studies and the built-in scenarios
+      show         Print a built-in scenario, to read or to copy
+      schema       Print the JSON Schema of a study's scenario files, for editors
+      reproduce    Run published set-ups and hold the results against what was published
+      compare      Compare the reports of two runs
+      merge        Join what `--shard` runs left in several directories
+      bench        Measure the simulator itself
+      completions  Print a script that completes commands in a shell
+      man          Print the manual page, or that of one command
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Begin with `towtank list`. Each study is a command of its own: `towtank queue --help`.
+    Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130 interrupted.
+    ");
+}
+
+#[test]
+fn run() {
+    assert_snapshot!(help(&["run"]), @"
+    Run a scenario: a file, or a built-in one by its name
+
+    Usage: towtank run [OPTIONS] <FILE|NAME>
+
+    Arguments:
+      <FILE|NAME>
+              A scenario file, the name of a built-in scenario (see `towtank list`), or `-` for stdin
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Scenario:
+          --set <KEY=VALUE>
+              Set a key of the scenario; may be repeated. Values are TOML, and text needs no quotes
+
+          --seed <N>
+              Where all random draws come from [default: the scenario's, or 1]
+              
+              [env: TOWTANK_SEED]
+
+          --replicates <N>
+              How many times each point is run; from 2 on there are 95 % intervals [default: the
+              scenario's, or 1]
+              
+              [env: TOWTANK_REPLICATES]
+
+          --print-scenario
+              Print the scenario with every default filled in, and do not run it
+
+    Running:
+          --jobs <N>
+              How many runs go on at once [default: as many as there are cores for]
+              
+              [env: TOWTANK_JOBS]
+
+          --executor <NAME>
+              How the kernel runs the model; the result is the same
+              
+              [env: TOWTANK_EXECUTOR]
+              [default: sequential]
+              [possible values: sequential, conservative, optimistic, check]
+
+          --workers <N>
+              Threads of one run, for the conservative and the optimistic executor [default: all cores]
+              
+              [env: TOWTANK_WORKERS]
+
+          --force
+              Use more threads than there are cores; write into a directory that holds other results
+
+          --shard <I/N>
+              Run part I of N, counted from 1; `towtank merge` joins the parts
+              
+              [env: TOWTANK_SHARD]
+
+    Results:
+          --out <DIR>
+              Write the report, its tables and every finished run into this directory; run again to go
+              on where it stopped
+              
+              [env: TOWTANK_OUT]
+
+          --format <FORMAT>
+              What to print on stdout
+
+              Possible values:
+              - text: For people
+              - json: The whole report, as in report.json
+              - csv:  The measures, one row each; with a sweep one row a point
+              
+              [env: TOWTANK_FORMAT]
+              [default: text]
+
+      -q, --quiet
+              No progress and no remarks on stderr
+
+          --fail-if <EXPRESSION>
+              End with exit code 3 if this holds for a measure: 'NAME[.low|.high] < 2ms', joined by
+              and/or; may be repeated
+
+    Examples:
+      towtank run queue-mm1
+      towtank run my.toml --set stations.counter.servers=2 --out results
+      towtank run my.toml --fail-if 'sojourn_mean.high > 30min'
+    ");
+}
+
+#[test]
+fn a_study() {
+    assert_snapshot!(help(&["queue"]), @"
+    How long do jobs wait at a queue, or in a network of queues
+
+    Jobs come from outside at random (Poisson streams), wait at stations until one of their servers is
+    free, are served for exponential times, and go on to other stations or leave: M/M/1, M/M/k and open
+    Jackson networks. All means have closed forms, which the report shows beside the simulated values.
+
+    Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other
+    distributions, priorities, queues of limited length.
+
+    Usage: towtank queue [OPTIONS]
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Scenario:
+          --servers <N>
+              How many jobs it serves at once [default: 1]
+
+          --arrival-rate <FREQUENCY>
+              How many jobs come from outside on average. They come independently of each other (a
+              Poisson stream) [default: 0/s]
+
+          --service-rate <FREQUENCY>
+              How many jobs one busy server finishes on average. Service times are exponential
+
+          --travel <SPAN>
+              How long a job travels to a station and from the last one to the exit. Statistics do not
+              count it as wait, but it lets several workers share one run [default: 0s]
+
+          --warm-up <SPAN>
+              What is thrown away at the beginning, when the queues are emptier than they will be. Left
+              out: 20 relaxation times of the slowest station
+
+          --span <SPAN>
+              What is measured after the warm-up. Left out: 1000 relaxation times of the slowest
+              station, or the time of five million arrivals if that is shorter
+
+          --set <KEY=VALUE>
+              Set a key of the scenario; may be repeated. Values are TOML, and text needs no quotes
+
+          --seed <N>
+              Where all random draws come from [default: the scenario's, or 1]
+              
+              [env: TOWTANK_SEED]
+
+          --replicates <N>
+              How many times each point is run; from 2 on there are 95 % intervals [default: the
+              scenario's, or 1]
+              
+              [env: TOWTANK_REPLICATES]
+
+          --print-scenario
+              Print the scenario with every default filled in, and do not run it
+
+    Running:
+          --jobs <N>
+              How many runs go on at once [default: as many as there are cores for]
+              
+              [env: TOWTANK_JOBS]
+
+          --executor <NAME>
+              How the kernel runs the model; the result is the same
+              
+              [env: TOWTANK_EXECUTOR]
+              [default: sequential]
+              [possible values: sequential, conservative, optimistic, check]
+
+          --workers <N>
+              Threads of one run, for the conservative and the optimistic executor [default: all cores]
+              
+              [env: TOWTANK_WORKERS]
+
+          --force
+              Use more threads than there are cores; write into a directory that holds other results
+
+          --shard <I/N>
+              Run part I of N, counted from 1; `towtank merge` joins the parts
+              
+              [env: TOWTANK_SHARD]
+
+    Results:
+          --out <DIR>
+              Write the report, its tables and every finished run into this directory; run again to go
+              on where it stopped
+              
+              [env: TOWTANK_OUT]
+
+          --format <FORMAT>
+              What to print on stdout
+
+              Possible values:
+              - text: For people
+              - json: The whole report, as in report.json
+              - csv:  The measures, one row each; with a sweep one row a point
+              
+              [env: TOWTANK_FORMAT]
+              [default: text]
+
+      -q, --quiet
+              No progress and no remarks on stderr
+
+          --fail-if <EXPRESSION>
+              End with exit code 3 if this holds for a measure: 'NAME[.low|.high] < 2ms', joined by
+              and/or; may be repeated
+
+    Keys without a flag are set with --set; `towtank schema queue` lists them.
+
+    Measures, for --fail-if:
+      number_mean    mean number of jobs at all stations, waiting and in service [jobs]
+      waiting_mean   mean number of jobs that wait [jobs]
+      utilisation    share of all servers that is busy [fraction]
+      throughput     jobs that leave per second [per_s]
+      wait_share     share of visits to a station that must wait [fraction]
+      wait_mean      mean wait of a visit, those that need not wait included [s]
+      wait_p99       wait that 99 % of visits do not exceed [s]
+      sojourn_mean   mean time of a job from its first station to the end of its last service [s]
+      sojourn_p50    sojourn that half of the jobs do not exceed [s]
+      sojourn_p99    sojourn that 99 % of the jobs do not exceed [s]
+      little_ratio   mean number over rate times mean response; Little's law says 1 [ratio]
+      jobs_measured  jobs that left in the measured span [jobs]
+    ");
+}
+
+#[test]
+fn the_others() {
+    assert_snapshot!(help(&["list"]), @"
+    List the studies and the built-in scenarios
+
+    Usage: towtank list [OPTIONS]
+
+    Options:
+          --format <FORMAT>
+              What to print on stdout
+
+              Possible values:
+              - text: For people
+              - json: For programs
+              
+              [default: text]
+
+      -h, --help
+              Print help (see a summary with '-h')
+    ");
+    assert_snapshot!(help(&["show"]), @"
+    Print a built-in scenario, to read or to copy
+
+    Usage: towtank show <NAME>
+
+    Arguments:
+      <NAME>  A name from `towtank list`
+
+    Options:
+      -h, --help  Print help
+    ");
+    assert_snapshot!(help(&["schema"]), @"
+    Print the JSON Schema of a study's scenario files, for editors
+
+    Usage: towtank schema [STUDY]
+
+    Arguments:
+      [STUDY]  A study from `towtank list`; all of them if left out
+
+    Options:
+      -h, --help  Print help
+    ");
+    assert_snapshot!(help(&["reproduce"]), @"
+    Run published set-ups and hold the results against what was published
+
+    Usage: towtank reproduce [OPTIONS] [NAME]...
+
+    Arguments:
+      [NAME]...
+              Published scenarios or studies; all of them if none is named
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Running:
+          --jobs <N>
+              How many runs go on at once [default: as many as there are cores for]
+              
+              [env: TOWTANK_JOBS]
+
+          --executor <NAME>
+              How the kernel runs the model; the result is the same
+              
+              [env: TOWTANK_EXECUTOR]
+              [default: sequential]
+              [possible values: sequential, conservative, optimistic, check]
+
+          --workers <N>
+              Threads of one run, for the conservative and the optimistic executor [default: all cores]
+              
+              [env: TOWTANK_WORKERS]
+
+          --force
+              Use more threads than there are cores; write into a directory that holds other results
+
+    Results:
+          --out <DIR>
+              Write the report, its tables and every finished run into this directory; run again to go
+              on where it stopped
+              
+              [env: TOWTANK_OUT]
+
+          --format <FORMAT>
+              What to print on stdout
+
+              Possible values:
+              - text: For people
+              - json: The whole report, as in report.json
+              - csv:  The measures, one row each; with a sweep one row a point
+              
+              [env: TOWTANK_FORMAT]
+              [default: text]
+
+      -q, --quiet
+              No progress and no remarks on stderr
+    ");
+    assert_snapshot!(help(&["compare"]), @"
+    Compare the reports of two runs
+
+    Usage: towtank compare [OPTIONS] <RUN_A> <RUN_B>
+
+    Arguments:
+      <RUN_A>
+              A directory that was given to `--out`, or a report.json
+
+      <RUN_B>
+              The one to hold against it
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Results:
+          --out <DIR>
+              Write the report, its tables and every finished run into this directory; run again to go
+              on where it stopped
+              
+              [env: TOWTANK_OUT]
+
+          --format <FORMAT>
+              What to print on stdout
+
+              Possible values:
+              - text: For people
+              - json: The whole report, as in report.json
+              - csv:  The measures, one row each; with a sweep one row a point
+              
+              [env: TOWTANK_FORMAT]
+              [default: text]
+
+      -q, --quiet
+              No progress and no remarks on stderr
+    ");
+    assert_snapshot!(help(&["merge"]), @"
+    Join what `--shard` runs left in several directories
+
+    Usage: towtank merge [OPTIONS] <DIR>...
+
+    Arguments:
+      <DIR>...
+              The directories of the parts
+
+    Options:
+          --force
+              Write into a directory that holds other results
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Results:
+          --out <DIR>
+              Write the report, its tables and every finished run into this directory; run again to go
+              on where it stopped
+              
+              [env: TOWTANK_OUT]
+
+          --format <FORMAT>
+              What to print on stdout
+
+              Possible values:
+              - text: For people
+              - json: The whole report, as in report.json
+              - csv:  The measures, one row each; with a sweep one row a point
+              
+              [env: TOWTANK_FORMAT]
+              [default: text]
+
+      -q, --quiet
+              No progress and no remarks on stderr
+    ");
+    assert_snapshot!(help(&["completions"]), @"
+    Print a script that completes commands in a shell
+
+    Usage: towtank completions <SHELL>
+
+    Arguments:
+      <SHELL>  The shell [possible values: bash, elvish, fish, powershell, zsh]
+
+    Options:
+      -h, --help  Print help
+    ");
+    assert_snapshot!(help(&["man"]), @"
+    Print the manual page, or that of one command
+
+    Usage: towtank man [COMMAND]
+
+    Arguments:
+      [COMMAND]  A command, such as `run`; the main page if left out
+
+    Options:
+      -h, --help  Print help
+    ");
+}
+
+#[test]
+fn the_version() {
+    let version = Folder::new("version").run(&["--version"]).data();
+    assert_eq!(version, format!("towtank {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_command_that_is_none() {
+    assert_snapshot!(Folder::new("no_command").run(&["rnu"]), @"
+    error: unrecognized subcommand 'rnu'
+
+    Usage: towtank <COMMAND>
+
+    For more information, try '--help'.
+    exit 2
+    ");
+}
+
+#[test]
+fn completions_know_commands_and_flags() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = Folder::new("completions").run(&["completions", shell]).data();
+        for word in ["towtank", "reproduce", "queue", "fail-if", "arrival-rate"] {
+            assert!(script.contains(word), "{shell} does not complete {word}");
+        }
+    }
+}
+
+#[test]
+fn manual_pages_are_pages() {
+    let folder = Folder::new("man");
+    let page = folder.run(&["man"]).data();
+    assert!(page.contains(".TH towtank 1"), "{page}");
+    let page = folder.run(&["man", "queue"]).data();
+    assert!(page.contains("arrival\\-rate"), "{page}");
+    assert_snapshot!(folder.run(&["man", "rum"]), @"
+    error: there is no command called `rum`
+    hint: did you mean `run`?
+    exit 2
+    ");
+}

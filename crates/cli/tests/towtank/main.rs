@@ -1,0 +1,10 @@
+//! The binary as its users meet it: what it says, where, and how it ends.
+
+mod bad_input;
+mod bench;
+mod campaigns;
+mod help;
+mod interrupt;
+mod lists;
+mod runs;
+mod tool;

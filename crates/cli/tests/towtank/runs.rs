@@ -1,0 +1,248 @@
+//! Runs that end: data on stdout, words on stderr, gates, files, colours and closed pipes.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::tool::{COUNTER, Folder, Said};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn off_a_terminal_a_run_says_nothing_but_its_report() {
+    let said = Folder::with_counter("plain").run(&["run", "counter.toml"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    assert!(said.stdout.contains("wait_mean"), "{}", said.stdout);
+    assert!(!said.stdout.contains('\u{1b}'), "colours off a terminal");
+}
+
+#[test]
+fn formats_are_three_views_of_one_report() {
+    let folder = Folder::with_counter("formats");
+    let report = json(&folder.run(&["run", "counter.toml", "--format", "json"]).data());
+    assert_eq!(report["schema"], "towtank-report/1");
+    assert_eq!(report["study"], "queue");
+    assert_eq!(report["replicates"], 3);
+    assert_eq!(report["partial"], false);
+    let mean = &report["summary"]["wait_mean"];
+    assert!(
+        mean["low"].as_f64() < mean["value"].as_f64() && mean["value"].as_f64() < mean["high"].as_f64(),
+        "{mean}"
+    );
+    let csv = folder.run(&["run", "counter.toml", "--format", "csv"]).data();
+    assert!(
+        csv.lines().any(|line| line.starts_with("wait_mean,") && line.contains(&mean["value"].to_string())),
+        "{csv}"
+    );
+}
+
+#[test]
+fn every_measure_that_gates_may_name_is_in_the_report() {
+    let report =
+        json(&Folder::with_counter("measures").run(&["run", "counter.toml", "--format", "json"]).data());
+    for measure in studies::named("queue").expect("a study").measures() {
+        let found = &report["summary"][measure.name];
+        assert_eq!(found["unit"], measure.unit, "{}", measure.name);
+        assert!(report["glossary"][measure.name].is_string());
+    }
+    let declared = studies::named("queue").expect("a study").measures().len();
+    assert_eq!(report["summary"].as_object().map(serde_json::Map::len), Some(declared));
+}
+
+#[test]
+fn executor_workers_and_jobs_never_show() {
+    let folder = Folder::with_counter("executors");
+    folder.write("counter.toml", COUNTER.replace("span =", "travel = \"5ms\"\nspan ="));
+    let run = |flags: &[&str]| {
+        let mut report = json(
+            &folder.run(&[&["run", "counter.toml", "--format", "json", "--force"], flags].concat()).data(),
+        );
+        assert!(report["executor"].take().is_string());
+        report
+    };
+    let want = run(&[]);
+    for flags in [
+        &["--jobs", "3"][..],
+        &["--executor", "check"],
+        &["--executor", "conservative", "--workers", "2"],
+        &["--executor", "optimistic", "--workers", "3", "--jobs", "2"],
+    ] {
+        assert_eq!(run(flags), want, "{flags:?}");
+    }
+}
+
+#[test]
+fn files_are_written_under_out() {
+    let folder = Folder::with_counter("files");
+    let said = folder.run(&["run", "counter.toml", "--out", "results"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, "report: results/report.html\n"));
+    let printed = folder.run(&["run", "counter.toml", "--format", "json"]).data();
+    assert_eq!(folder.read("results/report.json"), printed);
+    assert!(folder.read("results/report.html").starts_with("<!doctype html>"));
+    assert!(folder.read("results/summary.csv").contains("wait_mean"));
+    let quiet = folder.run(&["run", "counter.toml", "--out", "results", "--quiet"]);
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn gates_end_with_three_and_say_why() {
+    let folder = Folder::with_counter("gates");
+    let gate = |expression: &str| {
+        let said = folder.run(&["run", "counter.toml", "--format", "csv", "--fail-if", expression]);
+        assert!(said.stdout.contains("wait_mean"), "the report is printed all the same");
+        (said.code, said.stderr)
+    };
+    assert_eq!(gate("wait_mean > 1h"), (0, String::new()));
+    let (code, words) = gate("wait_mean > 1us and utilisation.high < 99%");
+    assert_eq!(code, 3);
+    let shape: Vec<&str> = words.lines().map(|line| line.split(" is ").next().unwrap_or(line)).collect();
+    assert_eq!(shape[0], "gate not met: --fail-if 'wait_mean > 1us and utilisation.high < 99%'");
+    assert_eq!(shape[1..], ["  `wait_mean`", "  `utilisation.high`"]);
+}
+
+#[test]
+fn a_gate_on_an_interval_needs_two_replicates() {
+    let folder = Folder::with_counter("interval");
+    let said = folder.run(&[
+        "run",
+        "counter.toml",
+        "--replicates",
+        "1",
+        "--format",
+        "csv",
+        "--fail-if",
+        "wait_mean.high > 1h",
+    ]);
+    assert_eq!(said.code, 3);
+    assert_snapshot!(said.stderr, @"
+    gate not met: --fail-if 'wait_mean.high > 1h'
+      `wait_mean.high` has no value: an interval takes at least 2 replicates
+    ");
+}
+
+#[test]
+fn a_sweep_is_gated_at_every_point() {
+    let folder = Folder::new("sweep");
+    folder.write("sweep.toml", format!("{COUNTER}[sweep]\n\"stations.counter.servers\" = [1, 2]\n"));
+    let args = ["run", "sweep.toml", "--format", "json", "--fail-if", "utilisation > 40%"];
+    let said = folder.run(&args);
+    assert_eq!(said.code, 3);
+    let report = json(&said.stdout);
+    assert_eq!(report["points"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["summary"], serde_json::json!({}));
+    let reasons: Vec<&str> =
+        said.stderr.lines().skip(1).map(|line| line.split(':').next().unwrap_or(line)).collect();
+    assert_eq!(reasons, ["  servers=1"]);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = Folder::with_counter("pipe");
+    // The schema is longer than a pipe holds once it is printed a few times over.
+    for args in [&["run", "counter.toml", "--format", "json"][..], &["schema"], &["list"]] {
+        let mut child =
+            folder.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        drop(child.stdout.take());
+        let mut words = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut words).expect("text");
+        assert_eq!((child.wait().expect("it ends").code(), words.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_behind_stdout_is_a_failure() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let output =
+        Folder::new("full").command(&["list"]).stdout(full).stderr(Stdio::piped()).output().expect("it runs");
+    let said = Said::of(output);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.starts_with("error: cannot write to stdout: "), "{}", said.stderr);
+}
+
+#[test]
+fn environment_variables_stand_for_flags() {
+    let folder = Folder::with_counter("environment");
+    let mut command = folder.command(&["run", "counter.toml"]);
+    command.envs([
+        ("TOWTANK_FORMAT", "json"),
+        ("TOWTANK_SEED", "7"),
+        ("TOWTANK_REPLICATES", "2"),
+        ("TOWTANK_OUT", "o"),
+    ]);
+    let report = json(&Said::of(command.output().expect("it runs")).data());
+    assert_eq!((&report["seed"], &report["replicates"]), (&7.into(), &2.into()));
+    assert_eq!(json(&folder.read("o/report.json")), report);
+    let mut command = folder.command(&["run", "counter.toml", "--seed", "8", "--format", "json"]);
+    let report = json(&Said::of(command.env("TOWTANK_SEED", "7").output().expect("it runs")).data());
+    assert_eq!(report["seed"], 8);
+}
+
+/// A terminal of its own for the command, by way of `script`; `None` where there is none.
+fn on_a_terminal(folder: &Folder, line: &str, variables: &[(&str, &str)]) -> Option<String> {
+    let line = format!("{} {line}", env!("CARGO_BIN_EXE_towtank"));
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(folder.path()).env_clear();
+    command
+        .env("PATH", "/usr/bin:/bin")
+        .env("TERM", "xterm")
+        .env("LANG", "C.UTF-8")
+        .envs(variables.iter().copied());
+    let output = command.stdin(Stdio::null()).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).replace('\r', ""))
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let folder = Folder::with_counter("colour");
+    let Some(coloured) = on_a_terminal(&folder, "run counter.toml", &[]) else { return };
+    assert!(coloured.contains("\u{1b}["), "no colours on a terminal: {coloured}");
+    for refused in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let plain = on_a_terminal(&folder, "run counter.toml --quiet", &[refused]).expect("it ran before");
+        assert!(!plain.contains("\u{1b}["), "colours in spite of {refused:?}: {plain}");
+        assert!(plain.contains("wait_mean"), "{plain}");
+    }
+}
+
+#[test]
+fn a_terminal_shows_the_line_of_a_mistake() {
+    let folder = Folder::new("graphical");
+    folder.write("ring.toml", COUNTER.replace("\"5/s\"", "\"5/x\""));
+    let Some(said) = on_a_terminal(&folder, "run ring.toml", &[("NO_COLOR", "1")]) else { return };
+    assert_snapshot!(said, @r#"
+     × `stations.counter.arrival_rate`: `5/x`: `/x` is not a unit of a frequency
+      ╭─[ring.toml:8:16]
+    7 │ service_rate = "10/s"
+    8 │ arrival_rate = "5/x"
+      ·                ─────
+      ╰────
+     help: the units are /d, /h, /min, /s, k/s, /ms, M/s, /us
+    "#);
+}
+
+#[test]
+fn reproduce_shows_claims_and_ends_well() {
+    let folder = Folder::new("reproduce");
+    let names: Vec<&str> = studies::named("queue").expect("a study").published().to_vec();
+    let said = folder.run(&["reproduce", names[0], "--format", "json", "--out", "results"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stderr.starts_with(&format!("running {}\n", names[0])), "{}", said.stderr);
+    let report = json(&said.stdout);
+    let claims = report["claims"].as_array().expect("claims");
+    assert!(!claims.is_empty());
+    assert!(
+        claims.iter().all(|claim| claim["source"].is_string() && claim["verdict"].is_string()),
+        "{claims:?}"
+    );
+    assert!(folder.read("results/report.html").contains("<html"));
+    assert!(folder.read("results/claims.csv").contains("verdict"));
+    assert_snapshot!(folder.run(&["reproduce", "zebra"]), @"
+    error: `zebra` is no published scenario and no study
+    hint: what can be reproduced: queue-mm1, queue-network, queue
+    exit 2
+    ");
+}

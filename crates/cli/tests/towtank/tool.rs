@@ -1,0 +1,98 @@
+//! Runs the binary in a folder of its own, with an environment that holds nothing but what a test says.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A folder to run in.
+pub struct Folder(PathBuf);
+
+/// What a command said and how it ended.
+pub struct Said {
+    pub stdout: String,
+    pub stderr: String,
+    pub code: i32,
+}
+
+/// One counter, loaded to a half, over soon.
+pub const COUNTER: &str = "\
+study = \"queue\"
+replicates = 3
+warm_up = \"10s\"
+span = \"100s\"
+
+[stations.counter]
+service_rate = \"10/s\"
+arrival_rate = \"5/s\"
+";
+
+impl Folder {
+    /// An empty folder of this name.
+    pub fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("towtank").join(name);
+        if path.exists() {
+            fs::remove_dir_all(&path).expect("the folder of an earlier run can be removed");
+        }
+        fs::create_dir_all(&path).expect("a folder can be made");
+        Folder(path)
+    }
+
+    /// The same with `counter.toml` in it.
+    pub fn with_counter(name: &str) -> Folder {
+        let folder = Folder::new(name);
+        folder.write("counter.toml", COUNTER);
+        folder
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.0.join(name), text).expect("a file can be written");
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// A command that is ready to be run.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_towtank"));
+        command.args(args).current_dir(&self.0).env_clear().env("LANG", "C.UTF-8").stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it.
+    pub fn run(&self, args: &[&str]) -> Said {
+        Said::of(self.command(args).output().expect("the binary can be run"))
+    }
+}
+
+impl Said {
+    pub fn of(output: Output) -> Said {
+        let text = |bytes| String::from_utf8(bytes).expect("all output is UTF-8");
+        Said {
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+            code: output.status.code().expect("it ended by itself"),
+        }
+    }
+
+    /// Asserts success, and hands over stdout.
+    pub fn data(self) -> String {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        self.stdout
+    }
+}
+
+/// Words on stderr and the exit code; data only where there is some.
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.stdout.is_empty() {
+            writeln!(f, "{}--", self.stdout)?;
+        }
+        write!(f, "{}exit {}", self.stderr, self.code)
+    }
+}
