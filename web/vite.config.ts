@@ -4,7 +4,8 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineConfig, type Plugin } from "vite";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
 
 /** The licences of all packages in the bundle, one after the other: each asks to go wherever its code goes. */
 function licences(modules: readonly string[]): string {
@@ -57,6 +58,8 @@ function oneFile(): Plugin {
 
 export default defineConfig({
   plugins: [oneFile()],
+  // Whole pages are drawn in a DOM written in JavaScript, at times on a busy machine with two cores.
+  test: { testTimeout: 120_000 },
   build: {
     outDir: process.env["TOWTANK_BUNDLE_DIR"] ?? "../crates/report/assets",
     emptyOutDir: false,

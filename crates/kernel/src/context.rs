@@ -129,11 +129,10 @@ impl<'a, M: Model> Context<'a, M> {
     /// Sends an event. A delay shorter than the link declares ends the run with an error that names the link.
     #[inline]
     pub fn send(&mut self, to: EntityId, after: SimSpan, event: M::Event) {
-        if !self.rules.links.surely_allows(after) || to.0 >= self.rules.entities {
-            if let Some(refusal) = self.examine(to, after) {
-                self.refuse(refusal);
-                return;
-            }
+        let sure = self.rules.links.surely_allows(after) && to.0 < self.rules.entities;
+        if !sure && let Some(refusal) = self.examine(to, after) {
+            self.refuse(refusal);
+            return;
         }
         self.put(to, after, false, event);
     }

@@ -1,7 +1,7 @@
 //! How many placements a second the rings give, in the conditions under which libch-placement was measured: random
 //! 64-bit keys in random order, three replicas, one core.
 //!
-//! `cargo bench -p towtank-placement --bench rings -- [runs] [keys]`. Rates are of processor time where the system tells
+//! `cargo bench -p towtank-placement --bench rings -- [runs] [keys] [part of a case's name]`. Rates are of processor time where the system tells
 //! it (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; the wall clock elsewhere.
 
 use std::hint::black_box;
@@ -16,6 +16,48 @@ const REPLICAS: usize = 3;
 const KEYS: usize = 500_000;
 /// Keys of one batch: their servers stay in the first cache.
 const BATCH: usize = 1024;
+
+/// The textbook's ring: binary search, then a walk that passes over servers it already has. A yardstick that runs under
+/// the same load as what it is held against.
+struct Textbook {
+    at: Vec<u64>,
+    servers: Vec<u32>,
+}
+
+impl Textbook {
+    fn new(servers: u32, virtual_nodes: u32) -> Textbook {
+        let numbers = (0..servers).flat_map(|server| (0..virtual_nodes).map(move |number| (server, number)));
+        let mut nodes: Vec<(u64, u32)> =
+            numbers.map(|(server, number)| (hashing::virtual_node_id(server, number, 1), server)).collect();
+        nodes.sort_unstable();
+        let (at, servers) = nodes.into_iter().unzip();
+        Textbook { at, servers }
+    }
+
+    fn lookup(&self, key: u64, places: &mut [ServerId]) {
+        let above = self.at.partition_point(|at| *at <= key);
+        let mut node = if above == 0 { self.at.len() - 1 } else { above - 1 };
+        let mut filled = 0;
+        while filled < places.len() {
+            let server = ServerId(self.servers[node]);
+            if !places[..filled].contains(&server) {
+                places[filled] = server;
+                filled += 1;
+            }
+            node = if node + 1 == self.at.len() { 0 } else { node + 1 };
+        }
+    }
+
+    fn run(&self, keys: &[u64]) {
+        let mut sum = 0u32;
+        let mut servers = [ServerId::NONE; REPLICAS];
+        for key in keys {
+            self.lookup(*key, &mut servers);
+            sum = sum.wrapping_add(servers[REPLICAS - 1].0);
+        }
+        black_box(sum);
+    }
+}
 
 /// One line of the table.
 struct Case {
@@ -34,7 +76,9 @@ fn main() {
     println!(
         "{runs} runs of {keys} keys, {REPLICAS} replicas; millions of placements a second: median (min to max)"
     );
-    for case in cases(keys) {
+    let is_word = |argument: &String| argument.parse::<usize>().is_err() && !argument.starts_with("--");
+    let wanted = std::env::args().skip(1).find(is_word).unwrap_or_default();
+    for case in cases(keys).into_iter().filter(|case| case.name.contains(&wanted)) {
         let stream = &stream[..case.keys.min(keys)];
         let rounds = keys.div_ceil(stream.len() * if case.keys < keys { 20 } else { 1 });
         let single = rates(runs, || single(&*case.placement, stream, rounds), stream.len() * rounds);
@@ -43,6 +87,13 @@ fn main() {
             format!("  published {:.2}, {:.1} times", thousands / 1e3, batch[1] / thousands * 1e3)
         });
         println!("{:32} one by one {}  batch {}{published}", case.name, show(single), show(batch));
+    }
+    for (servers, virtual_nodes) in [(64, 64), (1024, 64), (1024, 1024)] {
+        let name = format!("textbook ring {servers} x {virtual_nodes}");
+        if name.contains(&wanted) {
+            let textbook = Textbook::new(servers, virtual_nodes);
+            println!("{name:32} one by one {}", show(rates(runs, || textbook.run(&stream), stream.len())));
+        }
     }
 }
 

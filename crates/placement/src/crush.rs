@@ -26,8 +26,8 @@ pub use bucket::{Alg, Bucket, BucketError, BucketSpec, Shape, TREE_ITEMS_MAX};
 pub use check::{DEPTH_MAX, Fault, check};
 pub use lanes::Lanes;
 pub use ln::ln;
-pub use mapper::{Ask, Mapper, Workspace};
 pub use map::{
     BUCKET_SLOTS_MAX, ChooseArg, ChooseArgs, DEFAULT_CHOOSE_ARGS, DEVICE_WEIGHT_MAX, ItemId, Map, Mode, NONE,
     RULE_SLOTS_MAX, Rule, RuleKind, Setting, Step, Tunables, id_of, slot_of,
 };
+pub use mapper::{Ask, Mapper, Workspace};

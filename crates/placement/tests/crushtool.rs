@@ -1,5 +1,5 @@
 //! Random maps against the real crushtool: its binary, its text, its mappings, which the fast mapper gives on one of its
-//! instruction sets by turns, and the definition for every sixteenth input.
+//! instruction sets by turns, and the definition for every sixty-fourth input.
 //!
 //! Runs where crushtool 16.2 is installed (Debian: `ceph-base`), and says so where it is not; under `CI=true` its absence
 //! fails. `TOWTANK_CRUSHTOOL_SECONDS` sets how long it runs (20), `TOWTANK_CRUSHTOOL_SEED` where it starts.
@@ -15,7 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn crushtool() -> Option<()> {
-    let found = Command::new("crushtool").arg("--version").output().or_else(|_| Command::new("crushtool").arg("-h").output());
+    let found = Command::new("crushtool")
+        .arg("--version")
+        .output()
+        .or_else(|_| Command::new("crushtool").arg("-h").output());
     if found.is_ok() {
         return Some(());
     }
@@ -97,7 +100,11 @@ fn compare(seed: u64, place: &Place) -> u64 {
     let theirs = std::fs::read(&target).unwrap();
     let ours = compile(&random.text).unwrap_or_else(|why| panic!("seed {seed}: {why}\n{}", random.text));
     let first = binary::write(&ours).iter().zip(&theirs).position(|(our, their)| our != their);
-    assert!(binary::write(&ours) == theirs, "seed {seed}: binary maps differ, first at byte {first:?}\n{}", random.text);
+    assert!(
+        binary::write(&ours) == theirs,
+        "seed {seed}: binary maps differ, first at byte {first:?}\n{}",
+        random.text
+    );
     let read = binary::read(&theirs).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
     let printed = run(&["-d", text_of(&target)]);
     for (our, their) in print(&read).unwrap().lines().zip(printed.lines()) {
@@ -110,9 +117,10 @@ fn compare(seed: u64, place: &Place) -> u64 {
 fn mappings(seed: u64, random: &RandomMap, map: &Map, target: &Path) -> u64 {
     let mut dice = Dice(seed ^ 0x5eed);
     let min_x = dice.pick(&[0, 0, 1_000, 2_000_000_000]);
-    let inputs = dice.pick(&[256u32, 512, 1_024]);
+    let inputs = dice.pick(&[512u32, 2_048, 4_096]);
     let pool = dice.one_in(4).then(|| dice.below(100) as u32);
-    let mut args: Vec<String> = ["-i", text_of(target), "--test", "--show-mappings"].map(String::from).to_vec();
+    let mut args: Vec<String> =
+        ["-i", text_of(target), "--test", "--show-mappings"].map(String::from).to_vec();
     args.extend(["--min-x".into(), min_x.to_string(), "--max-x".into(), (min_x + inputs - 1).to_string()]);
     args.extend(pool.iter().flat_map(|pool| ["--pool-id".into(), pool.to_string()]));
     let mut weights = present(map);
@@ -133,7 +141,8 @@ fn mappings(seed: u64, random: &RandomMap, map: &Map, target: &Path) -> u64 {
         // Without `--num-rep`, crushtool asks for every number of replicas that the rule allows.
         for result_max in 1..=usize::from(map.rule(rule).unwrap().max_size) {
             for x in min_x..min_x + inputs {
-                let line = lines.next().unwrap_or_else(|| panic!("seed {seed}: crushtool printed too little"));
+                let line =
+                    lines.next().unwrap_or_else(|| panic!("seed {seed}: crushtool printed too little"));
                 let input = pool.map_or(x, |pool| hash::hash2(x, pool));
                 mapper.do_rule(
                     Ask { rule, x: input, result_max, weights: &weights, pool: 0 },
@@ -141,9 +150,10 @@ fn mappings(seed: u64, random: &RandomMap, map: &Map, target: &Path) -> u64 {
                     &mut devices,
                 );
                 // The definition is slow, so it answers a part of the questions only.
-                if x % 16 == 0 {
+                if x % 64 == 0 {
                     let choose_args = map.choose_args_for(0);
-                    let question = reference::Question { x: input, result_max, weights: &weights, choose_args };
+                    let question =
+                        reference::Question { x: input, result_max, weights: &weights, choose_args };
                     assert_eq!(devices, reference::do_rule(map, rule, question), "seed {seed}, {lanes:?}");
                 }
                 let words: Vec<String> = devices.iter().map(i32::to_string).collect();

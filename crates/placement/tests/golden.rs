@@ -26,7 +26,8 @@ fn check(case: &Case, map: &Map, answer: &mut Answer) -> usize {
             writeln!(text, "{},{}", x as i32, row(&devices)).unwrap();
             rows += 1;
         }
-        let at = format!("map {}, test {}, rule {}, {} replicas", case.map, case.name, block.rule, block.numrep);
+        let at =
+            format!("map {}, test {}, rule {}, {} replicas", case.map, case.name, block.rule, block.numrep);
         assert_eq!(rows, block.rows, "{at}: rows");
         if case.rows_kept {
             check_rows(case, block.rule, block.numrep, &text, &at);

@@ -20,7 +20,12 @@ fn same_text(ours: &str, theirs: &str, at: &str) {
 
 fn same_bytes(ours: &[u8], theirs: &[u8], at: &str) {
     let part = ours.iter().zip(theirs).position(|(our, their)| our != their);
-    assert!(ours == theirs, "{at}: {} bytes against {}, the first difference at {part:?}", ours.len(), theirs.len());
+    assert!(
+        ours == theirs,
+        "{at}: {} bytes against {}, the first difference at {part:?}",
+        ours.len(),
+        theirs.len()
+    );
 }
 
 #[test]
@@ -125,7 +130,8 @@ fn refused(text: &str) -> String {
     }
 }
 
-const HEAD: &str = "device 0 osd.0\ntype 0 osd\ntype 1 root\nroot r {\n\tid -1\n\talg straw2\n\titem osd.0 weight 1\n}\n";
+const HEAD: &str =
+    "device 0 osd.0\ntype 0 osd\ntype 1 root\nroot r {\n\tid -1\n\talg straw2\n\titem osd.0 weight 1\n}\n";
 
 #[test]
 fn rules_of_quincy_need_no_sizes() {
@@ -137,12 +143,14 @@ fn rules_of_quincy_need_no_sizes() {
 
 #[test]
 fn multi_step_retry_is_refused_by_name_and_line() {
-    let rule = "rule x {\n\tid 0\n\ttype msr_indep\n\tstep set_msr_descents 3\n\tstep take r\n\tstep emit\n}\n";
+    let rule =
+        "rule x {\n\tid 0\n\ttype msr_indep\n\tstep set_msr_descents 3\n\tstep take r\n\tstep emit\n}\n";
     assert_eq!(
         refused(&format!("{HEAD}{rule}")),
         "line 11, column 7: the rule's type is `msr_indep` (hint: multi-step-retry rules are not supported; Towtank would map them wrongly)"
     );
-    let rule = "rule x {\n\tid 0\n\ttype erasure\n\tstep take r\n\tstep choosemsr 4 type osd\n\tstep emit\n}\n";
+    let rule =
+        "rule x {\n\tid 0\n\ttype erasure\n\tstep take r\n\tstep choosemsr 4 type osd\n\tstep emit\n}\n";
     assert_eq!(
         refused(&format!("{HEAD}{rule}")),
         "line 13, column 7: the step is `choosemsr` (hint: multi-step-retry rules are not supported; Towtank would map them wrongly)"
@@ -152,12 +160,24 @@ fn multi_step_retry_is_refused_by_name_and_line() {
 #[test]
 fn errors_say_where_and_what_to_do() {
     let cases = [
-        ("tunable choose_maximal_tries 5", "line 1, column 9: there is no tunable `choose_maximal_tries` (hint: tunables are choose_local_tries, choose_local_fallback_tries, choose_total_tries, chooseleaf_descend_once, chooseleaf_vary_r, chooseleaf_stable, straw_calc_version and allowed_bucket_algs)"),
+        (
+            "tunable choose_maximal_tries 5",
+            "line 1, column 9: there is no tunable `choose_maximal_tries` (hint: tunables are choose_local_tries, choose_local_fallback_tries, choose_total_tries, chooseleaf_descend_once, chooseleaf_vary_r, chooseleaf_stable, straw_calc_version and allowed_bucket_algs)",
+        ),
         ("device 0 a\ndevice x b", "line 2, column 8: found `x` where a device id belongs"),
         ("device 0", "line 1, column 9: the text ends where the name of a device belongs"),
-        ("type 1 host\nhost h { id -1 alg straw3 }", "line 2, column 20: there is no bucket algorithm `straw3` (hint: use uniform, list, tree, straw or straw2)"),
-        ("type 1 host\nhost h { alg straw2 item gone }", "line 2, column 26: item `gone` of bucket `h` is not defined (hint: add `device N gone` or a bucket of that name)"),
-        ("host h { ! }", "line 1, column 10: `!` has no meaning here (hint: names are made of letters, digits, `_`, `-` and `.`)"),
+        (
+            "type 1 host\nhost h { id -1 alg straw3 }",
+            "line 2, column 20: there is no bucket algorithm `straw3` (hint: use uniform, list, tree, straw or straw2)",
+        ),
+        (
+            "type 1 host\nhost h { alg straw2 item gone }",
+            "line 2, column 26: item `gone` of bucket `h` is not defined (hint: add `device N gone` or a bucket of that name)",
+        ),
+        (
+            "host h { ! }",
+            "line 1, column 10: `!` has no meaning here (hint: names are made of letters, digits, `_`, `-` and `.`)",
+        ),
     ];
     for (text, want) in cases {
         assert_eq!(refused(text), want, "{text}");

@@ -1,5 +1,7 @@
 //! `towtank bench`: measures the simulator itself.
 
+mod phold;
+
 use clap::{Args, Subcommand};
 
 use crate::exit::{Exit, Trouble};
@@ -13,9 +15,14 @@ pub struct Bench {
 
 /// What is measured.
 #[derive(Debug, Subcommand)]
-pub enum What {}
+pub enum What {
+    /// PHOLD, the benchmark of parallel simulators: processes that answer each event with one more
+    Phold(phold::Flags),
+}
 
 /// Measures it.
 pub fn run(bench: &Bench) -> Result<Exit, Trouble> {
-    match bench.what {}
+    match &bench.what {
+        What::Phold(flags) => phold::run(flags),
+    }
 }

@@ -79,7 +79,9 @@ impl BucketLoop {
             std::mem::swap(&mut sorted, &mut self.ring[current as usize & mask]);
             let base = current << self.shift;
             order.clear();
-            order.extend(sorted.iter().enumerate().map(|(place, event)| (event.at - base) << 16 | place as u64));
+            order.extend(
+                sorted.iter().enumerate().map(|(place, event)| (event.at - base) << 16 | place as u64),
+            );
             order.sort_unstable();
             for next in 0..order.len() {
                 if let Some(&ahead) = order.get(next + AHEAD) {

@@ -77,7 +77,8 @@ pub struct Lp {
 impl Lp {
     #[inline]
     fn fold(&mut self, event: &Event) {
-        self.state = (self.state ^ event.at).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ event.sequence;
+        self.state =
+            (self.state ^ event.at).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ event.sequence;
     }
 
     /// SplitMix64 (Steele, Lea and Flood 2014).

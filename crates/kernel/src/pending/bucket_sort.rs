@@ -4,6 +4,8 @@
 //! swapping in place: McIlroy, Bostic and McIlroy, "Engineering radix sort", 1993), and what is still in the wrong order is
 //! then near its place. Where times are not spread evenly this shows in the work, and a general sort takes over.
 
+use std::cmp::Reverse;
+
 use super::{Keyed, precedes, time_of};
 
 /// Fewer records than this are not worth counting.
@@ -26,7 +28,7 @@ pub(super) fn sort_latest_first<R: Keyed>(records: &mut [R]) {
 }
 
 fn sort_generally<R: Keyed>(records: &mut [R]) {
-    records.sort_unstable_by(|left, right| right.key().cmp(&left.key()));
+    records.sort_unstable_by_key(|record| Reverse(record.key()));
 }
 
 /// Groups records by time into as many groups as there are records, the latest group first.

@@ -312,7 +312,7 @@ impl<R: Keyed> Ladder<R> {
         }
         let allowed = |record: &R| limit.is_none_or(|limit| precedes(&record.key(), &limit));
         match (self.near.last(), self.side.first()) {
-            (Some(near), None) => self.near.pop_if(|near| allowed(near)),
+            (Some(_), None) => self.near.pop_if(|near| allowed(near)),
             (Some(near), Some(side)) if precedes(&near.key(), &side.key()) => {
                 self.near.pop_if(|near| allowed(near))
             }

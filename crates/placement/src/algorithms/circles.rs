@@ -1,19 +1,22 @@
 //! Rings of sorted virtual nodes, laid out for speed: what [`super::Ring`] and [`super::MultiRing`] are made of.
 //!
-//! A lookup touches two places in memory. The *directory* has one row for each equal slice of the key space and says
-//! which node is the first at or above the slice's begin, so the search that is left runs over the few nodes of one slice: three
+//! The exact table is in two parts. The *directory* has one row for each equal slice of the key space and says which node
+//! is the first at or above the slice's begin, so the search that is left runs over the few nodes of one slice: three
 //! comparisons without a branch, more only in crowded slices. Each *node* carries its place and the next four distinct
-//! servers beside it, so the walk along the ring is done before the first lookup.
+//! servers beside it, so the walk along the ring is done before the first lookup. In front of the table stand the
+//! [`Lines`], which answer nearly every lookup of up to three replicas from one cache line.
 //!
-//! Servers take 16 bits where they fit (a node is 16 bytes then), else 32 bits (24 bytes): `W` is the node's size in words.
+//! Servers take 16 bits where they fit (a node is 16 bytes then), else 32 bits (24 bytes): `W` is the node's size in
+//! words.
 
 use super::cluster::{ServerId, ServerSet, SetupError};
 use super::draws::fill_from;
+use super::lines::{Lines, SERVERS, Stop};
 
 /// Distinct servers kept with each node; longer lists walk the ring.
 pub(super) const DEPTH: usize = 4;
 
-/// Nodes compared without a branch. Of 1, 2, 3, 4 and 6, the fastest at half a node a slice (measured).
+/// Nodes compared without a branch: at half a node a slice, one slice in six hundred has more (Poisson).
 const WINDOW: usize = 3;
 
 /// Keys of a batch whose directory rows are read before their nodes.
@@ -31,10 +34,10 @@ pub(super) struct Node {
     pub(super) server: ServerId,
 }
 
-/// The two widths behind one face.
+/// The two widths behind one face. Narrow servers have lines in front of their table.
 #[derive(Clone, Debug)]
 pub(super) enum Circles {
-    Narrow(Layout<2>),
+    Narrow(Lines, Layout<2>),
     Wide(Layout<3>),
 }
 
@@ -48,24 +51,30 @@ impl Circles {
             return Err(SetupError::TooManyPositions { asked, limit: NODES_MAX });
         }
         // The lane of all ones says that there is no server.
-        let narrow = servers <= usize::from(u16::MAX);
-        Ok(if narrow {
-            Circles::Narrow(Layout::build(circles, nodes))
+        if servers <= usize::from(u16::MAX) {
+            let layout = Layout::build(circles, nodes);
+            Ok(Circles::Narrow(layout.lines(circles), layout))
         } else {
-            Circles::Wide(Layout::build(circles, nodes))
-        })
+            Ok(Circles::Wide(Layout::build(circles, nodes)))
+        }
     }
 
     #[inline]
     pub(super) fn fill(&self, circle: u32, key: u64, down: &ServerSet, places: &mut [ServerId]) -> usize {
         match self {
-            Circles::Narrow(layout) => layout.fill(circle, key, down, places),
+            Circles::Narrow(lines, layout) => {
+                let told = places.len() <= SERVERS && lines.copy(circle, key, places);
+                if told && !places.iter().any(|server| down.contains(*server)) {
+                    return places.len();
+                }
+                layout.fill(circle, key, down, places)
+            }
             Circles::Wide(layout) => layout.fill(circle, key, down, places),
         }
     }
 
-    /// Many keys at once. At most [`DEPTH`] replicas; where a circle has fewer servers, the last place of the key is
-    /// [`ServerId::NONE`] and the others mean nothing.
+    /// Many keys at once; places that cannot be filled from the key's circle hold [`ServerId::NONE`].
+    #[inline]
     pub(super) fn fill_batch(
         &self,
         keys: &[u64],
@@ -74,30 +83,34 @@ impl Circles {
         places: &mut [ServerId],
     ) {
         match (self, replicas) {
-            (Circles::Narrow(layout), 3) => layout.fill_block(keys, circle_of, 3, places),
-            (Circles::Narrow(layout), _) => layout.fill_block(keys, circle_of, replicas, places),
-            (Circles::Wide(layout), _) => layout.fill_block(keys, circle_of, replicas, places),
+            (_, 0) => {}
+            // The usual number, known to the compiler.
+            (Circles::Narrow(lines, layout), 3) => layout.fill_by_lines::<3>(lines, keys, circle_of, places),
+            (Circles::Narrow(lines, layout), 2) => layout.fill_by_lines::<2>(lines, keys, circle_of, places),
+            (Circles::Narrow(lines, layout), 1) => layout.fill_by_lines::<1>(lines, keys, circle_of, places),
+            (Circles::Narrow(_, layout), _) => layout.fill_blocks(keys, circle_of, replicas, places),
+            (Circles::Wide(layout), _) => layout.fill_blocks(keys, circle_of, replicas, places),
         }
     }
 
     /// The servers from the key on, each as often as it has nodes, once around.
     pub(super) fn walk(&self, circle: u32, key: u64) -> Walk<'_> {
         match self {
-            Circles::Narrow(layout) => Walk::Narrow(layout.walk(circle, key)),
+            Circles::Narrow(_, layout) => Walk::Narrow(layout.walk(circle, key)),
             Circles::Wide(layout) => Walk::Wide(layout.walk(circle, key)),
         }
     }
 
     pub(super) fn runs(&self, circle: u32, server: ServerId, replicas: usize, run: &mut dyn FnMut(u64, u64)) {
         match self {
-            Circles::Narrow(layout) => layout.runs(circle, server, replicas, run),
+            Circles::Narrow(_, layout) => layout.runs(circle, server, replicas, run),
             Circles::Wide(layout) => layout.runs(circle, server, replicas, run),
         }
     }
 
     pub(super) fn nodes(&self) -> usize {
         match self {
-            Circles::Narrow(layout) => layout.nodes(),
+            Circles::Narrow(_, layout) => layout.nodes(),
             Circles::Wide(layout) => layout.nodes(),
         }
     }
@@ -154,7 +167,7 @@ impl<const W: usize> Layout<W> {
             Self::append_circle(&mut table, own);
         }
         starts.push(table.len() as u32 + 1);
-        // Two slices a node: see docs/measurements/rings.md.
+        // Two slices a node at least, four at most.
         let slices_log2 = (2 * most).next_power_of_two().trailing_zeros().max(1);
         let mut layout = Layout { table, starts, directory: Vec::new(), slices_log2 };
         layout.directory = layout.index();
@@ -337,10 +350,9 @@ impl<const W: usize> Layout<W> {
         }
     }
 
-    /// Many keys at once, in two steps a block: first all rows of the directory, then all nodes. Within a step no key waits
-    /// for another, so the processor fetches many rows from memory at a time.
-    #[inline]
-    fn fill_block(
+    /// Many keys at once, in two steps a block: first all rows of the directory, then all nodes. Within a step no key
+    /// waits for another, so the processor fetches many rows from memory at a time.
+    fn fill_blocks(
         &self,
         keys: &[u64],
         circle_of: impl Fn(u64) -> u32,
@@ -354,11 +366,47 @@ impl<const W: usize> Layout<W> {
             }
             for ((begin, key), places) in begins.iter().zip(keys).zip(places.chunks_exact_mut(replicas)) {
                 let found = self.find_from(*begin, *key);
-                if !self.copy_lanes(found, places) {
-                    places[replicas - 1] = ServerId::NONE;
+                if replicas > DEPTH || !self.copy_lanes(found, places) {
+                    let filled =
+                        fill_from(places, &ServerSet::none(), self.walk_from(circle_of(*key), found));
+                    places[filled..].fill(ServerId::NONE);
                 }
             }
         }
+    }
+
+    #[inline]
+    fn fill_by_lines<const REPLICAS: usize>(
+        &self,
+        lines: &Lines,
+        keys: &[u64],
+        circle_of: impl Fn(u64) -> u32,
+        places: &mut [ServerId],
+    ) {
+        let (rows, _) = places.as_chunks_mut::<REPLICAS>();
+        let circle = &circle_of;
+        lines.copy_all(keys, circle, rows, |key, places| {
+            let filled = self.fill(circle(key), key, &ServerSet::none(), places);
+            places[filled..].fill(ServerId::NONE);
+        });
+    }
+}
+
+impl Layout<2> {
+    /// The lines in front of this table.
+    fn lines(&self, circles: u32) -> Lines {
+        let nodes_of = |circle: u32| {
+            let (begin, end) = self.bounds(circle);
+            &self.table[begin..end]
+        };
+        let most = (0..circles).map(|circle| nodes_of(circle).len()).max().unwrap_or(0);
+        let mut lines = Lines::new(most);
+        for circle in 0..circles {
+            let stop = |node: &[u64; 2]| Stop { at: node[0], server: Self::lane(node, 0) as u16 };
+            let stops: Vec<Stop> = nodes_of(circle).iter().map(stop).collect();
+            lines.push_circle(&stops);
+        }
+        lines
     }
 }
 

@@ -140,11 +140,9 @@ impl Modulus {
     pub fn of(self, word: u64) -> u64 {
         // The quotient found is the true one or one less: the reciprocal is less than one unit of 2^-64 too small.
         let quotient = ((u128::from(word) * u128::from(self.reciprocal)) >> 64) as u64;
-        let mut rest = word.wrapping_sub(quotient.wrapping_mul(self.value));
-        while rest >= self.value {
-            rest -= self.value;
-        }
-        rest
+        // Which one it is is a coin's throw, so it is chosen without a branch.
+        let rest = word.wrapping_sub(quotient.wrapping_mul(self.value));
+        rest.min(rest.wrapping_sub(self.value))
     }
 }
 

@@ -31,6 +31,7 @@ mod groups;
 pub mod guarantees;
 pub mod hashing;
 mod jump;
+mod lines;
 mod maglev;
 mod modulo;
 mod multiring;

@@ -61,6 +61,15 @@ impl Placement for StaticModulo {
 
     #[inline]
     fn lookup_excluding(&self, key: u64, down: &ServerSet, servers: &mut [ServerId]) -> usize {
+        let all_up = down.is_empty();
+        if all_up && servers.len() <= self.live.len() {
+            let mut at = self.modulus.of(scatter(key)) as usize;
+            for server in servers.iter_mut() {
+                *server = self.live[at];
+                at = if at + 1 == self.live.len() { 0 } else { at + 1 };
+            }
+            return servers.len();
+        }
         let (before, from) = self.live.split_at(self.modulus.of(scatter(key)) as usize);
         fill_from(servers, down, from.iter().chain(before).copied())
     }

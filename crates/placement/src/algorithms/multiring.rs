@@ -4,7 +4,7 @@
 //! already has. Weights are ours: a server of weight 0.5 is in half of the rings, one of weight 2.0 twice in each.
 //! A ring with fewer servers than replicas, which light weights may cause, goes on in the next ring.
 
-use super::circles::{Circles, DEPTH, Node};
+use super::circles::{Circles, Node};
 use super::draws::fill_from;
 use super::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
@@ -127,17 +127,13 @@ impl Placement for MultiRing {
 
     fn lookup_batch(&self, keys: &[u64], replicas: usize, servers: &mut [ServerId]) {
         assert_eq!(servers.len(), keys.len() * replicas, "a batch needs {replicas} places for each key");
-        if replicas == 0 {
-            return;
-        }
-        let fits = replicas <= DEPTH.min(self.servers_min);
-        if fits {
-            self.circles.fill_batch(keys, |key| self.ring_of(key), replicas, servers);
-            return;
-        }
-        for (key, places) in keys.iter().zip(servers.chunks_exact_mut(replicas)) {
-            let found = self.lookup(*key, places);
-            places[found..].fill(ServerId::NONE);
+        self.circles.fill_batch(keys, |key| self.ring_of(key), replicas, servers);
+        if replicas > self.servers_min {
+            // Some lists go on in another ring.
+            for (key, places) in keys.iter().zip(servers.chunks_exact_mut(replicas)) {
+                let found = self.lookup(*key, places);
+                places[found..].fill(ServerId::NONE);
+            }
         }
     }
 

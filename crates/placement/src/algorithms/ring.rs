@@ -5,7 +5,7 @@
 //! keys as they are given. Weights are ours: a server has virtual nodes in proportion to its weight, and a change of
 //! weight adds or takes away the last of them, so nothing else moves.
 
-use super::circles::{Circles, DEPTH, Node};
+use super::circles::{Circles, Node};
 use super::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
 };
@@ -85,19 +85,7 @@ impl Placement for Ring {
 
     fn lookup_batch(&self, keys: &[u64], replicas: usize, servers: &mut [ServerId]) {
         assert_eq!(servers.len(), keys.len() * replicas, "a batch needs {replicas} places for each key");
-        if replicas == 0 {
-            return;
-        }
-        let fits = replicas <= DEPTH;
-        if fits {
-            self.circles.fill_batch(keys, |_| 0, replicas, servers);
-        }
-        for (key, places) in keys.iter().zip(servers.chunks_exact_mut(replicas)) {
-            if !fits || places[replicas - 1] == ServerId::NONE {
-                let found = self.lookup(*key, places);
-                places[found..].fill(ServerId::NONE);
-            }
-        }
+        self.circles.fill_batch(keys, |_| 0, replicas, servers);
     }
 
     fn key_space(&self) -> KeySpace {

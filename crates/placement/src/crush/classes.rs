@@ -39,7 +39,8 @@ struct Shadows<'a> {
 impl Shadows<'_> {
     /// Buckets in no other bucket, least id first, shadows left out.
     fn roots(&self) -> Vec<ItemId> {
-        let held: BTreeSet<ItemId> = self.map.each_bucket().flat_map(|bucket| bucket.items.iter().copied()).collect();
+        let held: BTreeSet<ItemId> =
+            self.map.each_bucket().flat_map(|bucket| bucket.items.iter().copied()).collect();
         let is_shadow = |id: &ItemId| self.map.item_names.get(id).is_some_and(|name| name.contains('~'));
         let mut roots: Vec<ItemId> = self.map.each_bucket().map(|bucket| bucket.id).collect();
         roots.retain(|id| !held.contains(id) && !is_shadow(id));

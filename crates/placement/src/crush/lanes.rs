@@ -183,7 +183,11 @@ fn longest_body(draws: &[u32], straws: &[f64]) -> usize {
 
 #[inline(always)]
 fn last_in_list_body(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usize> {
-    let chunks = list.items.rchunks_exact(WIDTH).zip(list.sums.rchunks_exact(WIDTH)).zip(list.weights.rchunks_exact(WIDTH));
+    let chunks = list
+        .items
+        .rchunks_exact(WIDTH)
+        .zip(list.sums.rchunks_exact(WIDTH))
+        .zip(list.weights.rchunks_exact(WIDTH));
     let mut end = list.items.len();
     for ((items, sums), weights) in chunks {
         let mut below = [false; WIDTH];

@@ -310,7 +310,9 @@ impl Map {
     /// Puts a bucket in the slot of its id; slots grow by doubling from 8, which shows in the binary map.
     /// Gives the bucket back if the slot is taken, or past [`BUCKET_SLOTS_MAX`].
     pub fn add_bucket(&mut self, bucket: Bucket) -> Result<(), Bucket> {
-        let Some(slot) = slot_of(bucket.id).filter(|&slot| slot < BUCKET_SLOTS_MAX) else { return Err(bucket) };
+        let Some(slot) = slot_of(bucket.id).filter(|&slot| slot < BUCKET_SLOTS_MAX) else {
+            return Err(bucket);
+        };
         while self.buckets.len() <= slot {
             let slots = if self.buckets.is_empty() { 8 } else { self.buckets.len() * 2 };
             self.buckets.resize(slots, None);

@@ -86,7 +86,8 @@ impl Mapper {
         let Some(Some(rule)) = self.rules.get(ask.rule) else { return };
         workspace.scratch.start();
         let args = self.args.get(&ask.pool).or_else(|| self.args.get(&super::map::DEFAULT_CHOOSE_ARGS));
-        let question = Question { x: ask.x, result_max: ask.result_max, weights: ask.weights, choose_args: None };
+        let question =
+            Question { x: ask.x, result_max: ask.result_max, weights: ask.weights, choose_args: None };
         let Workspace { scratch, at_hand, found, leaves } = workspace;
         run::Run::new(self, args, question, scratch).rule(rule, run::Lists { at_hand, found, leaves }, out);
     }

@@ -311,7 +311,8 @@ impl Run<'_> {
                     *leaf = NONE;
                 }
             };
-            let Some(item) = self.pick(bucket, r, at.first).filter(|&item| item < self.map.max_devices) else {
+            let Some(item) = self.pick(bucket, r, at.first).filter(|&item| item < self.map.max_devices)
+            else {
                 return give_up(out, leaves);
             };
             let Some(kind) = self.kind_of(item) else { return give_up(out, leaves) };
@@ -400,7 +401,10 @@ impl Run<'_> {
                 let ids = arg.map(|arg| &arg.ids).filter(|ids| !ids.is_empty()).unwrap_or(items);
                 first_greatest(items.len(), |index| {
                     let id = ids.get(index).copied().unwrap_or(items[index]);
-                    draw(hash3_by(bucket.hash, x, id as u32, r) as u16, weights.get(index).copied().unwrap_or(0))
+                    draw(
+                        hash3_by(bucket.hash, x, id as u32, r) as u16,
+                        weights.get(index).copied().unwrap_or(0),
+                    )
                 })
                 .map(|index| items[index])
             }
@@ -434,4 +438,3 @@ fn permuted(bucket: &Bucket, x: u32, r: u32) -> ItemId {
     }
     bucket.items[order[place as usize] as usize]
 }
-

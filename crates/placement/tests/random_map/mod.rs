@@ -146,7 +146,11 @@ impl Maker {
             if gaps {
                 id += self.dice.below(4) as i32;
             }
-            let class = if self.classes { self.dice.pick(&["", " class ssd", " class hdd", " class hdd"]) } else { "" };
+            let class = if self.classes {
+                self.dice.pick(&["", " class ssd", " class hdd", " class hdd"])
+            } else {
+                ""
+            };
             writeln!(self.out, "device {id} osd.{id}{class}").unwrap();
             let weight = self.weight();
             devices.push(Node { name: format!("osd.{id}"), id, level: 0, weight, straw2_items: None });
@@ -254,7 +258,8 @@ impl Maker {
         for id in 0..count {
             let kind = self.dice.pick(&["replicated", "erasure"]);
             let most = 1 + self.dice.below(8);
-            writeln!(self.out, "rule r{id} {{\n\tid {id}\n\ttype {kind}\n\tmin_size 1\n\tmax_size {most}").unwrap();
+            writeln!(self.out, "rule r{id} {{\n\tid {id}\n\ttype {kind}\n\tmin_size 1\n\tmax_size {most}")
+                .unwrap();
             self.settings();
             let takes = if self.dice.one_in(6) { 2 } else { 1 };
             for _ in 0..takes {
@@ -290,7 +295,11 @@ impl Maker {
             roots[self.dice.below(roots.len())].name.clone()
         };
         // Only classes that some device has for certain are known to every map.
-        let class = if self.classes && self.out.contains("class ssd") && self.dice.one_in(2) { " class ssd" } else { "" };
+        let class = if self.classes && self.out.contains("class ssd") && self.dice.one_in(2) {
+            " class ssd"
+        } else {
+            ""
+        };
         writeln!(self.out, "\tstep take {from}{class}").unwrap();
     }
 

@@ -229,7 +229,11 @@ impl Reader<'_> {
                 let vnodes = self.u32("a vring bucket's virtual nodes")?;
                 if u64::from(vnodes) != VNODES {
                     self.at -= 4;
-                    return self.refuse("a vring bucket's virtual nodes", vnodes.to_string(), "but must be 1024");
+                    return self.refuse(
+                        "a vring bucket's virtual nodes",
+                        vnodes.to_string(),
+                        "but must be 1024",
+                    );
                 }
                 Shape::Vring { weights: self.words("a vring bucket's weights", size)? }
             }
@@ -250,7 +254,11 @@ impl Reader<'_> {
         let steps = self.u32("a rule's length")?;
         let [ruleset, kind, min_size, max_size] = self.take("a rule's mask")?;
         if kind == 4 || kind == 5 {
-            return self.refuse("a rule's type", kind.to_string(), "a multi-step-retry rule, which Towtank lacks");
+            return self.refuse(
+                "a rule's type",
+                kind.to_string(),
+                "a multi-step-retry rule, which Towtank lacks",
+            );
         }
         self.need("a rule's steps", u64::from(steps) * 12)?;
         let steps = (0..steps).map(|_| self.step()).collect::<Result<_, _>>()?;
@@ -358,7 +366,11 @@ impl Reader<'_> {
                 let slot = self.u32("a choose_args bucket")?;
                 if slot as usize >= slots {
                     self.at -= 4;
-                    return self.refuse("a choose_args bucket", slot.to_string(), "past the last bucket slot");
+                    return self.refuse(
+                        "a choose_args bucket",
+                        slot.to_string(),
+                        "past the last bucket slot",
+                    );
                 }
                 args.insert(slot, self.choose_arg()?);
             }

@@ -21,9 +21,17 @@ pub(super) struct Node {
 pub(super) enum NodeShape {
     Uniform,
     /// Not padded: a list ends with its first item.
-    List { words: Vec<u32>, sums: Vec<u32>, weights: Vec<u32> },
-    Tree { node_weights: Vec<u32> },
-    Straw { straws: Vec<f64> },
+    List {
+        words: Vec<u32>,
+        sums: Vec<u32>,
+        weights: Vec<u32>,
+    },
+    Tree {
+        node_weights: Vec<u32>,
+    },
+    Straw {
+        straws: Vec<f64>,
+    },
     Straw2(Weights),
     Vring(Ring),
 }

@@ -107,7 +107,9 @@ pub(super) struct Draw<'a> {
 pub(super) fn pick(node: &Node, draw: Draw<'_>, scratch: &mut Scratch) -> Option<ItemId> {
     let position = match &node.shape {
         NodeShape::Uniform => return Some(permuted(node, draw.x, draw.r, scratch)),
-        NodeShape::List { words, sums, weights } => list(node, draw, ListLanes { items: words, sums, weights }),
+        NodeShape::List { words, sums, weights } => {
+            list(node, draw, ListLanes { items: words, sums, weights })
+        }
         NodeShape::Tree { node_weights } => tree(node, draw, node_weights)?,
         NodeShape::Vring(ring) => ring.pick(draw.x, draw.r).unwrap_or(0),
         // Under an unknown hash every draw is 0.

@@ -247,7 +247,10 @@ impl<'a> Run<'a> {
     }
 
     /// Whether the goal asks for no leaf, or one was found below `item` and appended to `leaves`.
-    #[allow(clippy::too_many_arguments, reason = "the state of one descent, which a struct would only rename")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the state of one descent, which a struct would only rename"
+    )]
     fn leaf_below(
         &mut self,
         item: ItemId,

@@ -2,12 +2,15 @@
 
 use super::TextError;
 use super::lex::{Place, Word};
-use super::syntax::{self, BucketText, ChooseArgText, ChooseArgsText, Document, Head, ItemText, RuleText, StepText};
+use super::syntax::{
+    self, BucketText, ChooseArgText, ChooseArgsText, Document, Head, ItemText, RuleText, StepText,
+};
 use crate::crush::bucket::{Alg, Bucket, BucketError, BucketSpec};
 use crate::crush::check::{check, check_nesting};
 use crate::crush::classes::{self, Kept};
 use crate::crush::map::{
-    BUCKET_SLOTS_MAX, ChooseArg, ChooseArgs, DEVICE_WEIGHT_MAX, ItemId, Map, RULE_SLOTS_MAX, Rule, Step, Tunables, slot_of,
+    BUCKET_SLOTS_MAX, ChooseArg, ChooseArgs, DEVICE_WEIGHT_MAX, ItemId, Map, RULE_SLOTS_MAX, Rule, Step,
+    Tunables, slot_of,
 };
 use crate::crush::straw::to_u32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,16 +53,22 @@ pub fn compile(text: &str) -> Result<Map, TextError> {
 /// Puts buckets in order as crushtool does: one pass over all pairs swaps the places of two where the first holds the second.
 /// The pass goes by the places in the text, so that some orders are still wrong after it, and are refused later.
 fn in_order<'t, 'a>(buckets: &'t [BucketText<'a>]) -> Result<Vec<&'t BucketText<'a>>, TextError> {
-    let places: BTreeMap<&str, usize> = buckets.iter().enumerate().map(|(at, bucket)| (bucket.name.text, at)).collect();
+    let places: BTreeMap<&str, usize> =
+        buckets.iter().enumerate().map(|(at, bucket)| (bucket.name.text, at)).collect();
     let mut ordered: Vec<&BucketText<'_>> = buckets.iter().collect();
     for (at, bucket) in buckets.iter().enumerate() {
         // By place, not by item: the pass meets later buckets in the order of the text.
-        let later: BTreeSet<usize> =
-            bucket.items.iter().filter_map(|item| places.get(item.name.text).copied()).filter(|&place| place > at).collect();
+        let later: BTreeSet<usize> = bucket
+            .items
+            .iter()
+            .filter_map(|item| places.get(item.name.text).copied())
+            .filter(|&place| place > at)
+            .collect();
         for place in later {
             let other = &buckets[place];
             if other.items.iter().any(|item| item.name.text == bucket.name.text) {
-                let reason = format!("bucket `{}` and bucket `{}` hold each other", bucket.name.text, other.name.text);
+                let reason =
+                    format!("bucket `{}` and bucket `{}` hold each other", bucket.name.text, other.name.text);
                 return Err(TextError::at(other.name.place, reason).hint("take one out of the other"));
             }
             ordered.swap(places[bucket.name.text], place);
@@ -121,8 +130,11 @@ impl<'a> Compiler<'a> {
 
     fn device(&mut self, id: i32, name: &Word<'a>, class: Option<&Word<'_>>) -> Result<(), TextError> {
         if !(0..0x7fff_fffe).contains(&id) {
-            return Err(TextError::at(name.place, format!("the id of device `{}` is {id} in 32 bits", name.text))
-                .hint("device ids go from 0 to 2147483645"));
+            return Err(TextError::at(
+                name.place,
+                format!("the id of device `{}` is {id} in 32 bits", name.text),
+            )
+            .hint("device ids go from 0 to 2147483645"));
         }
         if self.items.insert(name.text, id).is_some() {
             return Err(TextError::at(name.place, format!("item `{}` is defined twice", name.text))
@@ -138,21 +150,28 @@ impl<'a> Compiler<'a> {
 
     /// The first `id` line of each bucket, even if it is a shadow's, keeps its number from buckets that have none.
     fn reserve_ids(&mut self, document: &Document<'_>) {
-        self.taken.extend(document.buckets.iter().filter_map(|bucket| bucket.ids.first()).map(|line| line.id));
+        self.taken
+            .extend(document.buckets.iter().filter_map(|bucket| bucket.ids.first()).map(|line| line.id));
     }
 
     fn bucket(&mut self, text: &BucketText<'a>, document: &Document<'_>) -> Result<(), TextError> {
         let Some(&kind) = self.types.get(text.kind.text) else {
-            return Err(TextError::at(text.kind.place, format!("bucket type `{}` is not defined", text.kind.text))
-                .hint(format!("add `type N {}` above the buckets", text.kind.text)));
+            return Err(TextError::at(
+                text.kind.place,
+                format!("bucket type `{}` is not defined", text.kind.text),
+            )
+            .hint(format!("add `type N {}` above the buckets", text.kind.text)));
         };
         if self.items.contains_key(text.name.text) {
             return Err(TextError::at(text.name.place, format!("`{}` is defined already", text.name.text))
                 .hint("give every device and bucket a name of its own"));
         }
         let Some(alg) = Alg::named(text.alg.text) else {
-            return Err(TextError::at(text.alg.place, format!("there is no bucket algorithm `{}`", text.alg.text))
-                .hint("use uniform, list, tree, straw or straw2"));
+            return Err(TextError::at(
+                text.alg.place,
+                format!("there is no bucket algorithm `{}`", text.alg.text),
+            )
+            .hint("use uniform, list, tree, straw or straw2"));
         };
         let (given, shadows) = self.bucket_ids(text)?;
         let (items, weights) = self.bucket_items(text, alg, document)?;
@@ -169,8 +188,11 @@ impl<'a> Compiler<'a> {
         }
         self.bucket_weights.insert(id, bucket.weight);
         if self.map.add_bucket(bucket).is_err() {
-            return Err(TextError::at(text.name.place, format!("bucket `{}` has id {id}, which is taken", text.name.text))
-                .hint("give it another id, or leave the id out"));
+            return Err(TextError::at(
+                text.name.place,
+                format!("bucket `{}` has id {id}, which is taken", text.name.text),
+            )
+            .hint("give it another id, or leave the id out"));
         }
         if !shadows.is_empty() {
             self.kept.insert(id, shadows);
@@ -189,7 +211,10 @@ impl<'a> Compiler<'a> {
         -1 - self.passed
     }
 
-    fn bucket_ids(&mut self, text: &BucketText<'_>) -> Result<(Option<ItemId>, BTreeMap<i32, ItemId>), TextError> {
+    fn bucket_ids(
+        &mut self,
+        text: &BucketText<'_>,
+    ) -> Result<(Option<ItemId>, BTreeMap<i32, ItemId>), TextError> {
         let (mut id, mut shadows) = (None, BTreeMap::new());
         for line in &text.ids {
             let Some(class) = line.class else {
@@ -197,13 +222,19 @@ impl<'a> Compiler<'a> {
                 continue;
             };
             if slot_of(line.id).is_none_or(|slot| slot >= BUCKET_SLOTS_MAX) {
-                return Err(TextError::at(line.place, format!("a shadow of bucket `{}` has id {}", text.name.text, line.id))
-                    .hint(format!("ids go from -1 to -{BUCKET_SLOTS_MAX}")));
+                return Err(TextError::at(
+                    line.place,
+                    format!("a shadow of bucket `{}` has id {}", text.name.text, line.id),
+                )
+                .hint(format!("ids go from -1 to -{BUCKET_SLOTS_MAX}")));
             }
             let class_id = self.map.class_id_or_new(class.text);
             if shadows.insert(class_id, line.id).is_some() {
-                return Err(TextError::at(class.place, format!("bucket `{}` has two ids for class `{}`", text.name.text, class.text))
-                    .hint("take one of them out"));
+                return Err(TextError::at(
+                    class.place,
+                    format!("bucket `{}` has two ids for class `{}`", text.name.text, class.text),
+                )
+                .hint("take one of them out"));
             }
         }
         Ok((id, shadows))
@@ -221,12 +252,16 @@ impl<'a> Compiler<'a> {
         for item in &text.items {
             if let Some((position, place)) = item.position {
                 if usize::try_from(position).map_or(true, |position| position >= size) {
-                    let reason = format!("item `{}` has pos {position} in a bucket of {size} items", item.name.text);
+                    let reason =
+                        format!("item `{}` has pos {position} in a bucket of {size} items", item.name.text);
                     return Err(TextError::at(place, reason).hint("positions count from 0"));
                 }
                 if !fixed.insert(position as usize) {
-                    return Err(TextError::at(place, format!("item `{}` has pos {position}, which is taken", item.name.text))
-                        .hint("give every item a position of its own, or none"));
+                    return Err(TextError::at(
+                        place,
+                        format!("item `{}` has pos {position}, which is taken", item.name.text),
+                    )
+                    .hint("give every item a position of its own, or none"));
                 }
             }
         }
@@ -237,8 +272,14 @@ impl<'a> Compiler<'a> {
             let weight = self.weight(item, id)?;
             if alg == Alg::Uniform && *uniform.get_or_insert(weight) != weight {
                 let place = item.weight.map_or(item.name.place, |weight| weight.1);
-                return Err(TextError::at(place, format!("item `{}` of uniform bucket `{}` differs in weight", item.name.text, text.name.text))
-                    .hint("all items of a uniform bucket have one weight"));
+                return Err(TextError::at(
+                    place,
+                    format!(
+                        "item `{}` of uniform bucket `{}` differs in weight",
+                        item.name.text, text.name.text
+                    ),
+                )
+                .hint("all items of a uniform bucket have one weight"));
             }
             let position = match item.position {
                 Some((position, _)) => position as usize,
@@ -249,7 +290,12 @@ impl<'a> Compiler<'a> {
         Ok(slots.into_iter().map(|slot| slot.expect("every position was filled")).unzip())
     }
 
-    fn item(&self, item: &ItemText<'_>, text: &BucketText<'_>, document: &Document<'_>) -> Result<ItemId, TextError> {
+    fn item(
+        &self,
+        item: &ItemText<'_>,
+        text: &BucketText<'_>,
+        document: &Document<'_>,
+    ) -> Result<ItemId, TextError> {
         self.items.get(item.name.text).copied().ok_or_else(|| {
             let why = TextError::at(
                 item.name.place,
@@ -270,7 +316,8 @@ impl<'a> Compiler<'a> {
             return Ok(self.bucket_weights.get(&id).copied().unwrap_or(0x1_0000));
         };
         let weight = fixed_point(value);
-        let (what, limit) = if id >= 0 { ("device", DEVICE_WEIGHT_MAX) } else { ("bucket", BUCKET_WEIGHT_MAX) };
+        let (what, limit) =
+            if id >= 0 { ("device", DEVICE_WEIGHT_MAX) } else { ("bucket", BUCKET_WEIGHT_MAX) };
         if weight > limit || (value < 0.0 && weight != 0) {
             return Err(TextError::at(place, format!("{what} `{}` weighs {value}", item.name.text))
                 .hint(format!("weights of {what}s go from 0 to {}", limit / 0x1_0000)));
@@ -291,7 +338,9 @@ impl<'a> Compiler<'a> {
                 .hint(format!("use ids below {RULES_UNTIL}")));
         }
         if self.map.rule(id).is_some() {
-            return Err(TextError::at(text.id_place, format!("rule {id} exists already")).hint("give it another id"));
+            return Err(
+                TextError::at(text.id_place, format!("rule {id} exists already")).hint("give it another id")
+            );
         }
         let steps = text.steps.iter().map(|step| self.step(step)).collect::<Result<_, _>>()?;
         // What Quincy and later write in place of the sizes that they no longer have.
@@ -335,14 +384,19 @@ impl<'a> Compiler<'a> {
         };
         let Some(class) = class else { return Ok(id) };
         let Some(class_id) = self.map.class_id(class.text) else {
-            return Err(TextError::at(class.place, format!("no device has class `{}`", class.text)).hint(format!(
-                "classes are {}",
-                self.map.class_names.values().map(String::as_str).collect::<Vec<_>>().join(", ")
-            )));
+            return Err(TextError::at(class.place, format!("no device has class `{}`", class.text)).hint(
+                format!(
+                    "classes are {}",
+                    self.map.class_names.values().map(String::as_str).collect::<Vec<_>>().join(", ")
+                ),
+            ));
         };
         self.map.class_buckets.get(&id).and_then(|shadows| shadows.get(&class_id)).copied().ok_or_else(|| {
-            TextError::at(class.place, format!("there is no shadow of `{}` for class `{}`", item.text, class.text))
-                .hint("uniform buckets take no device classes in Ceph 16.2: use straw2")
+            TextError::at(
+                class.place,
+                format!("there is no shadow of `{}` for class `{}`", item.text, class.text),
+            )
+            .hint("uniform buckets take no device classes in Ceph 16.2: use straw2")
         })
     }
 
@@ -383,18 +437,27 @@ type Replaced = (Option<Vec<Vec<u32>>>, Option<Vec<i32>>);
 fn choose_arg(text: &ChooseArgText, size: usize) -> Result<Replaced, TextError> {
     for (weights, place) in &text.weight_sets {
         if weights.len() != size {
-            return Err(TextError::at(*place, format!("{} weights for bucket {} of {size} items", weights.len(), text.bucket))
-                .hint("give one weight an item"));
+            return Err(TextError::at(
+                *place,
+                format!("{} weights for bucket {} of {size} items", weights.len(), text.bucket),
+            )
+            .hint("give one weight an item"));
         }
     }
     if let Some(ids) = &text.ids
         && ids.len() != size
     {
-        return Err(TextError::at(text.place, format!("{} ids for bucket {} of {size} items", ids.len(), text.bucket))
-            .hint("give one id an item"));
+        return Err(TextError::at(
+            text.place,
+            format!("{} ids for bucket {} of {size} items", ids.len(), text.bucket),
+        )
+        .hint("give one id an item"));
     }
-    let sets: Vec<Vec<u32>> =
-        text.weight_sets.iter().map(|(weights, _)| weights.iter().map(|&weight| fixed_point(weight)).collect()).collect();
+    let sets: Vec<Vec<u32>> = text
+        .weight_sets
+        .iter()
+        .map(|(weights, _)| weights.iter().map(|&weight| fixed_point(weight)).collect())
+        .collect();
     Ok(((!sets.is_empty()).then_some(sets), text.ids.clone()))
 }
 
@@ -406,8 +469,12 @@ fn fixed_point(value: f32) -> u32 {
 fn bucket_problem(text: &BucketText<'_>, why: BucketError) -> TextError {
     let problem = TextError::at(text.name.place, format!("bucket `{}`: {why}", text.name.text));
     match why {
-        BucketError::WeightOverflow => problem.hint("weights are counted in 16.16 fixed point: use a larger unit"),
-        BucketError::UniformZero => problem.hint("crushtool crashes on it: give the items a weight, or use straw2"),
+        BucketError::WeightOverflow => {
+            problem.hint("weights are counted in 16.16 fixed point: use a larger unit")
+        }
+        BucketError::UniformZero => {
+            problem.hint("crushtool crashes on it: give the items a weight, or use straw2")
+        }
         BucketError::UniformMixed => problem.hint("use straw2"),
         BucketError::TreeTooLarge { .. } => problem.hint("use straw2, or two levels of buckets"),
     }

@@ -76,7 +76,11 @@ impl Printer<'_> {
         let (ours, legacy) = (&self.map.tunables, &Tunables::LEGACY);
         let rows = [
             ("choose_local_tries", ours.choose_local_tries, legacy.choose_local_tries),
-            ("choose_local_fallback_tries", ours.choose_local_fallback_tries, legacy.choose_local_fallback_tries),
+            (
+                "choose_local_fallback_tries",
+                ours.choose_local_fallback_tries,
+                legacy.choose_local_fallback_tries,
+            ),
             ("choose_total_tries", ours.choose_total_tries, legacy.choose_total_tries),
             ("chooseleaf_descend_once", ours.chooseleaf_descend_once, legacy.chooseleaf_descend_once),
             ("chooseleaf_vary_r", ours.chooseleaf_vary_r.into(), legacy.chooseleaf_vary_r.into()),
@@ -229,7 +233,8 @@ impl Printer<'_> {
             if !arg.weight_sets.is_empty() {
                 self.line("    weight_set [");
                 for weights in &arg.weight_sets {
-                    let weights: String = weights.iter().map(|&weight| format!("{} ", Weight(weight))).collect();
+                    let weights: String =
+                        weights.iter().map(|&weight| format!("{} ", Weight(weight))).collect();
                     self.put(format_args!("      [ {weights}]\n"));
                 }
                 self.line("    ]");

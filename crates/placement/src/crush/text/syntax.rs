@@ -102,8 +102,12 @@ impl<'a> Parser<'a> {
         while let Some(word) = self.peek() {
             match word {
                 "tunable" | "device" | "type" => {
-                    if !document.buckets.is_empty() || !document.rules.is_empty() || !document.choose_args.is_empty() {
-                        return Err(self.refuse(format!("`{word}` after the first bucket or rule"))
+                    if !document.buckets.is_empty()
+                        || !document.rules.is_empty()
+                        || !document.choose_args.is_empty()
+                    {
+                        return Err(self
+                            .refuse(format!("`{word}` after the first bucket or rule"))
                             .hint("tunables, devices and types come first"));
                     }
                     document.heads.push(self.head()?);
@@ -117,8 +121,11 @@ impl<'a> Parser<'a> {
                     self.before_choose_args(&document)?;
                     let bucket = self.bucket()?;
                     if let Some(rule) = document.rules.first() {
-                        return Err(TextError::at(bucket.kind.place, format!("bucket `{}` after a rule", bucket.name.text))
-                            .hint(format!("move it above the rule in line {}", rule.place.line)));
+                        return Err(TextError::at(
+                            bucket.kind.place,
+                            format!("bucket `{}` after a rule", bucket.name.text),
+                        )
+                        .hint(format!("move it above the rule in line {}", rule.place.line)));
                     }
                     document.buckets.push(bucket);
                 }
@@ -165,7 +172,8 @@ impl<'a> Parser<'a> {
             let class = if self.eat("class") { Some(self.name("a device class")?) } else { None };
             ids.push(IdText { place, id, class });
         }
-        self.expect("alg").map_err(|why| why.hint("a bucket has `id`, `alg`, `hash` and `item` lines, in this order"))?;
+        self.expect("alg")
+            .map_err(|why| why.hint("a bucket has `id`, `alg`, `hash` and `item` lines, in this order"))?;
         let alg = self.name("uniform, list, tree, straw or straw2")?;
         let mut hash = 0;
         while self.eat("hash") {
@@ -389,7 +397,9 @@ impl<'a> Parser<'a> {
     fn integer(&mut self, what: &str) -> Result<i32, TextError> {
         let digits = self.peek().map(|text| text.strip_prefix('-').unwrap_or(text));
         match digits {
-            Some(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => self.number(what),
+            Some(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.number(what)
+            }
             _ => Err(self.wanted(what)),
         }
     }

@@ -1,0 +1,106 @@
+//! What the benches share: reading their flags, taking time, and medians.
+
+use std::fmt;
+use std::time::Instant;
+
+use crate::bare::Outcome;
+
+/// The flags of a bench. Cargo's own `--bench` is passed over.
+pub struct Arguments(Vec<String>);
+
+impl Arguments {
+    pub fn read() -> Self {
+        Arguments(std::env::args().skip(1).filter(|argument| argument != "--bench").collect())
+    }
+
+    fn value(&self, flag: &str) -> Option<&str> {
+        let place = self.0.iter().position(|argument| argument == flag)?;
+        Some(self.0.get(place + 1).unwrap_or_else(|| panic!("{flag} needs a value")))
+    }
+
+    pub fn number(&self, flag: &str) -> Option<f64> {
+        let value = self.value(flag)?;
+        Some(value.parse().unwrap_or_else(|_| panic!("{flag} is `{value}`, which is not a number")))
+    }
+
+    pub fn list(&self, flag: &str) -> Option<Vec<u64>> {
+        let parse =
+            |one: &str| one.parse().unwrap_or_else(|_| panic!("{flag} has `{one}`, which is not a number"));
+        Some(self.value(flag)?.split(',').map(parse).collect())
+    }
+}
+
+/// By which clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    Wall,
+    Cpu,
+}
+
+/// A moment on both clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    wall: Instant,
+    cpu_ns: Option<u64>,
+}
+
+impl Moment {
+    pub fn now() -> Self {
+        // Linux tells a thread's processor time in the first word of this file; elsewhere the wall clock has to do.
+        let cpu_ns = std::fs::read_to_string("/proc/thread-self/schedstat")
+            .ok()
+            .and_then(|text| text.split_whitespace().next()?.parse().ok());
+        Moment { wall: Instant::now(), cpu_ns }
+    }
+
+    /// Seconds since then, by both clocks.
+    pub fn seconds(&self) -> (f64, f64) {
+        let now = Moment::now();
+        let wall = now.wall.duration_since(self.wall).as_secs_f64();
+        let cpu = now.cpu_ns.zip(self.cpu_ns).map_or(wall, |(now, then)| (now - then) as f64 * 1e-9);
+        (wall, cpu)
+    }
+}
+
+/// The rates of one contestant, in millions of events a second.
+#[derive(Clone, Debug, Default)]
+pub struct Rates {
+    wall: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+impl Rates {
+    /// Runs and notes the rate.
+    pub fn time(&mut self, run: impl FnOnce() -> Outcome) -> Outcome {
+        let begin = Moment::now();
+        let outcome = run();
+        let (wall, cpu) = begin.seconds();
+        self.wall.push(outcome.events as f64 / wall * 1e-6);
+        self.cpu.push(outcome.events as f64 / cpu * 1e-6);
+        outcome
+    }
+
+    fn sorted(&self, span: Span) -> Vec<f64> {
+        let mut rates = match span {
+            Span::Wall => self.wall.clone(),
+            Span::Cpu => self.cpu.clone(),
+        };
+        rates.sort_by(f64::total_cmp);
+        rates
+    }
+
+    pub fn median(&self, span: Span) -> f64 {
+        let rates = self.sorted(span);
+        rates[rates.len() / 2]
+    }
+}
+
+impl fmt::Display for Rates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (wall, cpu) = (self.sorted(Span::Wall), self.sorted(Span::Cpu));
+        let of = |rates: &[f64]| {
+            format!("{:6.2} ({:.2} to {:.2})", rates[rates.len() / 2], rates[0], rates[rates.len() - 1])
+        };
+        write!(f, "{} by wall, {} by processor time", of(&wall), of(&cpu))
+    }
+}

@@ -1,0 +1,94 @@
+//! PHOLD on the kernel's sequential executor against two loops that have PHOLD written into them (see `bare`).
+//!
+//! `cargo bench -p towtank-kernel --bench phold [-- --lps 1024,16384] [--rounds 5] [--remote 0.25]`
+//!
+//! The contestants take turns, so that whatever else the machine does hits all of them alike; quoted are medians, with the
+//! least and the greatest. A rate is events handled by the second of the run, initialisation excluded: by the wall clock, and
+//! by the processor time the run got, which tells more on a busy machine.
+
+#![allow(clippy::disallowed_methods, reason = "a bench measures time")]
+
+mod bare;
+mod measure;
+
+use bare::bucket_loop::BucketLoop;
+use bare::heap_loop::HeapLoop;
+use bare::{Outcome, Workload};
+use kernel::phold::Phold;
+use kernel::{RunOptions, prepare};
+use measure::{Arguments, Rates, Span};
+use streams::Seed;
+use units::{SimSpan, SimTime};
+
+/// Sizes and ends: long enough for a steady state, short enough to be run often.
+const SIZES: [(u32, f64); 4] = [(1_024, 1_000.0), (16_384, 60.0), (262_144, 8.0), (1_048_576, 4.0)];
+
+fn main() {
+    let arguments = Arguments::read();
+    let rounds = arguments.number("--rounds").unwrap_or(5.0) as usize;
+    let remote = arguments.number("--remote").unwrap_or(0.25);
+    let share = arguments.number("--share").unwrap_or(1.0);
+    let sizes = arguments.list("--lps").unwrap_or_else(|| SIZES.map(|(lps, _)| u64::from(lps)).to_vec());
+    println!(
+        "M events/s, median (least to greatest) of {rounds} rounds; remote {remote}, mean 1, look-ahead 0.1"
+    );
+    for (lps, end) in SIZES.into_iter().filter(|&(lps, _)| sizes.contains(&u64::from(lps))) {
+        let end = end * share;
+        let workload = Workload { lps, start_events: 16, remote, mean: 1.0, lookahead: 0.1, end, seed: 1 };
+        compare(workload, rounds);
+    }
+}
+
+fn compare(workload: Workload, rounds: usize) {
+    let mut rates = [Rates::default(), Rates::default(), Rates::default()];
+    for round in 0..rounds {
+        let heap = HeapLoop::new(workload);
+        let heap = rates[0].time(|| heap.run());
+        let bucket = BucketLoop::new(workload);
+        let bucket = rates[1].time(|| bucket.run());
+        assert_eq!(heap, bucket, "the loops run one workload");
+        let events = engine(workload, &mut rates[2]);
+        if round == 0 {
+            println!(
+                "\n{} processes, end {}: {} events, engine {events}",
+                workload.lps, workload.end, heap.events
+            );
+        }
+    }
+    let [heap, bucket, engine] = &rates;
+    for (name, rates) in [("heap loop", heap), ("bucket loop", bucket), ("towtank", engine)] {
+        println!("  {name:12} {rates}");
+    }
+    let ratio = |other: &Rates| {
+        (
+            engine.median(Span::Wall) / other.median(Span::Wall),
+            engine.median(Span::Cpu) / other.median(Span::Cpu),
+        )
+    };
+    println!("  towtank / heap loop   {:.2} by wall, {:.2} by processor time", ratio(heap).0, ratio(heap).1);
+    println!(
+        "  towtank / bucket loop {:.2} by wall, {:.2} by processor time",
+        ratio(bucket).0,
+        ratio(bucket).1
+    );
+}
+
+fn engine(workload: Workload, rates: &mut Rates) -> u64 {
+    let span = |units: f64| SimSpan::from_ns((units * bare::UNIT_NS) as u64);
+    let model = Phold {
+        processes: workload.lps,
+        start_events: workload.start_events,
+        remote: workload.remote,
+        look_ahead: span(workload.lookahead),
+        mean: span(workload.mean),
+        work: 0,
+    };
+    let end = Some(SimTime::from_ns(workload.end_ns()));
+    let options = RunOptions { seed: Seed(workload.seed), end, ..RunOptions::default() };
+    let prepared = prepare(&model, options).expect("the benchmark's options are sound");
+    let outcome = rates.time(|| {
+        let outcome = prepared.run().expect("PHOLD cannot fail");
+        Outcome { events: outcome.run.committed, pending: outcome.pending, check: outcome.digest.0 }
+    });
+    outcome.events
+}
