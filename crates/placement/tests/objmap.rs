@@ -1,4 +1,5 @@
 //! Objects to groups and groups to devices, against a live monitor and osdmaptool of Ceph 16.2.15.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod golden_set;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 fn number(value: &Value) -> i64 {
-    value.as_i64().unwrap()
+    value.as_i64().expect("it cannot fail here")
 }
 
 fn pools(dump: &Value) -> Vec<Pool> {
@@ -23,18 +24,18 @@ fn pools(dump: &Value) -> Vec<Pool> {
         pgp_num: number(&pool["pg_placement_num"]) as u32,
         hashpspool: number(&pool["flags"]) & 1 == 1,
     };
-    dump["pools"].as_array().unwrap().iter().map(pool).collect()
+    dump["pools"].as_array().expect("it cannot fail here").iter().map(pool).collect()
 }
 
 fn overlay(dump: &Value) -> Overlay {
-    let fixed = |value: &Value| (value.as_f64().unwrap() * f64::from(FULL)) as u32;
+    let fixed = |value: &Value| (value.as_f64().expect("it cannot fail here") * f64::from(FULL)) as u32;
     let device = |osd: &Value| Device {
         exists: true,
         up: number(&osd["up"]) == 1,
         weight: fixed(&osd["weight"]),
         primary_affinity: fixed(&osd["primary_affinity"]),
     };
-    let devices = dump["osds"].as_array().unwrap().iter().map(device).collect();
+    let devices = dump["osds"].as_array().expect("it cannot fail here").iter().map(device).collect();
     for key in ["pg_upmap", "pg_upmap_items", "pg_temp", "primary_temp"] {
         assert_eq!(dump[key].as_array().map_or(0, Vec::len), 0, "the dump has {key}");
     }
@@ -51,16 +52,16 @@ fn words(placed: &Placed) -> String {
 fn every_group_of_both_clusters_is_where_osdmaptool_has_it() {
     let mut compared = 0;
     for name in ["A", "B"] {
-        let map = binary::read(&bytes(&format!("objmap/{name}.crush.bin"))).unwrap();
+        let map = binary::read(&bytes(&format!("objmap/{name}.crush.bin"))).expect("it cannot fail here");
         let dump = json(&format!("objmap/{name}.osdmap_marked_up_in.json"));
         let pools: BTreeMap<i64, Pool> = pools(&dump).into_iter().map(|pool| (pool.id, pool)).collect();
         let overlay = overlay(&dump);
         let placer = Placer::new(&map, &overlay);
         for line in text(&format!("objmap/{name}.pgs_dump_all.txt")).lines() {
             let Some((group, rest)) = line.split_once(" raw ") else { continue };
-            let (pool, seed) = group.split_once('.').unwrap();
-            let seed = u32::from_str_radix(seed, 16).unwrap();
-            let placed = placer.place(&pools[&pool.parse::<i64>().unwrap()], seed);
+            let (pool, seed) = group.split_once('.').expect("it cannot fail here");
+            let seed = u32::from_str_radix(seed, 16).expect("it cannot fail here");
+            let placed = placer.place(&pools[&pool.parse::<i64>().expect("it cannot fail here")], seed);
             let ours =
                 format!("{} up {} acting {}", words(&placed.raw), words(&placed.up), words(&placed.acting));
             assert_eq!(ours, rest.replace("NONE", &NONE.to_string()), "cluster {name}, group {group}");
@@ -78,9 +79,10 @@ fn every_object_is_in_the_group_that_the_monitor_names() {
     for row in records(&text("objmap/objects.csv")).iter().skip(1) {
         let [pool_name, id, namespace, object, raw, group] = row.as_slice() else { panic!("{row:?}") };
         let key = ObjectKey { namespace, key: object };
-        let hash = u32::from_str_radix(raw.split_once('.').unwrap().1, 16).unwrap();
+        let hash = u32::from_str_radix(raw.split_once('.').expect("it cannot fail here").1, 16)
+            .expect("it cannot fail here");
         assert_eq!(key.hash(), hash, "{pool_name} {namespace} {object:?}");
-        let id = id.parse().unwrap();
+        let id = id.parse().expect("it cannot fail here");
         let pool = pools.get(&id).copied().unwrap_or_else(|| panic!("pool {id}"));
         let ours = pool.group_of(key);
         assert_eq!(ours, PgId { pool: id, seed: stable_mod(hash, pool.pg_num) });

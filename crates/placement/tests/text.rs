@@ -1,4 +1,5 @@
 //! Text maps against crushtool 16.2.15: what it compiles, prints, accepts and refuses.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod golden_set;
 
@@ -44,7 +45,7 @@ fn every_golden_text_compiles_to_its_binary() {
 fn every_golden_binary_prints_as_crushtool_prints_it() {
     for (name, built, _) in maps() {
         let theirs = if built { format!("maps/{name}.txt") } else { format!("maps/{name}.decompiled.txt") };
-        let ours = print(&read(&format!("maps/{name}.bin"))).unwrap();
+        let ours = print(&read(&format!("maps/{name}.bin"))).expect("it cannot fail here");
         same_text(&ours, &text(&theirs), &name);
     }
 }
@@ -52,16 +53,16 @@ fn every_golden_binary_prints_as_crushtool_prints_it() {
 #[test]
 fn a_printed_map_compiles_to_what_it_prints() {
     for (name, ..) in maps() {
-        let once = print(&read(&format!("maps/{name}.bin"))).unwrap();
+        let once = print(&read(&format!("maps/{name}.bin"))).expect("it cannot fail here");
         let again = compile(&once).unwrap_or_else(|why| panic!("{name}: {why}"));
-        same_text(&print(&again).unwrap(), &once, &name);
+        same_text(&print(&again).expect("it cannot fail here"), &once, &name);
     }
 }
 
 #[test]
 fn malformed_texts_are_refused_where_crushtool_refuses_them() {
-    for case in json("malformed/expected.json").as_array().unwrap() {
-        let name = case["name"].as_str().unwrap();
+    for case in json("malformed/expected.json").as_array().expect("it cannot fail here") {
+        let name = case["name"].as_str().expect("it cannot fail here");
         let ours = compile(&text(&format!("malformed/{name}.txt")));
         if case["rc"] != 0 {
             let why = ours.expect_err(name);
@@ -69,9 +70,13 @@ fn malformed_texts_are_refused_where_crushtool_refuses_them() {
             continue;
         }
         let map = ours.unwrap_or_else(|why| panic!("{name}: {why}"));
-        same_text(&print(&map).unwrap(), case["decompiled"].as_str().unwrap(), name);
-        for line in case["mappings_numrep2_x0_7"].as_array().unwrap() {
-            let line = line.as_str().unwrap();
+        same_text(
+            &print(&map).expect("it cannot fail here"),
+            case["decompiled"].as_str().expect("it cannot fail here"),
+            name,
+        );
+        for line in case["mappings_numrep2_x0_7"].as_array().expect("it cannot fail here") {
+            let line = line.as_str().expect("it cannot fail here");
             assert_eq!(ours_line(&map, line, 2), line, "{name}");
         }
     }
@@ -80,7 +85,8 @@ fn malformed_texts_are_refused_where_crushtool_refuses_them() {
 /// Our mapping in crushtool's words, for the rule and input that its line names.
 fn ours_line(map: &Map, theirs: &str, result_max: usize) -> String {
     let words: Vec<&str> = theirs.split(' ').collect();
-    let (rule, x): (usize, u32) = (words[2].parse().unwrap(), words[4].parse().unwrap());
+    let (rule, x): (usize, u32) =
+        (words[2].parse().expect("it cannot fail here"), words[4].parse().expect("it cannot fail here"));
     let weights = present(map);
     let question =
         reference::Question { x, result_max, weights: &weights, choose_args: map.choose_args_for(0) };
@@ -104,7 +110,7 @@ fn what_crushtool_made_of_edits_reads_prints_and_maps() {
     for edit in edits {
         let map = read(&format!("mutations/{edit}.bin"));
         same_bytes(&binary::write(&map), &bytes(&format!("mutations/{edit}.bin")), edit);
-        same_text(&print(&map).unwrap(), &text(&format!("mutations/{edit}.txt")), edit);
+        same_text(&print(&map).expect("it cannot fail here"), &text(&format!("mutations/{edit}.txt")), edit);
         let mappings = text(&format!("mutations/{edit}.map"));
         for line in mappings.lines().filter(|line| line.starts_with("CRUSH rule")) {
             assert_eq!(ours_line(&map, line, 3), line, "{edit}");
@@ -117,7 +123,11 @@ fn maps_of_a_live_cluster_read_print_and_compile() {
     for name in ["A", "B"] {
         let map = read(&format!("objmap/{name}.crush.bin"));
         same_bytes(&binary::write(&map), &bytes(&format!("objmap/{name}.crush.bin")), name);
-        same_text(&print(&map).unwrap(), &text(&format!("objmap/{name}.crush.txt")), name);
+        same_text(
+            &print(&map).expect("it cannot fail here"),
+            &text(&format!("objmap/{name}.crush.txt")),
+            name,
+        );
     }
 }
 
@@ -136,8 +146,8 @@ const HEAD: &str =
 #[test]
 fn rules_of_quincy_need_no_sizes() {
     let rule = "rule x {\n\tid 0\n\ttype replicated\n\tstep take r\n\tstep emit\n}\n";
-    let map = compile(&format!("{HEAD}{rule}")).unwrap();
-    let rule = map.rule(0).unwrap();
+    let map = compile(&format!("{HEAD}{rule}")).expect("it cannot fail here");
+    let rule = map.rule(0).expect("it cannot fail here");
     assert_eq!((rule.min_size, rule.max_size), (1, 100));
 }
 

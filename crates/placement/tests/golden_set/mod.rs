@@ -15,18 +15,18 @@ pub fn bytes(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.gz"));
     let file = std::fs::File::open(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
     let mut out = Vec::new();
-    GzDecoder::new(file).read_to_end(&mut out).unwrap();
+    GzDecoder::new(file).read_to_end(&mut out).expect("it cannot fail here");
     out
 }
 
 /// One text file of the set.
 pub fn text(name: &str) -> String {
-    String::from_utf8(bytes(name)).unwrap()
+    String::from_utf8(bytes(name)).expect("it cannot fail here")
 }
 
 /// One JSON file of the set.
 pub fn json(name: &str) -> Value {
-    serde_json::from_slice(&bytes(name)).unwrap()
+    serde_json::from_slice(&bytes(name)).expect("it cannot fail here")
 }
 
 /// A test of the set: a map, device weights, inputs.
@@ -88,29 +88,42 @@ pub fn row(devices: &[i32]) -> String {
 pub fn maps() -> Vec<(String, bool, Vec<Case>)> {
     let manifest = json("manifest.json");
     let entry = |map: &Value| {
-        let name = map["name"].as_str().unwrap().to_owned();
-        let cases = map["tests"].as_array().unwrap().iter().map(|test| case(&name, test)).collect();
-        (name, map["built"].as_bool().unwrap(), cases)
+        let name = map["name"].as_str().expect("it cannot fail here").to_owned();
+        let cases = map["tests"]
+            .as_array()
+            .expect("it cannot fail here")
+            .iter()
+            .map(|test| case(&name, test))
+            .collect();
+        (name, map["built"].as_bool().expect("it cannot fail here"), cases)
     };
-    manifest.as_array().unwrap().iter().map(entry).collect()
+    manifest.as_array().expect("it cannot fail here").iter().map(entry).collect()
 }
 
 fn case(map: &str, test: &Value) -> Case {
-    let number = |value: &Value| u32::try_from(value.as_i64().unwrap() & 0xffff_ffff).unwrap();
-    let reweight = |pair: &Value| (pair[0].as_u64().unwrap() as usize, pair[1].as_f64().unwrap() as f32);
+    let number = |value: &Value| {
+        u32::try_from(value.as_i64().expect("it cannot fail here") & 0xffff_ffff)
+            .expect("it cannot fail here")
+    };
+    let reweight = |pair: &Value| {
+        (
+            pair[0].as_u64().expect("it cannot fail here") as usize,
+            pair[1].as_f64().expect("it cannot fail here") as f32,
+        )
+    };
     let block = |block: &Value| Block {
-        rule: block["rule"].as_u64().unwrap() as usize,
-        numrep: block["numrep"].as_u64().unwrap() as usize,
-        rows: block["rows"].as_u64().unwrap() as usize,
-        sha256: block["sha256"].as_str().unwrap().to_owned(),
+        rule: block["rule"].as_u64().expect("it cannot fail here") as usize,
+        numrep: block["numrep"].as_u64().expect("it cannot fail here") as usize,
+        rows: block["rows"].as_u64().expect("it cannot fail here") as usize,
+        sha256: block["sha256"].as_str().expect("it cannot fail here").to_owned(),
     };
     Case {
         map: map.to_owned(),
-        name: test["name"].as_str().unwrap().to_owned(),
+        name: test["name"].as_str().expect("it cannot fail here").to_owned(),
         inputs: number(&test["min_x"])..=number(&test["max_x"]),
         pool: test["pool_id"].as_i64().map(|pool| pool as u32),
-        reweights: test["reweights"].as_array().unwrap().iter().map(reweight).collect(),
-        blocks: test["blocks"].as_array().unwrap().iter().map(block).collect(),
-        rows_kept: test["rows_kept"].as_bool().unwrap(),
+        reweights: test["reweights"].as_array().expect("it cannot fail here").iter().map(reweight).collect(),
+        blocks: test["blocks"].as_array().expect("it cannot fail here").iter().map(block).collect(),
+        rows_kept: test["rows_kept"].as_bool().expect("it cannot fail here"),
     }
 }

@@ -79,7 +79,7 @@ pub fn random_map(seed: u64) -> RandomMap {
     maker.tunables();
     let devices = maker.devices();
     for (id, name) in TYPES.iter().enumerate() {
-        writeln!(maker.out, "type {id} {name}").unwrap();
+        writeln!(maker.out, "type {id} {name}").expect("it cannot fail here");
     }
     let roots = maker.hierarchy(devices.clone());
     let rules = maker.rules(&roots);
@@ -128,9 +128,10 @@ impl Maker {
             "straw_calc_version",
         ];
         for (name, value) in names.iter().zip(values) {
-            writeln!(self.out, "tunable {name} {value}").unwrap();
+            writeln!(self.out, "tunable {name} {value}").expect("it cannot fail here");
         }
-        writeln!(self.out, "tunable allowed_bucket_algs {}", self.dice.pick(&[22, 54, 62])).unwrap();
+        writeln!(self.out, "tunable allowed_bucket_algs {}", self.dice.pick(&[22, 54, 62]))
+            .expect("it cannot fail here");
     }
 
     fn devices(&mut self) -> Vec<Node> {
@@ -151,7 +152,7 @@ impl Maker {
             } else {
                 ""
             };
-            writeln!(self.out, "device {id} osd.{id}{class}").unwrap();
+            writeln!(self.out, "device {id} osd.{id}{class}").expect("it cannot fail here");
             let weight = self.weight();
             devices.push(Node { name: format!("osd.{id}"), id, level: 0, weight, straw2_items: None });
             id += 1;
@@ -209,12 +210,13 @@ impl Maker {
         }
         self.next_bucket -= 1 + if self.dice.one_in(10) { self.dice.below(4) as i32 } else { 0 };
         let name = format!("b{}", -self.next_bucket);
-        writeln!(self.out, "{} {name} {{", TYPES[level]).unwrap();
-        writeln!(self.out, "\tid {}\n\talg {alg}", self.next_bucket).unwrap();
+        writeln!(self.out, "{} {name} {{", TYPES[level]).expect("it cannot fail here");
+        writeln!(self.out, "\tid {}\n\talg {alg}", self.next_bucket).expect("it cannot fail here");
         if self.dice.one_in(40) {
-            writeln!(self.out, "\thash 7").unwrap();
+            writeln!(self.out, "\thash 7").expect("it cannot fail here");
         } else if self.dice.one_in(2) {
-            writeln!(self.out, "\thash {}", self.dice.pick(&["0", "rjenkins1"])).unwrap();
+            writeln!(self.out, "\thash {}", self.dice.pick(&["0", "rjenkins1"]))
+                .expect("it cannot fail here");
         }
         let uniform = 0.5 + self.dice.below(8) as f64;
         let mut sum = 0.0;
@@ -227,9 +229,9 @@ impl Maker {
                 _ => member.weight,
             };
             sum += weight;
-            write!(self.out, "\titem {} weight {weight:.3}", member.name).unwrap();
+            write!(self.out, "\titem {} weight {weight:.3}", member.name).expect("it cannot fail here");
             if let Some(position) = position {
-                write!(self.out, " pos {position}").unwrap();
+                write!(self.out, " pos {position}").expect("it cannot fail here");
             }
             self.out.push('\n');
         }
@@ -259,7 +261,7 @@ impl Maker {
             let kind = self.dice.pick(&["replicated", "erasure"]);
             let most = 1 + self.dice.below(8);
             writeln!(self.out, "rule r{id} {{\n\tid {id}\n\ttype {kind}\n\tmin_size 1\n\tmax_size {most}")
-                .unwrap();
+                .expect("it cannot fail here");
             self.settings();
             let takes = if self.dice.one_in(6) { 2 } else { 1 };
             for _ in 0..takes {
@@ -283,7 +285,7 @@ impl Maker {
         ];
         for (name, limit) in settings {
             if self.dice.one_in(7) {
-                writeln!(self.out, "\tstep {name} {}", self.dice.below(limit)).unwrap();
+                writeln!(self.out, "\tstep {name} {}", self.dice.below(limit)).expect("it cannot fail here");
             }
         }
     }
@@ -300,7 +302,7 @@ impl Maker {
         } else {
             ""
         };
-        writeln!(self.out, "\tstep take {from}{class}").unwrap();
+        writeln!(self.out, "\tstep take {from}{class}").expect("it cannot fail here");
     }
 
     /// Steps down to devices.
@@ -316,22 +318,22 @@ impl Maker {
         match self.dice.below(6) {
             0 => {
                 let n = count(&mut self.dice);
-                writeln!(self.out, "\tstep choose {mode} {n} type osd").unwrap();
+                writeln!(self.out, "\tstep choose {mode} {n} type osd").expect("it cannot fail here");
             }
             1 | 2 if takes == 1 => {
                 let (top, inner) = self.dice.pick(&[("rack", "host"), ("rack", "osd"), ("host", "osd")]);
                 let n = self.dice.pick(&[0, 1, 2, 3, 4]);
-                writeln!(self.out, "\tstep choose {mode} {n} type {top}").unwrap();
+                writeln!(self.out, "\tstep choose {mode} {n} type {top}").expect("it cannot fail here");
                 let verb = self.dice.pick(&["choose", "chooseleaf"]);
                 let mode = if self.dice.one_in(4) { self.dice.pick(&["firstn", "indep"]) } else { mode };
                 let m = self.dice.pick(&[1, 2, 2, 3]);
                 let (verb, inner) = if verb == "choose" { ("choose", "osd") } else { ("chooseleaf", inner) };
-                writeln!(self.out, "\tstep {verb} {mode} {m} type {inner}").unwrap();
+                writeln!(self.out, "\tstep {verb} {mode} {m} type {inner}").expect("it cannot fail here");
             }
             _ => {
                 let n = count(&mut self.dice);
                 let kind = self.dice.pick(&["host", "host", "rack", "osd"]);
-                writeln!(self.out, "\tstep chooseleaf {mode} {n} type {kind}").unwrap();
+                writeln!(self.out, "\tstep chooseleaf {mode} {n} type {kind}").expect("it cannot fail here");
             }
         }
     }
@@ -341,7 +343,7 @@ impl Maker {
             return;
         }
         let index = self.dice.pick(&["0", "18446744073709551615", "5"]);
-        writeln!(self.out, "choose_args {index} {{").unwrap();
+        writeln!(self.out, "choose_args {index} {{").expect("it cannot fail here");
         let positions = 1 + self.dice.below(4);
         for at in 0..self.buckets.len() {
             let (id, Some(size)) = (self.buckets[at].id, self.buckets[at].straw2_items) else { continue };
@@ -349,19 +351,19 @@ impl Maker {
                 continue;
             }
             let (sets, ids) = self.dice.pick(&[(true, false), (true, true), (false, true)]);
-            write!(self.out, "  {{\n    bucket_id {id}\n").unwrap();
+            write!(self.out, "  {{\n    bucket_id {id}\n").expect("it cannot fail here");
             if sets {
                 self.out.push_str("    weight_set [\n");
                 for _ in 0..positions {
                     let weights: Vec<String> = (0..size).map(|_| format!("{:.3}", self.weight())).collect();
-                    writeln!(self.out, "      [ {} ]", weights.join(" ")).unwrap();
+                    writeln!(self.out, "      [ {} ]", weights.join(" ")).expect("it cannot fail here");
                 }
                 self.out.push_str("    ]\n");
             }
             if ids {
                 let ids: Vec<String> =
                     (0..size).map(|_| (self.dice.below(3_000) as i64 - 1_500).to_string()).collect();
-                writeln!(self.out, "    ids [ {} ]", ids.join(" ")).unwrap();
+                writeln!(self.out, "    ids [ {} ]", ids.join(" ")).expect("it cannot fail here");
             }
             self.out.push_str("  }\n");
         }

@@ -1,0 +1,162 @@
+//! How many inputs a second CRUSH maps, beside crushtool on the same maps, turn by turn, in processor time.
+//!
+//! `cargo bench -p towtank-placement --bench crush -- [runs] [part of a case's name]`. Crushtool is asked as in the published
+//! figures (`--test --show-utilization`), less the time that it takes for one input. Without crushtool only ours is shown.
+#![allow(clippy::unwrap_used, reason = "a bench that cannot go on may panic")]
+
+use placement::crush::text::compile;
+use placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary};
+use std::fmt::Write;
+use std::hint::black_box;
+use std::process::Command;
+
+struct Case {
+    name: &'static str,
+    map: Map,
+    replicas: usize,
+    /// Inputs for crushtool, a second or so.
+    inputs: u32,
+}
+
+fn flat(alg: &str, count: usize, weight: impl Fn(usize) -> f64) -> Map {
+    let mut text = String::from(TUNABLES);
+    for id in 0..count {
+        writeln!(text, "device {id} osd.{id}").expect("it cannot fail here");
+    }
+    writeln!(text, "type 0 osd\ntype 1 root\nroot r {{ id -1 alg {alg}").expect("it cannot fail here");
+    for id in 0..count {
+        writeln!(text, "item osd.{id} weight {:.3}", weight(id)).expect("it cannot fail here");
+    }
+    text.push_str("}\nrule a { id 0 type replicated min_size 1 max_size 10 step take r step choose firstn 0 type osd step emit }\n");
+    compile(&text).expect("it cannot fail here")
+}
+
+const TUNABLES: &str = "tunable choose_local_tries 0\ntunable choose_local_fallback_tries 0\ntunable choose_total_tries 50\ntunable chooseleaf_descend_once 1\ntunable chooseleaf_vary_r 1\ntunable chooseleaf_stable 1\ntunable straw_calc_version 1\n";
+
+/// 100 racks of ten hosts of ten devices.
+fn racks() -> Map {
+    let mut text = String::from(TUNABLES);
+    for id in 0..10_000 {
+        writeln!(text, "device {id} osd.{id}").expect("it cannot fail here");
+    }
+    text.push_str("type 0 osd\ntype 1 host\ntype 2 rack\ntype 3 root\n");
+    for host in 0..1_000 {
+        writeln!(text, "host h{host} {{ alg straw2").expect("it cannot fail here");
+        (0..10).for_each(|at| {
+            writeln!(text, "item osd.{} weight 1", host * 10 + at).expect("it cannot fail here")
+        });
+        text.push_str("}\n");
+    }
+    for rack in 0..100 {
+        writeln!(text, "rack r{rack} {{ alg straw2").expect("it cannot fail here");
+        (0..10).for_each(|at| {
+            writeln!(text, "item h{} weight 10", rack * 10 + at).expect("it cannot fail here")
+        });
+        text.push_str("}\n");
+    }
+    text.push_str("root r { alg straw2\n");
+    (0..100).for_each(|rack| writeln!(text, "item r{rack} weight 100").expect("it cannot fail here"));
+    text.push_str("}\nrule a { id 0 type replicated min_size 1 max_size 10 step take r step chooseleaf firstn 0 type host step emit }\n");
+    compile(&text).expect("it cannot fail here")
+}
+
+fn cases() -> Vec<Case> {
+    let odd = |id: usize| [1.819, 3.638, 7.277, 9.095][id % 4] + id as f64 / 1_000.0;
+    let case = |name, map, replicas, inputs| Case { name, map, replicas, inputs };
+    vec![
+        case("flat straw2, 1000 devices of one weight", flat("straw2", 1_000, |_| 1.0), 3, 8_000),
+        case("flat straw2, 1000 devices of many weights", flat("straw2", 1_000, odd), 3, 8_000),
+        case("straw2, 100 x 10 x 10, chooseleaf host", racks(), 3, 40_000),
+        case("flat straw, 64 devices of one weight", flat("straw", 64, |_| 1.0), 3, 150_000),
+        case("flat straw, 64 devices of many weights", flat("straw", 64, odd), 3, 150_000),
+        case("flat list, 1000 devices", flat("list", 1_000, |_| 1.0), 3, 15_000),
+        case("flat tree, 64 devices", flat("tree", 64, |_| 1.0), 1, 600_000),
+        case("flat uniform, 1000 devices", flat("uniform", 1_000, |_| 1.0), 3, 300_000),
+    ]
+}
+
+/// Processor time of this thread, in seconds.
+fn own_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells processor time");
+    text.split(' ').next().and_then(|word| word.parse::<f64>().ok()).expect("the first word is a number")
+        / 1e9
+}
+
+/// Processor time of the processes that this one has waited for, in seconds.
+fn children_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").expect("Linux tells processor time");
+    let after_name = text.rsplit(')').next().expect("the name is in brackets");
+    let ticks = |at: usize| after_name.split_whitespace().nth(at).and_then(|word| word.parse::<f64>().ok());
+    (ticks(13).expect("user time") + ticks(14).expect("system time")) / 100.0
+}
+
+fn ours(case: &Case, lanes: Lanes) -> f64 {
+    let mapper = Mapper::new(&case.map, lanes).expect("it cannot fail here");
+    let weights = vec![0x1_0000; case.map.max_devices as usize];
+    let (mut workspace, mut out) = (Workspace::default(), Vec::new());
+    let (mut done, start) = (0u32, own_seconds());
+    loop {
+        for x in done..done + 2_000 {
+            let ask = Ask { rule: 0, x, result_max: case.replicas, weights: &weights, pool: 0 };
+            mapper.do_rule(ask, &mut workspace, &mut out);
+            black_box(&out);
+        }
+        done += 2_000;
+        let seconds = own_seconds() - start;
+        if seconds > 0.4 {
+            return f64::from(done) / seconds;
+        }
+    }
+}
+
+fn crushtool(path: &str, replicas: usize, inputs: u32) -> Option<f64> {
+    let start = children_seconds();
+    let status = Command::new("crushtool")
+        .args(["-i", path, "--test", "--show-utilization", "--num-rep", &replicas.to_string()])
+        .args(["--min-x", "0", "--max-x", &(inputs - 1).to_string()])
+        .output()
+        .ok()?
+        .status;
+    assert!(status.success(), "crushtool failed");
+    Some(children_seconds() - start)
+}
+
+fn median(mut rates: Vec<f64>) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let runs: usize = words.first().and_then(|word| word.parse().ok()).unwrap_or(3);
+    let part = words.get(1).cloned().unwrap_or_default();
+    let path = std::env::temp_dir().join(format!("towtank-bench-crush-{}.bin", std::process::id()));
+    for case in cases().iter().filter(|case| case.name.contains(&part)) {
+        std::fs::write(&path, binary::write(&case.map)).expect("it cannot fail here");
+        let file = path.to_str().expect("a temporary path is text");
+        let mut rates: Vec<(Lanes, Vec<f64>)> =
+            Lanes::available().into_iter().map(|lanes| (lanes, Vec::new())).collect();
+        let mut theirs = Vec::new();
+        for _ in 0..runs {
+            for (lanes, rates) in &mut rates {
+                rates.push(ours(case, *lanes));
+            }
+            if let (Some(all), Some(one)) =
+                (crushtool(file, case.replicas, case.inputs), crushtool(file, case.replicas, 1))
+            {
+                theirs.push(f64::from(case.inputs) / (all - one).max(0.01));
+            }
+        }
+        println!("{}, {} replicas", case.name, case.replicas);
+        let theirs = (!theirs.is_empty()).then(|| median(theirs));
+        if let Some(theirs) = theirs {
+            println!("  crushtool {theirs:12.0} mappings/s");
+        }
+        for (lanes, rates) in rates {
+            let rate = median(rates);
+            let times = theirs.map_or(String::new(), |theirs| format!("  {:.1} x", rate / theirs));
+            println!("  {:9} {rate:12.0} mappings/s{times}", format!("{lanes:?}").to_lowercase());
+        }
+    }
+    let _ = std::fs::remove_file(path);
+}
