@@ -127,7 +127,12 @@ impl Placement for MultiRing {
 
     fn lookup_batch(&self, keys: &[u64], replicas: usize, servers: &mut [ServerId]) {
         assert_eq!(servers.len(), keys.len() * replicas, "a batch needs {replicas} places for each key");
-        self.circles.fill_batch(keys, |key| self.ring_of(key), replicas, servers);
+        let rings = self.rings.value();
+        if rings.is_power_of_two() {
+            self.circles.fill_batch(keys, |key| (key & (rings - 1)) as u32, replicas, servers);
+        } else {
+            self.circles.fill_batch(keys, |key| self.ring_of(key), replicas, servers);
+        }
         if replicas > self.servers_min {
             // Some lists go on in another ring.
             for (key, places) in keys.iter().zip(servers.chunks_exact_mut(replicas)) {

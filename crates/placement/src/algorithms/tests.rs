@@ -22,6 +22,7 @@ fn all(cluster: &Cluster, seed: u32) -> Vec<Box<dyn Placement>> {
     add(Ring::new(cluster, 16, seed).map(boxed));
     add(MultiRing::new(cluster, 1, seed).map(boxed));
     add(MultiRing::new(cluster, 12, seed).map(boxed));
+    add(MultiRing::new(cluster, 8, seed).map(boxed));
     add(StaticModulo::new(cluster).map(boxed));
     add(Rendezvous::new(cluster, seed).map(boxed));
     add(Jump::new(cluster, seed).map(boxed));

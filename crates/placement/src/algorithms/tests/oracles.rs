@@ -137,6 +137,27 @@ proptest! {
     }
 }
 
+/// Ids beyond 16 bits take the wide table, which has no lines in front of it.
+#[test]
+fn rings_of_many_ids_walk() {
+    let weights = (0..70_000u32).map(|id| Weight(if id % 1000 == 7 { 0x1_0000 } else { 0 }));
+    let cluster = Cluster::weighted(weights.collect());
+    let (ring, multiring) = (Ring::new(&cluster, 8, 1).unwrap(), MultiRing::new(&cluster, 8, 1).unwrap());
+    let all_nodes = nodes(&cluster, 8, 1);
+    for key in spread_keys(300, 5).chain(all_nodes.iter().map(|(at, _, _)| *at).take(50)) {
+        let want = walk_ring(all_nodes.clone(), key);
+        for replicas in [1, 3, 4, 9] {
+            check(&ring, key, want[..replicas].to_vec());
+        }
+        let mut own = all_nodes.clone();
+        own.retain(|(_, number, _)| u64::from(*number) == key % 8);
+        check(&multiring, key, walk_ring(own, key)[..5].to_vec());
+        let mut batch = [ServerId::NONE; 3];
+        ring.lookup_batch(&[key], 3, &mut batch);
+        assert_eq!(batch, want[..3]);
+    }
+}
+
 /// The paper's own way to fill a table: whole permutations, one turn each.
 fn maglev_table(servers: u32, slots: u64, seed: u32) -> Vec<u32> {
     let permutation = |server: u32| -> Vec<u64> {

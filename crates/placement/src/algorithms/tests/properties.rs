@@ -95,6 +95,7 @@ fn lists_never_change() {
     ring 1 6 9 8
     multiring 6 1 0 7
     multiring 0 7 5 1
+    multiring 10 0 5 8
     static_modulo 6 7 8 9
     rendezvous 7 6 9 1
     jump 6 5 0 2
