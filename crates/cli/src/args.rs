@@ -101,13 +101,13 @@ pub struct RunFlags {
         long,
         value_name = "N",
         env = "TOWTANK_SEED",
-        hide_env_values = true,
+        hide_env = true,
         allow_negative_numbers = true,
         help_heading = SCENARIO
     )]
     pub seed: Option<String>,
     /// How many times each point is run; from 2 on there are 95 % intervals [default: the scenario's, or 1]
-    #[arg(long, value_name = "N", env = "TOWTANK_REPLICATES", hide_env_values = true, help_heading = SCENARIO)]
+    #[arg(long, value_name = "N", env = "TOWTANK_REPLICATES", hide_env = true, help_heading = SCENARIO)]
     pub replicates: Option<String>,
     /// Print the scenario with every default filled in, and do not run it
     #[arg(long, help_heading = SCENARIO)]
@@ -115,7 +115,7 @@ pub struct RunFlags {
     #[command(flatten)]
     pub machine: MachineFlags,
     /// Run part I of N, counted from 1; `towtank merge` joins the parts
-    #[arg(long, value_name = "I/N", env = "TOWTANK_SHARD", hide_env_values = true, requires = "out", help_heading = RUNNING)]
+    #[arg(long, value_name = "I/N", env = "TOWTANK_SHARD", hide_env = true, requires = "out", help_heading = RUNNING)]
     pub shard: Option<Shard>,
     #[command(flatten)]
     pub keep: KeepFlags,
@@ -130,21 +130,21 @@ pub struct RunFlags {
 #[derive(Clone, Debug, Args)]
 pub struct MachineFlags {
     /// How many runs go on at once [default: as many as there are cores for]
-    #[arg(long, value_name = "N", env = "TOWTANK_JOBS", hide_env_values = true, value_parser = at_least_one::<NonZeroUsize>, help_heading = RUNNING)]
+    #[arg(long, value_name = "N", env = "TOWTANK_JOBS", hide_env = true, value_parser = at_least_one::<NonZeroUsize>, help_heading = RUNNING)]
     pub jobs: Option<NonZeroUsize>,
     /// How the kernel runs the model; the result is the same
     #[arg(
         long,
         value_name = "NAME",
         env = "TOWTANK_EXECUTOR",
-        hide_env_values = true,
+        hide_env = true,
         default_value_t = Executor::Sequential,
         value_parser = executors(),
         help_heading = RUNNING
     )]
     pub executor: Executor,
     /// Threads of one run, for the conservative and the optimistic executor [default: all cores]
-    #[arg(long, value_name = "N", env = "TOWTANK_WORKERS", hide_env_values = true, value_parser = at_least_one::<NonZeroU32>, help_heading = RUNNING)]
+    #[arg(long, value_name = "N", env = "TOWTANK_WORKERS", hide_env = true, value_parser = at_least_one::<NonZeroU32>, help_heading = RUNNING)]
     pub workers: Option<NonZeroU32>,
     /// Use more threads than there are cores; write into a directory that holds other results
     #[arg(long, help_heading = RUNNING)]
@@ -160,7 +160,7 @@ pub struct OutputFlags {
         value_enum,
         value_name = "FORMAT",
         env = "TOWTANK_FORMAT",
-        hide_env_values = true,
+        hide_env = true,
         default_value_t = Format::Text,
         help_heading = RESULTS
     )]
@@ -174,7 +174,7 @@ pub struct OutputFlags {
 #[derive(Clone, Debug, Args)]
 pub struct KeepFlags {
     /// Write the report, its tables and every finished run into this directory; the same command goes on from there
-    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env_values = true, help_heading = RESULTS)]
+    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env = true, help_heading = RESULTS)]
     pub out: Option<PathBuf>,
 }
 
@@ -182,7 +182,7 @@ pub struct KeepFlags {
 #[derive(Clone, Debug, Args)]
 pub struct ReportFlags {
     /// Write the report and its tables into this directory
-    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env_values = true, help_heading = RESULTS)]
+    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env = true, help_heading = RESULTS)]
     pub out: Option<PathBuf>,
 }
 
@@ -282,10 +282,21 @@ pub fn command() -> clap::Command {
     with_short_help(command)
 }
 
-/// One help for `-h` and `--help`: a line or two a flag, not four.
+/// One help for `-h` and `--help`: a line or two a flag, not four. Variables that stand for flags are named at its end.
 fn with_short_help(command: clap::Command) -> clap::Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help");
-    command.disable_help_flag(true).arg(help.display_order(1000)).mut_subcommands(with_short_help)
+    let variables: Vec<&str> = command.get_arguments().filter_map(|flag| flag.get_env()?.to_str()).collect();
+    let after = match (command.get_after_help().map(ToString::to_string), variables.is_empty()) {
+        (after, true) => after.unwrap_or_default(),
+        (None, false) => environment(&variables),
+        (Some(after), false) => format!("{after}\n\n{}", environment(&variables)),
+    };
+    let command = command.disable_help_flag(true).arg(help.display_order(1000)).after_help(after);
+    command.mut_subcommands(with_short_help)
+}
+
+fn environment(variables: &[&str]) -> String {
+    format!("Environment variables that stand for flags: {}", variables.join(", "))
 }
 
 #[cfg(test)]

@@ -156,9 +156,9 @@ mod tests {
         ] {
             assert_eq!(threads(8, executor, jobs, workers, false), Ok(want), "{executor} {jobs} {workers}");
         }
-        insta::assert_snapshot!(threads(8, Conservative, 3, 4, false).unwrap_err(), @"");
-        insta::assert_snapshot!(threads(1, Sequential, 2, 0, false).unwrap_err(), @"");
-        insta::assert_snapshot!(threads(8, Sequential, 0, 2, false).unwrap_err(), @"");
+        insta::assert_snapshot!(threads(8, Conservative, 3, 4, false).unwrap_err(), @"3 jobs of 4 workers are 12 threads, but there are only 8 cores");
+        insta::assert_snapshot!(threads(1, Sequential, 2, 0, false).unwrap_err(), @"2 jobs of 1 worker are 2 threads, but there are only 1 core");
+        insta::assert_snapshot!(threads(8, Sequential, 0, 2, false).unwrap_err(), @"--workers is 2, but the sequential executor uses one");
         assert_eq!(threads(2, Conservative, 4, 8, true), Ok((4, 8)));
     }
 
@@ -167,6 +167,6 @@ mod tests {
         let machine = Machine { cores: NonZeroUsize::MIN, memory: Some(Bytes::from_gib(1)) };
         let threads = Threads { jobs: NonZeroUsize::MIN, workers: NonZeroU32::MIN };
         assert_eq!(machine.memory_remark(threads, Some(Bytes::from_mib(512))), None);
-        insta::assert_snapshot!(machine.memory_remark(threads, Some(Bytes::from_gib(3))).unwrap(), @"");
+        insta::assert_snapshot!(machine.memory_remark(threads, Some(Bytes::from_gib(3))).unwrap(), @"1 run at once take about 3 GiB, and 1 GiB are free");
     }
 }

@@ -77,33 +77,27 @@ proptest! {
         let fatal = [Fatal::Fault(at), Fatal::Panic(at), Fatal::ShortLink(at)][usize::from(kind)];
         model.fatal = Some((EntityId(0), fatal));
         let end = 400;
-        let hush = Hush::begin();
+        hush();
         let want = run(&model, options(end, Executor::Sequential, 1)).map(|outcome| outcome.digest);
         for executor in [Executor::Conservative, Executor::Optimistic] {
             let options = RunOptions { batch: 7, ..options(end, executor, workers) };
             let got = shuffled(&model, options, Shuffle { seed: shuffle, delay_max: 20 }).map(|outcome| outcome.digest);
             assert_eq!(&got, &want, "{executor}; {replay}");
         }
-        drop(hush);
     }
 }
 
-/// While it lives, planted panics are not printed.
-struct Hush;
-
-impl Hush {
-    fn begin() -> Hush {
-        static ONCE: std::sync::Once = std::sync::Once::new();
-        ONCE.call_once(|| {
-            let before = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |info| {
-                if info.payload().downcast_ref::<&str>() != Some(&"a planted panic") {
-                    before(info);
-                }
-            }));
-        });
-        Hush
-    }
+/// From here on planted panics are not printed.
+fn hush() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if info.payload().downcast_ref::<&str>() != Some(&"a planted panic") {
+                before(info);
+            }
+        }));
+    });
 }
 
 /// An event that failed halfway was taken back, and the inverses of the events before it met what it had left behind.

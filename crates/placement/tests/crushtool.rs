@@ -134,6 +134,11 @@ fn mappings(seed: u64, random: &RandomMap, map: &Map, target: &Path) -> u64 {
     let arguments: Vec<&str> = args.iter().map(String::as_str).collect();
     let output = run(&arguments);
     let mut lines = output.lines().filter(|line| line.starts_with("CRUSH rule"));
+    if present(map).iter().all(|&weight| weight == 0) {
+        // Crushtool maps nothing on a map that holds no device.
+        assert!(lines.next().is_none(), "seed {seed}");
+        return 0;
+    }
     let mut compared = 0;
     let lanes = dice.pick(&Lanes::available());
     let mapper = Mapper::new(map, lanes).expect("it cannot fail here");
@@ -142,8 +147,12 @@ fn mappings(seed: u64, random: &RandomMap, map: &Map, target: &Path) -> u64 {
         // Without `--num-rep`, crushtool asks for every number of replicas that the rule allows.
         for result_max in 1..=usize::from(map.rule(rule).expect("it cannot fail here").max_size) {
             for x in min_x..min_x + inputs {
-                let line =
-                    lines.next().unwrap_or_else(|| panic!("seed {seed}, rule {rule}: crushtool printed too little\n{}\n{args:?}", random.text));
+                let line = lines.next().unwrap_or_else(|| {
+                    panic!(
+                        "seed {seed}, rule {rule}: crushtool printed too little\n{}\n{args:?}",
+                        random.text
+                    )
+                });
                 let input = pool.map_or(x, |pool| hash::hash2(x, pool));
                 mapper.do_rule(
                     Ask { rule, x: input, result_max, weights: &weights, pool: 0 },

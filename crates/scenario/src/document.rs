@@ -130,11 +130,8 @@ fn refuse_hidden(set: &[Setting], axes: &[Axis]) -> Problems {
         {
             let message =
                 format!("`{}` is swept by the scenario, so one value for it has no effect", axis.key);
-            let hint = format!(
-                "set the sweep instead: --set 'sweep.\"{}\"=[{}]'",
-                axis.key,
-                setting.node.place.text()
-            );
+            let hint =
+                format!("set the sweep instead: --set 'sweep.\"{}\"=[{}]'", axis.key, setting.node.quoted());
             problems.push(
                 Problem::new(message).hint(hint).at(setting.key_place.clone()).of_key(axis.key.clone()),
             );

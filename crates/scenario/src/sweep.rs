@@ -76,7 +76,7 @@ fn collect(table: &Table, path: &KeyPath, axes: &mut Vec<Axis>, problems: &mut P
                     "the sweep over `{key}` is {}, but it must be a list",
                     entry.node.quoted()
                 ))
-                .hint(format!("write it in brackets: [{}]", entry.node.place.text()))
+                .hint(format!("write it in brackets: [{}]", entry.node.quoted()))
                 .at(entry.node.place.clone())
                 .of_key(key),
             ),

@@ -65,7 +65,8 @@ fn parts_join_to_the_whole() {
     let again = folder.run(&["run", "counter.toml", "--out", "all", "--format", "json"]);
     assert_eq!(again.stderr, "note: 3 runs were done already and kept from `all`\nreport: all/report.html\n");
     assert_snapshot!(folder.run(&["merge", "one", "counter.toml"]), @"
-    error: cannot read `counter.toml/campaign.json`: Not a directory (os error 20); check that it is there and that you may read it
+    error: cannot read `counter.toml/campaign.json`: Not a directory
+    hint: check that it is there and that you may read it
     exit 1
     ");
     folder.run(&["run", "counter.toml", "--seed", "2", "--out", "other", "--quiet"]).data();
@@ -88,7 +89,8 @@ fn two_results_compare() {
     assert!(text.stdout.contains("wait_mean"), "{}", text.stdout);
     assert_eq!(text.stderr, "report: both/report.html\n");
     assert_snapshot!(folder.run(&["compare", "one", "absent"]), @"
-    error: cannot read `absent`: No such file or directory (os error 2); name a directory given to `--out`, or a `report.json`
+    error: cannot read `absent`: No such file or directory
+    hint: name a directory given to `--out`, or a `report.json`
     exit 2
     ");
     assert_snapshot!(folder.run(&["compare", "one", "counter.toml"]), @"

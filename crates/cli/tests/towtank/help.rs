@@ -30,8 +30,8 @@ fn without_a_word_it_says_what_there_is() {
       man          Print the manual page, or that of one command
 
     Options:
-      -h, --help     Print help
       -V, --version  Print version
+      -h, --help     Print help
 
     Begin with `towtank list`. Each study is a command of its own: `towtank queue --help`.
     Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130 interrupted.
@@ -60,8 +60,8 @@ fn the_whole() {
       man          Print the manual page, or that of one command
 
     Options:
-      -h, --help     Print help
       -V, --version  Print version
+      -h, --help     Print help
 
     Begin with `towtank list`. Each study is a command of its own: `towtank queue --help`.
     Exit codes: 0 done, 1 failed, 2 bad input, 3 a gate not met, 130 interrupted.
@@ -76,81 +76,42 @@ fn run() {
     Usage: towtank run [OPTIONS] <FILE|NAME>
 
     Arguments:
-      <FILE|NAME>
-              A scenario file, the name of a built-in scenario (see `towtank list`), or `-` for stdin
+      <FILE|NAME>  A scenario file, the name of a built-in scenario (see `towtank list`), or `-` for
+                   stdin
 
     Options:
-      -h, --help
-              Print help (see a summary with '-h')
+      -h, --help  Print help
 
     Scenario:
-          --set <KEY=VALUE>
-              Set a key of the scenario; may be repeated. Values are TOML, and text needs no quotes
-
-          --seed <N>
-              Where all random draws come from [default: the scenario's, or 1]
-              
-              [env: TOWTANK_SEED]
-
-          --replicates <N>
-              How many times each point is run; from 2 on there are 95 % intervals [default: the
-              scenario's, or 1]
-              
-              [env: TOWTANK_REPLICATES]
-
-          --print-scenario
-              Print the scenario with every default filled in, and do not run it
+          --set <KEY=VALUE>  Set a key of the scenario; may be repeated. Values are TOML, and text needs
+                             no quotes
+          --seed <N>         Where all random draws come from [default: the scenario's, or 1] [env:
+                             TOWTANK_SEED]
+          --replicates <N>   How many times each point is run; from 2 on there are 95 % intervals
+                             [default: the scenario's, or 1] [env: TOWTANK_REPLICATES]
+          --print-scenario   Print the scenario with every default filled in, and do not run it
 
     Running:
-          --jobs <N>
-              How many runs go on at once [default: as many as there are cores for]
-              
-              [env: TOWTANK_JOBS]
-
-          --executor <NAME>
-              How the kernel runs the model; the result is the same
-              
-              [env: TOWTANK_EXECUTOR]
-              [default: sequential]
-              [possible values: sequential, conservative, optimistic, check]
-
-          --workers <N>
-              Threads of one run, for the conservative and the optimistic executor [default: all cores]
-              
-              [env: TOWTANK_WORKERS]
-
-          --force
-              Use more threads than there are cores; write into a directory that holds other results
-
-          --shard <I/N>
-              Run part I of N, counted from 1; `towtank merge` joins the parts
-              
-              [env: TOWTANK_SHARD]
+          --jobs <N>         How many runs go on at once [default: as many as there are cores for] [env:
+                             TOWTANK_JOBS]
+          --executor <NAME>  How the kernel runs the model; the result is the same [env:
+                             TOWTANK_EXECUTOR] [default: sequential] [possible values: sequential,
+                             conservative, optimistic, check]
+          --workers <N>      Threads of one run, for the conservative and the optimistic executor
+                             [default: all cores] [env: TOWTANK_WORKERS]
+          --force            Use more threads than there are cores; write into a directory that holds
+                             other results
+          --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts [env:
+                             TOWTANK_SHARD]
 
     Results:
-          --out <DIR>
-              Write the report, its tables and every finished run into this directory; run again to go
-              on where it stopped
-              
-              [env: TOWTANK_OUT]
-
-          --format <FORMAT>
-              What to print on stdout
-
-              Possible values:
-              - text: For people
-              - json: The whole report, as in report.json
-              - csv:  The measures, one row each; with a sweep one row a point
-              
-              [env: TOWTANK_FORMAT]
-              [default: text]
-
-      -q, --quiet
-              No progress and no remarks on stderr
-
-          --fail-if <EXPRESSION>
-              End with exit code 3 if this holds for a measure: 'NAME[.low|.high] < 2ms', joined by
-              and/or; may be repeated
+          --out <DIR>             Write the report, its tables and every finished run into this
+                                  directory; the same command goes on from there [env: TOWTANK_OUT]
+          --format <FORMAT>       What to print on stdout [env: TOWTANK_FORMAT] [default: text]
+                                  [possible values: text, json, csv]
+      -q, --quiet                 No progress and no remarks on stderr
+          --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure: 'NAME[.low|.high] <
+                                  2ms', joined by and/or; may be repeated
 
     Examples:
       towtank run queue-mm1
@@ -164,6 +125,57 @@ fn a_study() {
     assert_snapshot!(help(&["queue"]), @"
     How long do jobs wait at a queue, or in a network of queues
 
+    Usage: towtank queue [OPTIONS]
+
+    Options:
+      -h, --help  Print help
+
+    Scenario:
+          --servers <N>               How many jobs it serves at once [default: 1]
+          --arrival-rate <FREQUENCY>  How many jobs come from outside on average. They come
+                                      independently of each other (a Poisson stream) [default: 0/s]
+          --service-rate <FREQUENCY>  How many jobs one busy server finishes on average. Service times
+                                      are exponential
+          --travel <SPAN>             How long a job travels to a station and from the last one to the
+                                      exit. Statistics do not count it as wait, but it lets several
+                                      workers share one run [default: 0s]
+          --warm-up <SPAN>            What is thrown away at the beginning, when the queues are emptier
+                                      than they will be. Left out: 20 relaxation times of the slowest
+                                      station
+          --span <SPAN>               What is measured after the warm-up. Left out: 1000 relaxation
+                                      times of the slowest station, or the time of five million arrivals
+                                      if that is shorter
+          --set <KEY=VALUE>           Set a key of the scenario; may be repeated. Values are TOML, and
+                                      text needs no quotes
+          --seed <N>                  Where all random draws come from [default: the scenario's, or 1]
+                                      [env: TOWTANK_SEED]
+          --replicates <N>            How many times each point is run; from 2 on there are 95 %
+                                      intervals [default: the scenario's, or 1] [env:
+                                      TOWTANK_REPLICATES]
+          --print-scenario            Print the scenario with every default filled in, and do not run it
+
+    Running:
+          --jobs <N>         How many runs go on at once [default: as many as there are cores for] [env:
+                             TOWTANK_JOBS]
+          --executor <NAME>  How the kernel runs the model; the result is the same [env:
+                             TOWTANK_EXECUTOR] [default: sequential] [possible values: sequential,
+                             conservative, optimistic, check]
+          --workers <N>      Threads of one run, for the conservative and the optimistic executor
+                             [default: all cores] [env: TOWTANK_WORKERS]
+          --force            Use more threads than there are cores; write into a directory that holds
+                             other results
+          --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts [env:
+                             TOWTANK_SHARD]
+
+    Results:
+          --out <DIR>             Write the report, its tables and every finished run into this
+                                  directory; the same command goes on from there [env: TOWTANK_OUT]
+          --format <FORMAT>       What to print on stdout [env: TOWTANK_FORMAT] [default: text]
+                                  [possible values: text, json, csv]
+      -q, --quiet                 No progress and no remarks on stderr
+          --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure: 'NAME[.low|.high] <
+                                  2ms', joined by and/or; may be repeated
+
     Jobs come from outside at random (Poisson streams), wait at stations until one of their servers is
     free, are served for exponential times, and go on to other stations or leave: M/M/1, M/M/k and open
     Jackson networks. All means have closed forms, which the report shows beside the simulated values.
@@ -171,117 +183,20 @@ fn a_study() {
     Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other
     distributions, priorities, queues of limited length.
 
-    Usage: towtank queue [OPTIONS]
-
-    Options:
-      -h, --help
-              Print help (see a summary with '-h')
-
-    Scenario:
-          --servers <N>
-              How many jobs it serves at once [default: 1]
-
-          --arrival-rate <FREQUENCY>
-              How many jobs come from outside on average. They come independently of each other (a
-              Poisson stream) [default: 0/s]
-
-          --service-rate <FREQUENCY>
-              How many jobs one busy server finishes on average. Service times are exponential
-
-          --travel <SPAN>
-              How long a job travels to a station and from the last one to the exit. Statistics do not
-              count it as wait, but it lets several workers share one run [default: 0s]
-
-          --warm-up <SPAN>
-              What is thrown away at the beginning, when the queues are emptier than they will be. Left
-              out: 20 relaxation times of the slowest station
-
-          --span <SPAN>
-              What is measured after the warm-up. Left out: 1000 relaxation times of the slowest
-              station, or the time of five million arrivals if that is shorter
-
-          --set <KEY=VALUE>
-              Set a key of the scenario; may be repeated. Values are TOML, and text needs no quotes
-
-          --seed <N>
-              Where all random draws come from [default: the scenario's, or 1]
-              
-              [env: TOWTANK_SEED]
-
-          --replicates <N>
-              How many times each point is run; from 2 on there are 95 % intervals [default: the
-              scenario's, or 1]
-              
-              [env: TOWTANK_REPLICATES]
-
-          --print-scenario
-              Print the scenario with every default filled in, and do not run it
-
-    Running:
-          --jobs <N>
-              How many runs go on at once [default: as many as there are cores for]
-              
-              [env: TOWTANK_JOBS]
-
-          --executor <NAME>
-              How the kernel runs the model; the result is the same
-              
-              [env: TOWTANK_EXECUTOR]
-              [default: sequential]
-              [possible values: sequential, conservative, optimistic, check]
-
-          --workers <N>
-              Threads of one run, for the conservative and the optimistic executor [default: all cores]
-              
-              [env: TOWTANK_WORKERS]
-
-          --force
-              Use more threads than there are cores; write into a directory that holds other results
-
-          --shard <I/N>
-              Run part I of N, counted from 1; `towtank merge` joins the parts
-              
-              [env: TOWTANK_SHARD]
-
-    Results:
-          --out <DIR>
-              Write the report, its tables and every finished run into this directory; run again to go
-              on where it stopped
-              
-              [env: TOWTANK_OUT]
-
-          --format <FORMAT>
-              What to print on stdout
-
-              Possible values:
-              - text: For people
-              - json: The whole report, as in report.json
-              - csv:  The measures, one row each; with a sweep one row a point
-              
-              [env: TOWTANK_FORMAT]
-              [default: text]
-
-      -q, --quiet
-              No progress and no remarks on stderr
-
-          --fail-if <EXPRESSION>
-              End with exit code 3 if this holds for a measure: 'NAME[.low|.high] < 2ms', joined by
-              and/or; may be repeated
-
     Keys without a flag are set with --set; `towtank schema queue` lists them.
 
     Measures, for --fail-if:
       number_mean    mean number of jobs at all stations, waiting and in service [jobs]
       waiting_mean   mean number of jobs that wait [jobs]
       utilisation    share of all servers that is busy [fraction]
-      throughput     jobs that leave per second [per_s]
+      throughput     jobs that leave per second [jobs/s]
       wait_share     share of visits to a station that must wait [fraction]
       wait_mean      mean wait of a visit, those that need not wait included [s]
       wait_p99       wait that 99 % of visits do not exceed [s]
       sojourn_mean   mean time of a job from its first station to the end of its last service [s]
       sojourn_p50    sojourn that half of the jobs do not exceed [s]
       sojourn_p99    sojourn that 99 % of the jobs do not exceed [s]
-      little_ratio   mean number over rate times mean response; Little's law says 1 [ratio]
+      little_ratio   mean number over rate times mean response; Little's law says 1
       jobs_measured  jobs that left in the measured span [jobs]
     ");
 }
@@ -294,17 +209,8 @@ fn the_others() {
     Usage: towtank list [OPTIONS]
 
     Options:
-          --format <FORMAT>
-              What to print on stdout
-
-              Possible values:
-              - text: For people
-              - json: For programs
-              
-              [default: text]
-
-      -h, --help
-              Print help (see a summary with '-h')
+          --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json]
+      -h, --help             Print help
     ");
     assert_snapshot!(help(&["show"]), @"
     Print a built-in scenario, to read or to copy
@@ -334,54 +240,28 @@ fn the_others() {
     Usage: towtank reproduce [OPTIONS] [NAME]...
 
     Arguments:
-      [NAME]...
-              Published scenarios or studies; all of them if none is named
+      [NAME]...  Published scenarios or studies; all of them if none is named
 
     Options:
-      -h, --help
-              Print help (see a summary with '-h')
+      -h, --help  Print help
 
     Running:
-          --jobs <N>
-              How many runs go on at once [default: as many as there are cores for]
-              
-              [env: TOWTANK_JOBS]
-
-          --executor <NAME>
-              How the kernel runs the model; the result is the same
-              
-              [env: TOWTANK_EXECUTOR]
-              [default: sequential]
-              [possible values: sequential, conservative, optimistic, check]
-
-          --workers <N>
-              Threads of one run, for the conservative and the optimistic executor [default: all cores]
-              
-              [env: TOWTANK_WORKERS]
-
-          --force
-              Use more threads than there are cores; write into a directory that holds other results
+          --jobs <N>         How many runs go on at once [default: as many as there are cores for] [env:
+                             TOWTANK_JOBS]
+          --executor <NAME>  How the kernel runs the model; the result is the same [env:
+                             TOWTANK_EXECUTOR] [default: sequential] [possible values: sequential,
+                             conservative, optimistic, check]
+          --workers <N>      Threads of one run, for the conservative and the optimistic executor
+                             [default: all cores] [env: TOWTANK_WORKERS]
+          --force            Use more threads than there are cores; write into a directory that holds
+                             other results
 
     Results:
-          --out <DIR>
-              Write the report, its tables and every finished run into this directory; run again to go
-              on where it stopped
-              
-              [env: TOWTANK_OUT]
-
-          --format <FORMAT>
-              What to print on stdout
-
-              Possible values:
-              - text: For people
-              - json: The whole report, as in report.json
-              - csv:  The measures, one row each; with a sweep one row a point
-              
-              [env: TOWTANK_FORMAT]
-              [default: text]
-
-      -q, --quiet
-              No progress and no remarks on stderr
+          --out <DIR>        Write the report, its tables and every finished run into this directory;
+                             the same command goes on from there [env: TOWTANK_OUT]
+          --format <FORMAT>  What to print on stdout [env: TOWTANK_FORMAT] [default: text] [possible
+                             values: text, json, csv]
+      -q, --quiet            No progress and no remarks on stderr
     ");
     assert_snapshot!(help(&["compare"]), @"
     Compare the reports of two runs
@@ -389,36 +269,17 @@ fn the_others() {
     Usage: towtank compare [OPTIONS] <RUN_A> <RUN_B>
 
     Arguments:
-      <RUN_A>
-              A directory that was given to `--out`, or a report.json
-
-      <RUN_B>
-              The one to hold against it
+      <RUN_A>  A directory that was given to `--out`, or a report.json
+      <RUN_B>  The one to hold against it
 
     Options:
-      -h, --help
-              Print help (see a summary with '-h')
+      -h, --help  Print help
 
     Results:
-          --out <DIR>
-              Write the report, its tables and every finished run into this directory; run again to go
-              on where it stopped
-              
-              [env: TOWTANK_OUT]
-
-          --format <FORMAT>
-              What to print on stdout
-
-              Possible values:
-              - text: For people
-              - json: The whole report, as in report.json
-              - csv:  The measures, one row each; with a sweep one row a point
-              
-              [env: TOWTANK_FORMAT]
-              [default: text]
-
-      -q, --quiet
-              No progress and no remarks on stderr
+          --out <DIR>        Write the report and its tables into this directory [env: TOWTANK_OUT]
+          --format <FORMAT>  What to print on stdout [env: TOWTANK_FORMAT] [default: text] [possible
+                             values: text, json, csv]
+      -q, --quiet            No progress and no remarks on stderr
     ");
     assert_snapshot!(help(&["merge"]), @"
     Join what `--shard` runs left in several directories
@@ -426,36 +287,18 @@ fn the_others() {
     Usage: towtank merge [OPTIONS] <DIR>...
 
     Arguments:
-      <DIR>...
-              The directories of the parts
+      <DIR>...  The directories of the parts
 
     Options:
-          --force
-              Write into a directory that holds other results
-
-      -h, --help
-              Print help (see a summary with '-h')
+          --force  Write into a directory that holds other results
+      -h, --help   Print help
 
     Results:
-          --out <DIR>
-              Write the report, its tables and every finished run into this directory; run again to go
-              on where it stopped
-              
-              [env: TOWTANK_OUT]
-
-          --format <FORMAT>
-              What to print on stdout
-
-              Possible values:
-              - text: For people
-              - json: The whole report, as in report.json
-              - csv:  The measures, one row each; with a sweep one row a point
-              
-              [env: TOWTANK_FORMAT]
-              [default: text]
-
-      -q, --quiet
-              No progress and no remarks on stderr
+          --out <DIR>        Write the report, its tables and every finished run into this directory;
+                             the same command goes on from there [env: TOWTANK_OUT]
+          --format <FORMAT>  What to print on stdout [env: TOWTANK_FORMAT] [default: text] [possible
+                             values: text, json, csv]
+      -q, --quiet            No progress and no remarks on stderr
     ");
     assert_snapshot!(help(&["completions"]), @"
     Print a script that completes commands in a shell

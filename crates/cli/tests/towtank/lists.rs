@@ -49,7 +49,7 @@ fn show_prints_the_file_as_it_is() {
     }
     assert_snapshot!(Folder::new("show").run(&["show", "queue-network1"]), @"
     error: there is no scenario called `queue-network1`, and no such file
-    hint: did you mean `queue-network`? `towtank list` shows all of them
+    hint: did you mean `queue-network`?
     exit 2
     ");
 }
@@ -91,8 +91,6 @@ fn the_scenario_with_every_default() {
     servers = 1
     service_rate = "10/s"
     arrival_rate = "5/s"
-
-    [stations.counter.routes]
     "#);
     let printed = json(&data(&["run", "counter.toml", "--print-scenario", "--format", "json"]));
     assert_eq!(printed["seed"], 1);

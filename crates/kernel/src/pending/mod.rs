@@ -55,15 +55,15 @@ pub trait PendingSet<R: Keyed> {
     fn for_each(&self, visit: impl FnMut(&R));
 }
 
-/// Whether `left` sorts before `right`. Times rarely tie, so they are compared alone first.
+/// Whether `left` sorts before `right`. Times rarely tie, so they are compared alone first, and what they are read from stays
+/// where it is: copying whole keys just written costs more than comparing them.
 #[inline]
 fn precedes(left: &EventKey, right: &EventKey) -> bool {
-    if left.at == right.at { tie_precedes(left, right) } else { left.at < right.at }
-}
-
-#[inline(never)]
-fn tie_precedes(left: &EventKey, right: &EventKey) -> bool {
-    left < right
+    if left.at == right.at {
+        (left.step, left.origin, left.sequence) < (right.step, right.origin, right.sequence)
+    } else {
+        left.at < right.at
+    }
 }
 
 /// The time of a record in nanoseconds.

@@ -302,7 +302,8 @@ impl Run<'_> {
                 return;
             }
             let uniform = matches!(bucket.shape, Shape::Uniform { .. });
-            let pace = if uniform && size % at.wanted == 0 { at.wanted.wrapping_add(1) } else { at.wanted };
+            let pace =
+                if uniform && size.is_multiple_of(at.wanted) { at.wanted.wrapping_add(1) } else { at.wanted };
             let rep = (at.first + position) as u32;
             let r = rep.wrapping_add(goal.parent_r as u32).wrapping_add(pace.wrapping_mul(at.round)) as i32;
             let give_up = |out: &mut [ItemId], leaves: &mut [ItemId]| {
@@ -379,8 +380,8 @@ impl Run<'_> {
                     return None;
                 }
                 while node & 1 == 0 {
-                    let point = u64::from(hash4_by(bucket.hash, x, node as u32, r, id))
-                        * u64::from(node_weights[node])
+                    let point = (u64::from(hash4_by(bucket.hash, x, node as u32, r, id))
+                        * u64::from(node_weights[node]))
                         >> 32;
                     let half = 1 << (node.trailing_zeros() - 1);
                     let left = node - half;

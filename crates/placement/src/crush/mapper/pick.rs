@@ -160,7 +160,7 @@ fn tree(node: &Node, draw: Draw<'_>, node_weights: &[u32]) -> Option<usize> {
     }
     while at & 1 == 0 {
         let hash = hash4_by(node.hash, draw.x, at as u32, draw.r, node.id);
-        let point = u64::from(hash) * u64::from(node_weights[at]) >> 32;
+        let point = (u64::from(hash) * u64::from(node_weights[at])) >> 32;
         let half = 1 << (at.trailing_zeros() - 1);
         at = if point < u64::from(node_weights[at - half]) { at - half } else { at + half };
     }

@@ -347,7 +347,8 @@ impl<'a> Run<'a> {
                 return None;
             }
             let uniform = matches!(node.shape, NodeShape::Uniform);
-            let pace = if uniform && size % at.wanted == 0 { at.wanted.wrapping_add(1) } else { at.wanted };
+            let pace =
+                if uniform && size.is_multiple_of(at.wanted) { at.wanted.wrapping_add(1) } else { at.wanted };
             let rep = (at.first + position) as u32;
             let r = rep.wrapping_add(goal.parent_r as u32).wrapping_add(pace.wrapping_mul(at.round)) as i32;
             let picked = self.pick(node, r, at.first).filter(|&item| item < self.mapper.max_devices);
