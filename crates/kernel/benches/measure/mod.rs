@@ -18,6 +18,10 @@ impl Arguments {
         Some(self.0.get(place + 1).unwrap_or_else(|| panic!("{flag} needs a value")))
     }
 
+    pub fn text(&self, flag: &str) -> Option<&str> {
+        self.value(flag)
+    }
+
     pub fn number(&self, flag: &str) -> Option<f64> {
         let value = self.value(flag)?;
         Some(value.parse().unwrap_or_else(|_| panic!("{flag} is `{value}`, which is not a number")))
