@@ -67,14 +67,15 @@ impl Machine {
 
     fn too_many(&self, jobs: NonZeroUsize, workers: NonZeroU32, threads: usize) -> Problem {
         let cores = self.cores;
-        let plural = |count: usize, word: &str| {
-            if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+        let plural = |count: usize, word: &str| match count {
+            1 => format!("1 {word}"),
+            count => format!("{count} {word}s"),
         };
+        let there = if cores.get() == 1 { "there is" } else { "there are" };
         let message = format!(
-            "{} of {} are {}, but there are only {}",
+            "{} of {} are {threads} threads, but {there} only {}",
             plural(jobs.get(), "job"),
             plural(workers.get() as usize, "worker"),
-            plural(threads, "thread"),
             plural(cores.get(), "core")
         );
         Problem::new(message)
@@ -93,18 +94,13 @@ impl Machine {
         let (memory, estimate) = (self.memory?, estimate?);
         let needed = estimate.get().checked_mul(threads.jobs.get() as u64).map(Bytes::new)?;
         (needed > memory).then(|| {
-            format!(
-                "{} at once take about {}, and {} are free",
-                runs(threads.jobs),
-                rounded(needed),
-                rounded(memory)
-            )
+            let runs = match threads.jobs.get() {
+                1 => "a run takes".to_owned(),
+                jobs => format!("{jobs} runs at once take"),
+            };
+            format!("{runs} about {}, and {} are free", rounded(needed), rounded(memory))
         })
     }
-}
-
-fn runs(jobs: NonZeroUsize) -> String {
-    if jobs.get() == 1 { "1 run".to_owned() } else { format!("{jobs} runs") }
 }
 
 fn rounded(size: Bytes) -> String {
@@ -157,7 +153,7 @@ mod tests {
             assert_eq!(threads(8, executor, jobs, workers, false), Ok(want), "{executor} {jobs} {workers}");
         }
         insta::assert_snapshot!(threads(8, Conservative, 3, 4, false).unwrap_err(), @"3 jobs of 4 workers are 12 threads, but there are only 8 cores");
-        insta::assert_snapshot!(threads(1, Sequential, 2, 0, false).unwrap_err(), @"2 jobs of 1 worker are 2 threads, but there are only 1 core");
+        insta::assert_snapshot!(threads(1, Sequential, 2, 0, false).unwrap_err(), @"2 jobs of 1 worker are 2 threads, but there is only 1 core");
         insta::assert_snapshot!(threads(8, Sequential, 0, 2, false).unwrap_err(), @"--workers is 2, but the sequential executor uses one");
         assert_eq!(threads(2, Conservative, 4, 8, true), Ok((4, 8)));
     }
@@ -167,6 +163,6 @@ mod tests {
         let machine = Machine { cores: NonZeroUsize::MIN, memory: Some(Bytes::from_gib(1)) };
         let threads = Threads { jobs: NonZeroUsize::MIN, workers: NonZeroU32::MIN };
         assert_eq!(machine.memory_remark(threads, Some(Bytes::from_mib(512))), None);
-        insta::assert_snapshot!(machine.memory_remark(threads, Some(Bytes::from_gib(3))).unwrap(), @"1 run at once take about 3 GiB, and 1 GiB are free");
+        insta::assert_snapshot!(machine.memory_remark(threads, Some(Bytes::from_gib(3))).unwrap(), @"a run takes about 3 GiB, and 1 GiB are free");
     }
 }

@@ -134,9 +134,8 @@ fn mappings(seed: u64, random: &RandomMap, map: &Map, target: &Path) -> u64 {
     let arguments: Vec<&str> = args.iter().map(String::as_str).collect();
     let output = run(&arguments);
     let mut lines = output.lines().filter(|line| line.starts_with("CRUSH rule"));
-    if present(map).iter().all(|&weight| weight == 0) {
-        // Crushtool maps nothing on a map that holds no device.
-        assert!(lines.next().is_none(), "seed {seed}");
+    if weights.iter().all(|&weight| weight == 0) && lines.clone().next().is_none() {
+        // Crushtool maps nothing where no device is in.
         return 0;
     }
     let mut compared = 0;

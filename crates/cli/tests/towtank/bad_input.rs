@@ -289,7 +289,7 @@ fn settings_that_set_nothing() {
     error: `stations.counter.arrival_rate` is swept by the scenario, so one value for it has no effect
       --> --set stations.counter.arrival_rate=0.5/s
                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    hint: set the sweep instead: --set 'sweep."stations.counter.arrival_rate"=[0.5/s]'
+    hint: set the sweep instead: --set 'sweep."stations.counter.arrival_rate"=["0.5/s"]'
     exit 2
     "#);
     assert_snapshot!(run(&["counter.toml", "--set", "title=\"open"]), @r#"
@@ -439,8 +439,8 @@ fn flags_that_are_none() {
 fn a_directory_of_something_else() {
     let folder = Folder::with_counter("taken");
     folder.run(&["run", "counter.toml", "--out", "results", "--quiet"]).data();
-    assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "results", "--seed", "2"]), @"
-    error: `results` holds the results of another campaign (key ed4a67895a31dc1d245a7e265badc887, this one is 84193d03d0e44bc962bf83761d695eb1): seed is 1 there and 2 here
+    assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "results", "--seed", "2"]).without_keys(), @"
+    error: `results` holds the results of another campaign (key KEY, this one is KEY): seed is 1 there and 2 here
     hint: choose another directory, or take this one over with `--force`
     exit 2
     ");

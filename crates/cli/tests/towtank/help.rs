@@ -85,30 +85,26 @@ fn run() {
     Scenario:
           --set <KEY=VALUE>  Set a key of the scenario; may be repeated. Values are TOML, and text needs
                              no quotes
-          --seed <N>         Where all random draws come from [default: the scenario's, or 1] [env:
-                             TOWTANK_SEED]
+          --seed <N>         Where all random draws come from [default: the scenario's, or 1]
           --replicates <N>   How many times each point is run; from 2 on there are 95 % intervals
-                             [default: the scenario's, or 1] [env: TOWTANK_REPLICATES]
+                             [default: the scenario's, or 1]
           --print-scenario   Print the scenario with every default filled in, and do not run it
 
     Running:
-          --jobs <N>         How many runs go on at once [default: as many as there are cores for] [env:
-                             TOWTANK_JOBS]
-          --executor <NAME>  How the kernel runs the model; the result is the same [env:
-                             TOWTANK_EXECUTOR] [default: sequential] [possible values: sequential,
-                             conservative, optimistic, check]
+          --jobs <N>         How many runs go on at once [default: as many as there are cores for]
+          --executor <NAME>  How the kernel runs the model; the result is the same [default: sequential]
+                             [possible values: sequential, conservative, optimistic, check]
           --workers <N>      Threads of one run, for the conservative and the optimistic executor
-                             [default: all cores] [env: TOWTANK_WORKERS]
+                             [default: all cores]
           --force            Use more threads than there are cores; write into a directory that holds
                              other results
-          --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts [env:
-                             TOWTANK_SHARD]
+          --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts
 
     Results:
           --out <DIR>             Write the report, its tables and every finished run into this
-                                  directory; the same command goes on from there [env: TOWTANK_OUT]
-          --format <FORMAT>       What to print on stdout [env: TOWTANK_FORMAT] [default: text]
-                                  [possible values: text, json, csv]
+                                  directory; the same command goes on from there
+          --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
+                                  csv]
       -q, --quiet                 No progress and no remarks on stderr
           --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure: 'NAME[.low|.high] <
                                   2ms', joined by and/or; may be repeated
@@ -117,6 +113,9 @@ fn run() {
       towtank run queue-mm1
       towtank run my.toml --set stations.counter.servers=2 --out results
       towtank run my.toml --fail-if 'sojourn_mean.high > 30min'
+
+    Environment variables that stand for flags: TOWTANK_SEED, TOWTANK_REPLICATES, TOWTANK_JOBS,
+    TOWTANK_EXECUTOR, TOWTANK_WORKERS, TOWTANK_SHARD, TOWTANK_OUT, TOWTANK_FORMAT
     ");
 }
 
@@ -148,30 +147,25 @@ fn a_study() {
           --set <KEY=VALUE>           Set a key of the scenario; may be repeated. Values are TOML, and
                                       text needs no quotes
           --seed <N>                  Where all random draws come from [default: the scenario's, or 1]
-                                      [env: TOWTANK_SEED]
           --replicates <N>            How many times each point is run; from 2 on there are 95 %
-                                      intervals [default: the scenario's, or 1] [env:
-                                      TOWTANK_REPLICATES]
+                                      intervals [default: the scenario's, or 1]
           --print-scenario            Print the scenario with every default filled in, and do not run it
 
     Running:
-          --jobs <N>         How many runs go on at once [default: as many as there are cores for] [env:
-                             TOWTANK_JOBS]
-          --executor <NAME>  How the kernel runs the model; the result is the same [env:
-                             TOWTANK_EXECUTOR] [default: sequential] [possible values: sequential,
-                             conservative, optimistic, check]
+          --jobs <N>         How many runs go on at once [default: as many as there are cores for]
+          --executor <NAME>  How the kernel runs the model; the result is the same [default: sequential]
+                             [possible values: sequential, conservative, optimistic, check]
           --workers <N>      Threads of one run, for the conservative and the optimistic executor
-                             [default: all cores] [env: TOWTANK_WORKERS]
+                             [default: all cores]
           --force            Use more threads than there are cores; write into a directory that holds
                              other results
-          --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts [env:
-                             TOWTANK_SHARD]
+          --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts
 
     Results:
           --out <DIR>             Write the report, its tables and every finished run into this
-                                  directory; the same command goes on from there [env: TOWTANK_OUT]
-          --format <FORMAT>       What to print on stdout [env: TOWTANK_FORMAT] [default: text]
-                                  [possible values: text, json, csv]
+                                  directory; the same command goes on from there
+          --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
+                                  csv]
       -q, --quiet                 No progress and no remarks on stderr
           --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure: 'NAME[.low|.high] <
                                   2ms', joined by and/or; may be repeated
@@ -198,6 +192,9 @@ fn a_study() {
       sojourn_p99    sojourn that 99 % of the jobs do not exceed [s]
       little_ratio   mean number over rate times mean response; Little's law says 1
       jobs_measured  jobs that left in the measured span [jobs]
+
+    Environment variables that stand for flags: TOWTANK_SEED, TOWTANK_REPLICATES, TOWTANK_JOBS,
+    TOWTANK_EXECUTOR, TOWTANK_WORKERS, TOWTANK_SHARD, TOWTANK_OUT, TOWTANK_FORMAT
     ");
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A folder to run in.
 pub struct Folder(PathBuf);
@@ -28,9 +29,11 @@ arrival_rate = \"5/s\"
 ";
 
 impl Folder {
-    /// An empty folder of this name.
+    /// An empty folder, no other test's.
     pub fn new(name: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("towtank").join(name);
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("towtank").join(format!("{name}-{number}"));
         if path.exists() {
             fs::remove_dir_all(&path).expect("the folder of an earlier run can be removed");
         }
@@ -78,6 +81,17 @@ impl Said {
             stderr: text(output.stderr),
             code: output.status.code().expect("it ended by itself"),
         }
+    }
+
+    /// What was said, without the digits of keys and hashes: they change with every change of a model.
+    pub fn without_keys(&self) -> String {
+        let text = self.to_string();
+        let words = text.split_inclusive(|c: char| !c.is_ascii_hexdigit());
+        let mask = |word: &str| {
+            let end = word.trim_end_matches(|c: char| !c.is_ascii_hexdigit()).len();
+            if end == 32 { format!("KEY{}", &word[end..]) } else { word.to_owned() }
+        };
+        words.map(mask).collect()
     }
 
     /// Asserts success, and hands over stdout.
