@@ -44,7 +44,7 @@ const DISTRIBUTIONS: [(&str, Delay); 10] = [
     ),
     ("heavy tail", |noise, _| (1e6 * unit(noise).powf(-1.0 / 1.1)) as u64),
     ("alternating density", |noise, now| {
-        exponential(noise, if now / (10 * UNIT) % 2 == 0 { UNIT } else { UNIT / 1000 })
+        exponential(noise, if (now / (10 * UNIT)).is_multiple_of(2) { UNIT } else { UNIT / 1000 })
     }),
 ];
 

@@ -1,5 +1,7 @@
 //! What the benches share: reading their flags, taking time, and medians.
 
+#![allow(dead_code, reason = "each bench uses its part")]
+
 use std::fmt;
 use std::time::Instant;
 
