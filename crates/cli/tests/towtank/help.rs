@@ -231,7 +231,7 @@ fn the_others() {
     Options:
       -h, --help  Print help
     ");
-    assert_snapshot!(help(&["reproduce"]), @"
+    assert_snapshot!(help(&["reproduce"]), @r"
     Run published set-ups and hold the results against what was published
 
     Usage: towtank reproduce [OPTIONS] [NAME]...
@@ -243,24 +243,24 @@ fn the_others() {
       -h, --help  Print help
 
     Running:
-          --jobs <N>         How many runs go on at once [default: as many as there are cores for] [env:
-                             TOWTANK_JOBS]
-          --executor <NAME>  How the kernel runs the model; the result is the same [env:
-                             TOWTANK_EXECUTOR] [default: sequential] [possible values: sequential,
-                             conservative, optimistic, check]
+          --jobs <N>         How many runs go on at once [default: as many as there are cores for]
+          --executor <NAME>  How the kernel runs the model; the result is the same [default: sequential]
+                             [possible values: sequential, conservative, optimistic, check]
           --workers <N>      Threads of one run, for the conservative and the optimistic executor
-                             [default: all cores] [env: TOWTANK_WORKERS]
+                             [default: all cores]
           --force            Use more threads than there are cores; write into a directory that holds
                              other results
 
     Results:
           --out <DIR>        Write the report, its tables and every finished run into this directory;
-                             the same command goes on from there [env: TOWTANK_OUT]
-          --format <FORMAT>  What to print on stdout [env: TOWTANK_FORMAT] [default: text] [possible
-                             values: text, json, csv]
+                             the same command goes on from there
+          --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
       -q, --quiet            No progress and no remarks on stderr
+
+    Environment variables that stand for flags: TOWTANK_JOBS, TOWTANK_EXECUTOR, TOWTANK_WORKERS,
+    TOWTANK_OUT, TOWTANK_FORMAT
     ");
-    assert_snapshot!(help(&["compare"]), @"
+    assert_snapshot!(help(&["compare"]), @r"
     Compare the reports of two runs
 
     Usage: towtank compare [OPTIONS] <RUN_A> <RUN_B>
@@ -273,12 +273,13 @@ fn the_others() {
       -h, --help  Print help
 
     Results:
-          --out <DIR>        Write the report and its tables into this directory [env: TOWTANK_OUT]
-          --format <FORMAT>  What to print on stdout [env: TOWTANK_FORMAT] [default: text] [possible
-                             values: text, json, csv]
+          --out <DIR>        Write the report and its tables into this directory
+          --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
       -q, --quiet            No progress and no remarks on stderr
+
+    Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");
-    assert_snapshot!(help(&["merge"]), @"
+    assert_snapshot!(help(&["merge"]), @r"
     Join what `--shard` runs left in several directories
 
     Usage: towtank merge [OPTIONS] <DIR>...
@@ -292,10 +293,11 @@ fn the_others() {
 
     Results:
           --out <DIR>        Write the report, its tables and every finished run into this directory;
-                             the same command goes on from there [env: TOWTANK_OUT]
-          --format <FORMAT>  What to print on stdout [env: TOWTANK_FORMAT] [default: text] [possible
-                             values: text, json, csv]
+                             the same command goes on from there
+          --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
       -q, --quiet            No progress and no remarks on stderr
+
+    Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");
     assert_snapshot!(help(&["completions"]), @"
     Print a script that completes commands in a shell
