@@ -51,7 +51,7 @@ impl<'m, M: Model> Check<'m, M> {
                 self.plain.run.timers_dropped += 1;
                 continue;
             }
-            let place = || self.plain.rules.place(&scheduled);
+            let place = || self.plain.rules.place(scheduled.due());
             if self.plain.run.committed == options.event_limit {
                 return Err(RunError::TooManyEvents { place: place(), limit: options.event_limit });
             }
@@ -59,7 +59,7 @@ impl<'m, M: Model> Check<'m, M> {
                 Ok(done) => done.map_err(|error| *error)?,
                 Err(payload) => {
                     let message = panic_message(payload.as_ref());
-                    return Err(RunError::Panic { place: self.plain.rules.place(&scheduled), message });
+                    return Err(RunError::Panic { place: self.plain.rules.place(scheduled.due()), message });
                 }
             }
             if self.plain.run.committed.is_multiple_of(u64::from(options.batch)) {
@@ -77,11 +77,11 @@ impl<'m, M: Model> Check<'m, M> {
     fn event(&mut self, scheduled: &Scheduled<M::Event>) -> Result<(), Box<RunError>> {
         let Plain { rules, slots, desk, .. } = &mut self.plain;
         let slot = &mut slots[scheduled.to.index()];
-        let place = || rules.place(scheduled);
+        let place = || rules.place(scheduled.due());
         let before = (slot.state.clone(), slot.timers.clone());
         let kernel_before = (slot.ordinal, slot.sequence, slot.chain);
 
-        let undo = slot.perform(rules, desk, scheduled)?;
+        let undo = slot.perform(rules, desk, scheduled.due())?;
         let record = format!("{undo:?}");
         let first = take_effects(slot, desk);
         match self.undo_by {
@@ -93,7 +93,7 @@ impl<'m, M: Model> Check<'m, M> {
         same(place, "the state", &before.0, &slot.state)?;
         same(place, "the set of timers", &before.1, &slot.timers)?;
 
-        let undo = slot.perform(rules, desk, scheduled)?;
+        let undo = slot.perform(rules, desk, scheduled.due())?;
         let second = take_effects(slot, desk);
         same(place, "the undo record", &record, &format!("{undo:?}"))?;
         same(place, "the state done again", &first.state, &second.state)?;

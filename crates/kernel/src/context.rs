@@ -9,7 +9,7 @@ use streams::{Draws, Purpose, Seed, Source};
 use units::{SimSpan, SimTime};
 
 use crate::error::{Place, RunError};
-use crate::key::{EntityId, EventKey, Scheduled};
+use crate::key::{Due, EntityId, EventKey, Scheduled};
 use crate::links::Links;
 use crate::model::{Model, Statistics};
 use crate::timers::{TimerId, Timers};
@@ -221,12 +221,12 @@ impl<M: Model> fmt::Debug for Context<'_, M> {
 }
 
 impl<M: Model> Rules<'_, M> {
-    pub(crate) fn place(&self, scheduled: &Scheduled<M::Event>) -> Box<Place> {
+    pub(crate) fn place(&self, due: Due<'_, M::Event>) -> Box<Place> {
         Box::new(Place {
-            key: scheduled.key,
-            entity: scheduled.to,
-            name: self.model.describe(scheduled.to),
-            event: format!("{:?}", scheduled.event),
+            key: due.key,
+            entity: due.to,
+            name: self.model.describe(due.to),
+            event: format!("{:?}", due.event),
         })
     }
 

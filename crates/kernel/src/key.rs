@@ -82,6 +82,22 @@ pub struct Scheduled<E> {
     pub event: E,
 }
 
+impl<E> Scheduled<E> {
+    /// The event as it is handled.
+    #[inline]
+    pub(crate) fn due(&self) -> Due<'_, E> {
+        Due { key: self.key, to: self.to, event: &self.event }
+    }
+}
+
+/// An event whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due<'e, E> {
+    pub key: EventKey,
+    pub to: EntityId,
+    pub event: &'e E,
+}
+
 /// A record that a pending-event set can order.
 pub trait Keyed {
     /// The record's key.

@@ -71,6 +71,10 @@ pub struct Progress {
     pub committed: u64,
 }
 
+/// Undo history by default. Measured on PHOLD: few enough that the history stays in the second-level cache, and that a worker
+/// whose peer is held up does not run far ahead into events it would have to take back.
+const HISTORY_MAX: u32 = 8192;
+
 /// What a run may be told. Only `seed` and `end` (and the limits, when they are hit) change the result.
 #[derive(Clone)]
 pub struct RunOptions<'a> {
@@ -110,7 +114,7 @@ impl Default for RunOptions<'_> {
             undo: None,
             batch: 256,
             gvt_interval: 16,
-            history_max: 1 << 16,
+            history_max: HISTORY_MAX,
             event_limit: u64::MAX,
             step_limit: 1_000_000,
             stop: None,

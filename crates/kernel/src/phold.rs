@@ -87,7 +87,8 @@ impl Model for Phold {
             place ^ key.sequence.rotate_left(20) ^ 0x9e37_79b9_7f4a_7c15,
         );
         for _ in 0..self.work {
-            folded = folded.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Shift and product in turn: a chain of products alone the compiler would fold into one.
+            folded = (folded ^ (folded >> 32)).wrapping_mul(6_364_136_223_846_793_005);
         }
         process.0 = folded;
         let mut to = context.me();

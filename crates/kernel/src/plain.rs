@@ -7,7 +7,7 @@ use crate::Queue;
 use crate::context::{Desk, Rules};
 use crate::digest;
 use crate::error::RunError;
-use crate::key::{EntityId, EventKey, Scheduled};
+use crate::key::{Due, EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics};
 use crate::outcome::{RunStatistics, Share, Written};
 use crate::partition::Realm;
@@ -70,19 +70,22 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
 
     fn events(&mut self, bound: EventKey, allowance: u64) -> Result<bool, Box<RunError>> {
         for _ in 0..allowance {
-            self.current = self.queue.pop_before(bound);
-            let Some(scheduled) = &self.current else { return Ok(false) };
+            let Some(scheduled) = self.queue.pop_before(bound) else { return Ok(false) };
+            // Kept for a panic's sake. All but the event is taken from here and not from there: a read of what was written
+            // a moment ago, in other portions, waits.
+            let (key, id) = (scheduled.key, scheduled.to);
+            let timer = scheduled.timer;
+            let event = &self.current.insert(scheduled).event;
             if let Some(next) = self.queue.ahead(FETCH_AHEAD) {
                 prefetch(&self.slots[self.realm.own(next.to)]);
             }
-            let local = self.realm.own(scheduled.to);
+            let local = self.realm.own(id);
             let slot = &mut self.slots[local];
-            if scheduled.timer && !slot.timers.remove(scheduled.key.sequence) {
+            if timer && !slot.timers.remove(key.sequence) {
                 self.run.timers_dropped += 1;
                 continue;
             }
-            slot.perform(&self.rules, &mut self.desk, scheduled)?;
-            let (key, id) = (scheduled.key, scheduled.to);
+            slot.perform(&self.rules, &mut self.desk, Due { key, to: id, event })?;
             self.run.committed += 1;
             self.last = Some((key, id));
             self.take_desk(key, id, local);
@@ -129,7 +132,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
 
     pub(crate) fn panicked(&self, payload: &(dyn Any + Send)) -> RunError {
         let scheduled = self.current.as_ref().expect("a model panics only while it handles an event");
-        RunError::Panic { place: self.rules.place(scheduled), message: panic_message(payload) }
+        RunError::Panic { place: self.rules.place(scheduled.due()), message: panic_message(payload) }
     }
 
     /// What is left when the run is over: at `end`, or where it was stopped.

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use crate::context::{Context, Desk, Refusal, Rules, TimerChange};
 use crate::digest;
 use crate::error::RunError;
-use crate::key::{EntityId, EventKey, Scheduled};
+use crate::key::{Due, EntityId, EventKey};
 use crate::model::{Model, Statistics};
 use crate::outcome::Remains;
 use crate::timers::Timers;
@@ -65,25 +65,20 @@ impl<M: Model, X> Slot<M, X> {
         &mut self,
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
-        scheduled: &Scheduled<M::Event>,
+        due: Due<'_, M::Event>,
     ) -> Result<M::Undo, Box<RunError>> {
-        let mut context = Context::new(
-            rules,
-            desk,
-            &mut self.timers,
-            (scheduled.key, scheduled.to),
-            (self.ordinal, self.sequence),
-        );
-        let handled = rules.model.handle(&mut self.state, &scheduled.event, &mut context);
+        let mut context =
+            Context::new(rules, desk, &mut self.timers, (due.key, due.to), (self.ordinal, self.sequence));
+        let handled = rules.model.handle(&mut self.state, due.event, &mut context);
         let sequence = context.sequence();
         match handled {
             Ok(undo) if desk.refusal.is_none() => {
                 self.ordinal += 1;
                 self.sequence = sequence;
-                self.chain = digest::link(self.chain, scheduled.key, &scheduled.event);
+                self.chain = digest::link(self.chain, due.key, due.event);
                 Ok(undo)
             }
-            handled => Err(self.fail(rules, desk, scheduled, handled.err())),
+            handled => Err(self.fail(rules, desk, due, handled.err())),
         }
     }
 
@@ -92,10 +87,10 @@ impl<M: Model, X> Slot<M, X> {
         &mut self,
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
-        scheduled: &Scheduled<M::Event>,
+        due: Due<'_, M::Event>,
         fault: Option<crate::error::Fault>,
     ) -> Box<RunError> {
-        let place = rules.place(scheduled);
+        let place = rules.place(due);
         let refusal: Option<Refusal> = desk.refusal.take();
         self.take_back_timers(&desk.timer_changes);
         desk.clear();

@@ -27,7 +27,9 @@ pub(crate) struct Entry<M: Model> {
     pub chain_before: u64,
     /// The transmission id of its first send; the others follow.
     pub first_id: u64,
-    /// Where its side effects lie.
+    /// Its first send. Most events send one other and do nothing else, so that one is kept here, the rest apart.
+    pub first_send: Option<Sending>,
+    /// Where its other side effects lie.
     effects_from: u64,
     effects: u32,
 }
@@ -52,9 +54,17 @@ pub(crate) enum Back<M: Model> {
     Clone(M::Entity),
 }
 
+/// What is remembered of a send; its origin and number follow from where it is remembered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    pub at: SimTime,
+    pub step: u32,
+    pub to: EntityId,
+}
+
 /// Something an event did beside changing its entity.
 pub(crate) enum Effect<M: Model> {
-    Sent { at: SimTime, step: u32, to: EntityId },
+    Sent(Sending),
     Timer(TimerChange),
     Sample(<M::Statistics as Statistics>::Sample),
     Output(M::Output),
@@ -93,6 +103,7 @@ impl<M: Model> History<M> {
             previous,
             chain_before,
             first_id,
+            first_send: None,
             effects_from,
             effects: 0,
         });
@@ -134,25 +145,24 @@ impl<M: Model> History<M> {
         self.effects[(place - self.first_effect) as usize].take().expect("a side effect is taken once")
     }
 
-    /// Takes the first entry out of the log, if `over` says so; its side effects are shown to `show`.
+    /// The first entry.
     #[inline]
-    pub(crate) fn pop_front_if(
-        &mut self,
-        over: impl FnOnce(&Entry<M>) -> bool,
-        mut show: impl FnMut(&Entry<M>, Effect<M>),
-    ) -> Option<Entry<M>> {
-        if !over(self.entries.front()?) {
-            return None;
-        }
-        let entry = self.entries.pop_front()?;
+    pub(crate) fn front_mut(&mut self) -> Option<&mut Entry<M>> {
+        self.entries.front_mut()
+    }
+
+    /// Gives back the space of the first entry; its side effects are shown to `show`.
+    #[inline]
+    pub(crate) fn drop_front(&mut self, mut show: impl FnMut(Effect<M>)) {
+        let effects = self.entries.front().map_or(0, |entry| entry.effects);
+        self.entries.pop_front();
         self.first_entry += 1;
-        for _ in 0..entry.effects {
+        for _ in 0..effects {
             self.first_effect += 1;
             if let Some(Some(effect)) = self.effects.pop_front() {
-                show(&entry, effect);
+                show(effect);
             }
         }
-        Some(entry)
     }
 
     /// Gives back the space of entries at the back that were taken back: a rollback usually undoes the latest.

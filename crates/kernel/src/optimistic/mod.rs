@@ -20,7 +20,7 @@ use crate::Queue;
 use crate::context::{Desk, Rules};
 use crate::digest;
 use crate::error::RunError;
-use crate::key::{EntityId, EventKey};
+use crate::key::{Due, EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics, UndoBy};
 use crate::options::RunOptions;
 use crate::outcome::{RunStatistics, Share, Written};
@@ -32,7 +32,7 @@ use crate::slot::Slot;
 use crate::transport::{Letter, Mail, Message, Packet, Sent, Step, Transport, Verdict};
 
 use gvt::{Census, Lead};
-use history::{Back, Deed, Effect, Entry, History};
+use history::{Back, Deed, Effect, History, Sending};
 use rollback::{Cancellation, no_trail};
 
 /// How many events ahead an entity's state is fetched into the cache.
@@ -43,6 +43,9 @@ const ID_BITS: u32 = 48;
 
 /// A worker never holds back below this many events of history, so that each round has something to commit.
 const HISTORY_LEAST: usize = 16;
+
+/// A worker that takes back more than one in so many of its events looks less far ahead.
+const WASTE: u64 = 4;
 
 /// One worker of the optimistic executor.
 pub(crate) struct Optimistic<'m, M: Model> {
@@ -85,6 +88,8 @@ pub(crate) struct Optimistic<'m, M: Model> {
     /// Events from other workers since the last announcement: those that sent them may yet take them back.
     early: u64,
     history_bound: usize,
+    /// Events executed and taken back up to the last announcement.
+    seen: (u64, u64),
     result: Option<Verdict>,
     shares: Vec<Share<M>>,
 }
@@ -127,6 +132,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
             halted: false,
             early: 0,
             history_bound: usize::MAX,
+            seen: (0, 0),
             result: None,
             shares: Vec::new(),
             rules,
@@ -268,15 +274,18 @@ impl<'m, M: Model> Optimistic<'m, M> {
             UndoBy::Clone => Some(slot.state.clone()),
             UndoBy::Inverse => None,
         };
+        // Taken from here and not from the entry: a read of what was written a moment ago, in other portions, waits.
+        let (key, to) = (sent.scheduled.key, sent.scheduled.to);
         // Entered first, so that a panic finds it there.
         slot.extra = self.history.push(sent, Deed::Running(before), trail);
         let entry = self.history.back_mut().expect("an entry was just pushed");
-        match slot.perform(&self.rules, &mut self.desk, &entry.sent.scheduled) {
+        match slot.perform(&self.rules, &mut self.desk, Due { key, to, event: &entry.sent.scheduled.event }) {
             Ok(undo) => {
-                let Deed::Running(before) = std::mem::replace(&mut entry.deed, Deed::Undone) else {
-                    unreachable!("the handler's own entry runs");
+                let back = match &mut entry.deed {
+                    Deed::Running(before) => before.take().map_or(Back::Inverse(undo), Back::Clone),
+                    _ => unreachable!("the handler's own entry runs"),
                 };
-                entry.deed = Deed::Executed(before.map_or(Back::Inverse(undo), Back::Clone));
+                entry.deed = Deed::Executed(back);
                 self.run.executed += 1;
                 self.post_effects();
             }
@@ -299,7 +308,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         let running = self.history.back_mut().filter(|entry| matches!(entry.deed, Deed::Running(_)));
         let Some(entry) = running else { resume_unwind(payload) };
         let local = self.territory.own(entry.sent.scheduled.to);
-        let place = self.rules.place(&entry.sent.scheduled);
+        let place = self.rules.place(entry.sent.scheduled.due());
         let message = panic_message(payload.as_ref());
         self.slots[local].take_back_timers(&self.desk.timer_changes);
         self.desk.clear();
@@ -309,17 +318,17 @@ impl<'m, M: Model> Optimistic<'m, M> {
     /// Enters what the handler put down in the history, and sends its sends.
     #[inline]
     fn post_effects(&mut self) {
-        for change in self.desk.timer_changes.drain(..) {
-            self.history.note(Effect::Timer(change));
+        let Desk { sends, samples, outputs, timer_changes, .. } = &mut self.desk;
+        if !(timer_changes.is_empty() && samples.is_empty() && outputs.is_empty()) {
+            timer_changes.drain(..).for_each(|change| self.history.note(Effect::Timer(change)));
+            samples.drain(..).for_each(|sample| self.history.note(Effect::Sample(sample)));
+            outputs.drain(..).for_each(|output| self.history.note(Effect::Output(output)));
         }
-        for sample in self.desk.samples.drain(..) {
-            self.history.note(Effect::Sample(sample));
-        }
-        for output in self.desk.outputs.drain(..) {
-            self.history.note(Effect::Output(output));
-        }
-        for send in &self.desk.sends {
-            self.history.note(Effect::Sent { at: send.key.at, step: send.key.step, to: send.to });
+        let sending =
+            |send: &Scheduled<M::Event>| Sending { at: send.key.at, step: send.key.step, to: send.to };
+        if let Some((first, others)) = sends.split_first() {
+            self.history.back_mut().expect("an effect belongs to an entry").first_send = Some(sending(first));
+            others.iter().for_each(|send| self.history.note(Effect::Sent(sending(send))));
         }
         self.post_sends();
         self.run.peak_history = self.run.peak_history.max(self.history.len() as u64);
@@ -341,35 +350,35 @@ impl<'m, M: Model> Optimistic<'m, M> {
 
     /// Commits what lies before global virtual time, as far as it is at the front of the history.
     fn commit(&mut self) {
-        let Optimistic { history, slots, territory, outputs, rules, gvt, restart, .. } = self;
-        loop {
-            let over =
-                |entry: &Entry<M>| entry.sent.scheduled.key < *gvt || matches!(entry.deed, Deed::Undone);
-            let entry = history.pop_front_if(over, |entry, effect| {
-                let (key, by) = (entry.sent.scheduled.key, entry.sent.scheduled.to);
-                match effect {
-                    Effect::Sample(sample) => slots[territory.own(by)].statistics.add(sample),
-                    Effect::Output(output) => outputs.push(Written { key, by, output }),
-                    Effect::Sent { .. } | Effect::Timer(_) => {}
-                }
-            });
-            let Some(Entry { sent, deed, .. }) = entry else { break };
-            let (key, to) = (sent.scheduled.key, sent.scheduled.to);
-            match deed {
+        let Optimistic { history, slots, territory, outputs, rules, gvt, restart, run, last, error, .. } =
+            self;
+        while let Some(entry) = history.front_mut() {
+            let (key, by) = (entry.sent.scheduled.key, entry.sent.scheduled.to);
+            if key >= *gvt && !matches!(entry.deed, Deed::Undone) {
+                break;
+            }
+            match std::mem::replace(&mut entry.deed, Deed::Undone) {
                 Deed::Executed(back) => {
                     if let Back::Inverse(undo) = back
                         && !*restart
                     {
-                        rules.model.committed(&mut slots[territory.own(to)].state, undo);
+                        rules.model.committed(&mut slots[territory.own(by)].state, undo);
                     }
-                    self.run.committed += 1;
-                    self.last = self.last.max(Some((key, to)));
+                    run.committed += 1;
+                    if last.is_none_or(|last| last < (key, by)) {
+                        *last = Some((key, by));
+                    }
                 }
-                Deed::Skipped => self.run.timers_dropped += 1,
-                Deed::Faulted(error) => self.error = RunError::earlier(self.error.take(), Some(*error)),
+                Deed::Skipped => run.timers_dropped += 1,
+                Deed::Faulted(fault) => *error = RunError::earlier(error.take(), Some(*fault)),
                 Deed::Undone => {}
                 Deed::Running(_) => unreachable!("no handler runs while events commit"),
             }
+            history.drop_front(|effect| match effect {
+                Effect::Sample(sample) => slots[territory.own(by)].statistics.add(sample),
+                Effect::Output(output) => outputs.push(Written { key, by, output }),
+                Effect::Sent(_) | Effect::Timer(_) => {}
+            });
         }
         self.commit_faults();
     }
@@ -420,13 +429,19 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.history.len() as u64 + self.early > 2 * u64::from(options.history_max)
     }
 
-    /// Under pressure anywhere all workers hold less history; without, they may hold more again.
+    /// Under pressure anywhere all workers hold less history, and so does a worker that takes back much of what it does:
+    /// looking less far ahead, it guesses wrong less often. Otherwise they may hold more again.
     fn adapt(&mut self, pressed: bool, options: &RunOptions<'_>) {
         self.early = 0;
+        let (executed, rolled_back) = (self.run.executed - self.seen.0, self.run.rolled_back - self.seen.1);
+        self.seen = (self.run.executed, self.run.rolled_back);
         let most = options.history_max as usize;
         let now = self.history_bound.min(most);
-        self.history_bound =
-            if pressed { (now / 2).max(HISTORY_LEAST).min(most) } else { (now * 2).min(most) };
+        self.history_bound = if pressed || rolled_back * WASTE > executed {
+            (now.min(executed as usize) / 2).max(HISTORY_LEAST).min(most)
+        } else {
+            (now * 2).min(most)
+        };
     }
 
     /// Ends the run for this worker.

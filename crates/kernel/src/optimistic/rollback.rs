@@ -5,12 +5,13 @@
 //! executed rolls its own entity back in turn; that is a list of work, not recursion, so chains may be long.
 
 use super::Optimistic;
-use super::history::{Back, Deed, Effect, History, NOWHERE};
+use super::history::{Back, Deed, Effect, History, NOWHERE, Sending};
 use crate::context::TimerChange;
 use crate::key::{EntityId, EventKey};
 use crate::model::Model;
 use crate::partition::Realm;
 use crate::pending::PendingSet;
+use crate::slot::Slot;
 use crate::transport::{Letter, Sent};
 
 /// A send that must not have happened.
@@ -106,7 +107,7 @@ impl<M: Model> Optimistic<'_, M> {
         let deed = std::mem::replace(&mut entry.deed, Deed::Undone);
         let (sent, first_id, chain, previous) =
             (entry.sent.clone(), entry.first_id, entry.chain_before, entry.previous);
-        let effects = History::effect_places(entry);
+        let (first_send, effects) = (entry.first_send.take(), History::effect_places(entry));
         let slot = &mut self.slots[local];
         slot.extra = previous;
         match deed {
@@ -122,7 +123,7 @@ impl<M: Model> Optimistic<'_, M> {
                 slot.ordinal -= 1;
                 slot.chain = chain;
                 self.run.rolled_back += 1;
-                self.take_back_effects(local, sent.scheduled.to, first_id, effects);
+                self.take_back_effects(local, sent.scheduled.to, (first_id, first_send), effects);
             }
             Deed::Faulted(_) => {
                 self.run.faults_forgiven += 1;
@@ -142,20 +143,14 @@ impl<M: Model> Optimistic<'_, M> {
         &mut self,
         local: usize,
         origin: EntityId,
-        first_id: u64,
+        (first_id, first_send): (u64, Option<Sending>),
         effects: std::ops::Range<u64>,
     ) {
-        let mut sends = 0;
         let first = self.cancellations.len();
         for place in effects.rev() {
             let slot = &mut self.slots[local];
             match self.history.take_effect(place) {
-                Effect::Sent { at, step, to } => {
-                    slot.sequence -= 1;
-                    sends += 1;
-                    let key = EventKey { at, step, origin, sequence: slot.sequence };
-                    self.cancellations.push(Cancellation { id: 0, key, to });
-                }
+                Effect::Sent(send) => self.cancellations.push(slot.unsend(origin, send)),
                 Effect::Timer(TimerChange::Set(sequence)) => {
                     slot.timers.remove(sequence);
                 }
@@ -163,9 +158,12 @@ impl<M: Model> Optimistic<'_, M> {
                 Effect::Sample(_) | Effect::Output(_) => {}
             }
         }
+        if let Some(send) = first_send {
+            self.cancellations.push(self.slots[local].unsend(origin, send));
+        }
         // They were met latest first; ids count up from the first.
-        for (index, met) in (first..self.cancellations.len()).enumerate() {
-            self.cancellations[met].id = first_id + (sends - 1 - index as u64);
+        for (id, cancellation) in (first_id..).zip(self.cancellations[first..].iter_mut().rev()) {
+            cancellation.id = id;
         }
         let mut index = first;
         while index < self.cancellations.len() {
@@ -189,6 +187,14 @@ impl<M: Model> Optimistic<'_, M> {
         for sent in self.suspended.remove(&local).unwrap_or_default() {
             self.requeue(sent);
         }
+    }
+}
+
+impl<M: Model> Slot<M, u64> {
+    /// Takes the latest send back; its id is for the caller to fill in.
+    fn unsend(&mut self, origin: EntityId, Sending { at, step, to }: Sending) -> Cancellation {
+        self.sequence -= 1;
+        Cancellation { id: 0, key: EventKey { at, step, origin, sequence: self.sequence }, to }
     }
 }
 
