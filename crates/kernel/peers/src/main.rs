@@ -1,0 +1,80 @@
+//! PHOLD on Towtank's sequential executor, on simcore (DSLab's engine, from the crates registry) and in the two bare loops,
+//! in turn and in one process.
+//!
+//! `cargo run --release --manifest-path crates/kernel/peers/Cargo.toml -- [--lps 1024,16384] [--rounds 5]`
+//!
+//! simcore's events are boxed and dynamically typed and its time is a float; its processes draw what the loops' draw. Both
+//! engines get the processes' states through their own interfaces only.
+
+#![allow(clippy::disallowed_methods, reason = "a bench measures time")]
+
+#[path = "../../benches/bare/mod.rs"]
+mod bare;
+#[path = "../../benches/measure/mod.rs"]
+mod measure;
+mod simcore_phold;
+
+use bare::bucket_loop::BucketLoop;
+use bare::heap_loop::HeapLoop;
+use bare::{Outcome, Workload};
+use kernel::phold::Phold;
+use kernel::{RunOptions, prepare};
+use measure::{Arguments, Rates, Span};
+use streams::Seed;
+use units::{SimSpan, SimTime};
+
+/// Sizes and ends: those of the kernel's own bench, but shorter, since the peer takes its time.
+const SIZES: [(u32, f64); 4] = [(1_024, 200.0), (16_384, 10.0), (262_144, 1.5), (1_048_576, 0.5)];
+
+fn main() {
+    let arguments = Arguments::read();
+    let rounds = arguments.number("--rounds").unwrap_or(5.0) as usize;
+    let sizes = arguments.list("--lps").unwrap_or_else(|| SIZES.map(|(lps, _)| u64::from(lps)).to_vec());
+    println!(
+        "M events/s, median (least to greatest) of {rounds} rounds; remote 0.25, mean 1, look-ahead 0.1"
+    );
+    for (lps, end) in SIZES.into_iter().filter(|&(lps, _)| sizes.contains(&u64::from(lps))) {
+        compare(
+            Workload { lps, start_events: 16, remote: 0.25, mean: 1.0, lookahead: 0.1, end, seed: 1 },
+            rounds,
+        );
+    }
+}
+
+fn compare(workload: Workload, rounds: usize) {
+    let mut rates = [Rates::default(), Rates::default(), Rates::default(), Rates::default()];
+    for _ in 0..rounds {
+        let peer = simcore_phold::prepare(workload);
+        rates[0].time(|| peer.run());
+        let heap = HeapLoop::new(workload);
+        rates[1].time(|| heap.run());
+        let bucket = BucketLoop::new(workload);
+        rates[2].time(|| bucket.run());
+        towtank(workload, &mut rates[3]);
+    }
+    println!("\n{} processes, end {}", workload.lps, workload.end);
+    for (name, rates) in ["simcore", "heap loop", "bucket loop", "towtank"].iter().zip(&rates) {
+        println!("  {name:12} {rates}");
+    }
+    let times = rates[3].median(Span::Cpu) / rates[0].median(Span::Cpu);
+    println!("  towtank / simcore {times:.2} by processor time");
+}
+
+fn towtank(workload: Workload, rates: &mut Rates) {
+    let span = |units: f64| SimSpan::from_ns((units * bare::UNIT_NS) as u64);
+    let model = Phold {
+        processes: workload.lps,
+        start_events: workload.start_events,
+        remote: workload.remote,
+        look_ahead: span(workload.lookahead),
+        mean: span(workload.mean),
+        work: 0,
+    };
+    let end = Some(SimTime::from_ns(workload.end_ns()));
+    let options = RunOptions { seed: Seed(workload.seed), end, ..RunOptions::default() };
+    let prepared = prepare(&model, options).expect("the benchmark's options are sound");
+    rates.time(|| {
+        let outcome = prepared.run().expect("PHOLD cannot fail");
+        Outcome { events: outcome.run.committed, pending: outcome.pending, check: outcome.digest.0 }
+    });
+}
