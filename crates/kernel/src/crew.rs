@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::optimistic::Optimistic;
 use crate::options::{Executor, RunOptions};
 use crate::outcome::{Notice, Outcome, Share, assemble};
-use crate::partition::Plan;
+use crate::partition::{Joined, Plan};
 use crate::run::examine;
 use crate::transport::{Step, Transport};
 
@@ -45,7 +45,11 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
     /// When the executor is not a parallel one, an option cannot be used, or an entity cannot start.
     pub fn new(model: &'m M, options: RunOptions<'o>) -> Result<Self, RunError> {
         examine(&options)?;
-        let plan = Plan::new(&rules(model, &options), options.workers);
+        let joined = match options.executor {
+            Executor::Optimistic => Joined::MayPart,
+            _ => Joined::StayTogether,
+        };
+        let plan = Plan::new(&rules(model, &options), options.workers, joined);
         let partitions = plan.partitions() as u32;
         let mut notices = Vec::new();
         if partitions < options.workers {

@@ -1,6 +1,7 @@
 //! Who works on which entities.
 //!
-//! Entities joined by links without delay stay together. Otherwise entities are cut into stretches of their order with
+//! Conservative workers cannot share entities joined by links without delay, so these stay together; optimistic workers keep
+//! them together where that leaves enough partitions, to have less to take back. Otherwise entities are cut into stretches of their order with
 //! about the same weight, so a model that numbers neighbours next to each other gets few messages between workers.
 
 use std::sync::Arc;
@@ -27,6 +28,24 @@ enum Layout {
     Scattered(Arc<Table>),
 }
 
+impl Layout {
+    fn partitions(&self) -> usize {
+        match self {
+            Layout::Stretches(bounds) => bounds.len() - 1,
+            Layout::Scattered(table) => table.members.len(),
+        }
+    }
+}
+
+/// What becomes of entities joined by links without delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joined {
+    /// They share a partition, whatever the number of workers.
+    StayTogether,
+    /// They share a partition unless workers would have nothing to do.
+    MayPart,
+}
+
 #[derive(Debug)]
 struct Table {
     owner: Vec<u16>,
@@ -36,12 +55,19 @@ struct Table {
 
 impl Plan {
     /// Divides the entities among at most `workers` partitions.
-    pub(crate) fn new<M: Model>(rules: &Rules<'_, M>, workers: u32) -> Plan {
+    pub(crate) fn new<M: Model>(rules: &Rules<'_, M>, workers: u32, joined: Joined) -> Plan {
         let workers = workers.clamp(1, rules.entities.max(1)).min(u32::from(u16::MAX)) as usize;
         let layout = match rules.links.bound_together(rules.entities) {
             _ if workers == 1 => Layout::Stretches(vec![0, rules.entities]),
             None => stretches(rules, workers),
-            Some(mut groups) => gather(rules, workers, |id| groups.root(id)),
+            Some(mut groups) => {
+                let gathered = gather(rules, workers, |id| groups.root(id));
+                if joined == Joined::MayPart && gathered.partitions() < workers {
+                    stretches(rules, workers)
+                } else {
+                    gathered
+                }
+            }
         };
         let mut plan = Plan { layout, look_ahead: SimSpan::MAX };
         plan.look_ahead = rules.links.look_ahead(rules.entities, |id| plan.owner(id));
@@ -49,10 +75,7 @@ impl Plan {
     }
 
     pub(crate) fn partitions(&self) -> usize {
-        match &self.layout {
-            Layout::Stretches(bounds) => bounds.len() - 1,
-            Layout::Scattered(table) => table.members.len(),
-        }
+        self.layout.partitions()
     }
 
     /// Which partition has an entity.

@@ -61,7 +61,10 @@ fn worker_count_never_shows() {
 
 #[test]
 fn without_look_ahead_all_share_a_partition_or_speculate() {
-    check_all(&phold(64, 0.5, 0), 3 * UNIT, |_| {});
+    let outcomes = check_all(&phold(64, 0.5, 0), 3 * UNIT, |options| options.batch = 4096);
+    let alone = outcomes.iter().filter(|outcome| !outcome.notices.is_empty()).count();
+    assert_eq!(alone, 3, "of the parallel runs, the conservative ones alone leave workers without work");
+    assert!(outcomes.iter().any(|outcome| outcome.run.rolled_back > 0), "nobody speculated");
 }
 
 #[test]
