@@ -10,14 +10,11 @@
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
 #[allow(dead_code, reason = "each bench uses what it needs")]
-mod bare;
-#[allow(dead_code, reason = "each bench uses what it needs")]
 mod measure;
 
-use bare::Outcome;
 use kernel::pending::{DaryHeap, Ladder, PendingSet, RadixQueue};
 use kernel::{EntityId, EventKey, Scheduled};
-use measure::{Arguments, Rates, Span};
+use measure::{Arguments, Outcome, Rates, Span};
 use streams::mix;
 use units::SimTime;
 

@@ -9,14 +9,15 @@
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
 mod bare;
+#[allow(dead_code, reason = "each bench uses what it needs")]
 mod measure;
 
+use bare::Workload;
 use bare::bucket_loop::BucketLoop;
 use bare::heap_loop::HeapLoop;
-use bare::{Outcome, Workload};
 use kernel::phold::Phold;
 use kernel::{RunOptions, prepare};
-use measure::{Arguments, Rates, Span};
+use measure::{Arguments, Outcome, Rates, Span};
 use streams::Seed;
 use units::{SimSpan, SimTime};
 

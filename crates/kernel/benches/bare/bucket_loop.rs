@@ -3,7 +3,8 @@
 //!
 //! The bucket width is chosen from the workload, which an engine cannot know: this loop is the better informed of the two.
 
-use super::{Event, Lp, Outcome, UNIT_NS, Workload};
+use super::{Event, Lp, UNIT_NS, Workload, outcome};
+use crate::measure::Outcome;
 
 /// Events a bucket should hold.
 const BUCKET_EVENTS: f64 = 128.0;
@@ -90,7 +91,7 @@ impl BucketLoop {
                 let event = sorted[order[next] as usize & 0xffff];
                 if event.at >= end {
                     let left = self.left() + order.len() - next;
-                    return Outcome::new(events, left, &self.processes);
+                    return outcome(events, left, &self.processes);
                 }
                 events += 1;
                 let (to, at) = self.workload.handle(&event, &mut self.processes[event.to as usize]);

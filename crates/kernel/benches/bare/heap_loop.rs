@@ -1,6 +1,7 @@
 //! The loop on a 4-ary heap.
 
-use super::{Event, Lp, Outcome, Workload};
+use super::{Event, Lp, Workload, outcome};
+use crate::measure::Outcome;
 
 /// The loop's state between initialisation and run, so that the run can be timed alone.
 pub struct HeapLoop {
@@ -41,7 +42,7 @@ impl HeapLoop {
             self.sequence += 1;
             self.sift_down(Event { at, sequence, to });
         }
-        Outcome::new(events, self.heap.len(), &self.processes)
+        outcome(events, self.heap.len(), &self.processes)
     }
 
     fn push(&mut self, at: u64, to: u32) {

@@ -8,6 +8,8 @@
 pub mod bucket_loop;
 pub mod heap_loop;
 
+use crate::measure::Outcome;
+
 /// Nanoseconds in the workload's unit of time.
 pub const UNIT_NS: f64 = 1e9;
 
@@ -107,17 +109,8 @@ impl Lp {
     }
 }
 
-/// What a loop did, and a value that depends on every event of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    pub events: u64,
-    pub pending: u64,
-    pub check: u64,
-}
-
-impl Outcome {
-    pub fn new(events: u64, pending: usize, processes: &[Lp]) -> Self {
-        let check = processes.iter().fold(0u64, |sum, lp| sum.rotate_left(1) ^ lp.state);
-        Outcome { events, pending: pending as u64, check }
-    }
+/// A loop's end: how many events it handled, how many it left, and its processes.
+fn outcome(events: u64, pending: usize, processes: &[Lp]) -> Outcome {
+    let check = processes.iter().fold(0u64, |sum, lp| sum.rotate_left(1) ^ lp.state);
+    Outcome { events, pending: pending as u64, check }
 }

@@ -3,7 +3,13 @@
 use std::fmt;
 use std::time::Instant;
 
-use crate::bare::Outcome;
+/// What a contestant did, and a value that depends on every event of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub events: u64,
+    pub pending: u64,
+    pub check: u64,
+}
 
 /// The flags of a bench. Cargo's own `--bench` is passed over.
 pub struct Arguments(Vec<String>);
@@ -18,7 +24,6 @@ impl Arguments {
         Some(self.0.get(place + 1).unwrap_or_else(|| panic!("{flag} needs a value")))
     }
 
-    #[allow(dead_code, reason = "not every bench has words for flags")]
     pub fn text(&self, flag: &str) -> Option<&str> {
         self.value(flag)
     }
@@ -94,6 +99,20 @@ impl Rates {
         rates
     }
 
+    /// Median, least and greatest.
+    pub fn spread(&self, span: Span) -> String {
+        let rates = self.sorted(span);
+        format!("{:6.2} ({:.2} to {:.2})", rates[rates.len() / 2], rates[0], rates[rates.len() - 1])
+    }
+
+    /// The median of how many times as fast as another contestant this one was by the wall clock, round by round.
+    pub fn median_ratio(&self, other: &Rates) -> f64 {
+        let mut ratios: Vec<f64> =
+            self.wall.iter().zip(&other.wall).map(|(mine, theirs)| mine / theirs).collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios[ratios.len() / 2]
+    }
+
     pub fn median(&self, span: Span) -> f64 {
         let rates = self.sorted(span);
         rates[rates.len() / 2]
@@ -102,10 +121,6 @@ impl Rates {
 
 impl fmt::Display for Rates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (wall, cpu) = (self.sorted(Span::Wall), self.sorted(Span::Cpu));
-        let of = |rates: &[f64]| {
-            format!("{:6.2} ({:.2} to {:.2})", rates[rates.len() / 2], rates[0], rates[rates.len() - 1])
-        };
-        write!(f, "{} by wall, {} by processor time", of(&wall), of(&cpu))
+        write!(f, "{} by wall, {} by processor time", self.spread(Span::Wall), self.spread(Span::Cpu))
     }
 }

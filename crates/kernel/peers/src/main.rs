@@ -10,16 +10,17 @@
 
 #[path = "../../benches/bare/mod.rs"]
 mod bare;
+#[allow(dead_code, reason = "each bench uses what it needs")]
 #[path = "../../benches/measure/mod.rs"]
 mod measure;
 mod simcore_phold;
 
+use bare::Workload;
 use bare::bucket_loop::BucketLoop;
 use bare::heap_loop::HeapLoop;
-use bare::{Outcome, Workload};
 use kernel::phold::Phold;
 use kernel::{RunOptions, prepare};
-use measure::{Arguments, Rates, Span};
+use measure::{Arguments, Outcome, Rates, Span};
 use streams::Seed;
 use units::{SimSpan, SimTime};
 

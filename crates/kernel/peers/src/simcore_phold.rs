@@ -6,7 +6,8 @@ use std::rc::Rc;
 use serde::Serialize;
 use simcore::{Event, EventHandler, Id, Simulation, SimulationContext};
 
-use crate::bare::{self, Lp, Outcome, UNIT_NS, Workload};
+use crate::bare::{self, Lp, UNIT_NS, Workload};
+use crate::measure::Outcome;
 
 #[derive(Clone, Serialize)]
 struct Ball;
