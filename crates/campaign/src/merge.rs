@@ -29,10 +29,10 @@ pub struct Merged {
 #[non_exhaustive]
 pub enum MergeError {
     /// No parts.
-    #[error("there is nothing to merge: name the directories of the parts")]
+    #[error("there is nothing to merge; name the directories of the parts")]
     Nothing,
     /// One directory twice.
-    #[error("`{}` is named twice: name every part once", dir.display())]
+    #[error("`{}` is named twice; name every part once", dir.display())]
     SameDirectory {
         /// The directory.
         dir: PathBuf,
@@ -52,7 +52,7 @@ pub enum MergeError {
     },
     /// Two parts disagree about a run.
     #[error(
-        "`{}` and `{}` hold different results of {place}, where one seed must give one result: find out which is wrong \
+        "`{}` and `{}` hold different results of {place}, where one seed must give one result; find out which is wrong \
          (was a model changed without raising its results version?), remove it, and merge again",
         first.display(), second.display()
     )]

@@ -38,7 +38,7 @@ pub struct Store {
 pub enum StoreError {
     /// A second writer.
     #[error(
-        "`{}` is being written by another run{}: wait for it, or choose another directory",
+        "`{}` is being written by another run{}; wait for it, or choose another directory",
         dir.display(), holder.as_ref().map(|number| format!(" (process {number})")).unwrap_or_default()
     )]
     Busy {
@@ -64,8 +64,8 @@ pub enum StoreError {
     },
     /// Files that are not ours.
     #[error(
-        "`{}` holds files but no campaign (`{first}` and {more} more): choose a new or an empty directory, or write among \
-         them with `--force`", dir.display()
+        "`{}` holds files but no campaign ({}); choose a new or an empty directory, or write among them with `--force`",
+        dir.display(), first_and_more(first, *more)
     )]
     Foreign {
         /// The directory.
@@ -105,7 +105,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// No campaign here.
-    #[error("`{}` holds no campaign: name a directory that was given to `--out`", dir.display())]
+    #[error("`{}` holds no campaign; name a directory that was given to `--out`", dir.display())]
     NoCampaign {
         /// The directory.
         dir: PathBuf,
@@ -116,6 +116,11 @@ pub enum StoreError {
     /// An outcome that cannot be written as JSON.
     #[error(transparent)]
     Unstorable(#[from] Unstorable),
+}
+
+/// `` `a.txt` `` or `` `a.txt` and 3 more ``.
+fn first_and_more(first: &str, more: usize) -> String {
+    if more == 0 { format!("`{first}`") } else { format!("`{first}` and {more} more") }
 }
 
 /// What to do with a directory that holds something else.
@@ -332,7 +337,7 @@ pub(crate) fn read_manifest(disk: &dyn Disk, dir: &Path) -> Result<Plan, StoreEr
     let path = dir.join(manifest::NAME);
     let bytes = match disk.read(&path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Err(StoreError::NoCampaign { dir: dir.to_owned() });
         }
         Err(source) => return Err(StoreError::Read { path, source }),

@@ -24,7 +24,7 @@ pub struct Writer {
 pub enum WriteError {
     /// The place is taken by something the campaign reads.
     #[error(
-        "writing `{}` would overwrite the input `{}`: choose another place for the results", path.display(), input.display()
+        "writing `{}` would overwrite the input `{}`; choose another place for the results", path.display(), input.display()
     )]
     OverInput {
         /// Where the output would have gone.

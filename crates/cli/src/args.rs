@@ -57,17 +57,20 @@ pub enum Command {
     /// Join what `--shard` runs left in several directories
     #[command(display_order = 105)]
     Merge(Merge),
-    /// Measure the simulator itself
+    /// Read, test, edit and write CRUSH maps, as Ceph's crushtool does
     #[command(display_order = 106)]
+    Crush(Box<crate::crush::Flags>),
+    /// Measure the simulator itself
+    #[command(display_order = 107)]
     Bench(crate::bench::Bench),
     /// Print a script that completes commands in a shell
-    #[command(display_order = 107)]
+    #[command(display_order = 108)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or that of one command
-    #[command(display_order = 108)]
+    #[command(display_order = 109)]
     Man {
         /// A command, such as `run`; the main page if left out
         command: Option<String>,
@@ -258,8 +261,11 @@ pub struct Merge {
     pub keep: KeepFlags,
     #[command(flatten)]
     pub output: OutputFlags,
+    /// End with exit code 3 if this holds for a measure of the whole, as in `run`; may be repeated
+    #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
+    pub fail_if: Vec<String>,
     /// Write into a directory that holds other results
-    #[arg(long)]
+    #[arg(long, help_heading = RESULTS)]
     pub force: bool,
 }
 

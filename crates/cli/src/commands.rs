@@ -2,6 +2,7 @@
 
 mod compare;
 mod completions;
+mod gates;
 mod list;
 mod man;
 mod merge;
@@ -33,6 +34,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit, Trouble> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce),
         Command::Compare(compare) => compare::compare(&compare),
         Command::Merge(merge) => merge::merge(&merge),
+        Command::Crush(flags) => crate::crush::run(&flags),
         Command::Bench(bench) => crate::bench::run(&bench),
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { command } => man::man(command.as_deref()),

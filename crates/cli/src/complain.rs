@@ -9,8 +9,10 @@
 use std::fmt::{self, Write as _};
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use report::text::{is_obeyed, printable};
 use scenario::{Place, Problem, Problems, SourceKind};
 
+use crate::excerpt::{self, Marked, clipped};
 use crate::exit::{Exit, Trouble};
 use crate::screen;
 
@@ -25,7 +27,7 @@ pub fn report(trouble: &Trouble) -> Exit {
             Exit::BadInput
         }
         Trouble::Failed(problem) => {
-            screen::say(&render(problem));
+            screen::say_styled(&render(problem));
             Exit::Failed
         }
     }
@@ -34,7 +36,7 @@ pub fn report(trouble: &Trouble) -> Exit {
 /// Says on stderr what is wrong with an input.
 fn input(problems: &Problems) {
     let shown: Vec<String> = problems.iter().take(SHOWN_MAX).map(render).collect();
-    screen::say(&shown.join("\n"));
+    screen::say_styled(&shown.join("\n"));
     if problems.len() > SHOWN_MAX {
         screen::say(&format!("\n{} more problems are not shown\n", problems.len() - SHOWN_MAX));
     }
@@ -43,17 +45,40 @@ fn input(problems: &Problems) {
 fn render(problem: &Problem) -> String {
     let style = screen::stderr();
     let in_file =
-        problem.place().is_some_and(|place| place.source().kind() == SourceKind::File && !place.is_whole());
-    if style.terminal && in_file { graphical(problem, style) } else { plain(problem) }
+        |place: &Place| place.source().kind() == SourceKind::File && !place.is_whole() && fits(place, style);
+    if style.terminal && problem.place().is_some_and(in_file) {
+        graphical(problem, style)
+    } else {
+        plain(problem)
+    }
+}
+
+/// Whether the lines around a place can be looked at: those of a file made by a program may be endless.
+fn fits(place: &Place, style: screen::Style) -> bool {
+    let (line, _) = place.line_and_column();
+    let near = place.source().text().lines().skip(line.saturating_sub(2)).take(3);
+    near.into_iter().all(|line| line.chars().count() <= 2 * style.width)
+}
+
+/// The message as a terminal may show it: on one line, and not longer than anybody reads.
+fn message(problem: &Problem) -> String {
+    clipped(&printable(problem.message()))
+}
+
+/// The next steps, one on a line.
+fn hint(problem: &Problem) -> Option<String> {
+    let lines =
+        |hint: &str| hint.lines().map(|line| clipped(&printable(line))).collect::<Vec<_>>().join("\n");
+    problem.next_step().map(lines)
 }
 
 /// Three lines, or four where the place is part of a flag.
 pub fn plain(problem: &Problem) -> String {
-    let mut out = format!("error: {problem}\n");
+    let mut out = format!("error: {}\n", message(problem));
     if let Some(place) = problem.place() {
         out.push_str(&place_lines(place));
     }
-    if let Some(hint) = problem.next_step() {
+    if let Some(hint) = hint(problem) {
         writeln!(out, "hint: {hint}").expect("writing to a string");
     }
     out
@@ -61,26 +86,40 @@ pub fn plain(problem: &Problem) -> String {
 
 fn place_lines(place: &Place) -> String {
     let source = place.source();
+    let name = printable(source.name());
     match source.kind() {
-        SourceKind::File if place.is_whole() => format!("  --> {}\n", source.name()),
+        SourceKind::File if place.is_whole() => format!("  --> {name}\n"),
         SourceKind::File => {
             let (line, column) = place.line_and_column();
-            format!("  --> {}:{line}:{column}\n", source.name())
+            format!("  --> {name}:{line}:{column}\n")
         }
         // A command without a file has nothing to point at.
         SourceKind::Flag if source.text().is_empty() => String::new(),
-        SourceKind::Flag if place.is_whole() => format!("  --> {}\n", one_line(source.text())),
         SourceKind::Flag => {
             let before = source.text()[..place.span().start].chars().count();
-            let carets = "^".repeat(place.text().chars().count().max(1));
-            format!("  --> {}\n      {}{carets}\n", one_line(source.text()), " ".repeat(before))
+            let marked = before..before + place.text().chars().count();
+            // As many characters as before, so the carets stand where they should.
+            let Marked { line, columns } = excerpt::around(&printable(source.text()), &name, marked);
+            if place.is_whole() {
+                return format!("  --> {line}\n");
+            }
+            let carets = "^".repeat(columns.len().max(1));
+            format!("  --> {line}\n      {}{carets}\n", " ".repeat(columns.start))
         }
     }
 }
 
-/// Line breaks and other controls would break the row of carets, or do worse to a terminal.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+/// A file's text as a terminal may show it, each character as long as it was: places in it stay where they are.
+fn shown_in_place(text: &str) -> String {
+    let mark = |c: char| match (c, c.len_utf8()) {
+        ('\n' | '\t', _) => c,
+        ('\r', _) => ' ',
+        (c, _) if !is_obeyed(c) => c,
+        (_, 1) => '?',
+        (_, 2) => '¿',
+        (_, _) => '\u{fffd}',
+    };
+    text.chars().map(mark).collect()
 }
 
 /// The problem with the line that it is about.
@@ -112,14 +151,15 @@ impl<'a> Shown<'a> {
     fn new(problem: &'a Problem) -> Shown<'a> {
         let source = problem
             .place()
-            .map(|place| NamedSource::new(place.source().name(), place.source().text().to_owned()));
+            .map(|place| (printable(place.source().name()), shown_in_place(place.source().text())))
+            .map(|(name, text)| NamedSource::new(name, text));
         Shown { problem, source }
     }
 }
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self.problem, f)
+        f.write_str(&message(self.problem))
     }
 }
 
@@ -127,7 +167,7 @@ impl std::error::Error for Shown<'_> {}
 
 impl Diagnostic for Shown<'_> {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.problem.next_step().map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
+        hint(self.problem).map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -140,5 +180,42 @@ impl Diagnostic for Shown<'_> {
         // A table's place may be many lines; its first one is enough to find it.
         let len = place.text().lines().next().map_or(0, str::len);
         Some(Box::new(std::iter::once(LabeledSpan::new(None, span.start, len))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::Source;
+
+    use super::*;
+
+    #[test]
+    fn nothing_quoted_reaches_a_terminal_as_a_command() {
+        let text = "a = 1\r\nti\u{202e}tle\u{85} = \"\u{1b}]0;owned\u{7}\"\n";
+        let at = text.find("\"\u{1b}").expect("it is there");
+        let place = Place::new(&Source::file("a\u{1b}[2J.toml", text), at..text.len() - 1);
+        let problem = Problem::new("`\u{1b}[31m` is no name\nerror: forged").hint("try \u{9b}1m").at(place);
+        let style = screen::Style { terminal: true, colour: false, unicode: true, width: 100 };
+        let graphical = graphical(&problem, style);
+        assert_eq!(shown_in_place(text).len(), text.len());
+        for shown in [plain(&problem), graphical.clone()] {
+            assert!(!shown.chars().any(|c| is_obeyed(c) && c != '\n'), "{shown:?}");
+            assert!(!shown.contains("\nerror: forged"), "{shown}");
+        }
+        assert!(graphical.contains("?]0;owned?"), "{graphical}");
+    }
+
+    #[test]
+    fn endless_lines_are_not_shown() {
+        let style = screen::Style { terminal: true, colour: false, unicode: true, width: 100 };
+        let source =
+            Source::file("long.toml", format!("a = 1\nb = \"{}\"\nc = 2\nd = 3\n", "x".repeat(1_000)));
+        let at = |needle: &str| {
+            let start = source.text().find(needle).expect("it is there");
+            Place::new(&source, start..start + 1)
+        };
+        assert!(!fits(&at("a = 1"), style), "its neighbour would be shown");
+        assert!(!fits(&at("b ="), style));
+        assert!(fits(&at("d ="), style));
     }
 }

@@ -81,12 +81,18 @@ fn told(error: impl std::fmt::Display) -> Problem {
     }
 }
 
-/// The number of a system error says nothing that its words do not.
+/// A system's error in our form: lower case, and without its number, which says nothing that the words do not.
 fn without_numbers(text: &str) -> String {
     let mut rest = text;
     let mut out = String::new();
     while let Some((before, after)) = rest.split_once(" (os error ") {
-        out.push_str(before);
+        let (ours, theirs) = before
+            .rsplit_once(": ")
+            .map_or(("", before), |(_, theirs)| (&before[..before.len() - theirs.len()], theirs));
+        out.push_str(ours);
+        let mut chars = theirs.chars();
+        out.extend(chars.next().map(|first| first.to_ascii_lowercase()));
+        out.push_str(chars.as_str());
         rest = after.split_once(')').map_or("", |(_, after)| after);
     }
     out + rest
@@ -99,7 +105,7 @@ mod tests {
     #[test]
     fn the_next_step_of_an_error_becomes_its_hint() {
         let problem = told("cannot write `a`: No space left (os error 28); free some; the rest is kept");
-        assert_eq!(problem.message(), "cannot write `a`: No space left");
+        assert_eq!(problem.message(), "cannot write `a`: no space left");
         assert_eq!(problem.next_step(), Some("free some; the rest is kept"));
     }
 }

@@ -5,7 +5,7 @@
 use campaign::Stop;
 
 use crate::exit::Exit;
-use crate::screen;
+use crate::{progress, screen};
 
 /// Raised by the first Ctrl-C.
 static STOP: Stop = Stop::new();
@@ -19,7 +19,7 @@ pub fn watch() -> &'static Stop {
             std::process::exit(i32::from(Exit::Interrupted.code()));
         }
         STOP.raise();
-        screen::say("stopping; press Ctrl-C once more to end at once\n");
+        progress::aside(|| screen::say("stopping; press Ctrl-C once more to end at once\n"));
     });
     &STOP
 }

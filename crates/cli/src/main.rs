@@ -8,6 +8,8 @@ mod bench;
 mod catalogue;
 mod commands;
 mod complain;
+mod crush;
+mod excerpt;
 mod exit;
 mod interrupt;
 mod load;
@@ -20,6 +22,7 @@ mod street;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    progress::keep_panics_off_the_bar();
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return screen::usage(&error),

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use campaign::{StoreError, WriteError, Writer};
+use campaign::{StoreError, Writer};
 use report::text::Style;
 use report::{Report, csv, html, text};
+use scenario::Problem;
 
 use crate::args::{Format, OutputFlags};
 use crate::exit::Trouble;
-use crate::screen;
+use crate::{screen, street};
 
 /// Writes `report.json`, the tables and `report.html`, each whole or not at all.
 ///
@@ -22,9 +23,22 @@ pub fn write_files<E>(report: &Report, write: impl Fn(&str, &[u8]) -> Result<(),
 }
 
 /// Writes the files of a report that no campaign keeps.
-pub fn write_alone(report: &Report, dir: &Path, writer: &Writer) -> Result<(), WriteError> {
-    writer.create_dir(dir)?;
-    write_files(report, |name, bytes| writer.replace(&dir.join(name), bytes))
+pub fn write_alone(report: &Report, dir: &Path, writer: &Writer) -> Result<(), Trouble> {
+    refuse_campaign(dir)?;
+    let written = writer
+        .create_dir(dir)
+        .and_then(|()| write_files(report, |name, bytes| writer.replace(&dir.join(name), bytes)));
+    written.map_err(|error| street::trouble_of(error.into()))
+}
+
+/// The report in a campaign's directory is that of its runs, and of nothing else.
+pub fn refuse_campaign(dir: &Path) -> Result<(), Problem> {
+    if !dir.join("campaign.json").exists() {
+        return Ok(());
+    }
+    let message =
+        format!("`{}` holds the runs of a campaign, whose report this one would replace", dir.display());
+    Err(Problem::new(message).hint("choose another directory"))
 }
 
 /// Writes the files of a report into the directory of its campaign.

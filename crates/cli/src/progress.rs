@@ -3,8 +3,11 @@
 // A face may look at the clock; nothing it reads there reaches a result.
 #![allow(clippy::disallowed_methods)]
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::panic;
+use std::sync::{Mutex, PoisonError, TryLockError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,6 +16,68 @@ use crate::screen;
 
 /// Steps of the bar for each run: a single run moves it too.
 const STEPS: u64 = 1000;
+
+/// The bar that is on the screen, for those who write to it without knowing of any.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+thread_local! {
+    /// This thread is drawing: it must not wait for itself.
+    static DRAWING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Lets `write` write to the terminal with the bar out of its way, if there is one.
+pub fn aside<R>(write: impl FnOnce() -> R) -> R {
+    let shown = match SHOWN.try_lock() {
+        Ok(shown) => shown.clone(),
+        Err(TryLockError::Poisoned(shown)) => shown.into_inner().clone(),
+        // Somebody puts a bar up or takes it away this very moment: not worth waiting for in a panic.
+        Err(TryLockError::WouldBlock) => None,
+    };
+    match shown.filter(|_| !DRAWING.get()) {
+        Some(bar) if thread::panicking() => suspend_from_elsewhere(&bar, write),
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// `indicatif` draws and clears nothing on a thread that panics, so another one holds the bar back meanwhile.
+fn suspend_from_elsewhere<R>(bar: &ProgressBar, write: impl FnOnce() -> R) -> R {
+    let (cleared, wait_for_clear) = mpsc::channel();
+    let (written, wait_for_written) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let hold = move || {
+            bar.suspend(|| {
+                // Whoever is gone at the other end waits for nothing.
+                let _ = cleared.send(());
+                let _ = wait_for_written.recv();
+            });
+        };
+        // Without a thread to spare the bar is torn, and the panic told all the same.
+        if thread::Builder::new().spawn_scoped(scope, hold).is_ok() {
+            let _ = wait_for_clear.recv();
+        }
+        let result = write();
+        drop(written);
+        result
+    })
+}
+
+/// Panics of models are told by the standard hook, from any thread, while the bar is drawn. From here on it steps aside.
+pub fn keep_panics_off_the_bar() {
+    let tell = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| aside(|| tell(panic))));
+}
+
+fn show(bar: Option<&ProgressBar>) {
+    *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = bar.cloned();
+}
+
+fn draw<R>(drawing: impl FnOnce() -> R) -> R {
+    let before = DRAWING.replace(true);
+    let drawn = drawing();
+    DRAWING.set(before);
+    drawn
+}
 
 /// A bar over all runs of a campaign. All of it may be called from any thread.
 pub struct Bar {
@@ -37,12 +102,17 @@ impl Bar {
     pub fn new(quiet: bool) -> Bar {
         let shown = !quiet && screen::stderr().terminal;
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        Bar::on(target)
+    }
+
+    fn on(target: ProgressDrawTarget) -> Bar {
         let bar = ProgressBar::with_draw_target(Some(STEPS), target);
         let style = if screen::stderr().unicode { "━╸─" } else { "=>-" };
         let template = ProgressStyle::with_template("{bar:30} {msg}").expect("the template is well-formed");
         bar.set_style(template.progress_chars(style));
-        if shown {
+        if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(250));
+            show(Some(&bar));
         }
         Bar { bar, began: Instant::now(), state: Mutex::default() }
     }
@@ -71,12 +141,13 @@ impl Bar {
 
     /// Writes a line above the bar.
     pub fn say(&self, line: &str) {
-        self.bar.suspend(|| screen::say(line));
+        draw(|| self.bar.suspend(|| screen::say(line)));
     }
 
     /// Takes the bar away.
     pub fn clear(&self) {
-        self.bar.finish_and_clear();
+        show(None);
+        draw(|| self.bar.finish_and_clear());
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
@@ -86,9 +157,11 @@ impl Bar {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut state);
         let elapsed = self.began.elapsed();
-        self.bar.set_length((state.total as u64 * STEPS).max(1));
-        self.bar.set_position(state.steps());
-        self.bar.set_message(state.message(elapsed));
+        draw(|| {
+            self.bar.set_length((state.total as u64 * STEPS).max(1));
+            self.bar.set_position(state.steps());
+            self.bar.set_message(state.message(elapsed));
+        });
     }
 }
 
@@ -137,7 +210,84 @@ fn span(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use indicatif::TermLike;
+
     use super::*;
+
+    /// A terminal that takes notes.
+    #[derive(Clone, Debug, Default)]
+    struct Notes(Arc<Mutex<Vec<String>>>);
+
+    impl Notes {
+        fn note(&self, what: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push(what.to_owned());
+            Ok(())
+        }
+    }
+
+    impl TermLike for Notes {
+        fn width(&self) -> u16 {
+            80
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.note(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.note(text)
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            self.note("CLEAR")
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_panic_is_told_with_the_bar_out_of_its_way() {
+        let notes = Notes::default();
+        let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(notes.clone())));
+        bar.campaign(campaign::Progress { done: 1, total: 4, reused: 0 });
+        bar.bar.tick();
+        let teller = notes.clone();
+        let silent = panic::take_hook();
+        panic::set_hook(Box::new(move |_| teller.note("PANIC").unwrap()));
+        keep_panics_off_the_bar();
+        thread::spawn(|| panic!("a model broke")).join().unwrap_err();
+        panic::set_hook(silent);
+        bar.clear();
+        let notes = notes.0.lock().unwrap();
+        let told = notes.iter().position(|note| note == "PANIC").expect("it is told");
+        let drawn = |note: &String| note.contains("1/4 runs");
+        assert!(notes[..told].iter().any(drawn), "the bar was there: {notes:?}");
+        let before = notes[..told].iter().rposition(|note| note != "CLEAR" && !note.is_empty());
+        let cleared = notes[before.expect("something was drawn")..told].iter().any(|note| note == "CLEAR");
+        assert!(cleared, "the bar was in the way: {notes:?}");
+        assert!(SHOWN.lock().unwrap().is_none());
+    }
 
     #[test]
     fn the_message_says_done_rate_and_time_left() {

@@ -4,6 +4,9 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use report::text::{printable, printable_lines};
+
+use crate::excerpt;
 use crate::exit::Exit;
 
 /// What a stream can show.
@@ -57,13 +60,30 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes words to stderr. If even that is closed, there is nobody left to tell.
+/// Writes words to stderr. What they quote may come from anywhere, so nothing in them is obeyed by a terminal.
 pub fn say(text: &str) {
+    say_styled(&printable_lines(text));
+}
+
+/// Writes words that hold colours of our own, and nothing else that a terminal obeys. If even stderr is closed, there is
+/// nobody left to tell.
+pub fn say_styled(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Shows what `clap` has to say about the command line: help on stdout, mistakes on stderr.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    if error.use_stderr() { Exit::BadInput.into() } else { Exit::Done.into() }
+    if !error.use_stderr() {
+        let _ = error.print();
+        return Exit::Done.into();
+    }
+    // `clap` quotes what was typed, with all that is in it.
+    let plain = error.to_string();
+    let clean: Vec<String> = plain.lines().map(|line| excerpt::clipped(&printable(line))).collect();
+    if clean.join("\n") == plain.trim_end_matches('\n') {
+        let _ = error.print();
+    } else {
+        say(&format!("{}\n", clean.join("\n")));
+    }
+    Exit::BadInput.into()
 }

@@ -3,6 +3,7 @@
 //! Everything that decides lies in the crates below; here they are only put one after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -89,6 +90,7 @@ pub fn run(scenario: &CheckedScenario, job: Job<'_>) -> Result<Finished, Trouble
     let writer = Writer::new(job.inputs.clone());
     let store =
         job.out.map(|dir| Store::open(dir, &plan, takeover, writer)).transpose().map_err(trouble_of)?;
+    store.as_ref().map(may_report).transpose()?;
     let bar = Bar::new(job.output.quiet);
     if let Some(remark) = machine.memory_remark(threads, estimate).filter(|_| !job.output.quiet) {
         bar.say(&format!("note: {remark}\n"));
@@ -105,6 +107,13 @@ pub fn run(scenario: &CheckedScenario, job: Job<'_>) -> Result<Finished, Trouble
     let finished = count_done(&plan, &ran.ledger, job.shard);
     let report = report(scenario.study(), &plan, ran.ledger, job.machine);
     Ok(Finished { report, store, interrupted, done: finished })
+}
+
+/// Told before the runs and not after them: a report that may not be written because an input lies in its place. The names of a
+/// study's own tables are known when they are; writing them checks again.
+pub fn may_report(store: &Store) -> Result<(), Trouble> {
+    let names = ["report.json", "report.html", "summary.csv", "points.csv", "claims.csv"];
+    names.iter().try_for_each(|name| store.may_write(name)).map_err(trouble_of)
 }
 
 fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> (usize, usize) {
@@ -198,7 +207,7 @@ impl Walk<'_> {
             return;
         }
         for damaged in &ran.damaged {
-            self.bar.say(&format!("note: {damaged}; its run was done again\n"));
+            self.bar.say(&format!("note: {damaged}; its run is done again\n"));
         }
         if let (Some(out), true) = (self.job.out, ran.reused > 0) {
             let runs = if ran.reused == 1 { "1 run was" } else { &format!("{} runs were", ran.reused) };
@@ -209,13 +218,18 @@ impl Walk<'_> {
     /// The first failure, and the line that replays it.
     fn failed(&self, failures: &[Failure<StudyError>]) -> Trouble {
         let Some(first) = failures.first() else { return Trouble::failed("a run failed without a word") };
-        let hint = match first {
-            Failure::Study { error: StudyError::Model { hint: Some(hint), .. }, .. } => format!("{hint}\n"),
-            _ => String::new(),
-        };
         let more = match failures.len() {
             1 => String::new(),
+            2 => " (1 more run failed)".to_owned(),
             count => format!(" ({} more runs failed)", count - 1),
+        };
+        let hint = match first {
+            // The run went well: to replay it would show nothing.
+            Failure::Store { place, source, .. } => {
+                return Trouble::failed(format!("{place} is done but not stored{more}: {source}"));
+            }
+            Failure::Study { error: StudyError::Model { hint: Some(hint), .. }, .. } => format!("{hint}\n"),
+            _ => String::new(),
         };
         let (hash, seed) = (self.scenario.resolved().hash(), self.scenario.header().seed);
         let version = env!("CARGO_PKG_VERSION");
@@ -232,7 +246,16 @@ pub fn trouble_of(error: StoreError) -> Trouble {
         StoreError::OtherCampaign { .. }
         | StoreError::Foreign { .. }
         | StoreError::NoCampaign { .. }
+        | StoreError::DamagedManifest { .. }
         | StoreError::Write(WriteError::OverInput { .. }) => Trouble::input(error),
+        StoreError::Write(WriteError::Directory { ref source, .. }) if is_in_the_way(source) => {
+            Trouble::input(error)
+        }
         error => Trouble::failed(error),
     }
+}
+
+/// A file where a directory should be.
+fn is_in_the_way(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory)
 }

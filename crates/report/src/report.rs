@@ -157,7 +157,7 @@ impl Report {
 #[non_exhaustive]
 pub enum ReadError {
     /// Not JSON, or not of the right shape.
-    #[error("not a report: {0}")]
+    #[error("not a report: {0}; is it the `report.json` of a run?")]
     Json(#[from] serde_json::Error),
     /// Another layout.
     #[error(

@@ -4,9 +4,11 @@
 //! written in gates (`mean_wait`), so that what is read can be typed.
 
 mod grid;
+mod printable;
 
 use crate::{Claim, Measure, Report, Table, Tolerance, Verdict, human};
 use grid::{Align, Grid};
+pub use printable::{is_obeyed, printable, printable_lines};
 
 /// Rows of a table shown before the rest is left to the CSV file.
 const ROWS_MAX: usize = 40;
@@ -63,11 +65,6 @@ pub fn render(report: &Report, style: Style) -> String {
     blocks.extend(report.tables.iter().map(|each| table(each, style)));
     blocks.push(origin(report, style));
     blocks.join("\n")
-}
-
-/// Text from a file may hold control characters; a terminal must not obey them.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 fn head(report: &Report, style: Style) -> String {

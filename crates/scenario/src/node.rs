@@ -220,6 +220,10 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, Problems> {
     // After the first few, the parser has lost its way.
     for error in errors.iter().take(SYNTAX_PROBLEMS_MAX) {
         problems.push(converter.syntax_problem(error));
+        // It gave up here, so brackets that are closed further on look open to it.
+        if is_too_deep(error.message()) {
+            break;
+        }
     }
     problems.into_result(())?;
     converter.table(Place::whole(source), table.get_ref()).map_err(Problems::from)
@@ -261,8 +265,10 @@ impl Converter<'_> {
         let (message, hint) = syntax_words(error.message(), place.text());
         let problem = Problem::new(format!("not valid TOML: {message}"));
         let problem = match self.source.kind() {
-            SourceKind::File => problem.hint(hint),
-            SourceKind::Flag => problem.hint("close every quote and bracket of the value"),
+            SourceKind::Flag if !is_too_deep(error.message()) => {
+                problem.hint("close every quote and bracket of the value")
+            }
+            _ => problem.hint(hint),
         };
         problem.at(place)
     }
@@ -306,6 +312,11 @@ impl Converter<'_> {
     }
 }
 
+/// Whether the parser stopped to keep its own stack.
+fn is_too_deep(message: &str) -> bool {
+    message.contains("recursion limit") || message.contains("max recursion depth")
+}
+
 /// The mistakes that people make, in our words; the parser's own for the rest.
 fn syntax_words(message: &str, text: &str) -> (String, String) {
     if message.starts_with("string values must be quoted") && !text.is_empty() {
@@ -323,6 +334,10 @@ fn syntax_words(message: &str, text: &str) -> (String, String) {
     }
     if message.starts_with("duplicate key") {
         return (format!("`{text}` is there twice"), "keep one of the two".to_owned());
+    }
+    if is_too_deep(message) {
+        let hint = "no scenario needs so many levels; is a bracket before it never closed?";
+        return ("brackets or dotted keys are nested too deeply".to_owned(), hint.to_owned());
     }
     let mut message = message.lines().collect::<Vec<_>>().join(", ");
     if let Some(first) = message.chars().next().filter(char::is_ascii_uppercase) {

@@ -42,7 +42,7 @@ pub enum LoadError {
         source: ReadError,
     },
     /// Nothing of ours.
-    #[error("`{}` holds neither a `report.json` nor a campaign: name a directory given to `--out`", dir.display())]
+    #[error("`{}` holds neither a `report.json` nor a campaign; name a directory given to `--out`", dir.display())]
     Neither {
         /// The directory.
         dir: PathBuf,

@@ -200,9 +200,9 @@ fn a_path_without_a_result_says_so() {
     let message = |path: &Path| dir.hide(&load_side(path, "A").unwrap_err());
     let broken = dir.file("broken.json", "{\"schema\":");
     let other = dir.file("other.json", "{\"schema\":\"towtank-report/9\"}");
-    insta::assert_snapshot!(message(dir.path()), @"`DIR` holds neither a `report.json` nor a campaign: name a directory given to `--out`");
+    insta::assert_snapshot!(message(dir.path()), @"`DIR` holds neither a `report.json` nor a campaign; name a directory given to `--out`");
     insta::assert_snapshot!(message(&dir.path().join("absent")), @"cannot read `DIR/absent`: No such file or directory (os error 2); name a directory given to `--out`, or a `report.json`");
-    insta::assert_snapshot!(message(&broken), @"cannot use `DIR/broken.json`: not a report: EOF while parsing a value at line 1 column 10");
+    insta::assert_snapshot!(message(&broken), @"cannot use `DIR/broken.json`: not a report: EOF while parsing a value at line 1 column 10; is it the `report.json` of a run?");
     insta::assert_snapshot!(message(&other), @"cannot use `DIR/other.json`: the report is of layout `towtank-report/9`, but this version reads `towtank-report/1`; use the version that wrote it");
 }
 

@@ -31,9 +31,9 @@ fn parts_of_other_campaigns_are_refused() {
     let one = part(&dir, "one", &examples::plan_with_seed(&[8], 2, 7), |_| true);
     let other = part(&dir, "other", &examples::plan_with_seed(&[8], 2, 9), |_| true);
     insta::assert_snapshot!(dir.hide(&merge(&[one.clone(), other]).unwrap_err()), @"`DIR/one` (key 9e09c16dda49f59f51bb8c0632be9cb3) and `DIR/other` (key 72c78d450957ae6f1b57ccc11a071370) are parts of different campaigns: seed is 7 in the first and 9 in the second; merge parts of one campaign only");
-    insta::assert_snapshot!(dir.hide(&merge(&[]).unwrap_err()), @"there is nothing to merge: name the directories of the parts");
-    insta::assert_snapshot!(dir.hide(&merge(&[one.clone(), dir.path().join("one/../one")]).unwrap_err()), @"`DIR/one/../one` is named twice: name every part once");
-    insta::assert_snapshot!(dir.hide(&merge(&[one, dir.path().to_owned()]).unwrap_err()), @"`DIR` holds no campaign: name a directory that was given to `--out`");
+    insta::assert_snapshot!(dir.hide(&merge(&[]).unwrap_err()), @"there is nothing to merge; name the directories of the parts");
+    insta::assert_snapshot!(dir.hide(&merge(&[one.clone(), dir.path().join("one/../one")]).unwrap_err()), @"`DIR/one/../one` is named twice; name every part once");
+    insta::assert_snapshot!(dir.hide(&merge(&[one, dir.path().to_owned()]).unwrap_err()), @"`DIR` holds no campaign; name a directory that was given to `--out`");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn copies_that_differ_are_an_error() {
     let two = part(&dir, "two", &plan, |index| index != 2);
     let odd = Outcome { events: 1, ..examples::outcome(&plan.points()[1], 0) };
     open(&two, &plan).save(Task { point: 1, replicate: 0 }, &odd).unwrap();
-    insta::assert_snapshot!(dir.hide(&merge(&[one, two]).unwrap_err()), @"`DIR/one` and `DIR/two` hold different results of replicate 0 of point 2 (servers = 16), where one seed must give one result: find out which is wrong (was a model changed without raising its results version?), remove it, and merge again");
+    insta::assert_snapshot!(dir.hide(&merge(&[one, two]).unwrap_err()), @"`DIR/one` and `DIR/two` hold different results of replicate 0 of point 2 (servers = 16), where one seed must give one result; find out which is wrong (was a model changed without raising its results version?), remove it, and merge again");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn two_writers_are_refused() {
     let first = open(dir.path(), &plan).unwrap();
     let error = open(dir.path(), &plan).err().unwrap();
     let message = dir.hide(&error).replace(&std::process::id().to_string(), "PID");
-    insta::assert_snapshot!(message, @"`DIR` is being written by another run (process PID): wait for it, or choose another directory");
+    insta::assert_snapshot!(message, @"`DIR` is being written by another run (process PID); wait for it, or choose another directory");
     open_by_force(dir.path(), &plan).err().expect("`--force` is about contents, not about other writers");
     drop(first);
     open(dir.path(), &plan).unwrap();
@@ -103,7 +103,7 @@ fn a_directory_of_other_things_is_refused() {
     dir.file("thesis.tex", "");
     let scenario = dir.file("queue.toml", "");
     let plan = examples::plan(&[8], 1);
-    insta::assert_snapshot!(dir.hide(&open(dir.path(), &plan).err().unwrap()), @"`DIR` holds files but no campaign (`queue.toml` and 1 more): choose a new or an empty directory, or write among them with `--force`");
+    insta::assert_snapshot!(dir.hide(&open(dir.path(), &plan).err().unwrap()), @"`DIR` holds files but no campaign (`queue.toml` and 1 more); choose a new or an empty directory, or write among them with `--force`");
     assert_eq!(dir.files().len(), 2, "a refusal leaves nothing behind");
     assert!(!dir.path().join("campaign.lock").exists());
     open_by_force(dir.path(), &plan).unwrap();
@@ -167,7 +167,7 @@ fn an_input_is_never_written_over() {
     }
     let input = dir.file("report.json", "precious");
     let store = Store::open(dir.path(), &plan, Takeover::Refuse, Writer::new(Inputs::new([&input]))).unwrap();
-    insta::assert_snapshot!(dir.hide(&store.write("report.json", b"{}").unwrap_err()), @"writing `DIR/report.json` would overwrite the input `DIR/report.json`: choose another place for the results");
+    insta::assert_snapshot!(dir.hide(&store.write("report.json", b"{}").unwrap_err()), @"writing `DIR/report.json` would overwrite the input `DIR/report.json`; choose another place for the results");
     assert_eq!(fs::read_to_string(&input).unwrap(), "precious");
     store.may_write("report.json").unwrap_err();
     store.may_write("report.html").unwrap();

@@ -54,7 +54,7 @@ fn an_input_is_never_written_over() {
     let writer = Writer::new(Inputs::new([&input]));
     let error = writer.replace(&input, b"results").unwrap_err();
     let message = error.to_string().replace(dir.path().to_str().unwrap(), "DIR");
-    insta::assert_snapshot!(message, @"writing `DIR/crush.json` would overwrite the input `DIR/crush.json`: choose another place for the results");
+    insta::assert_snapshot!(message, @"writing `DIR/crush.json` would overwrite the input `DIR/crush.json`; choose another place for the results");
     assert_eq!(fs::read_to_string(&input).unwrap(), "precious");
     #[cfg(unix)]
     {

@@ -17,7 +17,7 @@ pub fn compare(compare: &Compare) -> Result<Exit, Trouble> {
             .into_iter()
             .flat_map(|run| [run.clone(), run.join("report.json")]);
         let writer = Writer::new(Inputs::new(inputs));
-        output::write_alone(&report, dir, &writer).map_err(|error| street::trouble_of(error.into()))?;
+        output::write_alone(&report, dir, &writer)?;
     }
     output::print(&report, compare.output.format)?;
     if let Some(dir) = &compare.report.out {

@@ -3,6 +3,7 @@
 use campaign::{Inputs, Store, Takeover, Writer, merge as join};
 use kernel::Executor;
 
+use super::gates;
 use crate::args::{MachineFlags, Merge};
 use crate::exit::{Exit, Trouble};
 use crate::{output, screen, street};
@@ -25,13 +26,16 @@ pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
             study.results_version()
         )));
     }
+    let (gates, problems) = gates::read(study, &merge.fail_if);
+    problems.into_result(())?;
     for damaged in &merged.damaged {
         screen::say(&format!("note: {damaged}\n"));
     }
     if !merged.double.is_empty() && !merge.output.quiet {
-        let count = merged.double.len();
-        let (runs, are) = if count == 1 { ("1 run", "is") } else { (&*format!("{count} runs"), "are") };
-        screen::say(&format!("note: {runs} {are} in more than one part, with equal results\n"));
+        screen::say("note: these runs are in more than one part, with equal results:\n");
+        for line in merged.double_in_words() {
+            screen::say(&format!("double: {line}\n"));
+        }
     }
     let missing = merged.missing_in_words();
     for line in &missing {
@@ -44,6 +48,7 @@ pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
             let takeover = if merge.force { Takeover::Force } else { Takeover::Refuse };
             let store = Store::open(dir, merged.plan(), takeover, Writer::new(Inputs::default()))
                 .map_err(street::trouble_of)?;
+            street::may_report(&store)?;
             merged.store(&store).map_err(street::trouble_of)?;
             Some(store)
         }
@@ -57,7 +62,13 @@ pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
         output::say_where(&merge.output, dir);
     }
     output::print(&report, merge.output.format)?;
-    Ok(if missing.is_empty() { Exit::Done } else { Exit::Failed })
+    if missing.is_empty() {
+        return Ok(gates::judge(&gates, &report));
+    }
+    if !gates.is_empty() {
+        screen::say("not judged: a gate is about the whole, and runs are missing\n");
+    }
+    Ok(Exit::Failed)
 }
 
 fn trouble_of(error: campaign::MergeError) -> Trouble {

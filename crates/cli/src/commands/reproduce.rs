@@ -13,6 +13,7 @@ use crate::{load, output, screen};
 /// Runs them one after the other, and reports all claims together. Claims that miss are a result, not a failure.
 pub fn reproduce(reproduce: &Reproduce) -> Result<Exit, Trouble> {
     let names = chosen(&reproduce.names)?;
+    reproduce.keep.out.as_deref().map(output::refuse_campaign).transpose()?;
     let mut all = Report {
         study: "reproduce".to_owned(),
         title: "What was published, and what comes out here".to_owned(),
@@ -74,10 +75,15 @@ fn chosen(names: &[String]) -> Result<Vec<&'static str>, Problem> {
 }
 
 fn unknown(name: &str, published: impl Iterator<Item = &'static str>) -> Problem {
-    let names: Vec<&str> = published.chain(studies::all().iter().map(|study| study.name())).collect();
+    let names: Vec<&str> = published.chain(studies_with_some()).collect();
     let hint = did_you_mean(name, names.iter().copied())
         .unwrap_or_else(|| format!("what can be reproduced: {}", names.join(", ")));
     Problem::new(format!("`{name}` is no published scenario and no study")).hint(hint)
+}
+
+/// A study that has published nothing reproduces nothing.
+fn studies_with_some() -> impl Iterator<Item = &'static str> {
+    studies::all().iter().filter(|study| !study.published().is_empty()).map(|study| study.name())
 }
 
 fn take(all: &mut Report, report: Report, name: &str) {
@@ -107,7 +113,7 @@ fn finish(
     );
     if let Some(dir) = &reproduce.keep.out {
         let writer = Writer::new(Inputs::default());
-        output::write_alone(&all, dir, &writer).map_err(Trouble::failed)?;
+        output::write_alone(&all, dir, &writer)?;
     }
     output::print(&all, reproduce.output.format)?;
     if let Some(dir) = &reproduce.keep.out {

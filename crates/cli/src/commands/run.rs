@@ -5,11 +5,11 @@ use std::path::Path;
 use campaign::Shard;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use scenario::gate::{Gate, Known};
+use scenario::gate::Gate;
 use scenario::{Document, KeyPath, Problem, Problems, Setting};
 use studies::{CheckedScenario, Study};
 
-use super::print;
+use super::{gates, print};
 use crate::args::{self, Format, Run, RunFlags};
 use crate::exit::{Exit, Trouble};
 use crate::load::{self, Loaded};
@@ -58,6 +58,7 @@ fn go(loaded: Loaded, flags: &RunFlags, settings: Vec<Setting>) -> Result<Exit, 
         }
     }
     problems.into_result(())?;
+    refuse_gates_of_a_part(flags)?;
     let (scenario, gates) = check(document, flags)?;
     if flags.print_scenario {
         return print_scenario(&scenario, flags.output.format);
@@ -76,12 +77,24 @@ fn go(loaded: Loaded, flags: &RunFlags, settings: Vec<Setting>) -> Result<Exit, 
     }
 }
 
+/// A part has some of the replicates of each point: its means are not those that a gate is about.
+fn refuse_gates_of_a_part(flags: &RunFlags) -> Result<(), Problem> {
+    match (flags.shard.filter(|shard| !shard.is_whole()), flags.fail_if.first()) {
+        (Some(shard), Some(gate)) => {
+            let message = format!("a gate cannot be judged on part {shard}: it is about the whole");
+            let hint =
+                format!("give it to the command that joins the parts: towtank merge DIR… --fail-if '{gate}'");
+            Err(Problem::new(message).hint(hint))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Scenario and gates, with all problems of both.
 fn check(document: Document, flags: &RunFlags) -> Result<(CheckedScenario, Vec<Gate>), Problems> {
-    let mut problems = Problems::new();
-    let gates = match studies::study_of(&document) {
-        Ok(study) => gates(study, &flags.fail_if, &mut problems),
-        Err(_) => Vec::new(),
+    let (gates, problems) = match studies::study_of(&document) {
+        Ok(study) => gates::read(study, &flags.fail_if),
+        Err(_) => (Vec::new(), Problems::new()),
     };
     match studies::check(document) {
         Ok(scenario) => problems.into_result((scenario, gates)),
@@ -90,19 +103,6 @@ fn check(document: Document, flags: &RunFlags) -> Result<(CheckedScenario, Vec<G
             Err(found)
         }
     }
-}
-
-fn gates(study: &dyn Study, texts: &[String], problems: &mut Problems) -> Vec<Gate> {
-    let known: Vec<Known<'_>> =
-        study.measures().iter().map(|measure| Known { name: measure.name, unit: measure.unit }).collect();
-    let mut gates = Vec::new();
-    for text in texts {
-        match Gate::parse("--fail-if", text, &known) {
-            Ok(gate) => gates.push(gate),
-            Err(found) => problems.extend(found),
-        }
-    }
-    gates
 }
 
 fn print_scenario(scenario: &CheckedScenario, format: Format) -> Result<Exit, Trouble> {
@@ -141,7 +141,7 @@ fn whole(finished: &Finished, gates: &[Gate], flags: &RunFlags) -> Result<Exit, 
         say_interrupted(finished, flags);
         return Ok(Exit::Interrupted);
     }
-    Ok(judge(gates, report))
+    Ok(gates::judge(gates, report))
 }
 
 fn say_interrupted(finished: &Finished, flags: &RunFlags) {
@@ -151,19 +151,4 @@ fn say_interrupted(finished: &Finished, flags: &RunFlags) {
         None => "with --out DIR, what is done would be kept",
     };
     screen::say(&format!("interrupted: {done} of {all} runs are done; {next}\n"));
-}
-
-fn judge(gates: &[Gate], report: &report::Report) -> Exit {
-    let mut exit = Exit::Done;
-    for gate in gates {
-        let reasons = campaign::unmet(gate, report);
-        if !reasons.is_empty() {
-            exit = Exit::GateNotMet;
-            screen::say(&format!("gate not met: {}\n", gate.text()));
-            for reason in reasons {
-                screen::say(&format!("  {reason}\n"));
-            }
-        }
-    }
-    exit
 }

@@ -445,12 +445,13 @@ fn a_directory_of_something_else() {
     exit 2
     ");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "."]), @"
-    error: `.` holds files but no campaign (`results` and 0 more): choose a new or an empty directory, or write among them with `--force`
+    error: `.` holds files but no campaign (`results`)
+    hint: choose a new or an empty directory, or write among them with `--force`
     exit 2
     ");
     assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "counter.toml"]), @"
-    error: cannot make the directory `counter.toml`: File exists
+    error: cannot make the directory `counter.toml`: file exists
     hint: something on the way is a file, not a directory: write elsewhere
-    exit 1
+    exit 2
     ");
 }

@@ -61,19 +61,19 @@ fn flags_that_make_no_sense_are_refused() {
         assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{flags:?}");
         said.stderr
     };
-    insta::assert_snapshot!(refuse(&["--remote", "1.5"]), @r"
+    insta::assert_snapshot!(refuse(&["--remote", "1.5"]), @"
     error: --remote is 1.5, but a probability lies from 0 to 1
     hint: 0.25 is what most published runs use
     ");
-    insta::assert_snapshot!(refuse(&["--lookahead", "2"]), @r"
+    insta::assert_snapshot!(refuse(&["--lookahead", "2"]), @"
     error: --lookahead is 2, but the whole delay is 1 on average
     hint: set --lookahead to at most --mean
     ");
-    insta::assert_snapshot!(refuse(&["--end", "1e30"]), @r"
+    insta::assert_snapshot!(refuse(&["--end", "1e30"]), @"
     error: --end is 1000000000000000000000000000000, but a time lies from 0 to 9223372037
     hint: times are in units of a second
     ");
-    insta::assert_snapshot!(refuse(&["--workers", "2"]), @r"
+    insta::assert_snapshot!(refuse(&["--workers", "2"]), @"
     error: `workers` is 2, but the sequential executor uses one
     hint: choose conservative or optimistic
     ");

@@ -37,7 +37,7 @@ fn a_damaged_run_is_done_again() {
     let again = folder.run(&["run", "counter.toml", "--out", "o", "--format", "json"]);
     assert!(again.stderr.contains("r00001.json` is damaged: "), "{}", again.stderr);
     assert!(
-        again.stderr.contains("its run was done again\nnote: 2 runs were done already"),
+        again.stderr.contains("its run is done again\nnote: 2 runs were done already"),
         "{}",
         again.stderr
     );
@@ -64,15 +64,90 @@ fn parts_join_to_the_whole() {
     assert_eq!(folder.read("all/report.json"), whole);
     let again = folder.run(&["run", "counter.toml", "--out", "all", "--format", "json"]);
     assert_eq!(again.stderr, "note: 3 runs were done already and kept from `all`\nreport: all/report.html\n");
+    assert_snapshot!(folder.run(&["merge", "one", "two", "all", "--format", "csv"]).stderr, @"
+    note: these runs are in more than one part, with equal results:
+    double: replicates 0, 2 in `one` and `all`
+    double: replicate 1 in `two` and `all`
+    ");
     assert_snapshot!(folder.run(&["merge", "one", "counter.toml"]), @"
-    error: cannot read `counter.toml/campaign.json`: Not a directory
-    hint: check that it is there and that you may read it
-    exit 1
+    error: `counter.toml` holds no campaign
+    hint: name a directory that was given to `--out`
+    exit 2
     ");
     folder.run(&["run", "counter.toml", "--seed", "2", "--out", "other", "--quiet"]).data();
     let other = folder.run(&["merge", "one", "other"]);
     assert_eq!(other.code, 2);
     assert!(other.stderr.contains("seed is 1 in the first and 2 in the second"), "{}", other.stderr);
+}
+
+#[test]
+fn gates_are_about_the_whole() {
+    let folder = Folder::with_counter("gates_of_parts");
+    let part = |number: u32, out: &str, more: &[&str]| {
+        let shard = format!("{number}/2");
+        folder.run(&[&["run", "counter.toml", "--shard", &shard, "--out", out, "--quiet"], more].concat())
+    };
+    assert_snapshot!(part(1, "one", &["--fail-if", "wait_mean > 1us"]), @"
+    error: a gate cannot be judged on part 1/2: it is about the whole
+    hint: give it to the command that joins the parts: towtank merge DIR… --fail-if 'wait_mean > 1us'
+    exit 2
+    ");
+    assert!(!folder.path().join("one").exists(), "it is refused before anything runs");
+    part(1, "one", &[]).data();
+    let gate = ["--format", "csv", "--fail-if", "wait_mean > 1us"];
+    let half = folder.run(&[&["merge", "one"], &gate[..]].concat());
+    assert_eq!(half.code, 1);
+    assert_snapshot!(half.stderr, @"
+    missing: replicate 1
+    not judged: a gate is about the whole, and runs are missing
+    ");
+    part(2, "two", &[]).data();
+    let whole = folder.run(&[&["merge", "one", "two"], &gate[..]].concat());
+    assert_eq!(whole.code, 3);
+    assert!(
+        whole.stderr.starts_with("gate not met: --fail-if 'wait_mean > 1us'\n  `wait_mean` is "),
+        "{whole}"
+    );
+    let met = folder.run(&["merge", "one", "two", "--format", "csv", "--fail-if", "wait_mean > 1h"]);
+    assert_eq!((met.code, met.stderr.as_str()), (0, ""));
+    assert_snapshot!(folder.run(&["merge", "one", "two", "--fail-if", "wait > 1h"]), @"
+    error: unknown measure `wait`
+      --> --fail-if 'wait > 1h'
+                     ^^^^
+    hint: did you mean `waiting_mean`, `wait_share`, `wait_mean` or `wait_p99`?
+    exit 2
+    ");
+}
+
+#[test]
+fn what_cannot_be_stored_is_no_run_to_replay() {
+    let folder = Folder::with_counter("unstored");
+    folder.run(&["run", "counter.toml", "--out", "o", "--replicates", "1", "--quiet"]).data();
+    let points = folder.path().join("o/points");
+    let point = fs::read_dir(&points).expect("points").next().expect("one").expect("one").path();
+    fs::remove_dir_all(&point).expect("it can be removed");
+    fs::write(&point, "in the way").expect("a file can be written");
+    assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "o", "--jobs", "1", "--quiet"]).without_keys(), @"
+    error: replicate 0 is done but not stored: cannot make the directory `o/points/KEY`: file exists
+    hint: something on the way is a file, not a directory: write elsewhere
+    exit 1
+    ");
+}
+
+#[test]
+fn a_report_of_something_else_replaces_none() {
+    let folder = Folder::with_counter("replaces");
+    folder.run(&["run", "counter.toml", "--out", "o", "--quiet"]).data();
+    assert_snapshot!(folder.run(&["compare", "o", "o/report.json", "--out", "o"]), @"
+    error: `o` holds the runs of a campaign, whose report this one would replace
+    hint: choose another directory
+    exit 2
+    ");
+    assert_snapshot!(folder.run(&["reproduce", "queue-mm1", "--out", "o"]), @"
+    error: `o` holds the runs of a campaign, whose report this one would replace
+    hint: choose another directory
+    exit 2
+    ");
 }
 
 #[test]
@@ -89,12 +164,13 @@ fn two_results_compare() {
     assert!(text.stdout.contains("wait_mean"), "{}", text.stdout);
     assert_eq!(text.stderr, "report: both/report.html\n");
     assert_snapshot!(folder.run(&["compare", "one", "absent"]), @"
-    error: cannot read `absent`: No such file or directory
+    error: cannot read `absent`: no such file or directory
     hint: name a directory given to `--out`, or a `report.json`
     exit 2
     ");
     assert_snapshot!(folder.run(&["compare", "one", "counter.toml"]), @"
     error: cannot use `counter.toml`: not a report: expected value at line 1 column 1
+    hint: is it the `report.json` of a run?
     exit 2
     ");
 }
@@ -107,7 +183,13 @@ fn a_result_never_overwrites_an_input() {
         .expect("it can be moved");
     let before = folder.read("o/report.json");
     let said = folder.run(&["run", "o/report.json", "--out", "o"]);
-    assert_snapshot!(said.stderr, @"error: writing `o/report.json` would overwrite the input `o/report.json`: choose another place for the results");
+    assert_snapshot!(said.stderr, @"
+    error: writing `o/report.json` would overwrite the input `o/report.json`
+    hint: choose another place for the results
+    ");
     assert_eq!(said.code, 2);
     assert_eq!(folder.read("o/report.json"), before);
+    let points = folder.path().join("o/points");
+    let stored = fs::read_dir(points).map_or(0, |points| points.count());
+    assert_eq!(stored, 0, "it is told before the runs, not after them");
 }

@@ -5,12 +5,12 @@ use insta::assert_snapshot;
 use crate::tool::Folder;
 
 fn help(args: &[&str]) -> String {
-    Folder::new("help").run(&[args, &["--help"]].concat()).data()
+    Folder::new("help").run(&[args, &["--help"]].concat()).of_queue_alone().data()
 }
 
 #[test]
 fn without_a_word_it_says_what_there_is() {
-    let said = Folder::new("nothing").run(&[]);
+    let said = Folder::new("nothing").run(&[]).of_queue_alone();
     assert_snapshot!(said, @"
     What-if answers for distributed storage, from simulation
 
@@ -231,7 +231,7 @@ fn the_others() {
     Options:
       -h, --help  Print help
     ");
-    assert_snapshot!(help(&["reproduce"]), @r"
+    assert_snapshot!(help(&["reproduce"]), @"
     Run published set-ups and hold the results against what was published
 
     Usage: towtank reproduce [OPTIONS] [NAME]...
@@ -260,7 +260,7 @@ fn the_others() {
     Environment variables that stand for flags: TOWTANK_JOBS, TOWTANK_EXECUTOR, TOWTANK_WORKERS,
     TOWTANK_OUT, TOWTANK_FORMAT
     ");
-    assert_snapshot!(help(&["compare"]), @r"
+    assert_snapshot!(help(&["compare"]), @"
     Compare the reports of two runs
 
     Usage: towtank compare [OPTIONS] <RUN_A> <RUN_B>
@@ -279,7 +279,7 @@ fn the_others() {
 
     Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");
-    assert_snapshot!(help(&["merge"]), @r"
+    assert_snapshot!(help(&["merge"]), @"
     Join what `--shard` runs left in several directories
 
     Usage: towtank merge [OPTIONS] <DIR>...
@@ -288,14 +288,17 @@ fn the_others() {
       <DIR>...  The directories of the parts
 
     Options:
-          --force  Write into a directory that holds other results
-      -h, --help   Print help
+      -h, --help  Print help
 
     Results:
-          --out <DIR>        Write the report, its tables and every finished run into this directory;
-                             the same command goes on from there
-          --format <FORMAT>  What to print on stdout [default: text] [possible values: text, json, csv]
-      -q, --quiet            No progress and no remarks on stderr
+          --out <DIR>             Write the report, its tables and every finished run into this
+                                  directory; the same command goes on from there
+          --format <FORMAT>       What to print on stdout [default: text] [possible values: text, json,
+                                  csv]
+      -q, --quiet                 No progress and no remarks on stderr
+          --fail-if <EXPRESSION>  End with exit code 3 if this holds for a measure of the whole, as in
+                                  `run`; may be repeated
+          --force                 Write into a directory that holds other results
 
     Environment variables that stand for flags: TOWTANK_OUT, TOWTANK_FORMAT
     ");

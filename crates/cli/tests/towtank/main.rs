@@ -4,6 +4,7 @@ mod bad_input;
 mod bench;
 mod campaigns;
 mod help;
+mod hostile;
 mod interrupt;
 mod lists;
 mod runs;

@@ -94,6 +94,22 @@ impl Said {
         words.map(mask).collect()
     }
 
+    /// The same without the lines of lists that name other studies and their scenarios: a new study changes its own tests.
+    pub fn of_queue_alone(mut self) -> Said {
+        let others: Vec<&str> =
+            studies::all().iter().map(|study| study.name()).filter(|name| *name != "queue").collect();
+        let is_other = |line: &&str| {
+            let word = line.strip_prefix("  ").and_then(|line| line.split_whitespace().next());
+            word.is_some_and(|word| {
+                others.iter().any(|study| word == *study || word.starts_with(&format!("{study}-")))
+            })
+        };
+        for text in [&mut self.stdout, &mut self.stderr] {
+            *text = text.split_inclusive('\n').filter(|line| !is_other(line)).collect();
+        }
+        self
+    }
+
     /// Asserts success, and hands over stdout.
     pub fn data(self) -> String {
         assert_eq!(self.code, 0, "{}", self.stderr);

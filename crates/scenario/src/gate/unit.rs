@@ -22,6 +22,14 @@ enum Dimension {
     Word(String),
 }
 
+/// `bytes_per_s` and `per_s` with the sign that people write: `bytes/s`, `/s`. `upper_jobs` stays: only the whole word counts.
+fn slashed(name: &str) -> String {
+    match name.strip_prefix("per_") {
+        Some(time) => format!("/{time}"),
+        None => name.replacen("_per_", "/", 1),
+    }
+}
+
 /// `factor × 10^tens` base units (seconds, bytes, bytes per second, one).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Size {
@@ -89,13 +97,13 @@ fn look_up(table: &[(&str, Size)], name: &str) -> Option<Size> {
 impl Unit {
     /// The unit of a measure, as reports have it: `s`, `bytes/s`, `fraction`, `jobs`.
     pub fn of_measure(name: &str) -> Unit {
-        let name = name.replace("_per_", "/").replace("per_", "/");
+        let name = slashed(name);
         Unit::written(&name).unwrap_or(Unit { dimension: Dimension::Word(name), size: Size::ONE })
     }
 
     /// The unit after a number. A word that is no unit is `None`, unless it may be the name of what is counted.
     pub fn written(name: &str) -> Option<Unit> {
-        let name = name.replace("_per_", "/");
+        let name = slashed(name);
         let unit = |dimension, size| Some(Unit { dimension, size });
         if let Some((what, time)) = name.split_once('/') {
             let Size { factor, tens } = look_up(TIMES, time)?;
@@ -180,11 +188,27 @@ mod tests {
             ("1.5e3", "us", "ms", 1.5),
             ("3", "jobs", "jobs", 3.0),
             ("1", "h", "ns", 3.6e12),
+            ("3", "upper_jobs", "upper_jobs", 3.0),
+            ("7", "hyper_per_s", "hyper/s", 7.0),
         ] {
             let (written_unit, own_unit) = (Unit::written(written).expect(written), Unit::of_measure(own));
             assert!(written_unit.fits(&own_unit), "{written} fits {own}");
             assert_eq!(written_unit.convert(number, &own_unit), Some(want), "{number}{written} in {own}");
         }
+    }
+
+    #[test]
+    fn per_is_replaced_as_a_whole_word_only() {
+        for (written, want) in [
+            ("per_s", "/s"),
+            ("bytes_per_s", "bytes/s"),
+            ("upper_jobs", "upper_jobs"),
+            ("super_per_h", "super/h"),
+            ("paper_", "paper_"),
+        ] {
+            assert_eq!(slashed(written), want);
+        }
+        assert!(Unit::of_measure("upper_jobs").legal().contains("`upper_jobs`"));
     }
 
     #[test]
