@@ -8,6 +8,8 @@
 
 mod checked;
 mod context;
+pub mod place;
+pub mod preview;
 pub mod queue;
 mod study;
 
@@ -18,7 +20,7 @@ pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study};
 /// Every study, in the order of `towtank list`.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Study] {
-    &[&queue::Queue]
+    &[&queue::Queue, &place::Place, &preview::Preview]
 }
 
 /// The study called `name`.

@@ -7,8 +7,9 @@
 //! - `model`: the entities and events on the kernel;
 //! - `closed_form`: what theory says, the oracle;
 //! - `observed`: from counts to measures;
-//! - `present` and `figures`: what the report shows.
+//! - `present`, `figures` and `answer`: what the report shows.
 
+mod answer;
 mod closed_form;
 mod figures;
 mod model;

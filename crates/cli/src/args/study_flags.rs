@@ -1,6 +1,6 @@
 //! The command of a study: its flags are short names of scenario keys, described by the scenario's schema.
 
-use clap::{Arg, ArgMatches, Args as _};
+use clap::{Arg, ArgAction, ArgMatches, Args as _};
 use scenario::{FlagName, KeyPath, Problem, Segment, Setting};
 use serde_json::Value as Json;
 use studies::Study;
@@ -30,6 +30,7 @@ fn study_flag(flag: &studies::Flag, schema: &Json) -> Arg {
         .value_name(about.value_name)
         .help(about.help(flag.key))
         .help_heading(SCENARIO)
+        .action(if about.is_list { ArgAction::Append } else { ArgAction::Set })
         .allow_negative_numbers(true)
 }
 
@@ -63,8 +64,13 @@ pub fn named_flags(study: &dyn Study) -> Vec<FlagName> {
 /// What the flags of a study's command set, in the order of its flags.
 pub fn settings(study: &dyn Study, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
     let given = study.flags().iter().filter_map(|flag| {
-        let value = matches.get_one::<String>(flag.name)?;
-        Some(Setting::of_flag(&format!("--{}", flag.name), &key_of(flag), value))
+        let values: Vec<&String> = matches.get_many(flag.name)?.collect();
+        let value = match values[..] {
+            [one] => one.clone(),
+            // A key that takes a list, given several times: the same as the list in a file.
+            _ => serde_json::to_string(&values).expect("texts have a JSON form, which TOML reads too"),
+        };
+        Some(Setting::of_flag(&format!("--{}", flag.name), &key_of(flag), &value))
     });
     given.collect()
 }
@@ -74,6 +80,8 @@ struct Description {
     summary: Option<String>,
     default: Option<String>,
     value_name: &'static str,
+    /// Whether the key takes a text or several, so that its flag may be repeated.
+    is_list: bool,
 }
 
 impl Description {
@@ -86,7 +94,9 @@ impl Description {
         }
         let summary = property.get("description").and_then(Json::as_str).map(|text| text.replace('\n', " "));
         let default = property.get("default").filter(|default| !default.is_null()).map(plain);
-        Description { summary, default, value_name: value_name(place, property) }
+        let is_list =
+            branches(place).any(|branch| branch.get("type").and_then(Json::as_str) == Some("array"));
+        Description { summary, default, value_name: value_name(place, property), is_list }
     }
 
     fn help(&self, key: &str) -> String {
@@ -94,6 +104,7 @@ impl Description {
         let words = words.trim_end_matches('.');
         match &self.default {
             Some(default) => format!("{words} [default: {default}]"),
+            None if self.is_list => format!("{words}; may be repeated"),
             None => words.to_owned(),
         }
     }

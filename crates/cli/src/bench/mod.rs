@@ -1,6 +1,8 @@
 //! `towtank bench`: measures the simulator itself.
 
+mod crush;
 mod phold;
+mod place;
 
 use clap::{Args, Subcommand};
 
@@ -18,11 +20,17 @@ pub struct Bench {
 pub enum What {
     /// PHOLD, the benchmark of parallel simulators: processes that answer each event with one more
     Phold(phold::Flags),
+    /// CRUSH: inputs mapped by a rule of a map
+    Crush(crush::Flags),
+    /// Placements: random keys looked up one after the other, on one core
+    Place(place::Flags),
 }
 
 /// Measures it.
 pub fn run(bench: &Bench) -> Result<Exit, Trouble> {
     match &bench.what {
         What::Phold(flags) => phold::run(flags),
+        What::Crush(flags) => crush::run(flags),
+        What::Place(flags) => place::run(flags),
     }
 }

@@ -3,6 +3,7 @@
 use metrics::{MeanInterval, mean_interval_95};
 use report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict};
 
+use super::answer;
 use super::closed_form::Mmk;
 use super::figures;
 use super::observed::{MEASURES, Observed, ObservedStation, expected};
@@ -72,6 +73,7 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
     if views.is_empty() {
         return presentation;
     }
+    presentation.answer = if swept { answer::of_sweep(&views) } else { answer::of_point(&views[0]) };
     presentation.tables = vec![against_closed_forms(&views, swept), by_station(&views, swept)];
     presentation.figures = if swept { figures::of_sweep(&views) } else { figures::of_point(&views[0]) };
     presentation.claims =

@@ -120,6 +120,9 @@ fn one_queue_agrees_with_its_closed_form() {
     assert_eq!(presentation.warnings, Vec::<String>::new());
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
+    insta::assert_snapshot!(presentation.answer, @"");
+    let alone = presented(&*prepared, &outcomes[..1]).answer;
+    assert!(alone.contains(" s on average in this one replicate, where theory says 2.333 s; "), "{alone}");
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
     assert_eq!(ids, ["queue_length", "responses", "busy", "numbers_counter", "replicates"]);
 }
@@ -130,6 +133,7 @@ fn a_network_agrees_with_jackson() {
     let presentation = presented(&*prepared, &replicates(&*prepared, 20));
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
+    insta::assert_snapshot!(presentation.answer, @"");
     assert_eq!(presentation.claims.len(), 8, "all means, but no quantile of a whole network");
     let stations = presentation.tables[1].rows();
     assert_eq!(stations.len(), 3 * 5);
@@ -152,6 +156,7 @@ fn a_sweep_is_drawn_over_utilisation() {
         .collect();
     let presentation = Queue.present(&results);
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
+    insta::assert_snapshot!(presentation.answer, @"");
     assert_eq!(ids, ["wait_mean_by_utilisation", "number_mean_by_utilisation"]);
     assert_eq!(presentation.tables[0].rows().len(), 2 * MEASURES.len());
     let names: Vec<&str> = presentation.claims.iter().map(|claim| claim.name.as_str()).collect();
@@ -303,7 +308,8 @@ fn a_stopped_run_says_so() {
     assert!(outcome.partial && stop.load(Ordering::Relaxed));
     let reason = outcome.measures["number_mean"].reason().unwrap();
     assert_eq!(reason, "the run was stopped before its warm-up was over");
-    assert!(presented(&*prepared, &[outcome]).claims.is_empty());
+    let presentation = presented(&*prepared, &[outcome]);
+    assert!(presentation.claims.is_empty() && presentation.answer.is_empty());
 }
 
 /// A checker that cannot fail proves nothing: take a job away behind the model's back.

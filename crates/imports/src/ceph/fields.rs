@@ -1,0 +1,79 @@
+//! Fields that are no plain numbers: groups, devices, fixed-point weights.
+
+use placement::crush::NONE;
+use placement::crush::pools::PgId;
+use serde::de::{Deserialize, Deserializer, Error};
+
+use super::DEVICE_ID_MAX;
+
+/// `2.3f`: pool, and number of the group in hexadecimal.
+pub(super) fn group<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PgId, D::Error> {
+    let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+    parse_group(&text).ok_or_else(|| D::Error::custom(format!("{text:?} is no placement group, such as \"2.3f\"")))
+}
+
+fn parse_group(text: &str) -> Option<PgId> {
+    let (pool, seed) = text.split_once('.')?;
+    // A shard of a group is written `2.3fs1`.
+    let seed = seed.split_once('s').map_or(seed, |(seed, _)| seed);
+    Some(PgId { pool: pool.parse().ok()?, seed: u32::from_str_radix(seed, 16).ok()? })
+}
+
+/// The id of a device.
+pub(super) fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
+    let id = i64::deserialize(deserializer)?;
+    i32::try_from(id).ok().filter(|id| (0..=DEVICE_ID_MAX).contains(id)).ok_or_else(|| {
+        D::Error::custom(format!("{id} is no device; ids go from 0 to {DEVICE_ID_MAX}"))
+    })
+}
+
+/// Devices of a group; holes are -1 in some places and 2^31 - 1 in others.
+pub(super) fn devices<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i32>, D::Error> {
+    let ids = Vec::<i64>::deserialize(deserializer)?;
+    let one = |id: i64| match i32::try_from(id) {
+        Ok(-1 | NONE) => Ok(NONE),
+        Ok(id) if (0..=DEVICE_ID_MAX).contains(&id) => Ok(id),
+        _ => Err(D::Error::custom(format!("{id} is no device; ids go from 0 to {DEVICE_ID_MAX}"))),
+    };
+    ids.into_iter().map(one).collect()
+}
+
+/// A number from 0 to 1 as 16.16 fixed point.
+pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let number = f64::deserialize(deserializer)?;
+    if (0.0..=1.0).contains(&number) {
+        Ok((number * 65_536.0).round() as u32)
+    } else {
+        Err(D::Error::custom(format!("{number} does not lie between 0 and 1")))
+    }
+}
+
+/// A primary affinity: as [`share`], and whole where it is left out.
+pub(super) fn full() -> u32 {
+    placement::crush::pools::FULL
+}
+
+/// A flag that is 0 or 1.
+pub(super) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(u64::deserialize(deserializer)? != 0)
+}
+
+/// A count that may be missing, or not a number.
+pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let number = Option::<f64>::deserialize(deserializer)?.unwrap_or(0.0);
+    Ok(number.max(0.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_hexadecimal() {
+        assert_eq!(parse_group("2.3f"), Some(PgId { pool: 2, seed: 0x3f }));
+        assert_eq!(parse_group("2.3fs1"), Some(PgId { pool: 2, seed: 0x3f }));
+        for wrong in ["", "2", "2.", ".1", "2.g", "2.100000000"] {
+            assert_eq!(parse_group(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A CRUSH map in any of its forms: text, binary, or the JSON of `ceph osd crush dump`; each perhaps packed.
+
+use placement::crush::{Map, binary, text};
+
+use super::crush_dump::CrushDump;
+use crate::envelope::{looks_like_json, read_json, unpack};
+use crate::{File, ImportError, Imported};
+
+/// Reads it, whichever form it has.
+///
+/// # Errors
+/// When it has none of these forms, with the place in it.
+pub fn read_map(file: File<'_>) -> Result<Imported<Map>, ImportError> {
+    let bytes = unpack(file)?;
+    if bytes.starts_with(&0x0001_0000_u32.to_le_bytes()) {
+        let map = binary::read(&bytes).map_err(|error| {
+            ImportError::new(file.name, error.to_string()).hint("export it again with `ceph osd getcrushmap`")
+        })?;
+        return Ok(Imported { value: map, notes: Vec::new() });
+    }
+    let Ok(words) = std::str::from_utf8(&bytes) else {
+        return Err(ImportError::new(file.name, "it is neither text nor a binary CRUSH map")
+            .hint("export it with `ceph osd getcrushmap -o FILE`; `ceph osd getmap` gives another kind of map"));
+    };
+    if words.trim().is_empty() {
+        return Err(ImportError::new(file.name, "it is empty").hint("export it again with `ceph osd getcrushmap`"));
+    }
+    if looks_like_json(&bytes) && !words.contains("\nrule ") {
+        let Imported { value: dump, notes } = read_json::<CrushDump>(file, &bytes).map_err(|error| match error.hint {
+            Some(_) => error,
+            None => error.hint("it should be the output of `ceph osd crush dump -f json`"),
+        })?;
+        return Ok(Imported { value: dump.map(file.name, "")?, notes });
+    }
+    let map = text::compile(words).map_err(|error| {
+        let problem = ImportError::new(file.name, error.to_string());
+        match error.hint {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        }
+    })?;
+    Ok(Imported { value: map, notes: Vec::new() })
+}

@@ -1,0 +1,218 @@
+//! `ceph osd dump -f json`: pools, devices, and what is laid over CRUSH.
+
+use std::collections::BTreeMap;
+
+use placement::crush::RuleKind;
+use placement::crush::pools::{Device, Overlay, PgId, Pool};
+use serde::Deserialize;
+
+use super::{POOL_SIZE_MAX, fields};
+use crate::envelope::{read_json, unpack};
+use crate::{File, ImportError, Imported};
+
+/// The osd map, as far as placement and capacity care.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct OsdDump {
+    /// Its version.
+    #[serde(default)]
+    pub epoch: u64,
+    /// The pools.
+    pub pools: Vec<PoolEntry>,
+    /// The devices.
+    pub osds: Vec<OsdEntry>,
+    #[serde(default)]
+    pg_upmap: Vec<WholeMapping>,
+    #[serde(default)]
+    pg_upmap_items: Vec<Swaps>,
+    #[serde(default)]
+    pg_temp: Vec<WholeMapping>,
+    #[serde(default)]
+    primary_temp: Vec<Primary>,
+    /// Profiles of erasure-coded pools by name, each a table of texts.
+    #[serde(default)]
+    pub erasure_code_profiles: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// A pool.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct PoolEntry {
+    /// Its id.
+    #[serde(rename = "pool")]
+    pub id: i64,
+    /// Its name.
+    #[serde(rename = "pool_name")]
+    pub name: String,
+    #[serde(rename = "type")]
+    kind: u8,
+    /// Copies, or data and parity shards together.
+    pub size: u32,
+    /// The id of its rule.
+    pub crush_rule: u32,
+    /// Groups.
+    pub pg_num: u32,
+    /// Groups that CRUSH tells apart.
+    #[serde(rename = "pg_placement_num")]
+    pub pgp_num: u32,
+    /// Where the number of groups is going.
+    #[serde(default)]
+    pub pg_num_target: Option<u32>,
+    /// Where the number of groups that CRUSH tells apart is going.
+    #[serde(default, rename = "pg_placement_num_target")]
+    pub pgp_num_target: Option<u32>,
+    #[serde(default)]
+    flags: u64,
+    /// The profile of an erasure-coded pool.
+    #[serde(default)]
+    pub erasure_code_profile: String,
+}
+
+/// A device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct OsdEntry {
+    /// Its id.
+    #[serde(rename = "osd", deserialize_with = "fields::device")]
+    pub id: i32,
+    /// Whether it answers.
+    #[serde(deserialize_with = "fields::flag")]
+    pub up: bool,
+    /// How far it is in, 16.16 fixed point.
+    #[serde(deserialize_with = "fields::share")]
+    pub weight: u32,
+    /// How willingly it is primary, 16.16 fixed point.
+    #[serde(default = "fields::full", deserialize_with = "fields::share")]
+    pub primary_affinity: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct WholeMapping {
+    #[serde(rename = "pgid", deserialize_with = "fields::group")]
+    group: PgId,
+    #[serde(deserialize_with = "fields::devices")]
+    osds: Vec<i32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Swaps {
+    #[serde(rename = "pgid", deserialize_with = "fields::group")]
+    group: PgId,
+    mappings: Vec<Swap>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+struct Swap {
+    #[serde(deserialize_with = "fields::device")]
+    from: i32,
+    #[serde(deserialize_with = "fields::device")]
+    to: i32,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Primary {
+    #[serde(rename = "pgid", deserialize_with = "fields::group")]
+    group: PgId,
+    #[serde(deserialize_with = "fields::device")]
+    osd: i32,
+}
+
+/// The flag of pools whose id is hashed into the input of CRUSH.
+const HASHPSPOOL: u64 = 1;
+
+/// Reads it.
+///
+/// # Errors
+/// When it is no such dump, or says what Ceph would not.
+pub fn read_osd_dump(file: File<'_>) -> Result<Imported<OsdDump>, ImportError> {
+    let bytes = unpack(file)?;
+    let read = read_json::<OsdDump>(file, &bytes).map_err(|error| match error.hint {
+        Some(_) => error,
+        None => error.hint("it should be the output of `ceph osd dump -f json`"),
+    })?;
+    read.value.check(file.name, "")?;
+    Ok(read)
+}
+
+impl OsdDump {
+    /// What the types of the fields leave open. `prefix` is where in the file the dump begins.
+    pub(super) fn check(&self, file: &str, prefix: &str) -> Result<(), ImportError> {
+        let mut seen = BTreeMap::new();
+        for (at, pool) in self.pools.iter().enumerate() {
+            let wrong = |key: &str, reason: String| {
+                Err(ImportError::new(file, reason).key(format!("{prefix}pools[{at}].{key}")))
+            };
+            if !matches!(pool.kind, 1 | 3) {
+                return wrong("type", format!("{} is no type of pool; 1 is replicated and 3 erasure-coded", pool.kind));
+            }
+            if !(1..=POOL_SIZE_MAX).contains(&pool.size) {
+                return wrong("size", format!("{} is no size of a pool; sizes go from 1 to {POOL_SIZE_MAX}", pool.size));
+            }
+            if pool.pg_num == 0 {
+                return wrong("pg_num", "0 groups hold nothing; a pool has at least 1".to_owned());
+            }
+            if !(1..=pool.pg_num).contains(&pool.pgp_num) {
+                let reason = format!("{} does not lie between 1 and `pg_num`, which is {}", pool.pgp_num, pool.pg_num);
+                return wrong("pg_placement_num", reason);
+            }
+            if let Some(first) = seen.insert(pool.id, at) {
+                return wrong("pool", format!("{} is the id of `{prefix}pools[{first}]` too", pool.id));
+            }
+        }
+        let mut seen = BTreeMap::new();
+        for (at, device) in self.osds.iter().enumerate() {
+            if let Some(first) = seen.insert(device.id, at) {
+                let reason = format!("{} is the id of `{prefix}osds[{first}]` too", device.id);
+                return Err(ImportError::new(file, reason).key(format!("{prefix}osds[{at}].osd")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Devices and what is laid over CRUSH, as placement takes them.
+    #[must_use]
+    pub fn overlay(&self) -> Overlay {
+        let ids = self.osds.iter().map(|device| device.id as usize + 1).max().unwrap_or(0);
+        let mut devices = vec![Device::ABSENT; ids];
+        for entry in &self.osds {
+            let OsdEntry { id, up, weight, primary_affinity } = *entry;
+            devices[id as usize] = Device { exists: true, up, weight, primary_affinity };
+        }
+        let whole = |mappings: &[WholeMapping]| {
+            mappings.iter().map(|mapping| (mapping.group, mapping.osds.clone())).collect()
+        };
+        let swaps = |swaps: &Swaps| swaps.mappings.iter().map(|swap| (swap.from, swap.to)).collect();
+        Overlay {
+            devices,
+            upmap: whole(&self.pg_upmap),
+            upmap_items: self.pg_upmap_items.iter().map(|entry| (entry.group, swaps(entry))).collect(),
+            pg_temp: whole(&self.pg_temp),
+            primary_temp: self.primary_temp.iter().map(|entry| (entry.group, entry.osd)).collect(),
+        }
+    }
+
+    /// The number of data shards that a profile cuts objects into.
+    #[must_use]
+    pub fn data_shards(&self, profile: &str) -> Option<u32> {
+        self.erasure_code_profiles.get(profile)?.get("k")?.parse().ok().filter(|&shards| shards > 0)
+    }
+}
+
+impl PoolEntry {
+    /// Replicated or erasure-coded.
+    #[must_use]
+    pub fn kind(&self) -> RuleKind {
+        RuleKind::from_number(self.kind)
+    }
+
+    /// As placement takes it.
+    #[must_use]
+    pub fn placed(&self) -> Pool {
+        Pool {
+            id: self.id,
+            kind: self.kind(),
+            size: self.size,
+            rule: self.crush_rule,
+            pg_num: self.pg_num,
+            pgp_num: self.pgp_num,
+            hashpspool: self.flags & HASHPSPOOL != 0,
+        }
+    }
+}

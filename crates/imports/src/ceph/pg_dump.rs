@@ -1,0 +1,106 @@
+//! `ceph pg dump -f json` in each of its forms: all, `pgs` alone, or `pg ls`; how large each group is, and where it is.
+
+use placement::crush::pools::PgId;
+use serde::Deserialize;
+
+use super::osd_df::{DeviceUse, Statistic};
+use super::fields;
+use crate::envelope::{read_json, unpack};
+use crate::{File, ImportError, Imported};
+
+/// Groups, and devices where the dump has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PgDump {
+    /// False where the manager had not heard from all devices yet; nothing where the dump does not say.
+    pub ready: Option<bool>,
+    /// The groups, in the order of the file.
+    pub groups: Vec<GroupStat>,
+    /// How full devices are, by id; empty where the dump has only groups.
+    pub devices: Vec<DeviceUse>,
+}
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct GroupStat {
+    /// Which.
+    #[serde(rename = "pgid", deserialize_with = "fields::group")]
+    pub group: PgId,
+    /// Words joined by `+`: `active+clean`.
+    pub state: String,
+    /// Its size.
+    #[serde(rename = "stat_sum")]
+    pub sum: GroupSum,
+    /// Where it should be, as the cluster sees it; holes are [`placement::crush::NONE`].
+    #[serde(deserialize_with = "fields::devices")]
+    pub up: Vec<i32>,
+    /// Where it is served.
+    #[serde(deserialize_with = "fields::devices")]
+    pub acting: Vec<i32>,
+    /// Who leads it; below 0 for nobody.
+    #[serde(default)]
+    pub acting_primary: i64,
+}
+
+/// The size of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct GroupSum {
+    /// Bytes of its objects, each counted once.
+    #[serde(deserialize_with = "fields::count")]
+    pub num_bytes: u64,
+    /// Its objects.
+    #[serde(default, deserialize_with = "fields::count")]
+    pub num_objects: u64,
+}
+
+impl GroupStat {
+    /// Whether one of the words of its state is `word`.
+    #[must_use]
+    pub fn is(&self, word: &str) -> bool {
+        self.state.split('+').any(|own| own == word)
+    }
+}
+
+/// All that a dump may have at its top or below `pg_map`.
+#[derive(Deserialize)]
+struct Fields {
+    pg_ready: Option<bool>,
+    pg_map: Option<Inner>,
+    pg_stats: Option<Vec<GroupStat>>,
+    #[serde(default)]
+    osd_stats: Vec<Statistic>,
+}
+
+#[derive(Deserialize)]
+struct Inner {
+    pg_stats: Vec<GroupStat>,
+    #[serde(default)]
+    osd_stats: Vec<Statistic>,
+}
+
+/// Reads it.
+///
+/// # Errors
+/// When it is no such dump, or says what Ceph would not.
+pub fn read_pg_dump(file: File<'_>) -> Result<Imported<PgDump>, ImportError> {
+    let bytes = unpack(file)?;
+    let hinted = |error: ImportError| match error.hint {
+        Some(_) => error,
+        None => error.hint("it should be the output of `ceph pg dump -f json`"),
+    };
+    let is_list = bytes.iter().find(|byte| matches!(byte, b'{' | b'[')) == Some(&b'[');
+    if is_list {
+        let groups = read_json::<Vec<GroupStat>>(file, &bytes).map_err(hinted)?;
+        return Ok(groups.map(|groups| PgDump { ready: None, groups, devices: Vec::new() }));
+    }
+    let Imported { value: fields, notes } = read_json::<Fields>(file, &bytes).map_err(hinted)?;
+    let Fields { pg_ready: ready, pg_map, pg_stats, osd_stats } = fields;
+    let (groups, devices) = match (pg_map, pg_stats) {
+        (Some(inner), _) => (inner.pg_stats, inner.osd_stats),
+        (None, Some(groups)) => (groups, osd_stats),
+        (None, None) => {
+            return Err(hinted(ImportError::new(file.name, "there is neither `pg_map` nor `pg_stats` in it")));
+        }
+    };
+    let devices = devices.iter().map(Statistic::used).collect();
+    Ok(Imported { value: PgDump { ready, groups, devices }, notes })
+}

@@ -1,0 +1,54 @@
+//! `ceph report`: one file with the osd map, the CRUSH map and sums by pool, but without the groups and the fill of devices.
+
+use serde::Deserialize;
+
+use placement::crush::Map;
+
+use super::crush_dump::CrushDump;
+use super::osd_dump::OsdDump;
+use super::pg_dump::GroupSum;
+use crate::envelope::{read_json, unpack};
+use crate::{File, ImportError, Imported};
+
+/// What a report tells of placement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The CRUSH map.
+    pub map: Map,
+    /// The osd map.
+    pub osd_dump: OsdDump,
+    /// Bytes and objects of each pool, by its id.
+    pub pools: Vec<(i64, GroupSum)>,
+}
+
+#[derive(Deserialize)]
+struct Fields {
+    osdmap: OsdDump,
+    crushmap: CrushDump,
+    pool_stats: Vec<PoolStatistic>,
+}
+
+#[derive(Deserialize)]
+struct PoolStatistic {
+    poolid: i64,
+    stat_sum: GroupSum,
+}
+
+/// Reads it.
+///
+/// # Errors
+/// When it is no report, or says what Ceph would not.
+pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
+    let bytes = unpack(file)?;
+    let Imported { value: fields, notes } = read_json::<Fields>(file, &bytes).map_err(|error| match error.hint {
+        Some(_) => error,
+        None => error.hint("it should be the output of `ceph report`"),
+    })?;
+    fields.osdmap.check(file.name, "osdmap.")?;
+    let value = Report {
+        map: fields.crushmap.map(file.name, "crushmap.")?,
+        osd_dump: fields.osdmap,
+        pools: fields.pool_stats.iter().map(|pool| (pool.poolid, pool.stat_sum)).collect(),
+    };
+    Ok(Imported { value, notes })
+}

@@ -1,0 +1,188 @@
+//! What is around the JSON in real exports: gzip, lines of words before and after it, numbers that JSON does not have.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+
+use flate2::read::MultiGzDecoder;
+use serde::de::DeserializeOwned;
+
+use crate::{File, ImportError, Imported};
+
+/// The most bytes that a packed file may hold: a dump of a million groups is about 3 GB.
+pub const UNPACKED_MAX: u64 = 4 << 30;
+/// The most that a packed file may grow. Real dumps grow 16 to 40 times; this stops a small file from filling memory.
+pub const UNPACKED_RATIO_MAX: u64 = 256;
+/// Packed files may grow to this much in any case.
+const UNPACKED_FREE: u64 = 1 << 20;
+/// The most lines before the JSON; `ceph` writes one, a shell script may write some more.
+const HEADING_LINES_MAX: usize = 32;
+
+/// The contents, unpacked if they are packed.
+pub(crate) fn unpack<'a>(file: File<'a>) -> Result<Cow<'a, [u8]>, ImportError> {
+    if !file.bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(Cow::Borrowed(file.bytes));
+    }
+    let ratio = (file.bytes.len() as u64).saturating_mul(UNPACKED_RATIO_MAX);
+    let limit = ratio.saturating_add(UNPACKED_FREE).min(UNPACKED_MAX);
+    let mut unpacked = Vec::new();
+    MultiGzDecoder::new(file.bytes).take(limit + 1).read_to_end(&mut unpacked).map_err(|error| {
+        ImportError::new(file.name, format!("it is packed by gzip, and damaged: {error}"))
+            .hint("copy or pack it again")
+    })?;
+    if unpacked.len() as u64 > limit {
+        let reason = format!("unpacked, it has more than {limit} bytes, which is more than any dump of its size");
+        return Err(ImportError::new(file.name, reason).hint("unpack it yourself if it is what it should be"));
+    }
+    Ok(Cow::Owned(unpacked))
+}
+
+/// Whether JSON begins somewhere after the heading.
+pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
+    json_start(bytes).is_some()
+}
+
+/// Reads one JSON value; errors name the key.
+pub(crate) fn read_json<T: DeserializeOwned>(file: File<'_>, bytes: &[u8]) -> Result<Imported<T>, ImportError> {
+    let Some(start) = json_start(bytes) else {
+        return Err(ImportError::new(file.name, "there is no JSON in it")
+            .hint("export it with `-f json`, as in `ceph osd dump -f json`"));
+    };
+    let (json, replaced) = without_special_numbers(trim_tail(&bytes[start..]));
+    let mut notes = Vec::new();
+    if replaced > 0 {
+        let (numbers, are) = if replaced == 1 { ("number", "is") } else { ("numbers", "are") };
+        notes.push(format!("`{}` has {replaced} {numbers} that {are} nan or infinite; taken as missing", file.name));
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(&json);
+    let mut track = serde_path_to_error::Track::new();
+    let read = T::deserialize(serde_path_to_error::Deserializer::new(&mut deserializer, &mut track));
+    let value = read.map_err(|error| of_json(file, &error, &track.path().to_string()))?;
+    deserializer.end().map_err(|error| of_json(file, &error, "."))?;
+    Ok(Imported { value, notes })
+}
+
+fn of_json(file: File<'_>, error: &serde_json::Error, path: &str) -> ImportError {
+    let text = error.to_string();
+    let plain = text.rsplit_once(" at line ").map_or(text.as_str(), |(plain, _)| plain);
+    let place = format!("{plain} (line {}, column {})", error.line(), error.column());
+    let error = match error.classify() {
+        serde_json::error::Category::Eof => {
+            ImportError::new(file.name, format!("it ends too early: {place}")).hint("export it again, in full")
+        }
+        serde_json::error::Category::Syntax => ImportError::new(file.name, format!("it is no JSON: {place}")),
+        _ => ImportError::new(file.name, place),
+    };
+    if path == "." || path.is_empty() { error } else { error.key(path) }
+}
+
+/// Where the first line begins that starts with a brace or bracket.
+fn json_start(bytes: &[u8]) -> Option<usize> {
+    let mut start = 0;
+    for line in bytes.split_inclusive(|&byte| byte == b'\n').take(HEADING_LINES_MAX) {
+        let blank = line.iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == 0xef || **byte == 0xbb || **byte == 0xbf).count();
+        if matches!(line.get(blank), Some(b'{' | b'[')) {
+            return Some(start + blank);
+        }
+        start += line.len();
+    }
+    None
+}
+
+/// Without lines such as `dumped all` after the JSON, which a shell puts there with `2>&1`.
+fn trim_tail(bytes: &[u8]) -> &[u8] {
+    let trimmed = bytes.trim_ascii_end();
+    let last = trimmed.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    if trimmed[last..].starts_with(b"dumped ") { trimmed[..last].trim_ascii_end() } else { trimmed }
+}
+
+/// With `null` in place of `nan`, `inf` and the like, which Ceph prints and JSON does not have; and how many there were.
+fn without_special_numbers(bytes: &[u8]) -> (Cow<'_, [u8]>, usize) {
+    let (mut changed, mut kept, mut replaced) = (Vec::new(), 0, 0);
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at = string_end(bytes, at),
+            b'-' | b'n' | b'N' | b'i' | b'I' => {
+                let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-').count();
+                if is_special(&bytes[at..at + length]) {
+                    changed.extend_from_slice(&bytes[kept..at]);
+                    changed.extend_from_slice(b"null");
+                    replaced += 1;
+                    kept = at + length;
+                }
+                at += length.max(1);
+            }
+            _ => at += 1,
+        }
+    }
+    if replaced == 0 {
+        return (Cow::Borrowed(bytes), 0);
+    }
+    changed.extend_from_slice(&bytes[kept..]);
+    (Cow::Owned(changed), replaced)
+}
+
+fn is_special(word: &[u8]) -> bool {
+    let word = word.strip_prefix(b"-").unwrap_or(word);
+    [&b"nan"[..], b"inf", b"infinity"].iter().any(|special| word.eq_ignore_ascii_case(special))
+}
+
+/// Behind the closing quote of the text that opens at `open`.
+fn string_end(bytes: &[u8], open: usize) -> usize {
+    let mut at = open + 1;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(bytes: &[u8]) -> Result<Imported<Value>, ImportError> {
+        let file = File { name: "dump.json", bytes };
+        read_json(file, &unpack(file)?)
+    }
+
+    #[test]
+    fn words_around_the_json_are_passed_over() {
+        for text in ["{\"a\":1}", "dumped all\n{\"a\":1}\n", "\n\n {\"a\":1}\ndumped pgs\n", "\u{feff}{\"a\":1}"] {
+            assert_eq!(read(text.as_bytes()).unwrap().value, json!({"a": 1}), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_json_lacks_become_missing() {
+        let read = read(b"{\"a\":nan,\"b\":[-inf,Infinity,1],\"nan\":\"inf \\\" nan\"}").unwrap();
+        assert_eq!(read.value, json!({"a": null, "b": [null, null, 1], "nan": "inf \" nan"}));
+        assert_eq!(read.notes, ["`dump.json` has 3 numbers that are nan or infinite; taken as missing"]);
+    }
+
+    #[test]
+    fn damage_is_told_with_its_place() {
+        let check = |bytes: &[u8], want: &str| assert_eq!(read(bytes).unwrap_err().to_string(), want);
+        check(b"", "`dump.json`: there is no JSON in it");
+        check(b"dumped all\n", "`dump.json`: there is no JSON in it");
+        check(b"{\"a\":", "`dump.json`: `a`: it ends too early: EOF while parsing a value (line 1, column 5)");
+        check(b"{\"a\":1} {", "`dump.json`: it is no JSON: trailing characters (line 1, column 9)");
+        check(&[0x1f, 0x8b, 8, 0], "`dump.json`: it is packed by gzip, and damaged: unexpected end of file");
+        let deep = "[".repeat(100_000);
+        assert!(read(deep.as_bytes()).unwrap_err().reason.contains("recursion limit"));
+    }
+
+    #[test]
+    fn a_file_that_grows_without_end_is_refused() {
+        use std::io::Write as _;
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        packer.write_all(&vec![b' '; 8 << 20]).unwrap();
+        let packed = packer.finish().unwrap();
+        let error = unpack(File { name: "bomb.gz", bytes: &packed }).unwrap_err();
+        assert!(error.reason.starts_with("unpacked, it has more than"), "{error}");
+    }
+}

@@ -1,0 +1,32 @@
+//! Why a file could not be read: which file, which key, what is wrong, and what to do.
+
+/// Why a file could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{file}`: {}{reason}", .key.as_ref().map(|key| format!("`{key}`: ")).unwrap_or_default())]
+#[non_exhaustive]
+pub struct ImportError {
+    /// The file's name.
+    pub file: String,
+    /// The key in it, such as `pools[2].crush_rule`.
+    pub key: Option<String>,
+    /// What is wrong there.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl ImportError {
+    pub(crate) fn new(file: &str, reason: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), key: None, reason: reason.into(), hint: None }
+    }
+
+    pub(crate) fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}

@@ -1,0 +1,105 @@
+//! Exports of a real cluster (Ceph 16.2.15; three devices, healthy and with one down), and what is wrong with damaged ones.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::path::PathBuf;
+
+use imports::ceph::{read_map, read_osd_df, read_osd_dump, read_pg_dump, read_report};
+use imports::{File, ImportError};
+use placement::crush::pools::{PgId, Placer};
+use placement::crush::{RuleKind, binary};
+use towtank_imports as imports;
+
+fn bytes(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/exports").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn file<'a>(name: &'a str, bytes: &'a [u8]) -> File<'a> {
+    File { name, bytes }
+}
+
+#[test]
+fn every_form_of_a_map_is_the_same_map() {
+    let read = |name: &str| read_map(file(name, &bytes(name))).unwrap().value;
+    let want = bytes("crushmap.bin");
+    for name in ["crushmap.bin", "crushmap.txt", "osd_crush_dump.json"] {
+        assert_eq!(binary::write(&read(name)), want, "{name}");
+    }
+    let report = read_report(file("report", &bytes("report.json.gz"))).unwrap().value;
+    assert_eq!(binary::write(&report.map), want, "report");
+}
+
+#[test]
+fn groups_are_where_the_map_puts_them() {
+    let map = read_map(file("map", &bytes("crushmap.bin"))).unwrap().value;
+    for (dump, groups, count) in [
+        ("osd_dump.json", "pg_dump.json.gz", 65),
+        ("degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz", 76),
+    ] {
+        let dump = read_osd_dump(file(dump, &bytes(dump))).unwrap().value;
+        let groups = read_pg_dump(file(groups, &bytes(groups))).unwrap().value;
+        assert_eq!((groups.groups.len(), groups.devices.len(), groups.ready), (count, 3, Some(true)));
+        let overlay = dump.overlay();
+        let placer = Placer::new(&map, &overlay);
+        for stat in &groups.groups {
+            let pool = dump.pools.iter().find(|pool| pool.id == stat.group.pool).unwrap();
+            let placed = placer.place(&pool.placed(), stat.group.seed);
+            assert_eq!((placed.up.devices, placed.acting.devices), (stat.up.clone(), stat.acting.clone()), "{}", stat.group);
+        }
+    }
+}
+
+#[test]
+fn pools_and_fill_are_read() {
+    let dump = read_osd_dump(file("dump", &bytes("osd_dump.json"))).unwrap().value;
+    let pool = &dump.pools[1];
+    assert_eq!((pool.name.as_str(), pool.kind(), pool.pg_num, pool.size), ("bench", RuleKind::Replicated, 64, 3));
+    assert_eq!(dump.data_shards("default"), Some(2));
+    assert_eq!(dump.data_shards("none"), None);
+    let fill = read_osd_df(file("df", &bytes("osd_df.json"))).unwrap().value;
+    assert_eq!((fill.len(), fill[2].size_bytes, fill[2].used_bytes), (3, 8 << 30, 3_075_268 * 1024));
+}
+
+#[test]
+fn a_dump_may_have_only_groups() {
+    let group = r#"{"pgid":"2.1f","state":"active+clean+remapped","stat_sum":{"num_bytes":7},"up":[1,2147483647],"acting":[1,-1],"acting_primary":1}"#;
+    for text in [
+        format!("[{group}]"),
+        format!("dumped pgs\n{{\"pg_ready\":false,\"pg_stats\":[{group}]}}"),
+        format!("{{\"pg_map\":{{\"pg_stats\":[{group}]}}}}"),
+    ] {
+        let dump = read_pg_dump(file("pgs", text.as_bytes())).unwrap().value;
+        let [stat] = &dump.groups[..] else { panic!("{text}") };
+        assert_eq!(stat.group, PgId { pool: 2, seed: 31 });
+        assert_eq!((stat.up.as_slice(), &stat.up), ([1, i32::MAX].as_slice(), &stat.acting));
+        assert!(stat.is("remapped") && !stat.is("remap"));
+    }
+}
+
+#[test]
+fn damage_is_told_with_file_and_key() {
+    let dump = String::from_utf8(bytes("osd_dump.json")).unwrap();
+    let told = |text: &str| match read_osd_dump(file("osd_dump.json", text.as_bytes())) {
+        Ok(_) => panic!("it was read"),
+        Err(ImportError { .. }) => read_osd_dump(file("osd_dump.json", text.as_bytes())).unwrap_err().to_string(),
+    };
+    let crush = String::from_utf8(bytes("osd_crush_dump.json")).unwrap();
+    let map = |text: &str| read_map(file("crush.json", text.as_bytes())).unwrap_err().to_string();
+    let all = [
+        told("{}"),
+        told(&dump[..3000]),
+        told(&dump.replacen("\"crush_rule\":0", "\"crush_rule\":-1", 1)),
+        told(&dump.replacen("\"size\":3", "\"size\":300", 1)),
+        told(&dump.replacen("\"osd\":0", "\"osd\":3000000000", 1)),
+        told(&dump.replacen("\"osd\":0", "\"osd\":1", 1)),
+        told(&dump.replacen("\"weight\":1", "\"weight\":inf", 1)),
+        told(&dump.replacen("\"pg_upmap\":[]", "\"pg_upmap\":[{\"pgid\":\"2\",\"osds\":[]}]", 1)),
+        map(&crush.replace("choose_firstn", "choose_msr")),
+        map(&crush.replace("\"alg\":\"straw2\"", "\"alg\":\"straw3\"")),
+        map(&crush.replacen("\"id\":-2,\"name\"", "\"id\":-1,\"name\"", 1)),
+        map("nothing of the kind"),
+        read_map(file("osdmap.bin", &[8, 7, 0xff, 0xfe])).unwrap_err().to_string(),
+        read_pg_dump(file("pg.json", b"{\"pg_ready\":true}")).unwrap_err().to_string(),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"");
+}

@@ -1,0 +1,263 @@
+//! Balance, peers, rebuild and movement in tables and figures: one row a point of the sweep, usually an algorithm.
+
+use metrics::{MeanInterval, mean_interval_95};
+use placement::algorithms::guarantees::{Balance, Cost, Declustering, Guarantees, Movement, Weights};
+use report::{Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
+
+use super::algorithms::Arrangement;
+use super::observed::{MEASURES, Observed};
+use super::published;
+use super::scenario::Scenario;
+use crate::{PointResult, Presentation};
+
+/// One point with what its replicates counted.
+struct View<'a> {
+    result: &'a PointResult<'a>,
+    scenario: Scenario,
+    observed: Vec<Observed>,
+    label: String,
+}
+
+impl<'a> View<'a> {
+    fn of(result: &'a PointResult<'a>) -> Option<Self> {
+        let scenario: Scenario = serde_json::from_value(result.scenario.clone()).ok()?;
+        let read = |outcome: &report::Outcome| serde_json::from_value(outcome.series.get("observed")?.clone()).ok();
+        let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
+        let value = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let setting = |(key, setting): &(String, serde_json::Value)| match key.as_str() {
+            "algorithm" => value(setting),
+            _ => format!("{key} = {}", value(setting)),
+        };
+        let label = match result.settings {
+            [] => scenario.algorithm.name().to_owned(),
+            settings => settings.iter().map(setting).collect::<Vec<_>>().join(", "),
+        };
+        (!observed.is_empty()).then_some(Self { result, scenario, observed, label })
+    }
+
+    fn mean(&self, measure: &str) -> Option<MeanInterval> {
+        let values = self.result.outcomes.iter().filter_map(|outcome| outcome.measures.get(measure)?.value());
+        mean_interval_95(&values.collect::<Vec<f64>>())
+    }
+
+    fn value(&self, measure: &str) -> Option<f64> {
+        Some(self.mean(measure)?.mean)
+    }
+
+    fn guarantees(&self) -> Option<Guarantees> {
+        let with = Arrangement { vnodes: self.scenario.vnodes, groups: 1, replicas: 1, seed: 1 };
+        Some(self.scenario.algorithm.set_up(&self.scenario.cluster(), &with).ok()?.guarantees())
+    }
+}
+
+/// What the study says about all its points.
+#[must_use]
+pub fn present(points: &[PointResult<'_>]) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
+    if views.is_empty() {
+        return Presentation::default();
+    }
+    Presentation {
+        answer: answer(&views),
+        tables: vec![counted(&views), promised(&views)],
+        figures: vec![loads(&views), balance(&views), peers(&views), rebuild(&views), moved(&views)],
+        claims: views.iter().flat_map(|view| published::claims(&view.scenario, view.result)).collect(),
+        warnings: Vec::new(),
+    }
+}
+
+fn answer(views: &[View<'_>]) -> String {
+    let told = |view: &View<'_>| {
+        let percent = |measure: &str| Some(human::digits(100.0 * view.value(measure)?));
+        Some(format!(
+            "{}: loads stand {} % from what they should be ({} % by chance), and the change moves {} times the least",
+            view.label,
+            percent("load_deviation")?,
+            percent("load_deviation_binomial")?,
+            human::digits(view.value("moved_over_minimum")?)
+        ))
+    };
+    match views {
+        [one] => told(one).map_or_else(String::new, |words| words + "."),
+        all => {
+            let evenness = |view: &&View<'_>| view.value("load_deviation").unwrap_or(f64::INFINITY);
+            let best = all.iter().min_by(|left, right| evenness(left).total_cmp(&evenness(right)));
+            best.and_then(told).map_or_else(String::new, |words| format!("Most even is {words}."))
+        }
+    }
+}
+
+fn counted(views: &[View<'_>]) -> Table {
+    let mut columns = vec![Column::text("placement"), Column::text("placed")];
+    columns.extend(MEASURES.iter().map(|measure| Column::number(measure.name, measure.unit)));
+    let about = "Means over the replicates. A failure and the change both strike the last server.";
+    let mut table = Table::new("placements", "Placement by placement", columns).about(about);
+    for view in views {
+        let placed = format!("{} {}", view.scenario.items(), view.scenario.unit());
+        let mut row: Vec<Cell> = vec![view.label.as_str().into(), placed.into()];
+        row.extend(MEASURES.iter().map(|measure| Cell::from(view.value(measure.name))));
+        table.push(row);
+    }
+    table
+}
+
+/// What each algorithm guarantees, in words.
+fn promised(views: &[View<'_>]) -> Table {
+    let names = ["placement", "balance", "peers", "weights", "on_add", "on_remove", "on_reweight", "cost"];
+    let about = "By construction, before any sampling noise. None of these keeps replicas apart by more than the server.";
+    let mut table =
+        Table::new("guarantees", "What the algorithms promise", names.map(Column::text).to_vec()).about(about);
+    for view in views {
+        let Some(given) = view.guarantees() else { continue };
+        let balance = match given.balance {
+            Balance::Independent => "as independent draws".to_owned(),
+            Balance::Arcs { virtual_nodes } => format!("arcs of {virtual_nodes} virtual nodes"),
+            Balance::Cells { virtual_nodes } => format!("cells of {virtual_nodes} virtual nodes"),
+            Balance::Slots { slots } => format!("{slots} slots"),
+            Balance::LessLoadedOfTwo => "the less loaded of two".to_owned(),
+        };
+        let peers = match given.declustering {
+            Declustering::Everyone => "everyone".to_owned(),
+            Declustering::Neighbours { virtual_nodes } => format!("neighbours of {virtual_nodes} nodes"),
+            Declustering::Members { members } => format!("{members} of its group"),
+        };
+        let weights = match given.weights {
+            Weights::Exact => "exact".to_owned(),
+            Weights::Rounded { steps } => format!("in steps of 1/{steps}"),
+            Weights::WithinGroup => "within a group".to_owned(),
+            Weights::Ignored => "ignored".to_owned(),
+        };
+        let movement = |movement: Movement| match movement {
+            Movement::Minimal => "the least".to_owned(),
+            Movement::NearMinimal { times_max } => format!("at most {times_max} times the least"),
+            Movement::Nothing => "nothing".to_owned(),
+            Movement::Most => "most of everything".to_owned(),
+        };
+        let cost = match given.cost {
+            Cost::Constant => "constant",
+            Cost::Logarithmic => "log(servers)",
+            Cost::Linear => "servers",
+        };
+        let mut row: Vec<Cell> = vec![view.label.as_str().into()];
+        row.extend([balance, peers, weights].map(Cell::from));
+        row.extend([given.on_add, given.on_remove, given.on_reweight].map(movement).map(Cell::from));
+        row.push(cost.into());
+        table.push(row);
+    }
+    table
+}
+
+fn labels(views: &[View<'_>]) -> Vec<String> {
+    views.iter().map(|view| view.label.clone()).collect()
+}
+
+/// One bar a placement, with the interval over the replicates.
+fn bars(views: &[View<'_>], name: &str, measure: &str, factor: f64) -> BarSeries {
+    let means: Vec<Option<MeanInterval>> = views.iter().map(|view| view.mean(measure)).collect();
+    let end = |pick: fn((f64, f64)) -> f64| {
+        let one = |mean: &Option<MeanInterval>| Num::from(mean.and_then(|mean| mean.range).map(|range| pick(range) * factor));
+        means.iter().map(one).collect()
+    };
+    BarSeries {
+        name: name.to_owned(),
+        values: means.iter().map(|mean| Num::from(mean.map(|mean| mean.mean * factor))).collect(),
+        low: end(|range| range.0),
+        high: end(|range| range.1),
+    }
+}
+
+fn loads(views: &[View<'_>]) -> Figure {
+    let relative = |view: &View<'_>| -> Vec<f64> {
+        let shares = view.scenario.cluster().ideal_shares(view.scenario.replicas as usize);
+        let items = view.scenario.items() as f64;
+        let one = |observed: &Observed| -> Vec<f64> {
+            let pairs = observed.loads.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
+            pairs.map(|(load, share)| *load as f64 / (share * items)).collect()
+        };
+        view.observed.iter().flat_map(one).collect()
+    };
+    Figure {
+        id: "loads".to_owned(),
+        title: "Load of the servers".to_owned(),
+        caption: "Over what its weight asks for, for each server of each replicate.".to_owned(),
+        kind: Kind::Ecdf {
+            x: Axis::linear("load over expected load", ""),
+            series: views.iter().map(|view| EcdfSeries::of(&*view.label, &relative(view))).collect(),
+            references: vec![Reference::Vertical { name: "expected".to_owned(), at: Num::from(1.0) }],
+            tail: false,
+        },
+    }
+}
+
+fn balance(views: &[View<'_>]) -> Figure {
+    Figure {
+        id: "balance".to_owned(),
+        title: "Spread of the loads".to_owned(),
+        caption: "Standard deviation of load over expected load, beside what independent draws would give.".to_owned(),
+        kind: Kind::Bar {
+            x: "placement".to_owned(),
+            y: Axis::linear("standard deviation", "percent"),
+            categories: labels(views),
+            series: vec![
+                bars(views, "counted", "load_deviation", 100.0),
+                bars(views, "independent draws", "load_deviation_binomial", 100.0),
+            ],
+            stacked: false,
+            references: Vec::new(),
+        },
+    }
+}
+
+fn peers(views: &[View<'_>]) -> Figure {
+    let samples = |view: &View<'_>| -> Vec<f64> {
+        view.observed.iter().flat_map(|observed| observed.peers.iter().copied().map(f64::from)).collect()
+    };
+    Figure {
+        id: "peers".to_owned(),
+        title: "With how many others a server shares data".to_owned(),
+        caption: "Each server of each replicate. Few peers rebuild slowly, but fewer sets of failures lose data.".to_owned(),
+        kind: Kind::Box {
+            x: "placement".to_owned(),
+            y: Axis::linear("peers", "servers"),
+            boxes: views.iter().map(|view| BoxStats::of(&*view.label, &samples(view))).collect(),
+            references: Vec::new(),
+        },
+    }
+}
+
+fn rebuild(views: &[View<'_>]) -> Figure {
+    let samples = |view: &View<'_>| -> Vec<f64> {
+        view.observed.iter().flat_map(|observed| observed.rebuilt.iter().map(|count| *count as f64)).collect()
+    };
+    Figure {
+        id: "rebuild".to_owned(),
+        title: "What each survivor rebuilds when the last server fails".to_owned(),
+        caption: "Copies, for each survivor of each replicate. The fullest survivor sets how long the rebuild takes."
+            .to_owned(),
+        kind: Kind::Box {
+            x: "placement".to_owned(),
+            y: Axis::linear("rebuilt", "copies"),
+            boxes: views.iter().map(|view| BoxStats::of(&*view.label, &samples(view))).collect(),
+            references: Vec::new(),
+        },
+    }
+}
+
+fn moved(views: &[View<'_>]) -> Figure {
+    Figure {
+        id: "moved".to_owned(),
+        title: "What the change moves".to_owned(),
+        caption: "Part of all copies, beside the least that must move between the loads that weights ask for.".to_owned(),
+        kind: Kind::Bar {
+            x: "placement".to_owned(),
+            y: Axis::linear("copies", "percent"),
+            categories: labels(views),
+            series: vec![
+                bars(views, "moved", "moved_fraction", 100.0),
+                bars(views, "least possible", "minimum_fraction", 100.0),
+            ],
+            stacked: false,
+            references: Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,169 @@
+//! What a user may say about a placement, and what is wrong with it.
+
+use placement::algorithms::{Cluster, ServerId, Weight};
+use scenario::{Draft, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::algorithms::{Algorithm, Arrangement};
+
+/// Servers, what they hold, and how it is placed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The algorithm.
+    #[serde(default)]
+    pub algorithm: Algorithm,
+    /// Servers.
+    #[serde(default = "servers")]
+    #[schemars(range(min = 1, max = 16_384))]
+    pub servers: u32,
+    /// Copies of each object or group.
+    #[serde(default = "replicas")]
+    #[schemars(range(min = 1, max = 64))]
+    pub replicas: u32,
+    /// Objects to place, each by itself. Not used with `groups`.
+    #[serde(default = "keys")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub keys: u64,
+    /// Place so many groups instead of single objects; everything is counted in groups then. Left out: objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 16_777_216))]
+    pub groups: Option<u32>,
+    /// Virtual nodes of a server of weight 1, for rings, `xor` and `two_d`.
+    #[serde(default = "vnodes")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub vnodes: u32,
+    /// So many of the servers, the first ones, have another weight.
+    #[serde(default)]
+    pub heavy_servers: u32,
+    /// Their weight, where the others have 1.
+    #[serde(default = "two")]
+    pub heavy_weight: f64,
+    /// What happens to the last server.
+    #[serde(default)]
+    pub change: Change,
+}
+
+fn servers() -> u32 {
+    64
+}
+
+fn replicas() -> u32 {
+    3
+}
+
+fn keys() -> u64 {
+    100_000
+}
+
+fn vnodes() -> u32 {
+    64
+}
+
+fn two() -> f64 {
+    2.0
+}
+
+/// A change of the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It leaves for good.
+    #[default]
+    Remove,
+    /// Another one of weight 1 comes.
+    Add,
+    /// It gets half its weight.
+    Halve,
+}
+
+/// The most positions on rings: each takes 16 bytes or more.
+const POSITIONS_MAX: f64 = 1e8;
+
+impl Scenario {
+    /// Everything that is wrong.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn complete(self, draft: &Draft) -> Result<Scenario, Problems> {
+        let mut problems = Problems::new();
+        if self.heavy_servers > self.servers {
+            let message =
+                format!("`heavy_servers` is {}, but there are only {} servers", self.heavy_servers, self.servers);
+            problems.push(draft.problem("heavy_servers", message).hint("set it to at most `servers`"));
+        }
+        if !(0.0..=1000.0).contains(&self.heavy_weight) {
+            let message = format!("`heavy_weight` is {}, but it must lie between 0 and 1000", self.heavy_weight);
+            problems.push(draft.problem("heavy_weight", message).hint("weights are relative to 1"));
+        }
+        let live = self.cluster().live_count();
+        let left = live - usize::from(self.change == Change::Remove && live > 0);
+        if left < self.replicas as usize {
+            let message = format!(
+                "`replicas` is {}, but only {left} servers with a weight are there after the change",
+                self.replicas
+            );
+            problems.push(draft.problem("replicas", message).hint(format!("set `replicas` to at most {left}, or add servers")));
+        }
+        let positions = f64::from(self.servers) * f64::from(self.vnodes) * self.heavy_weight.max(1.0);
+        if self.algorithm.has_virtual_nodes() && positions > POSITIONS_MAX {
+            let message = format!("`vnodes` is {}, which makes up to {positions:.0} positions", self.vnodes);
+            problems.push(draft.problem("vnodes", message).hint(format!("at most {POSITIONS_MAX:.0} fit; use fewer")));
+        }
+        if let Some(members) = self.algorithm.members()
+            && self.replicas > members
+        {
+            let message = format!("`replicas` is {}, but a negotiating group has {members} servers", self.replicas);
+            problems.push(draft.problem("replicas", message).hint(format!("set it to at most {members}")));
+        }
+        problems.into_result(())?;
+        if let Err(error) = self.algorithm.set_up(&self.cluster(), &self.trial()) {
+            let problem = draft.problem("algorithm", format!("{} cannot be set up: {error}", self.algorithm.name()));
+            return Err(problem.hint("change `servers`, or take another algorithm").into());
+        }
+        Ok(self)
+    }
+
+    /// A cheap arrangement, which fails for the reasons for which the real one would.
+    fn trial(&self) -> Arrangement {
+        Arrangement { vnodes: self.vnodes.min(2), groups: 1, replicas: self.replicas as usize, seed: 1 }
+    }
+
+    /// The servers before the change.
+    #[must_use]
+    pub fn cluster(&self) -> Cluster {
+        let heavy = Weight((self.heavy_weight.clamp(0.0, 1000.0) * 65_536.0).round() as u32);
+        let weight = |server: u32| if server < self.heavy_servers { heavy } else { Weight::ONE };
+        Cluster::weighted((0..self.servers).map(weight).collect())
+    }
+
+    /// The server that changes, and that fails.
+    #[must_use]
+    pub fn last(&self) -> ServerId {
+        ServerId(self.servers - 1)
+    }
+
+    /// The servers after the change.
+    #[must_use]
+    pub fn cluster_after(&self) -> Cluster {
+        let before = self.cluster();
+        match self.change {
+            Change::Remove => before.without(self.last()),
+            Change::Add => before.with_added(Weight::ONE),
+            Change::Halve => before.with_weight(self.last(), Weight(before.weight(self.last()).0 / 2)),
+        }
+    }
+
+    /// How many things are placed.
+    #[must_use]
+    pub fn items(&self) -> u64 {
+        self.groups.map_or(self.keys, u64::from)
+    }
+
+    /// What they are called.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        if self.groups.is_some() { "groups" } else { "objects" }
+    }
+}

@@ -1,0 +1,121 @@
+//! What moves if I change the map? Two CRUSH maps, or one map and changes, over the groups that a cluster really has.
+//!
+//! The answer is exact: placement groups are placed as Ceph 16.2.15 places them, before and after, and their sizes come from
+//! `ceph pg dump`. What it leaves out: time (how long the move takes), the balancer and the autoscaler, which may go on to
+//! change the map by themselves, and overheads of the store (fill changes by the bytes of objects alone).
+//!
+//! - `scenario`: what a user may say;
+//! - `cluster`: the dumps, brought together, with what does not fit;
+//! - `changes`: one change after the other, on map, devices and pools;
+//! - `upmaps`: which explicit mappings the monitors would drop then;
+//! - `moves`: every group before and after, and what follows;
+//! - `present`: tables and figures.
+
+mod changes;
+mod cluster;
+mod moves;
+mod present;
+mod scenario;
+mod upmaps;
+
+use ::scenario::{Draft, Problems};
+use report::Outcome;
+
+use self::moves::{MEASURES, Moves};
+use self::scenario::{Case, Scenario};
+use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+
+/// The preview study.
+#[derive(Clone, Copy, Debug)]
+pub struct Preview;
+
+/// `--out` is taken by the directory of the results, so taking a device out is `--mark-out`.
+const FLAGS: &[Flag] = &[
+    Flag { name: "map", key: "map" },
+    Flag { name: "osd-dump", key: "osd_dump" },
+    Flag { name: "pg-dump", key: "pg_dump" },
+    Flag { name: "osd-df", key: "osd_df" },
+    Flag { name: "report", key: "report" },
+    Flag { name: "after-map", key: "after_map" },
+    Flag { name: "mark-out", key: "mark_out" },
+    Flag { name: "remove", key: "remove" },
+    Flag { name: "reweight", key: "reweight" },
+    Flag { name: "crush-reweight", key: "crush_reweight" },
+    Flag { name: "pg-num", key: "pg_num" },
+    Flag { name: "pgp-num", key: "pgp_num" },
+    Flag { name: "add-host", key: "add_host" },
+    Flag { name: "tunables", key: "tunables" },
+];
+
+impl Study for Preview {
+    fn name(&self) -> &'static str {
+        "preview"
+    }
+
+    fn title(&self) -> &'static str {
+        "what moves if I change the map of a Ceph cluster"
+    }
+
+    fn about(&self) -> &'static str {
+        "Places every placement group of a cluster before and after a change, exactly as Ceph 16.2 does, and adds up what \
+         must be copied. Reads saved exports; no cluster is contacted, and nothing is changed. The exports are those of \
+         `ceph osd getcrushmap` (binary or text), `ceph osd dump -f json` and `ceph pg dump -f json`; or `ceph report` in \
+         place of the first two, and of the third where equal groups will do. Packed files are read as they are.\n\n\
+         Changes may be repeated and combined. --mark-out takes a device out, and it stays in the map; --remove takes it \
+         out of the map too. --reweight is the override from 0 to 1, and the host keeps its weight; --crush-reweight \
+         changes the weight in the map. --pg-num splits groups in place; --pgp-num moves them. Not modelled: how long it \
+         takes, and what balancer and autoscaler do next."
+    }
+
+    fn results_version(&self) -> u32 {
+        1
+    }
+
+    fn flags(&self) -> &'static [Flag] {
+        FLAGS
+    }
+
+    fn schema(&self) -> schemars::Schema {
+        schemars::schema_for!(Scenario)
+    }
+
+    fn measures(&self) -> &'static [MeasureSpec] {
+        MEASURES
+    }
+
+    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
+        let scenario = draft.read::<Scenario>()?;
+        let case = scenario.case(draft)?;
+        Ok(Box::new(Ready { scenario, case }))
+    }
+
+    fn present(&self, points: &[PointResult<'_>]) -> Presentation {
+        present::present(points)
+    }
+}
+
+/// A checked scenario with the cluster before and after.
+struct Ready {
+    scenario: Scenario,
+    case: Case,
+}
+
+impl Prepared for Ready {
+    fn resolved(&self) -> serde_json::Value {
+        serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
+    }
+
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
+        let Some(moves) = Moves::of(&self.case, context)? else {
+            let mut outcome = Outcome { partial: true, ..Outcome::default() };
+            MEASURES.iter().for_each(|measure| {
+                outcome.missing(measure.name, measure.unit, "the run was stopped before every group was placed");
+            });
+            return Ok(outcome);
+        };
+        Ok(moves.outcome(&self.case))
+    }
+}
+
+#[cfg(test)]
+mod tests;

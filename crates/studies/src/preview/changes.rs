@@ -1,0 +1,449 @@
+//! The changes of a scenario, made one after the other: first the map (another map, hosts added, items removed, weights,
+//! tunables), then the devices, then the pools, then what the monitors do by themselves.
+
+use std::collections::BTreeMap;
+
+use placement::crush::pools::{Device, FULL};
+use placement::crush::edit::EditError;
+use placement::crush::{ItemId, Map, Tunables};
+use scenario::{Draft, Problem, Problems, did_you_mean};
+
+use super::cluster::{Cluster, GROUPS_MAX, Loaded, device_list, read_map};
+use super::scenario::{Case, Scenario};
+use super::upmaps;
+
+/// Makes all changes.
+pub fn apply(scenario: &Scenario, draft: &Draft, loaded: Loaded) -> Result<Case, Problems> {
+    let Loaded { cluster: before, mut warnings } = loaded;
+    let mut after = before.clone();
+    let mut words = Vec::new();
+    if scenario.after_map.is_some()
+        && let Some(map) = read_map(draft, "after_map", &mut warnings)?
+    {
+        after.map = map;
+        words.push("another map".to_owned());
+    }
+    let mut editor = Editor { cluster: &mut after, words: &mut words, warnings: &mut warnings };
+    let mut problems = Problems::new();
+    for (key, texts, change) in editor_steps(scenario) {
+        for text in texts {
+            if let Err(problem) = change(&mut editor, text) {
+                problems.push(at_key(draft, key, text, problem));
+            }
+        }
+    }
+    if let Err(problem) = editor.tunables(scenario.tunables.as_deref()) {
+        problems.push(at_key(draft, "tunables", "", problem));
+    }
+    problems.into_result(())?;
+    check_groups(draft, &after).into_result(())?;
+    if let Err(fault) = after.map.compile() {
+        let key = if scenario.after_map.is_some() { "after_map" } else { "map" };
+        return Err(draft.problem(key, format!("the map after the change: {fault}")).hint("mend the map").into());
+    }
+    if let Err(fault) = before.map.compile() {
+        return Err(draft.problem("map", fault.to_string()).hint("mend the map").into());
+    }
+    let upmaps_dropped = upmaps::drop_broken(&mut after);
+    if words.is_empty() {
+        warnings.push("nothing is changed; what moves is on its way already".to_owned());
+    }
+    Ok(Case { before, after, warnings, upmaps_dropped, changes: words })
+}
+
+type Change<'a> = fn(&mut Editor<'a>, &str) -> Result<(), Fault>;
+
+/// The changes that take texts, in the order in which they are made.
+fn editor_steps<'a, 's>(scenario: &'s Scenario) -> [(&'static str, &'s [String], Change<'a>); 7] {
+    [
+        ("add_host", scenario.add_host.all(), Editor::add_host),
+        ("remove", scenario.remove.all(), Editor::remove),
+        ("crush_reweight", scenario.crush_reweight.all(), Editor::crush_reweight),
+        ("mark_out", scenario.mark_out.all(), Editor::mark_out),
+        ("reweight", scenario.reweight.all(), Editor::reweight),
+        ("pg_num", scenario.pg_num.all(), Editor::pg_num),
+        ("pgp_num", scenario.pgp_num.all(), Editor::pgp_num),
+    ]
+}
+
+/// What is wrong with a change, and what to do.
+struct Fault {
+    message: String,
+    hint: String,
+}
+
+impl Fault {
+    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
+    }
+}
+
+impl From<EditError> for Fault {
+    fn from(error: EditError) -> Self {
+        Self::new(error.to_string(), "`towtank crush --tree -i MAP` shows what the map holds")
+    }
+}
+
+fn at_key(draft: &Draft, key: &str, text: &str, fault: Fault) -> Problem {
+    let of = if text.is_empty() { format!("`{key}`") } else { format!("`{key}` is \"{text}\"") };
+    draft.problem(key, format!("{of}: {}", fault.message)).hint(fault.hint)
+}
+
+struct Editor<'a> {
+    cluster: &'a mut Cluster,
+    words: &'a mut Vec<String>,
+    warnings: &'a mut Vec<String>,
+}
+
+/// `name=value`, both without blanks around them.
+fn assignment<'t>(text: &'t str, example: &str) -> Result<(&'t str, &'t str), Fault> {
+    let (name, value) = text
+        .rsplit_once('=')
+        .ok_or_else(|| Fault::new("there is no `=` in it", format!("write it as in `{example}`")))?;
+    Ok((name.trim(), value.trim()))
+}
+
+fn number<T: std::str::FromStr>(text: &str, what: &str, example: &str) -> Result<T, Fault> {
+    text.parse().map_err(|_| Fault::new(format!("`{text}` is no {what}"), format!("write it as in `{example}`")))
+}
+
+impl Editor<'_> {
+    fn map(&self) -> &Map {
+        &self.cluster.map
+    }
+
+    /// An item by its name, by `type=name`, or a device by its number.
+    fn item(&self, text: &str) -> Result<ItemId, Fault> {
+        let (kind, name) = match text.split_once('=') {
+            Some((kind, name)) => (Some(kind.trim()), name.trim()),
+            None => (None, text.trim()),
+        };
+        let as_device = |name: &str| {
+            let digits = name.strip_prefix("osd.").unwrap_or(name);
+            let id = digits.parse::<ItemId>().ok().filter(|id| *id >= 0)?;
+            self.held(id).then_some(id)
+        };
+        let found = self.map().item_id(name).or_else(|| as_device(name)).ok_or_else(|| self.no_item(name))?;
+        let Some(kind) = kind else { return Ok(found) };
+        let own = self.map().bucket(found).map_or(0, |bucket| i32::from(bucket.kind));
+        let own = self.map().type_names.get(&own).map_or("", String::as_str);
+        if own == kind {
+            Ok(found)
+        } else {
+            Err(Fault::new(format!("`{name}` is of type {own}, not {kind}"), format!("write `{own}={name}`")))
+        }
+    }
+
+    fn held(&self, device: ItemId) -> bool {
+        self.map().each_bucket().any(|bucket| bucket.items.contains(&device))
+            || self.cluster.overlay.devices.get(device as usize).is_some_and(|device| device.exists)
+    }
+
+    fn no_item(&self, name: &str) -> Fault {
+        let names: Vec<&str> =
+            self.map().item_names.values().map(String::as_str).filter(|name| !name.contains('~')).collect();
+        let hint = did_you_mean(name, names.iter().copied()).unwrap_or_else(|| {
+            let first: Vec<&str> = names.iter().take(12).copied().collect();
+            format!("the map has {} items, such as {}", names.len(), first.join(", "))
+        });
+        Fault::new(format!("there is no device and no bucket called `{name}`"), hint)
+    }
+
+    fn devices_of(&self, text: &str) -> Result<Vec<ItemId>, Fault> {
+        let mut devices = Vec::new();
+        let mut open = vec![self.item(text)?];
+        while let Some(item) = open.pop() {
+            match self.map().bucket(item) {
+                Some(bucket) => open.extend(bucket.items.iter().rev()),
+                None => devices.push(item),
+            }
+        }
+        devices.dedup();
+        Ok(devices)
+    }
+
+    fn device(&self, text: &str) -> Result<ItemId, Fault> {
+        let item = self.item(text)?;
+        if item >= 0 {
+            return Ok(item);
+        }
+        Err(Fault::new(format!("`{text}` is a bucket, not a device"), "name a device, such as osd.0"))
+    }
+
+    fn state_of(&mut self, device: ItemId) -> Result<&mut Device, Fault> {
+        let known = self.cluster.overlay.devices.get_mut(device as usize).filter(|device| device.exists);
+        known.ok_or_else(|| {
+            Fault::new(
+                format!("osd.{device} is in the map, but not in the osd dump"),
+                "export both at the same time; only `remove` and `crush_reweight` work on such a device",
+            )
+        })
+    }
+
+    fn mark_out(&mut self, text: &str) -> Result<(), Fault> {
+        for device in self.devices_of(text)? {
+            let state = self.state_of(device)?;
+            if state.weight == 0 {
+                self.warnings.push(format!("osd.{device} is out already"));
+                continue;
+            }
+            state.weight = 0;
+        }
+        self.words.push(format!("{text} out"));
+        Ok(())
+    }
+
+    fn reweight(&mut self, text: &str) -> Result<(), Fault> {
+        const EXAMPLE: &str = "osd.7=0.8";
+        let (name, value) = assignment(text, EXAMPLE)?;
+        let share: f64 = number(value, "number", EXAMPLE)?;
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Fault::new(
+                format!("the override is {value}, but overrides go from 0 to 1"),
+                "for the weight in the map, usually the size in TiB, use `crush_reweight`",
+            ));
+        }
+        let device = self.device(name)?;
+        self.state_of(device)?.weight = (share * f64::from(FULL)).round() as u32;
+        self.words.push(format!("{name} reweighted to {value}"));
+        Ok(())
+    }
+
+    fn crush_reweight(&mut self, text: &str) -> Result<(), Fault> {
+        const EXAMPLE: &str = "osd.7=3.2";
+        let (name, value) = assignment(text, EXAMPLE)?;
+        let weight: f32 = number(value, "number", EXAMPLE)?;
+        let device = self.device(name)?;
+        let name = self.named(device);
+        self.cluster.map.reweight_item(&name, weight)?;
+        self.cluster.map.finalize();
+        self.words.push(format!("{name} of weight {value}"));
+        Ok(())
+    }
+
+    /// The name of a device; one without gets the usual one.
+    fn named(&mut self, device: ItemId) -> String {
+        self.cluster.map.item_names.entry(device).or_insert_with(|| format!("osd.{device}")).clone()
+    }
+
+    /// Takes devices out of cluster and map, then the buckets around them. Buckets that rules start from stay, empty.
+    fn remove(&mut self, text: &str) -> Result<(), Fault> {
+        let top = self.item(text)?;
+        let devices = self.devices_of(text)?;
+        let mut buckets = Vec::new();
+        let mut open = vec![top];
+        while let Some(item) = open.pop() {
+            if let Some(bucket) = self.map().bucket(item) {
+                buckets.push(item);
+                open.extend(&bucket.items);
+            }
+        }
+        for device in devices {
+            let name = self.named(device);
+            self.cluster.map.remove_item(&name)?;
+            if let Some(state) = self.cluster.overlay.devices.get_mut(device as usize) {
+                *state = Device::ABSENT;
+            }
+        }
+        for bucket in buckets.into_iter().rev() {
+            let Some(name) = self.map().item_names.get(&bucket).cloned() else { continue };
+            match self.cluster.map.remove_item(&name) {
+                Err(EditError::InUse { .. }) | Ok(()) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.cluster.map.finalize();
+        self.words.push(format!("{text} removed"));
+        Ok(())
+    }
+
+    fn add_host(&mut self, text: &str) -> Result<(), Fault> {
+        let host = NewHost::read(text)?;
+        let class = self.class_of(&host)?;
+        let place = self.place_of(&host)?;
+        if let Some(taken) = self.map().item_id(host.name) {
+            return Err(Fault::new(format!("`{}` is item {taken} of the map already", host.name), "choose another name"));
+        }
+        let first = self.map().max_devices.max(self.cluster.overlay.devices.len() as i32);
+        let location = BTreeMap::from([("host".to_owned(), host.name.to_owned()), place]);
+        for device in first..first + host.count as i32 {
+            if let Some(class) = &class {
+                let class = self.cluster.map.class_id_or_new(class);
+                self.cluster.map.item_classes.insert(device, class);
+            }
+            self.cluster.map.add_item(device, host.weight, &format!("osd.{device}"), &location)?;
+            self.cluster.overlay.devices.resize(device as usize + 1, Device::ABSENT);
+            self.cluster.overlay.devices[device as usize] = Device::IN;
+        }
+        self.cluster.map.finalize();
+        let new: Vec<i32> = (first..first + host.count as i32).collect();
+        self.words.push(format!("host {} added with {}", host.name, device_list(&new)));
+        Ok(())
+    }
+
+    /// The class of new devices: as asked, or the one that all devices have.
+    fn class_of(&self, host: &NewHost<'_>) -> Result<Option<String>, Fault> {
+        if let Some(class) = host.class {
+            return Ok(Some(class.to_owned()));
+        }
+        let map = self.map();
+        let mut classes: Vec<Option<&String>> = (0..map.max_devices)
+            .filter(|id| map.item_names.contains_key(id))
+            .map(|id| map.item_classes.get(&id).and_then(|class| map.class_names.get(class)))
+            .collect();
+        classes.sort();
+        classes.dedup();
+        match classes[..] {
+            [] => Ok(None),
+            [one] => Ok(one.cloned()),
+            _ => {
+                let names: Vec<&str> = map.class_names.values().map(String::as_str).collect();
+                Err(Fault::new(
+                    format!("the devices of the map are of several classes: {}", names.join(", ")),
+                    format!("say which one the new devices have: `{}:{}`", host.text, names[0]),
+                ))
+            }
+        }
+    }
+
+    /// Where the host goes: as asked, or where all hosts are.
+    fn place_of(&self, host: &NewHost<'_>) -> Result<(String, String), Fault> {
+        let map = self.map();
+        let kind = map.type_id("host").ok_or_else(|| {
+            Fault::new("the map has no type called `host`", "change the map itself, and give it as `after_map`")
+        })?;
+        let parents: Vec<ItemId> = match host.place {
+            Some(name) => vec![self.item(name)?],
+            None => {
+                let is_host = |item: &ItemId| map.bucket(*item).is_some_and(|bucket| i32::from(bucket.kind) == kind);
+                let shadow = |id: ItemId| map.item_names.get(&id).is_some_and(|name| name.contains('~'));
+                let around = map.each_bucket().filter(|bucket| !shadow(bucket.id) && bucket.items.iter().any(is_host));
+                around.map(|bucket| bucket.id).collect()
+            }
+        };
+        let name_of = |id: &ItemId| map.item_names.get(id).cloned().unwrap_or_default();
+        match parents[..] {
+            [parent] if parent < 0 => {
+                let own = map.bucket(parent).map_or(0, |bucket| i32::from(bucket.kind));
+                Ok((map.type_names.get(&own).cloned().unwrap_or_default(), name_of(&parent)))
+            }
+            [_] => Err(Fault::new("a device holds no hosts", "name a bucket behind the `@`, such as a rack")),
+            _ => {
+                let names: Vec<String> = parents.iter().take(8).map(name_of).collect();
+                Err(Fault::new(
+                    "the hosts of the map are in several buckets, or in none".to_owned(),
+                    format!("say where it goes, as in `{}@{}`", host.text, names.first().map_or("rack1", String::as_str)),
+                ))
+            }
+        }
+    }
+
+    fn tunables(&mut self, profile: Option<&str>) -> Result<(), Fault> {
+        let Some(profile) = profile else { return Ok(()) };
+        let known = ["legacy", "argonaut", "bobtail", "firefly", "hammer", "jewel", "optimal", "default"];
+        self.cluster.map.tunables = Tunables::named(profile).ok_or_else(|| {
+            let hint = did_you_mean(profile, known.iter().copied())
+                .unwrap_or_else(|| format!("the profiles are {}", known.join(", ")));
+            Fault::new(format!("there is no profile called `{profile}`"), hint)
+        })?;
+        self.words.push(format!("tunables {profile}"));
+        Ok(())
+    }
+
+    fn pool(&mut self, name: &str) -> Result<&mut super::cluster::PoolState, Fault> {
+        let at = self
+            .cluster
+            .pools
+            .iter()
+            .position(|pool| pool.name == name)
+            .or_else(|| self.cluster.pools.iter().position(|pool| pool.placed.id.to_string() == name));
+        match at {
+            Some(at) => Ok(&mut self.cluster.pools[at]),
+            None => {
+                let names: Vec<&str> = self.cluster.pools.iter().map(|pool| pool.name.as_str()).collect();
+                let hint = did_you_mean(name, names.iter().copied())
+                    .unwrap_or_else(|| format!("the pools are {}", names.join(", ")));
+                Err(Fault::new(format!("there is no pool called `{name}`"), hint))
+            }
+        }
+    }
+
+    fn pg_num(&mut self, text: &str) -> Result<(), Fault> {
+        let (name, count) = groups_asked(text)?;
+        let pool = &mut self.pool(name)?.placed;
+        pool.pg_num = count;
+        let follows = pool.pgp_num > count;
+        pool.pgp_num = pool.pgp_num.min(count);
+        if follows {
+            self.warnings.push(format!(
+                "`pgp_num` of pool `{name}` follows `pg_num` down to {count}: groups are moved together, then merged"
+            ));
+        }
+        self.words.push(format!("{name} with {count} groups"));
+        Ok(())
+    }
+
+    fn pgp_num(&mut self, text: &str) -> Result<(), Fault> {
+        let (name, count) = groups_asked(text)?;
+        let pool = &mut self.pool(name)?.placed;
+        if count > pool.pg_num {
+            return Err(Fault::new(
+                format!("pool `{name}` has {} groups, so CRUSH cannot tell {count} apart", pool.pg_num),
+                format!("raise `pg_num` too: --pg-num {name}={count}"),
+            ));
+        }
+        pool.pgp_num = count;
+        self.words.push(format!("{name} placed by {count} groups"));
+        Ok(())
+    }
+}
+
+fn groups_asked(text: &str) -> Result<(&str, u32), Fault> {
+    const EXAMPLE: &str = "rbd=128";
+    let (name, value) = assignment(text, EXAMPLE)?;
+    let count: u32 = number(value, "number of groups", EXAMPLE)?;
+    if count == 0 {
+        return Err(Fault::new("a pool has at least 1 group", "write a number from 1"));
+    }
+    Ok((name, count))
+}
+
+/// `h9=4x3.6:ssd@rack1`.
+struct NewHost<'t> {
+    text: &'t str,
+    name: &'t str,
+    count: u32,
+    weight: f32,
+    class: Option<&'t str>,
+    place: Option<&'t str>,
+}
+
+impl<'t> NewHost<'t> {
+    fn read(text: &'t str) -> Result<Self, Fault> {
+        const EXAMPLE: &str = "h9=4x3.6:ssd@rack1";
+        /// A host with more is a mistake.
+        const DEVICES_MAX: u32 = 1_000;
+        let (rest, place) = text.split_once('@').map_or((text, None), |(rest, place)| (rest, Some(place.trim())));
+        let (name, devices) = assignment(rest, EXAMPLE)?;
+        let (devices, class) =
+            devices.split_once(':').map_or((devices, None), |(devices, class)| (devices, Some(class.trim())));
+        let (count, weight) = devices.split_once('x').ok_or_else(|| {
+            Fault::new("it does not say how many devices of which weight", format!("write it as in `{EXAMPLE}`"))
+        })?;
+        let count: u32 = number(count.trim(), "number of devices", EXAMPLE)?;
+        if !(1..=DEVICES_MAX).contains(&count) {
+            return Err(Fault::new(format!("a host of {count} devices"), format!("ask for 1 to {DEVICES_MAX}")));
+        }
+        Ok(Self { text, name, count, weight: number(weight.trim(), "weight", EXAMPLE)?, class, place })
+    }
+}
+
+fn check_groups(draft: &Draft, after: &Cluster) -> Problems {
+    let mut problems = Problems::new();
+    let groups: u64 = after.pools.iter().map(|pool| u64::from(pool.placed.pg_num)).sum();
+    if groups > GROUPS_MAX {
+        let message = format!("the pools would have {groups} groups, more than the {GROUPS_MAX} that are placed");
+        problems.push(draft.problem("pg_num", message).hint("ask for fewer"));
+    }
+    problems
+}

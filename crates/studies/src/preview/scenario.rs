@@ -1,0 +1,114 @@
+//! What a user may say: the exports of a cluster, and the changes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use scenario::{Draft, Problems};
+
+use super::changes;
+use super::cluster::{self, Cluster};
+
+/// A cluster's exports, and what is to be changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The CRUSH map, as text, binary, or JSON of `ceph osd crush dump`. Left out: that of `report`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<String>,
+    /// What `ceph osd dump -f json` printed. Left out: that of `report`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub osd_dump: Option<String>,
+    /// What `ceph pg dump -f json` printed. Left out: groups of equal size, from the sums of `report`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pg_dump: Option<String>,
+    /// What `ceph osd df -f json` printed, for the fill of devices. Left out: as `pg_dump` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub osd_df: Option<String>,
+    /// What `ceph report` printed, in place of single dumps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
+    /// The map to change to; further changes are made to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_map: Option<String>,
+    /// Devices to take out, as `ceph osd out` does: they stay in the map. `osd.3`, or `host=h2` for all of a bucket.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub mark_out: Texts,
+    /// Devices or buckets to remove from the cluster and from the map: `osd.3`, `host=h2`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub remove: Texts,
+    /// Overrides from 0 to 1, as `ceph osd reweight` sets them: `osd.7=0.8`. The host keeps its weight.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub reweight: Texts,
+    /// Weights in the map, as `ceph osd crush reweight` sets them: `osd.7=3.2`. The host's weight follows.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub crush_reweight: Texts,
+    /// Groups of pools: `rbd=128`. A split is made in place and moves nothing by itself.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub pg_num: Texts,
+    /// Groups that CRUSH tells apart: `rbd=128`. This is what moves groups after a split.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub pgp_num: Texts,
+    /// New hosts: `h9=4x3.6`, four devices of weight 3.6; with a class and a place `h9=4x3.6:ssd@rack1`.
+    #[serde(default, skip_serializing_if = "Texts::is_empty")]
+    pub add_host: Texts,
+    /// A profile of tunables: legacy, argonaut, bobtail, firefly, hammer, jewel, optimal or default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tunables: Option<String>,
+}
+
+/// One text, or a list of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Texts {
+    /// One.
+    One(String),
+    /// Any number.
+    Many(Vec<String>),
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl Texts {
+    /// All of them, in order.
+    #[must_use]
+    pub fn all(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.all().is_empty()
+    }
+}
+
+/// A cluster before and after.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// As it is.
+    pub before: Cluster,
+    /// As it would be; the groups are those of `before`.
+    pub after: Cluster,
+    /// What a reader must know, about the exports and about the changes.
+    pub warnings: Vec<String>,
+    /// Explicit mappings that the monitors would drop, or change.
+    pub upmaps_dropped: usize,
+    /// The changes in words.
+    pub changes: Vec<String>,
+}
+
+impl Scenario {
+    /// Reads the exports and makes the changes.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn case(&self, draft: &Draft) -> Result<Case, Problems> {
+        let loaded = cluster::load(self, draft)?;
+        changes::apply(self, draft, loaded)
+    }
+}

@@ -1,0 +1,175 @@
+//! Which explicit mappings (`pg_upmap`, `pg_upmap_items`) the monitors drop when the map changes.
+//!
+//! Follows `OSDMap::check_pg_upmaps` and `CrushWrapper::verify_upmap` of Ceph 16.2: a mapping goes when its group is gone, when
+//! it puts two copies into one failure domain, when it leaves the tree that the rule takes, or when a device of it is out of
+//! the map or weighs nothing; of a list of swaps only those go whose source is not in use, or whose target is out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use placement::crush::pools::{Overlay, PgId, Placer, Pool};
+use placement::crush::{ItemId, Map, NONE, Step};
+
+use super::cluster::Cluster;
+
+/// Drops them, and says how many mappings were dropped or cut short.
+pub fn drop_broken(cluster: &mut Cluster) -> usize {
+    let groups: BTreeSet<PgId> =
+        cluster.overlay.upmap.keys().chain(cluster.overlay.upmap_items.keys()).copied().collect();
+    let plain = Overlay { devices: cluster.overlay.devices.clone(), ..Overlay::default() };
+    let mut dropped = 0;
+    let mut verdicts = Vec::new();
+    {
+        let placer = Placer::new(&cluster.map, &plain);
+        let mut domains = Domains { map: &cluster.map, known: BTreeMap::new(), devices: BTreeMap::new() };
+        for group in groups {
+            let pool = cluster.pools.iter().find(|pool| pool.placed.id == group.pool).map(|pool| pool.placed);
+            let raw = pool.filter(|pool| group.seed < pool.pg_num).map(|pool| (pool, placer.place(&pool, group.seed).raw.devices));
+            verdicts.push((group, raw.and_then(|(pool, raw)| kept(&cluster.overlay, &mut domains, group, &pool, &raw))));
+        }
+    }
+    for (group, kept) in verdicts {
+        let overlay = &mut cluster.overlay;
+        let before = (overlay.upmap.get(&group).cloned(), overlay.upmap_items.get(&group).cloned());
+        overlay.upmap.remove(&group);
+        overlay.upmap_items.remove(&group);
+        let (whole, swaps) = kept.unwrap_or_default();
+        if let Some(whole) = whole {
+            overlay.upmap.insert(group, whole);
+        }
+        if !swaps.is_empty() {
+            overlay.upmap_items.insert(group, swaps);
+        }
+        let after = (overlay.upmap.get(&group).cloned(), overlay.upmap_items.get(&group).cloned());
+        dropped += usize::from(before != after);
+    }
+    dropped
+}
+
+type Kept = (Option<Vec<ItemId>>, Vec<(ItemId, ItemId)>);
+
+/// What stays of a group's mappings; nothing if all go.
+fn kept(overlay: &Overlay, domains: &mut Domains<'_>, group: PgId, pool: &Pool, raw: &[ItemId]) -> Option<Kept> {
+    let whole = overlay.upmap.get(&group);
+    let swaps = overlay.upmap_items.get(&group);
+    let weight = |id: ItemId| usize::try_from(id).ok().and_then(|id| overlay.devices.get(id)).map(|device| device.weight);
+    let target = apply(raw, whole, swaps, |id| weight(id) == Some(0));
+    if !domains.allow(pool, &target) {
+        return None;
+    }
+    let weighs = domains.weights(pool.rule as usize);
+    let serves = |id: &ItemId| weighs.get(id).is_some_and(|heavy| *heavy) && weight(*id).unwrap_or(0) > 0;
+    if !target.iter().filter(|id| **id != NONE).all(serves) {
+        return None;
+    }
+    let whole = whole.filter(|whole| whole.as_slice() != raw).cloned();
+    let useful = |(from, to): &(ItemId, ItemId)| raw.contains(from) && weight(*to) != Some(0);
+    let swaps: Vec<(ItemId, ItemId)> = swaps.into_iter().flatten().copied().filter(useful).collect();
+    Some((whole, swaps))
+}
+
+/// Raw devices with the explicit mappings laid over them, as Ceph applies them.
+fn apply(
+    raw: &[ItemId],
+    whole: Option<&Vec<ItemId>>,
+    swaps: Option<&Vec<(ItemId, ItemId)>>,
+    out: impl Fn(ItemId) -> bool,
+) -> Vec<ItemId> {
+    let mut target = raw.to_vec();
+    if let Some(whole) = whole {
+        if whole.iter().any(|&id| out(id)) {
+            return target;
+        }
+        target.clone_from(whole);
+    }
+    for &(from, to) in swaps.into_iter().flatten() {
+        if !target.contains(&to)
+            && !out(to)
+            && let Some(place) = target.iter_mut().find(|id| **id == from)
+        {
+            *place = to;
+        }
+    }
+    target
+}
+
+/// The buckets of a type that hold each device, rule by rule.
+struct Domains<'a> {
+    map: &'a Map,
+    known: BTreeMap<(usize, i32), BTreeMap<ItemId, ItemId>>,
+    devices: BTreeMap<usize, BTreeMap<ItemId, bool>>,
+}
+
+impl Domains<'_> {
+    fn takes(&self, rule: usize) -> Vec<ItemId> {
+        let steps = self.map.rule(rule).map(|rule| rule.steps.as_slice()).unwrap_or_default();
+        steps.iter().filter_map(|step| if let Step::Take(item) = step { Some(*item) } else { None }).collect()
+    }
+
+    /// For each device below the rule's start, the bucket of type `kind` around it.
+    fn of_type(&mut self, rule: usize, kind: i32) -> &BTreeMap<ItemId, ItemId> {
+        let takes = self.takes(rule);
+        let map = self.map;
+        self.known.entry((rule, kind)).or_insert_with(|| {
+            let mut found = BTreeMap::new();
+            let mut open: Vec<(ItemId, Option<ItemId>)> = takes.into_iter().rev().map(|item| (item, None)).collect();
+            while let Some((item, around)) = open.pop() {
+                match map.bucket(item) {
+                    None if item >= 0 => {
+                        if let Some(around) = around {
+                            found.entry(item).or_insert(around);
+                        }
+                    }
+                    None => {}
+                    Some(bucket) => {
+                        let own = (i32::from(bucket.kind) == kind).then_some(item);
+                        open.extend(bucket.items.iter().rev().map(|inner| (*inner, around.or(own))));
+                    }
+                }
+            }
+            found
+        })
+    }
+
+    /// The devices that the rule can reach, and whether they weigh anything in the map.
+    fn weights(&mut self, rule: usize) -> &BTreeMap<ItemId, bool> {
+        let takes = self.takes(rule);
+        let map = self.map;
+        self.devices.entry(rule).or_insert_with(|| {
+            let mut found: BTreeMap<ItemId, bool> = BTreeMap::new();
+            let mut open = takes;
+            while let Some(item) = open.pop() {
+                let Some(bucket) = map.bucket(item) else { continue };
+                for (at, inner) in bucket.items.iter().enumerate() {
+                    if *inner >= 0 {
+                        *found.entry(*inner).or_default() |= bucket.item_weight(at) > 0;
+                    } else {
+                        open.push(*inner);
+                    }
+                }
+            }
+            found
+        })
+    }
+
+    /// Whether the rule could have placed the devices so.
+    fn allow(&mut self, pool: &Pool, devices: &[ItemId]) -> bool {
+        let rule = pool.rule as usize;
+        let steps = self.map.rule(rule).map(|rule| rule.steps.clone()).unwrap_or_default();
+        let real = || devices.iter().copied().filter(|id| *id != NONE);
+        for step in steps {
+            let Step::Choose { leaf, count, kind, .. } = step else { continue };
+            if kind == 0 {
+                continue;
+            }
+            let around = self.of_type(rule, kind);
+            let domains: Vec<ItemId> = real().filter_map(|id| around.get(&id).copied()).collect();
+            let distinct: BTreeSet<ItemId> = domains.iter().copied().collect();
+            let wanted = if count > 0 { i64::from(count) } else { i64::from(count) + i64::from(pool.size) };
+            if (leaf && distinct.len() < domains.len()) || (!leaf && distinct.len() as i64 > wanted) {
+                return false;
+            }
+        }
+        let reached = self.weights(rule);
+        real().all(|id| reached.contains_key(&id))
+    }
+}

@@ -1,0 +1,59 @@
+//! The one sentence that heads the page: how long jobs wait, and whether theory agrees.
+
+use report::human;
+
+use super::observed::{MEASURES, expected};
+use super::present::View;
+
+/// The answer of a scenario; empty while there is nothing to say.
+#[must_use]
+pub fn of_point(view: &View<'_>) -> String {
+    let single = view.theory.stations.len() == 1;
+    let measure = if single { "wait_mean" } else { "sojourn_mean" };
+    let Some(mean) = view.mean(measure) else { return String::new() };
+    let does = if single { "waits" } else { "needs" };
+    let sure = match mean.range {
+        Some((low, high)) => format!(" (95 % interval {})", human::range(low, high, "s")),
+        None => " in this one replicate".to_owned(),
+    };
+    let formula = formula(view, measure).map(|formula| format!(", where theory says {}", human::quantity(formula, "s")));
+    let ours = human::quantity(mean.mean, "s");
+    let (busiest, load) = busiest(view);
+    let load = human::digits(load * 100.0);
+    let place = if single {
+        format!("; its servers are busy {load} % of the time")
+    } else {
+        format!("; the busiest station is {busiest}, at {load} %")
+    };
+    format!("A job {does} {ours} on average{sure}{}{place}.", formula.unwrap_or_default())
+}
+
+/// The answer of a sweep: where the wait is shortest and where it is longest.
+#[must_use]
+pub fn of_sweep(views: &[View<'_>]) -> String {
+    let mut waits: Vec<(f64, &View<'_>)> =
+        views.iter().filter_map(|view| Some((view.mean("wait_mean")?.mean, view))).collect();
+    waits.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+    match waits[..] {
+        [(least, first), .., (most, last)] => format!(
+            "The mean wait of a visit lies between {} with {} and {} with {}.",
+            human::quantity(least, "s"),
+            first.label,
+            human::quantity(most, "s"),
+            last.label
+        ),
+        _ => String::new(),
+    }
+}
+
+/// What the closed form says of a measure.
+fn formula(view: &View<'_>, measure: &str) -> Option<f64> {
+    let named = MEASURES.iter().zip(expected(&view.theory)).find(|(each, _)| each.name == measure);
+    named.and_then(|(_, theory)| theory)
+}
+
+/// The station with the least to spare by theory, and the share of time that its servers are busy.
+fn busiest<'a>(view: &'a View<'_>) -> (&'a str, f64) {
+    let loads = view.stations().map(|(name, theory, _)| (name, theory.utilisation()));
+    loads.max_by(|(_, left), (_, right)| left.total_cmp(right)).expect("a scenario has a station")
+}
