@@ -125,3 +125,19 @@ test("flows that go one way get a ribbon each, with an arrow", () => {
   expect(tips).toEqual(["a → b: 5 jobs/s", "b → c: 5 jobs/s", "c → a: 1 jobs/s"]);
   expect(svg.querySelector('[data-member="2"]')?.getAttribute("aria-label")).toBe("c: sends 1 jobs/s, takes 5 jobs/s, 2 partners");
 });
+
+test("a box figure beside a round one leaves no empty paper", () => {
+  const value = { label: "jobs", unit: "", scale: "linear" as const };
+  const box = { label: "a", low: 1, q1: 2, median: 3, q3: 4, high: 5, mean: 3, n: 30, outliers: [] };
+  const boxes = draw({ type: "box", x: "station", y: value, boxes: [box, { ...box, label: "b" }], references: [] }, 540).svg;
+  const matrix = [[0, 3, 1], [2, 0, 1], [1, 1, 0]];
+  const labels = ["gate", "workers", "database"];
+  const chord = draw({ type: "chord", value, labels, groups: [], matrix }, 540).svg;
+  const height = (svg: SVGSVGElement): number => Number(svg.getAttribute("height"));
+  expect(height(chord)).toBeLessThan(Number(chord.getAttribute("width")));
+  expect(Math.abs(height(boxes) - height(chord))).toBeLessThan(60);
+  // Nothing is cut off: the view holds the ring whole.
+  const [, top, , tall] = (chord.getAttribute("viewBox") ?? "").split(" ").map(Number);
+  expect(tall).toBe(height(chord));
+  expect(-(top ?? 0)).toBeGreaterThan(150);
+});

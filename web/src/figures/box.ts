@@ -15,7 +15,8 @@ interface Place {
 }
 
 export function drawBox(kind: Box, width: number): Drawing {
-  const height = heightFor(width);
+  // Boxes are read by their heights. A tall drawing also fills its card beside a round one.
+  const height = Math.max(heightFor(width), Math.min(430, Math.round(width * 0.8)));
   const values = kind.boxes.flatMap((box) => [box.low, box.q1, box.median, box.q3, box.high, box.mean, ...box.outliers]);
   const y = numericAxis(kind.y, [...values, ...referenceValues(kind.references, "y")], {
     pixels: height - 74,

@@ -24,6 +24,9 @@ interface Layout {
   colours: string[];
   /** Names as they fit round the circle. */
   labels: string[];
+  /** How far the drawing reaches above and below the middle: names at the sides need no room there. */
+  above: number;
+  below: number;
   /** What was cut from the front of all of them. */
   prefix: string;
   fontSize: number;
@@ -35,11 +38,11 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
   if (matrix.length !== count || matrix.some((row) => row.length !== count)) {
     throw new Error(`the matrix must have ${count} rows and columns, one a label`);
   }
-  const layout = layOut(kind, width);
   const directed = isOneWay(matrix);
   const chords = (directed ? chordDirected() : chord())
     .padAngle(Math.min(0.04, 1.2 / Math.max(1, count)))
     .sortSubgroups((a, b) => b - a)(matrix);
+  const layout = layOut(kind, width, chords.groups);
   // Large flows lie on top and are stronger, so that the eye finds them among thousands of small ones.
   const bySize = [...chords].sort((a, b) => a.source.value - b.source.value);
   const largest = bySize.at(-1)?.source.value ?? 1;
@@ -47,14 +50,15 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
   const ribbons = s("g", { class: "chord-ribbons" }, ...bySize.map((each) => ribbonMark(each, layout, strength(each), directed)));
   const members = s("g", { class: "chord-members" }, ...chords.groups.map((group) => memberMark(group, layout, chords)));
   const half = layout.size / 2;
+  const height = layout.above + layout.below;
   const svg = s(
     "svg",
     // Thousands of ribbons cannot fade smoothly; they switch.
-    { class: chords.length > 400 ? "chord many" : "chord", width: layout.size, height: layout.size, viewBox: `${-half} ${-half} ${layout.size} ${layout.size}` },
+    { class: chords.length > 400 ? "chord many" : "chord", width: layout.size, height, viewBox: `${-half} ${-layout.above} ${layout.size} ${height}` },
     ribbons,
     members,
     s("g", { class: "chord-groups" }, ...groupMarks(chords.groups, layout)),
-    layout.prefix !== "" && s("text", { x: 4 - half, y: half - 6, fill: "var(--muted)", "font-size": 12 }, `${layout.prefix}…`),
+    layout.prefix !== "" && s("text", { x: 4 - half, y: layout.below - 6, fill: "var(--muted)", "font-size": 12 }, `${layout.prefix}…`),
   );
   highlight(svg, layout);
   return {
@@ -64,7 +68,7 @@ export function drawChord(kind: ChordKind, width: number): Drawing {
   };
 }
 
-function layOut(kind: ChordKind, width: number): Layout {
+function layOut(kind: ChordKind, width: number, groups: readonly ChordGroup[]): Layout {
   const count = kind.labels.length;
   const size = Math.min(width, count > 20 ? 760 : 500);
   let labels = kind.labels;
@@ -84,12 +88,21 @@ function layOut(kind: ChordKind, width: number): Layout {
   const spacing = (2 * Math.PI * guess) / Math.max(1, count);
   const fontSize = Math.max(7, Math.min(12, spacing * 0.95));
   const radius = Math.max(40, size / 2 - shown * fontSize * 0.62 - RING - OUTER - 10);
-  const groups = [...new Set(kind.groups)];
+  // The ring itself, and the names that lean out of it at the top and at the bottom.
+  const ring = radius + RING + OUTER + 8;
+  const reach = groups.map((group) => {
+    const long = ring + (labels[group.index] ?? "").length * fontSize * 0.62;
+    return -Math.cos((group.startAngle + group.endAngle) / 2) * long;
+  });
+  const above = Math.ceil(Math.min(size / 2, Math.max(ring, ...reach.map((y) => -y)) + fontSize));
+  const corner = prefix === "" ? 0 : 18;
+  const below = Math.ceil(Math.min(size / 2, Math.max(ring, ...reach) + fontSize + corner));
+  const groupNames = [...new Set(kind.groups)];
   const grouped = kind.groups.length === count;
   const colours = labels.map((_, at) =>
-    grouped ? seriesColour(groups.indexOf(kind.groups[at] ?? "")) : wheelColour(at, count),
+    grouped ? seriesColour(groupNames.indexOf(kind.groups[at] ?? "")) : wheelColour(at, count),
   );
-  return { kind, size, radius, colours, labels, prefix, fontSize };
+  return { kind, size, radius, above, below, colours, labels, prefix, fontSize };
 }
 
 /** Whether at least half of the pairs that exchange anything do so in one direction only. */
@@ -221,7 +234,7 @@ function tipFor(svg: SVGSVGElement, layout: Layout): Tip {
     box.setAttribute("height", String(height));
     const edge = layout.size / 2;
     const x = Math.max(-edge + 1, Math.min(at.x + 12, edge - width - 1));
-    const below = at.y + 16 + height < edge;
+    const below = at.y + 16 + height < layout.below;
     tip.setAttribute("transform", `translate(${x.toFixed(1)} ${(below ? at.y + 16 : at.y - height - 8).toFixed(1)})`);
   };
 }
@@ -238,7 +251,7 @@ function placeOf(event: Event, svg: SVGSVGElement, layout: Layout): { x: number;
   const target = (event.target as Element).getBoundingClientRect();
   const pointer = event as Partial<PointerEvent>;
   const [x, y] = [pointer.clientX ?? target.x + target.width / 2, pointer.clientY ?? target.y + target.height / 2];
-  return { x: (x - frame.x) * scale - layout.size / 2, y: (y - frame.y) * scale - layout.size / 2 };
+  return { x: (x - frame.x) * scale - layout.size / 2, y: (y - frame.y) * scale - layout.above };
 }
 
 function highlight(svg: SVGSVGElement, layout: Layout): void {
