@@ -236,7 +236,7 @@ fn running_sums(weights: &[u32]) -> Vec<u32> {
 }
 
 /// Weights of the implicit tree: a leaf weighs what its item does, an inner node what its children do.
-fn node_weights(weights: &[u32]) -> Vec<u32> {
+pub(super) fn node_weights(weights: &[u32]) -> Vec<u32> {
     if weights.is_empty() {
         return Vec::new();
     }

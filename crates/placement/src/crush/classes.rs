@@ -6,25 +6,29 @@
 //! uninitialised memory), and shadows of uniform buckets that would weigh anything stop the work, silently, as in Ceph.
 
 use super::bucket::{Alg, Bucket, BucketSpec};
-use super::map::{ItemId, Map, id_of, slot_of};
+use super::map::{ChooseArg, ItemId, Map, id_of, slot_of};
+use super::weight_sets;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Shadow ids to keep, by bucket and class.
 pub(super) type Kept = BTreeMap<ItemId, BTreeMap<i32, ItemId>>;
 
-/// Makes the missing shadow buckets. Where Ceph stops halfway, so does this, with what was made so far in the map.
-pub(super) fn populate(map: &mut Map, kept: &Kept) {
+/// Makes the missing shadow buckets, and their weight sets where the buckets that they shadow have any. Where Ceph stops
+/// halfway, so does this, with what was made so far in the map, and says that it did.
+pub(super) fn populate(map: &mut Map, kept: &Kept) -> bool {
     let reserved: BTreeSet<ItemId> = kept.values().flat_map(BTreeMap::values).copied().collect();
     let names = map.item_names.iter().map(|(&id, name)| (name.clone(), id)).collect();
-    let mut shadows = Shadows { map, kept, reserved, names, first_free: 0 };
+    let set_sums = BTreeMap::new();
+    let mut shadows = Shadows { map, kept, reserved, names, first_free: 0, set_sums };
     for root in shadows.roots() {
         let classes: Vec<i32> = shadows.map.class_names.keys().copied().collect();
         for class in classes {
             if shadows.clone_of(root, class).is_none() {
-                return;
+                return false;
             }
         }
     }
+    true
 }
 
 struct Shadows<'a> {
@@ -34,6 +38,8 @@ struct Shadows<'a> {
     names: BTreeMap<String, ItemId>,
     /// No slot below this one is free.
     first_free: usize,
+    /// What the weight sets of a shadow add up to, position by position, by index and shadow.
+    set_sums: BTreeMap<(i64, ItemId), Vec<u32>>,
 }
 
 impl Shadows<'_> {
@@ -58,8 +64,8 @@ impl Shadows<'_> {
         let (alg, hash, kind) = (bucket.alg(), bucket.hash, bucket.kind);
         let members: Vec<(ItemId, u32)> =
             bucket.items.iter().enumerate().map(|(at, &item)| (item, bucket.item_weight(at))).collect();
-        let (mut items, mut weights) = (Vec::new(), Vec::new());
-        for (item, weight) in members {
+        let (mut items, mut weights, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, (item, weight)) in members.into_iter().enumerate() {
             let (item, weight) = if item >= 0 {
                 if self.map.item_classes.get(&item) != Some(&class) {
                     continue;
@@ -74,6 +80,7 @@ impl Shadows<'_> {
             }
             items.push(item);
             weights.push(weight);
+            places.push(place);
         }
         let id = self.free_id(original, class);
         let spec =
@@ -89,7 +96,33 @@ impl Shadows<'_> {
         self.map.item_names.insert(id, name.clone());
         self.names.insert(name, id);
         self.map.class_buckets.entry(original).or_default().insert(class, id);
+        self.weigh_sets(original, id, &places);
         Some(id)
+    }
+
+    /// Weight sets of a shadow: devices weigh what they do in the original's, shadows what their own sets add up to. `places`
+    /// are those of the shadow's items in the original.
+    fn weigh_sets(&mut self, original: ItemId, shadow: ItemId, places: &[usize]) {
+        let items = self.map.bucket(shadow).map(|bucket| bucket.items.clone()).unwrap_or_default();
+        for (&index, args) in &mut self.map.choose_args {
+            let known = args.get(&weight_sets::slot(original)).map(|arg| arg.weight_sets.clone());
+            let mut sets = Vec::new();
+            for (position, set) in known.unwrap_or_default().iter().enumerate() {
+                let weight = |(&item, &place): (&ItemId, &usize)| match item {
+                    0.. => set.get(place).copied().unwrap_or(0),
+                    _ => self
+                        .set_sums
+                        .get(&(index, item))
+                        .and_then(|sums| sums.get(position))
+                        .copied()
+                        .unwrap_or(0),
+                };
+                sets.push(items.iter().zip(places).map(weight).collect::<Vec<u32>>());
+            }
+            let sum = |set: &Vec<u32>| set.iter().fold(0u32, |sum, &weight| sum.wrapping_add(weight));
+            self.set_sums.insert((index, shadow), sets.iter().map(sum).collect());
+            args.insert(weight_sets::slot(shadow), ChooseArg { weight_sets: sets, ids: Vec::new() });
+        }
     }
 
     fn free_id(&mut self, original: ItemId, class: i32) -> ItemId {

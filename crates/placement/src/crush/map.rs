@@ -253,6 +253,11 @@ impl Setting {
         (Self::ChooseleafVaryR, 12, "set_chooseleaf_vary_r"),
         (Self::ChooseleafStable, 13, "set_chooseleaf_stable"),
     ];
+
+    /// The setting's own row.
+    pub(super) fn row(self) -> (Self, u32, &'static str) {
+        Self::ALL[self as usize]
+    }
 }
 
 impl Map {

@@ -10,6 +10,8 @@ use super::hash::{hash2, hash3_by, hash4_by};
 use super::ln::draw;
 use super::map::{ChooseArgs, ItemId, Map, Mode, NONE, Setting, Step};
 use super::vring::Ring;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// The mark of a position that is still open; never leaves this file.
 const OPEN: ItemId = 0x7fff_fffe;
@@ -27,11 +29,43 @@ pub struct Question<'a> {
     pub choose_args: Option<&'a ChooseArgs>,
 }
 
+/// How many choices took how many retries, as crushtool counts them: each item that `firstn` picks, and each run of `indep`,
+/// leaves included.
+#[derive(Clone, Debug, Default)]
+pub struct TryCounts(RefCell<BTreeMap<u32, u32>>);
+
+impl TryCounts {
+    /// The choices that took `retries`.
+    #[must_use]
+    pub fn of(&self, retries: u32) -> u32 {
+        self.0.borrow().get(&retries).copied().unwrap_or(0)
+    }
+
+    /// Ceph's table ends at the tunable, so what took longer goes uncounted.
+    fn note(&self, retries: u32, most: u32) {
+        if retries <= most {
+            let mut counts = self.0.borrow_mut();
+            let count = counts.entry(retries).or_default();
+            *count = count.wrapping_add(1);
+        }
+    }
+}
+
 /// Runs a rule; an unknown rule finds nothing.
 #[must_use]
 pub fn do_rule(map: &Map, rule: usize, question: Question<'_>) -> Vec<ItemId> {
+    run_rule(map, rule, question, None)
+}
+
+/// The same, with a count of what it took.
+#[must_use]
+pub fn do_rule_counting(map: &Map, rule: usize, question: Question<'_>, counts: &TryCounts) -> Vec<ItemId> {
+    run_rule(map, rule, question, Some(counts))
+}
+
+fn run_rule(map: &Map, rule: usize, question: Question<'_>, counts: Option<&TryCounts>) -> Vec<ItemId> {
     let Some(rule) = map.rule(rule) else { return Vec::new() };
-    let mut run = Run { map, question, tries: Tries::of(map) };
+    let mut run = Run { map, question, tries: Tries::of(map), counts };
     let mut at_hand: Vec<ItemId> = Vec::new();
     let mut result = Vec::new();
     for step in &rule.steps {
@@ -101,6 +135,7 @@ struct Run<'a> {
     map: &'a Map,
     question: Question<'a>,
     tries: Tries,
+    counts: Option<&'a TryCounts>,
 }
 
 /// What a descent looks for.
@@ -209,6 +244,7 @@ impl Run<'_> {
                         && self.leaf_below(item, goal, r, room, out.len(), leaves)
                         && !(kind == 0 && self.is_out(item));
                     if good {
+                        self.count(failures);
                         return Some(item);
                     }
                     leaves.truncate(out.len());
@@ -271,16 +307,19 @@ impl Run<'_> {
         out: &mut [ItemId],
         leaves: &mut [ItemId],
     ) {
+        let mut rounds = 0;
         for round in 0..goal.tries {
             if !out.contains(&OPEN) {
                 break;
             }
+            rounds = round + 1;
             for position in 0..out.len() {
                 if out[position] == OPEN {
                     self.indep_one(top, goal, Round { wanted, first, round }, position, out, leaves);
                 }
             }
         }
+        self.count(rounds);
         for hole in out.iter_mut().chain(leaves).filter(|item| **item == OPEN) {
             *hole = NONE;
         }
@@ -346,6 +385,12 @@ impl Run<'_> {
             }
             out[position] = item;
             return;
+        }
+    }
+
+    fn count(&self, retries: u32) {
+        if let Some(counts) = self.counts {
+            counts.note(retries, self.map.tunables.choose_total_tries);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::crush::map::{
     Tunables, id_of,
 };
 use crate::crush::vring::VNODES;
+use crate::crush::weight_sets;
 use std::collections::BTreeMap;
 
 /// Why bytes are no map.
@@ -79,29 +80,13 @@ pub fn read(bytes: &[u8]) -> Result<Map, BinaryError> {
         let found = input.left().to_string();
         return input.refuse("the number of bytes after the map", found, "but only 0 or 8 are known");
     }
-    normalize_choose_args(&mut map);
+    weight_sets::normalize(&mut map);
+    for args in map.choose_args.values_mut() {
+        args.retain(|_, arg| !arg.weight_sets.is_empty() || !arg.ids.is_empty());
+    }
     check::check(&map)?;
     map.finalize();
     Ok(map)
-}
-
-/// As Ceph does on reading: sets for buckets that take none are dropped, and sets of the wrong size are cut or padded.
-fn normalize_choose_args(map: &mut Map) {
-    let size_of = |slot: u32| match map.buckets.get(slot as usize) {
-        Some(Some(bucket)) if matches!(bucket.shape, Shape::Straw2 { .. }) => Some(bucket.items.len()),
-        _ => None,
-    };
-    for args in map.choose_args.values_mut() {
-        let positions = args.values().map(|arg| arg.weight_sets.len()).find(|&sets| sets > 0).unwrap_or(1);
-        args.retain(|&slot, _| size_of(slot).is_some());
-        for (&slot, arg) in args.iter_mut() {
-            let size = size_of(slot).expect("retained above");
-            if arg.weight_sets.len() == positions {
-                arg.weight_sets.iter_mut().for_each(|weights| weights.resize(size, 0));
-            }
-        }
-        args.retain(|_, arg| !arg.weight_sets.is_empty() || !arg.ids.is_empty());
-    }
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -37,7 +37,8 @@ pub fn compile(text: &str) -> Result<Map, TextError> {
     let whole = |fault: crate::crush::check::Fault| TextError::at(end, fault.to_string());
     if let Some(first) = document.rules.first() {
         check_nesting(&compiler.map).map_err(|fault| TextError::at(first.place, fault.to_string()))?;
-        classes::populate(&mut compiler.map, &compiler.kept);
+        // As in Ceph, a rule that takes a class whose shadow is missing is what fails.
+        let _ = classes::populate(&mut compiler.map, &compiler.kept);
     }
     for rule in &document.rules {
         compiler.rule(rule)?;

@@ -1,0 +1,82 @@
+//! Shadow trees of device classes, taken down and made anew after a change. Shadows keep their ids where they can, since rules
+//! start from them.
+
+use super::EditError;
+use crate::crush::classes;
+use crate::crush::locate::is_shadow;
+use crate::crush::map::{ItemId, Map, Step, slot_of};
+use crate::crush::tree::roots;
+use crate::crush::weight_sets;
+
+impl Map {
+    /// Buckets in no other bucket, shadows left out.
+    pub(super) fn plain_roots(&self) -> Vec<ItemId> {
+        roots(self).into_iter().filter(|&root| !is_shadow(self, root)).collect()
+    }
+
+    /// Makes all shadow trees anew, less those of classes that no device and no rule has.
+    pub(super) fn rebuild_shadows(&mut self) -> Result<(), EditError> {
+        let kept = self.class_buckets.clone();
+        let dead: Vec<i32> = self.class_names.keys().copied().filter(|&class| self.is_dead(class)).collect();
+        self.class_names.retain(|class, _| !dead.contains(class));
+        let shadows: Vec<ItemId> = roots(self).into_iter().filter(|&root| is_shadow(self, root)).collect();
+        if !shadows.is_empty() {
+            for root in shadows {
+                self.remove_tree(root);
+            }
+            weight_sets::normalize(self);
+        }
+        self.class_buckets.clear();
+        if classes::populate(self, &kept) { Ok(()) } else { Err(EditError::Shadows) }
+    }
+
+    /// Whether no device is of the class, and no rule starts from one of its shadows.
+    fn is_dead(&self, class: i32) -> bool {
+        let any_device = self.item_classes.iter().any(|(&item, &known)| item >= 0 && known == class);
+        let starts_here = |step: &Step| match *step {
+            Step::Take(item) => self.class_buckets.values().any(|shadows| shadows.get(&class) == Some(&item)),
+            _ => false,
+        };
+        !any_device && !self.rules.iter().flatten().any(|rule| rule.steps.iter().any(starts_here))
+    }
+
+    fn remove_tree(&mut self, id: ItemId) {
+        let Some(slot) = slot_of(id) else { return };
+        let Some(bucket) = self.buckets.get_mut(slot).and_then(Option::take) else { return };
+        for &item in &bucket.items {
+            self.remove_tree(item);
+        }
+        self.forget_bucket(id);
+    }
+
+    /// What is known of a bucket that is gone.
+    pub(super) fn forget_bucket(&mut self, id: ItemId) {
+        self.item_names.remove(&id);
+        self.class_buckets.remove(&id);
+        self.item_classes.remove(&id);
+    }
+
+    /// Whether a rule starts from the bucket or from one of its shadows, or it is a shadow itself.
+    pub(super) fn is_in_use(&self, id: ItemId) -> bool {
+        if self.class_buckets.values().any(|shadows| shadows.values().any(|&shadow| shadow == id)) {
+            return true;
+        }
+        for step in self.rules.iter().flatten().flat_map(|rule| &rule.steps) {
+            let Step::Take(taken) = *step else { continue };
+            // At a start that has no name, Ceph stops looking.
+            let Some(original) = self.unshadowed(taken) else { return false };
+            if taken == id || original == id {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The bucket behind a shadow; anything else is itself.
+    fn unshadowed(&self, id: ItemId) -> Option<ItemId> {
+        let name = self.item_names.get(&id)?;
+        let Some((plain, class)) = name.split_once('~') else { return Some(id) };
+        self.class_id(class)?;
+        self.item_id(plain)
+    }
+}

@@ -1,0 +1,302 @@
+//! A map put to the test, as `crushtool --test` of Ceph 16.2.15 does it: many inputs through each rule, and what became of
+//! them. Two maps compared the same way.
+//!
+//! Prints byte for byte what crushtool prints, in single precision where it counts so. Two things differ on purpose:
+//! buckets among the results (crushtool crashes) are printed and not counted, and rules are run by the fast mapper,
+//! unless retries are to be counted.
+
+mod compare;
+mod expected;
+mod tables;
+
+use super::check::Fault;
+use super::map::{ItemId, Map, NONE};
+use super::mapper::{Ask, Mapper, Workspace};
+use super::reference::{Question, TryCounts, do_rule_counting};
+use super::{hash, map::slot_of};
+use expected::{Expectation, most_replicas};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+pub use compare::compare;
+pub use tables::Table;
+
+/// The most devices that are put to the test; the memory goes by their number.
+pub const DEVICES_MAX: i32 = 1 << 26;
+
+/// What is tested.
+#[derive(Clone, Debug, Default)]
+pub struct TestPlan {
+    /// The only rule to test; all of them otherwise.
+    pub rule: Option<i32>,
+    /// The fewest replicas to ask for; what each rule is meant for, unless both ends are given.
+    pub min_rep: Option<i32>,
+    /// The most.
+    pub max_rep: Option<i32>,
+    /// The first input; 0 to 1023 are taken, unless both ends are given.
+    pub min_x: Option<i32>,
+    /// The last input.
+    pub max_x: Option<i32>,
+    /// How far devices are in, 16.16 fixed point; the others are in if a bucket holds them.
+    pub weights: BTreeMap<ItemId, u32>,
+    /// Each input is hashed with this pool's id, as Ceph does.
+    pub pool: Option<u32>,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Show {
+    /// Every mapping.
+    pub mappings: bool,
+    /// Mappings with fewer devices than asked for.
+    pub bad_mappings: bool,
+    /// How many mappings have how many devices.
+    pub statistics: bool,
+    /// What each device got and what it should have, with the statistics.
+    pub utilization: bool,
+    /// The same, with devices that got nothing.
+    pub utilization_all: bool,
+    /// How many choices took how many retries.
+    pub choose_tries: bool,
+    /// Tables, given back by the test.
+    pub tables: bool,
+}
+
+/// Why a test did not end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TestError {
+    /// The map cannot be mapped with.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// There is no memory for so many.
+    #[error(
+        "the map has {devices} devices, but at most {DEVICES_MAX} are put to the test; give the devices smaller ids"
+    )]
+    Devices {
+        /// How many there are.
+        devices: i32,
+    },
+    /// Nobody takes the output any more.
+    #[error("the output cannot be written")]
+    Output(#[from] fmt::Error),
+}
+
+/// Tests a map.
+pub fn test(map: &Map, plan: &TestPlan, show: Show, out: &mut dyn Write) -> Result<Vec<Table>, TestError> {
+    let weights = weights(map, plan)?;
+    if show.utilization_all {
+        let hex: Vec<String> = weights.iter().map(|weight| format!("{weight:x}")).collect();
+        writeln!(out, "devices weights (hex): [{}]", hex.join(","))?;
+    }
+    let show = Show { statistics: show.statistics || show.utilization || show.utilization_all, ..show };
+    let mut answers = Answers::new(map, show)?;
+    let mut tables = BTreeMap::new();
+    for rule in plan.rules(map) {
+        let Some(known) = map.rule(rule) else {
+            if show.statistics {
+                writeln!(out, "rule {rule} dne")?;
+            }
+            continue;
+        };
+        let (min, max) = plan.replicas(known);
+        let name = name_of(map, rule);
+        let (first, last) = plan.inputs();
+        if show.statistics {
+            writeln!(out, "rule {rule} ({name}), x = {first}..{last}, numrep = {min}..{max}")?;
+        }
+        for replicas in min..=max {
+            let trial = Trial { map, plan, show, rule, name: &name, replicas, weights: &weights };
+            if let Some(made) = trial.run(&mut answers, out)? {
+                // Files of a later number of replicas replace those of an earlier one.
+                tables.extend(made.into_iter().map(|table| (table.name.clone(), table)));
+            }
+        }
+    }
+    if show.choose_tries {
+        for retries in 0..map.tunables.choose_total_tries {
+            writeln!(out, "{retries:>2}: {:>9}", answers.counts.of(retries))?;
+        }
+    }
+    Ok(tables.into_values().collect())
+}
+
+impl TestPlan {
+    fn rules(&self, map: &Map) -> std::ops::Range<usize> {
+        let slots = map.rules.len();
+        match self.rule.and_then(|rule| usize::try_from(rule).ok()) {
+            Some(rule) => rule.min(slots)..rule.saturating_add(1).min(slots),
+            None => 0..slots,
+        }
+    }
+
+    fn replicas(&self, rule: &super::map::Rule) -> (i32, i32) {
+        match (self.min_rep, self.max_rep) {
+            (Some(min), Some(max)) => (min, max),
+            _ => (i32::from(rule.min_size), i32::from(rule.max_size)),
+        }
+    }
+
+    fn inputs(&self) -> (i32, i32) {
+        match (self.min_x, self.max_x) {
+            (Some(min), Some(max)) => (min, max),
+            _ => (0, 1023),
+        }
+    }
+
+    /// What the rule is asked to place for input `x`.
+    fn placed(&self, x: i32) -> u32 {
+        self.pool.map_or(x as u32, |pool| hash::hash2(x as u32, pool))
+    }
+}
+
+fn name_of(map: &Map, rule: usize) -> String {
+    map.rule_names.get(&(rule as i32)).cloned().unwrap_or_default()
+}
+
+/// Every device that a bucket holds is wholly in, and the others are out: what a test starts from.
+pub fn present_weights(map: &Map) -> Result<Vec<u32>, TestError> {
+    weights(map, &TestPlan::default())
+}
+
+/// How far each device is in: as the plan says, else wholly if a bucket holds it.
+fn weights(map: &Map, plan: &TestPlan) -> Result<Vec<u32>, TestError> {
+    if map.max_devices > DEVICES_MAX {
+        return Err(TestError::Devices { devices: map.max_devices });
+    }
+    let mut weights = vec![0; usize::try_from(map.max_devices).unwrap_or(0)];
+    for &item in map.each_bucket().flat_map(|bucket| &bucket.items) {
+        if let Some(weight) = usize::try_from(item).ok().and_then(|item| weights.get_mut(item)) {
+            *weight = 0x1_0000;
+        }
+    }
+    for (&item, &weight) in &plan.weights {
+        if let Some(slot) = usize::try_from(item).ok().and_then(|item| weights.get_mut(item)) {
+            *slot = weight;
+        }
+    }
+    Ok(weights)
+}
+
+/// What answers: the fast mapper, or the definition where retries are counted.
+struct Answers<'a> {
+    map: &'a Map,
+    mapper: Mapper,
+    workspace: Workspace,
+    counting: bool,
+    counts: TryCounts,
+}
+
+impl<'a> Answers<'a> {
+    fn new(map: &'a Map, show: Show) -> Result<Self, Fault> {
+        let counting = show.choose_tries;
+        let counts = TryCounts::default();
+        Ok(Self { map, mapper: map.compile()?, workspace: Workspace::default(), counting, counts })
+    }
+
+    fn answer(&mut self, ask: Ask<'_>, devices: &mut Vec<ItemId>) {
+        if !self.counting {
+            return self.mapper.do_rule(ask, &mut self.workspace, devices);
+        }
+        let Ask { rule, x, result_max, weights, pool } = ask;
+        let choose_args = self.map.choose_args_for(pool);
+        *devices =
+            do_rule_counting(self.map, rule, Question { x, result_max, weights, choose_args }, &self.counts);
+    }
+}
+
+/// One rule asked for one number of replicas.
+struct Trial<'a> {
+    map: &'a Map,
+    plan: &'a TestPlan,
+    show: Show,
+    rule: usize,
+    name: &'a str,
+    replicas: i32,
+    weights: &'a [u32],
+}
+
+impl Trial<'_> {
+    /// The tables, if asked for; nothing where no device is in.
+    fn run(&self, answers: &mut Answers<'_>, out: &mut dyn Write) -> Result<Option<Vec<Table>>, TestError> {
+        let Self { rule, replicas, show, .. } = *self;
+        let (first, last) = self.plan.inputs();
+        let inputs = last.wrapping_sub(first).wrapping_add(1);
+        let each = self.replicas.min(most_replicas(self.map, rule));
+        let Some(expectation) = Expectation::new(self.weights, each.wrapping_mul(inputs)) else {
+            return Ok(None);
+        };
+        let mut stored = vec![0i32; self.weights.len()];
+        let mut sizes: BTreeMap<usize, u32> = BTreeMap::new();
+        let mut placements = String::new();
+        let mut devices = Vec::new();
+        for x in first..=last {
+            let result_max = usize::try_from(replicas).unwrap_or(0);
+            let ask = Ask { rule, x: self.plan.placed(x), result_max, weights: self.weights, pool: 0 };
+            answers.answer(ask, &mut devices);
+            if show.mappings {
+                writeln!(out, "CRUSH rule {rule} x {x} {}", List(&devices))?;
+            }
+            if show.tables {
+                tables::placement(&mut placements, x, &devices);
+            }
+            for &device in &devices {
+                // A bucket among the results, or a hole, is nobody's load.
+                if slot_of(device).is_none() && device != NONE {
+                    stored[device as usize] += 1;
+                }
+            }
+            *sizes.entry(devices.len()).or_default() += 1;
+            let bad = devices.len() != result_max || devices.contains(&NONE);
+            if show.bad_mappings && bad {
+                let result = List(&devices);
+                writeln!(out, "bad mapping rule {rule} x {x} num_rep {replicas} result {result}")?;
+            }
+        }
+        if show.statistics {
+            self.statistics(&sizes, inputs, out)?;
+            self.utilization(&stored, &expectation, out)?;
+        }
+        let made = tables::Contents { replicas, weights: self.weights, stored, expectation, placements };
+        Ok(show.tables.then(|| made.tables(self.name)))
+    }
+
+    fn statistics(&self, sizes: &BTreeMap<usize, u32>, inputs: i32, out: &mut dyn Write) -> fmt::Result {
+        let Self { rule, name, replicas, .. } = self;
+        for (size, count) in sizes {
+            writeln!(
+                out,
+                "rule {rule} ({name}) num_rep {replicas} result size == {size}:\t{count}/{inputs}"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn utilization(&self, stored: &[i32], expectation: &Expectation, out: &mut dyn Write) -> fmt::Result {
+        if !self.show.utilization && !self.show.utilization_all {
+            return Ok(());
+        }
+        for (device, &stored) in stored.iter().enumerate() {
+            let expected = expectation.of(device);
+            if !self.show.utilization || (expected > 0.0 && stored > 0) {
+                let expected = expected::usual(expected);
+                writeln!(out, "  device {device}:\t\t stored : {stored}\t expected : {expected}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Items as crushtool prints a list.
+struct List<'a>(&'a [ItemId]);
+
+impl fmt::Display for List<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (position, item) in self.0.iter().enumerate() {
+            let comma = if position > 0 { "," } else { "" };
+            write!(f, "{comma}{item}")?;
+        }
+        f.write_str("]")
+    }
+}

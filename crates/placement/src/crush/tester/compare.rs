@@ -1,0 +1,41 @@
+//! Two maps compared by their mappings, as `crushtool --compare` does it.
+
+use super::{TestError, TestPlan, weights};
+use crate::crush::general::{USUAL_DIGITS, general};
+use crate::crush::map::Map;
+use crate::crush::mapper::{Ask, Workspace};
+use std::fmt::Write;
+
+/// Maps every input of the plan by both maps, prints how many differ rule by rule, and says whether none did.
+/// Devices are in as the first map and the plan have them.
+pub fn compare(map: &Map, other: &Map, plan: &TestPlan, out: &mut dyn Write) -> Result<bool, TestError> {
+    let weights = weights(map, plan)?;
+    let (mapper, other) = (map.compile()?, other.compile()?);
+    let mut workspace = Workspace::default();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (first, last) = plan.inputs();
+    let mut equal = true;
+    for rule in plan.rules(map) {
+        let Some(known) = map.rule(rule) else { continue };
+        let (min, max) = plan.replicas(known);
+        let mut differ = 0u32;
+        for replicas in min..=max {
+            let result_max = usize::try_from(replicas).unwrap_or(0);
+            for x in first..=last {
+                let ask = Ask { rule, x: plan.placed(x), result_max, weights: &weights, pool: 0 };
+                mapper.do_rule(ask, &mut workspace, &mut ours);
+                other.do_rule(ask, &mut workspace, &mut theirs);
+                differ += u32::from(ours != theirs);
+            }
+        }
+        equal &= differ == 0;
+        let span = |from: i32, to: i32| to.wrapping_sub(from).wrapping_add(1);
+        let asked = span(min, max).wrapping_mul(span(first, last));
+        let share = general(f64::from(differ) / f64::from(asked), USUAL_DIGITS);
+        writeln!(out, "rule {rule} had {differ}/{asked} mismatched mappings ({share})")?;
+    }
+    if equal {
+        writeln!(out, "maps appear equivalent")?;
+    }
+    Ok(equal)
+}
