@@ -30,7 +30,8 @@ pub(crate) fn unpack<'a>(file: File<'a>) -> Result<Cow<'a, [u8]>, ImportError> {
             .hint("copy or pack it again")
     })?;
     if unpacked.len() as u64 > limit {
-        let reason = format!("unpacked, it has more than {limit} bytes, which is more than any dump of its size");
+        let reason =
+            format!("unpacked, it has more than {limit} bytes, which is more than any dump of its size");
         return Err(ImportError::new(file.name, reason).hint("unpack it yourself if it is what it should be"));
     }
     Ok(Cow::Owned(unpacked))
@@ -42,7 +43,10 @@ pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
 }
 
 /// Reads one JSON value; errors name the key.
-pub(crate) fn read_json<T: DeserializeOwned>(file: File<'_>, bytes: &[u8]) -> Result<Imported<T>, ImportError> {
+pub(crate) fn read_json<T: DeserializeOwned>(
+    file: File<'_>,
+    bytes: &[u8],
+) -> Result<Imported<T>, ImportError> {
     let Some(start) = json_start(bytes) else {
         return Err(ImportError::new(file.name, "there is no JSON in it")
             .hint("export it with `-f json`, as in `ceph osd dump -f json`"));
@@ -51,7 +55,10 @@ pub(crate) fn read_json<T: DeserializeOwned>(file: File<'_>, bytes: &[u8]) -> Re
     let mut notes = Vec::new();
     if replaced > 0 {
         let (numbers, are) = if replaced == 1 { ("number", "is") } else { ("numbers", "are") };
-        notes.push(format!("`{}` has {replaced} {numbers} that {are} nan or infinite; taken as missing", file.name));
+        notes.push(format!(
+            "`{}` has {replaced} {numbers} that {are} nan or infinite; taken as missing",
+            file.name
+        ));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(&json);
     let mut track = serde_path_to_error::Track::new();
@@ -64,10 +71,13 @@ pub(crate) fn read_json<T: DeserializeOwned>(file: File<'_>, bytes: &[u8]) -> Re
 fn of_json(file: File<'_>, error: &serde_json::Error, path: &str) -> ImportError {
     let text = error.to_string();
     let plain = text.rsplit_once(" at line ").map_or(text.as_str(), |(plain, _)| plain);
+    let plain =
+        if plain.starts_with("invalid type: null") { "a number is missing, nan or infinite" } else { plain };
     let place = format!("{plain} (line {}, column {})", error.line(), error.column());
     let error = match error.classify() {
         serde_json::error::Category::Eof => {
-            ImportError::new(file.name, format!("it ends too early: {place}")).hint("export it again, in full")
+            ImportError::new(file.name, format!("it ends too early: {place}"))
+                .hint("export it again, in full")
         }
         serde_json::error::Category::Syntax => ImportError::new(file.name, format!("it is no JSON: {place}")),
         _ => ImportError::new(file.name, place),
@@ -79,7 +89,12 @@ fn of_json(file: File<'_>, error: &serde_json::Error, path: &str) -> ImportError
 fn json_start(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
     for line in bytes.split_inclusive(|&byte| byte == b'\n').take(HEADING_LINES_MAX) {
-        let blank = line.iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == 0xef || **byte == 0xbb || **byte == 0xbf).count();
+        let blank = line
+            .iter()
+            .take_while(|byte| {
+                byte.is_ascii_whitespace() || **byte == 0xef || **byte == 0xbb || **byte == 0xbf
+            })
+            .count();
         if matches!(line.get(blank), Some(b'{' | b'[')) {
             return Some(start + blank);
         }
@@ -103,7 +118,10 @@ fn without_special_numbers(bytes: &[u8]) -> (Cow<'_, [u8]>, usize) {
         match bytes[at] {
             b'"' => at = string_end(bytes, at),
             b'-' | b'n' | b'N' | b'i' | b'I' => {
-                let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-').count();
+                let length = bytes[at..]
+                    .iter()
+                    .take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-')
+                    .count();
                 if is_special(&bytes[at..at + length]) {
                     changed.extend_from_slice(&bytes[kept..at]);
                     changed.extend_from_slice(b"null");
@@ -152,7 +170,9 @@ mod tests {
 
     #[test]
     fn words_around_the_json_are_passed_over() {
-        for text in ["{\"a\":1}", "dumped all\n{\"a\":1}\n", "\n\n {\"a\":1}\ndumped pgs\n", "\u{feff}{\"a\":1}"] {
+        for text in
+            ["{\"a\":1}", "dumped all\n{\"a\":1}\n", "\n\n {\"a\":1}\ndumped pgs\n", "\u{feff}{\"a\":1}"]
+        {
             assert_eq!(read(text.as_bytes()).unwrap().value, json!({"a": 1}), "{text}");
         }
     }
@@ -169,7 +189,10 @@ mod tests {
         let check = |bytes: &[u8], want: &str| assert_eq!(read(bytes).unwrap_err().to_string(), want);
         check(b"", "`dump.json`: there is no JSON in it");
         check(b"dumped all\n", "`dump.json`: there is no JSON in it");
-        check(b"{\"a\":", "`dump.json`: `a`: it ends too early: EOF while parsing a value (line 1, column 5)");
+        check(
+            b"{\"a\":",
+            "`dump.json`: `a`: it ends too early: EOF while parsing a value (line 1, column 5)",
+        );
         check(b"{\"a\":1} {", "`dump.json`: it is no JSON: trailing characters (line 1, column 9)");
         check(&[0x1f, 0x8b, 8, 0], "`dump.json`: it is packed by gzip, and damaged: unexpected end of file");
         let deep = "[".repeat(100_000);

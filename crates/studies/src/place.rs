@@ -103,7 +103,11 @@ impl Prepared for Ready {
             None => {
                 let mut outcome = Outcome { partial: true, ..Outcome::default() };
                 for measure in MEASURES {
-                    outcome.missing(measure.name, measure.unit, "the run was stopped before everything was placed");
+                    outcome.missing(
+                        measure.name,
+                        measure.unit,
+                        "the run was stopped before everything was placed",
+                    );
                 }
                 Ok(outcome)
             }

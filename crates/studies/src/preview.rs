@@ -109,7 +109,11 @@ impl Prepared for Ready {
         let Some(moves) = Moves::of(&self.case, context)? else {
             let mut outcome = Outcome { partial: true, ..Outcome::default() };
             MEASURES.iter().for_each(|measure| {
-                outcome.missing(measure.name, measure.unit, "the run was stopped before every group was placed");
+                outcome.missing(
+                    measure.name,
+                    measure.unit,
+                    "the run was stopped before every group was placed",
+                );
             });
             return Ok(outcome);
         };

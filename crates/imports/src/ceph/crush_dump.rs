@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use placement::crush::{
-    Alg, Bucket, BucketSpec, ChooseArg, Map, Mode, Rule, RuleKind, RULE_SLOTS_MAX, Setting, Step, Tunables, check, slot_of,
+    Alg, Bucket, BucketSpec, ChooseArg, Map, Mode, RULE_SLOTS_MAX, Rule, RuleKind, Setting, Step, Tunables,
+    check, slot_of,
 };
 use serde::Deserialize;
 
@@ -147,12 +148,17 @@ impl CrushDump {
 
     fn add_choose_args(&self, map: &mut Map, place: &Place<'_>) -> Result<(), ImportError> {
         for (index, entries) in &self.choose_args {
-            let number: i64 = index.parse().map_err(|_| place.wrong(format!("{index:?} is no index of a set")))?;
+            let number: i64 =
+                index.parse().map_err(|_| place.wrong(format!("{index:?} is no index of a set")))?;
             for entry in entries {
                 let slot = slot_of(entry.bucket_id).and_then(|slot| u32::try_from(slot).ok());
                 let slot = slot.ok_or_else(|| place.wrong(format!("{} is no bucket", entry.bucket_id)))?;
-                let fixed = |set: &Vec<f64>| set.iter().map(|weight| (weight * 65_536.0).round() as u32).collect();
-                let arg = ChooseArg { weight_sets: entry.weight_set.iter().map(fixed).collect(), ids: entry.ids.clone() };
+                let fixed =
+                    |set: &Vec<f64>| set.iter().map(|weight| (weight * 65_536.0).round() as u32).collect();
+                let arg = ChooseArg {
+                    weight_sets: entry.weight_set.iter().map(fixed).collect(),
+                    ids: entry.ids.clone(),
+                };
                 map.choose_args.entry(number).or_default().insert(slot, arg);
             }
         }
@@ -162,7 +168,8 @@ impl CrushDump {
 
 impl BucketEntry {
     fn add_to(&self, map: &mut Map, place: &Place<'_>) -> Result<(), ImportError> {
-        let alg = Alg::named(&self.alg).ok_or_else(|| place.wrong(format!("{:?} is no bucket algorithm", self.alg)))?;
+        let alg = Alg::named(&self.alg)
+            .ok_or_else(|| place.wrong(format!("{:?} is no bucket algorithm", self.alg)))?;
         if self.hash != "rjenkins1" {
             return Err(place.wrong(format!("{:?} is no hash; Ceph has rjenkins1", self.hash)));
         }
@@ -175,7 +182,8 @@ impl BucketEntry {
         let weights = items.iter().map(|item| item.weight).collect();
         let bucket = Bucket::new(spec, items.iter().map(|item| item.id).collect(), weights)
             .map_err(|error| place.wrong(error.to_string()))?;
-        map.add_bucket(bucket).map_err(|_| place.wrong(format!("{} is taken, or no id of a bucket", self.id)))?;
+        map.add_bucket(bucket)
+            .map_err(|_| place.wrong(format!("{} is taken, or no id of a bucket", self.id)))?;
         map.item_names.insert(self.id, self.name.clone());
         Ok(())
     }
@@ -209,7 +217,8 @@ impl RuleEntry {
 
 impl StepEntry {
     fn step(&self, map: &Map) -> Result<Step, String> {
-        let setting = |setting| self.num.map(|value| Step::Set(setting, value)).ok_or_else(|| self.lacks("num"));
+        let setting =
+            |setting| self.num.map(|value| Step::Set(setting, value)).ok_or_else(|| self.lacks("num"));
         Ok(match self.op.as_str() {
             "noop" => Step::Noop,
             "take" => Step::Take(self.item.ok_or_else(|| self.lacks("item"))?),
@@ -224,7 +233,11 @@ impl StepEntry {
             "set_choose_local_fallback_tries" => setting(Setting::ChooseLocalFallbackTries)?,
             "set_chooseleaf_vary_r" => setting(Setting::ChooseleafVaryR)?,
             "set_chooseleaf_stable" => setting(Setting::ChooseleafStable)?,
-            other => return Err(format!("Towtank does not know the step {other:?}, and would place wrongly without it")),
+            other => {
+                return Err(format!(
+                    "Towtank does not know the step {other:?}, and would place wrongly without it"
+                ));
+            }
         })
     }
 

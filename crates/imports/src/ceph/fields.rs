@@ -9,7 +9,8 @@ use super::DEVICE_ID_MAX;
 /// `2.3f`: pool, and number of the group in hexadecimal.
 pub(super) fn group<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PgId, D::Error> {
     let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-    parse_group(&text).ok_or_else(|| D::Error::custom(format!("{text:?} is no placement group, such as \"2.3f\"")))
+    parse_group(&text)
+        .ok_or_else(|| D::Error::custom(format!("{text:?} is no placement group, such as \"2.3f\"")))
 }
 
 fn parse_group(text: &str) -> Option<PgId> {
@@ -22,9 +23,10 @@ fn parse_group(text: &str) -> Option<PgId> {
 /// The id of a device.
 pub(super) fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
     let id = i64::deserialize(deserializer)?;
-    i32::try_from(id).ok().filter(|id| (0..=DEVICE_ID_MAX).contains(id)).ok_or_else(|| {
-        D::Error::custom(format!("{id} is no device; ids go from 0 to {DEVICE_ID_MAX}"))
-    })
+    i32::try_from(id)
+        .ok()
+        .filter(|id| (0..=DEVICE_ID_MAX).contains(id))
+        .ok_or_else(|| D::Error::custom(format!("{id} is no device; ids go from 0 to {DEVICE_ID_MAX}")))
 }
 
 /// Devices of a group; holes are -1 in some places and 2^31 - 1 in others.

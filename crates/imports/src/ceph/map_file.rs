@@ -19,17 +19,21 @@ pub fn read_map(file: File<'_>) -> Result<Imported<Map>, ImportError> {
         return Ok(Imported { value: map, notes: Vec::new() });
     }
     let Ok(words) = std::str::from_utf8(&bytes) else {
-        return Err(ImportError::new(file.name, "it is neither text nor a binary CRUSH map")
-            .hint("export it with `ceph osd getcrushmap -o FILE`; `ceph osd getmap` gives another kind of map"));
+        return Err(ImportError::new(file.name, "it is neither text nor a binary CRUSH map").hint(
+            "export it with `ceph osd getcrushmap -o FILE`; `ceph osd getmap` gives another kind of map",
+        ));
     };
     if words.trim().is_empty() {
-        return Err(ImportError::new(file.name, "it is empty").hint("export it again with `ceph osd getcrushmap`"));
+        return Err(
+            ImportError::new(file.name, "it is empty").hint("export it again with `ceph osd getcrushmap`")
+        );
     }
     if looks_like_json(&bytes) && !words.contains("\nrule ") {
-        let Imported { value: dump, notes } = read_json::<CrushDump>(file, &bytes).map_err(|error| match error.hint {
-            Some(_) => error,
-            None => error.hint("it should be the output of `ceph osd crush dump -f json`"),
-        })?;
+        let Imported { value: dump, notes } =
+            read_json::<CrushDump>(file, &bytes).map_err(|error| match error.hint {
+                Some(_) => error,
+                None => error.hint("it should be the output of `ceph osd crush dump -f json`"),
+            })?;
         return Ok(Imported { value: dump.map(file.name, "")?, notes });
     }
     let map = text::compile(words).map_err(|error| {

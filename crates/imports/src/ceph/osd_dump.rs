@@ -140,16 +140,23 @@ impl OsdDump {
                 Err(ImportError::new(file, reason).key(format!("{prefix}pools[{at}].{key}")))
             };
             if !matches!(pool.kind, 1 | 3) {
-                return wrong("type", format!("{} is no type of pool; 1 is replicated and 3 erasure-coded", pool.kind));
+                return wrong(
+                    "type",
+                    format!("{} is no type of pool; 1 is replicated and 3 erasure-coded", pool.kind),
+                );
             }
             if !(1..=POOL_SIZE_MAX).contains(&pool.size) {
-                return wrong("size", format!("{} is no size of a pool; sizes go from 1 to {POOL_SIZE_MAX}", pool.size));
+                return wrong(
+                    "size",
+                    format!("{} is no size of a pool; sizes go from 1 to {POOL_SIZE_MAX}", pool.size),
+                );
             }
             if pool.pg_num == 0 {
                 return wrong("pg_num", "0 groups hold nothing; a pool has at least 1".to_owned());
             }
             if !(1..=pool.pg_num).contains(&pool.pgp_num) {
-                let reason = format!("{} does not lie between 1 and `pg_num`, which is {}", pool.pgp_num, pool.pg_num);
+                let reason =
+                    format!("{} does not lie between 1 and `pg_num`, which is {}", pool.pgp_num, pool.pg_num);
                 return wrong("pg_placement_num", reason);
             }
             if let Some(first) = seen.insert(pool.id, at) {

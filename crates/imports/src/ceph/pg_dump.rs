@@ -3,8 +3,8 @@
 use placement::crush::pools::PgId;
 use serde::Deserialize;
 
-use super::osd_df::{DeviceUse, Statistic};
 use super::fields;
+use super::osd_df::{DeviceUse, Statistic};
 use crate::envelope::{read_json, unpack};
 use crate::{File, ImportError, Imported};
 
@@ -98,7 +98,10 @@ pub fn read_pg_dump(file: File<'_>) -> Result<Imported<PgDump>, ImportError> {
         (Some(inner), _) => (inner.pg_stats, inner.osd_stats),
         (None, Some(groups)) => (groups, osd_stats),
         (None, None) => {
-            return Err(hinted(ImportError::new(file.name, "there is neither `pg_map` nor `pg_stats` in it")));
+            return Err(hinted(ImportError::new(
+                file.name,
+                "there is neither `pg_map` nor `pg_stats` in it",
+            )));
         }
     };
     let devices = devices.iter().map(Statistic::used).collect();

@@ -40,10 +40,11 @@ struct PoolStatistic {
 /// When it is no report, or says what Ceph would not.
 pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
     let bytes = unpack(file)?;
-    let Imported { value: fields, notes } = read_json::<Fields>(file, &bytes).map_err(|error| match error.hint {
-        Some(_) => error,
-        None => error.hint("it should be the output of `ceph report`"),
-    })?;
+    let Imported { value: fields, notes } =
+        read_json::<Fields>(file, &bytes).map_err(|error| match error.hint {
+            Some(_) => error,
+            None => error.hint("it should be the output of `ceph report`"),
+        })?;
     fields.osdmap.check(file.name, "osdmap.")?;
     let value = Report {
         map: fields.crushmap.map(file.name, "crushmap.")?,

@@ -6,10 +6,12 @@ use placement::algorithms::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
 };
 use placement::algorithms::{
-    Cluster, Jump, KeySpace, MEMBERS_PUBLISHED, Maglev, MultiRing, Negotiating, Placement, Rendezvous, Ring, ServerId,
-    ServerSet, SetupError, StaticModulo, TwoChoice, TwoChoiceSpec, TwoD, Xor, hashing,
+    Cluster, Jump, KeySpace, MEMBERS_PUBLISHED, Maglev, MultiRing, Negotiating, Placement, Rendezvous, Ring,
+    ServerId, ServerSet, SetupError, StaticModulo, TwoChoice, TwoChoiceSpec, TwoD, Xor, hashing,
 };
-use placement::crush::{Alg, Ask, Bucket, BucketSpec, Map, Mapper, Mode, Rule, RuleKind, Step, Tunables, Workspace};
+use placement::crush::{
+    Alg, Ask, Bucket, BucketSpec, Map, Mapper, Mode, Rule, RuleKind, Step, Tunables, Workspace,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -167,9 +169,11 @@ impl FlatCrush {
             return Err(SetupError::NoServers);
         }
         let too_many = |_| SetupError::TooManyPositions { asked: cluster.ids() as u64, limit: 65_535 };
-        let item_weights: Vec<u32> = (0..cluster.ids() as u32).map(|id| cluster.weight(ServerId(id)).0).collect();
+        let item_weights: Vec<u32> =
+            (0..cluster.ids() as u32).map(|id| cluster.weight(ServerId(id)).0).collect();
         let mut map = Map { tunables: Tunables::JEWEL, ..Map::default() };
-        let bucket = Bucket::new(BucketSpec::new(-1, 1, alg), (0..ids).collect(), item_weights).map_err(too_many)?;
+        let bucket =
+            Bucket::new(BucketSpec::new(-1, 1, alg), (0..ids).collect(), item_weights).map_err(too_many)?;
         map.add_bucket(bucket).expect("the map is empty");
         let choose = Step::Choose { mode: Mode::Firstn, leaf: false, count: 0, kind: 0 };
         let steps = vec![Step::Take(-1), choose, Step::Emit];

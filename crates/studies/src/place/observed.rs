@@ -47,7 +47,11 @@ pub const MEASURES: &[MeasureSpec] = &[
         unit: "ratio",
         about: "most rebuilt on one survivor over the mean of all survivors",
     },
-    MeasureSpec { name: "moved_fraction", unit: "fraction", about: "part of all copies that the change moves" },
+    MeasureSpec {
+        name: "moved_fraction",
+        unit: "fraction",
+        about: "part of all copies that the change moves",
+    },
     MeasureSpec {
         name: "minimum_fraction",
         unit: "fraction",
@@ -77,7 +81,13 @@ impl Observed {
         };
         let before = set_up(&scenario.cluster())?;
         let after = set_up(&scenario.cluster_after())?;
-        let keys = Keys { items: scenario.items(), seed, context, grouped: scenario.groups.is_some(), by_number: scenario.algorithm.has_table() };
+        let keys = Keys {
+            items: scenario.items(),
+            seed,
+            context,
+            grouped: scenario.groups.is_some(),
+            by_number: scenario.algorithm.has_table(),
+        };
         let replicas = scenario.replicas as usize;
         let balance = Balance::of(&*before, keys.pass(0), replicas);
         let peers = Peers::of(&*before, keys.pass(1), replicas);
@@ -104,7 +114,8 @@ impl Observed {
             .collect();
         let most = survivors.iter().max().copied();
         let all: u64 = survivors.iter().sum();
-        let over_mean = most.filter(|_| all > 0).map(|most| most as f64 * survivors.len() as f64 / all as f64);
+        let over_mean =
+            most.filter(|_| all > 0).map(|most| most as f64 * survivors.len() as f64 / all as f64);
         let moved = movement.moved as f64 / movement.replicas.max(1) as f64;
         let least = movement.minimum_of_weights / movement.replicas.max(1) as f64;
         let measures = vec![
@@ -185,7 +196,12 @@ struct Failure {
 
 impl Failure {
     /// Places everything as it was and as it is without `failed`; what a survivor has then and had not before, it rebuilds.
-    fn of(placement: &dyn Placement, keys: impl Iterator<Item = u64>, replicas: usize, failed: ServerId) -> Failure {
+    fn of(
+        placement: &dyn Placement,
+        keys: impl Iterator<Item = u64>,
+        replicas: usize,
+        failed: ServerId,
+    ) -> Failure {
         let down: ServerSet = [failed].into_iter().collect();
         let mut failure = Failure { failed, lost: 0, taken: vec![0; placement.cluster().ids()] };
         let (mut before, mut after) = (vec![ServerId::NONE; replicas], vec![ServerId::NONE; replicas]);

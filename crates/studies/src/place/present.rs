@@ -2,7 +2,9 @@
 
 use metrics::{MeanInterval, mean_interval_95};
 use placement::algorithms::guarantees::{Balance, Cost, Declustering, Guarantees, Movement, Weights};
-use report::{Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
+use report::{
+    Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human,
+};
 
 use super::algorithms::Arrangement;
 use super::observed::{MEASURES, Observed};
@@ -21,9 +23,11 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn of(result: &'a PointResult<'a>) -> Option<Self> {
         let scenario: Scenario = serde_json::from_value(result.scenario.clone()).ok()?;
-        let read = |outcome: &report::Outcome| serde_json::from_value(outcome.series.get("observed")?.clone()).ok();
+        let read =
+            |outcome: &report::Outcome| serde_json::from_value(outcome.series.get("observed")?.clone()).ok();
         let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
-        let value = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let value =
+            |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let setting = |(key, setting): &(String, serde_json::Value)| match key.as_str() {
             "algorithm" => value(setting),
             _ => format!("{key} = {}", value(setting)),
@@ -105,8 +109,8 @@ fn counted(views: &[View<'_>]) -> Table {
 fn promised(views: &[View<'_>]) -> Table {
     let names = ["placement", "balance", "peers", "weights", "on_add", "on_remove", "on_reweight", "cost"];
     let about = "By construction, before any sampling noise. None of these keeps replicas apart by more than the server.";
-    let mut table =
-        Table::new("guarantees", "What the algorithms promise", names.map(Column::text).to_vec()).about(about);
+    let mut table = Table::new("guarantees", "What the algorithms promise", names.map(Column::text).to_vec())
+        .about(about);
     for view in views {
         let Some(given) = view.guarantees() else { continue };
         let balance = match given.balance {
@@ -155,7 +159,9 @@ fn labels(views: &[View<'_>]) -> Vec<String> {
 fn bars(views: &[View<'_>], name: &str, measure: &str, factor: f64) -> BarSeries {
     let means: Vec<Option<MeanInterval>> = views.iter().map(|view| view.mean(measure)).collect();
     let end = |pick: fn((f64, f64)) -> f64| {
-        let one = |mean: &Option<MeanInterval>| Num::from(mean.and_then(|mean| mean.range).map(|range| pick(range) * factor));
+        let one = |mean: &Option<MeanInterval>| {
+            Num::from(mean.and_then(|mean| mean.range).map(|range| pick(range) * factor))
+        };
         means.iter().map(one).collect()
     };
     BarSeries {
@@ -193,7 +199,8 @@ fn balance(views: &[View<'_>]) -> Figure {
     Figure {
         id: "balance".to_owned(),
         title: "Spread of the loads".to_owned(),
-        caption: "Standard deviation of load over expected load, beside what independent draws would give.".to_owned(),
+        caption: "Standard deviation of load over expected load, beside what independent draws would give."
+            .to_owned(),
         kind: Kind::Bar {
             x: "placement".to_owned(),
             y: Axis::linear("standard deviation", "percent"),
@@ -215,7 +222,9 @@ fn peers(views: &[View<'_>]) -> Figure {
     Figure {
         id: "peers".to_owned(),
         title: "With how many others a server shares data".to_owned(),
-        caption: "Each server of each replicate. Few peers rebuild slowly, but fewer sets of failures lose data.".to_owned(),
+        caption:
+            "Each server of each replicate. Few peers rebuild slowly, but fewer sets of failures lose data."
+                .to_owned(),
         kind: Kind::Box {
             x: "placement".to_owned(),
             y: Axis::linear("peers", "servers"),
@@ -247,7 +256,9 @@ fn moved(views: &[View<'_>]) -> Figure {
     Figure {
         id: "moved".to_owned(),
         title: "What the change moves".to_owned(),
-        caption: "Part of all copies, beside the least that must move between the loads that weights ask for.".to_owned(),
+        caption:
+            "Part of all copies, beside the least that must move between the loads that weights ask for."
+                .to_owned(),
         kind: Kind::Bar {
             x: "placement".to_owned(),
             y: Axis::linear("copies", "percent"),

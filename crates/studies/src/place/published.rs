@@ -32,11 +32,20 @@ pub fn claims(scenario: &Scenario, result: &PointResult<'_>) -> Vec<Claim> {
     let (lost, survivors) = (f64::from(GROUPS * REPLICAS / SERVERS), f64::from(SERVERS - 1));
     let expected = [lost, expected_max(lost, survivors), expected_none(lost, survivors)];
     let facts = [
-        ("failed_server_groups", "failure_lost", "groups", 190.0, "placement groups that the failed server took part in"),
+        (
+            "failed_server_groups",
+            "failure_lost",
+            "groups",
+            190.0,
+            "placement groups that the failed server took part in",
+        ),
         ("rebuilt_max", "rebuilt_max", "groups", 7.0, "the most groups that one server rebuilt"),
         ("rebuilt_none", "rebuilt_none", "servers", 4.0, "survivors that rebuilt no group"),
     ];
-    let claim = |((name, measure, unit, published, statement), expected): ((&str, &str, &str, f64, &str), f64)| {
+    let claim = |((name, measure, unit, published, statement), expected): (
+        (&str, &str, &str, f64, &str),
+        f64,
+    )| {
         let mut values: Vec<f64> =
             result.outcomes.iter().filter_map(|outcome| outcome.measures.get(measure)?.value()).collect();
         values.sort_by(f64::total_cmp);

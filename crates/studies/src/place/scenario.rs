@@ -89,12 +89,15 @@ impl Scenario {
     pub fn complete(self, draft: &Draft) -> Result<Scenario, Problems> {
         let mut problems = Problems::new();
         if self.heavy_servers > self.servers {
-            let message =
-                format!("`heavy_servers` is {}, but there are only {} servers", self.heavy_servers, self.servers);
+            let message = format!(
+                "`heavy_servers` is {}, but there are only {} servers",
+                self.heavy_servers, self.servers
+            );
             problems.push(draft.problem("heavy_servers", message).hint("set it to at most `servers`"));
         }
         if !(0.0..=1000.0).contains(&self.heavy_weight) {
-            let message = format!("`heavy_weight` is {}, but it must lie between 0 and 1000", self.heavy_weight);
+            let message =
+                format!("`heavy_weight` is {}, but it must lie between 0 and 1000", self.heavy_weight);
             problems.push(draft.problem("heavy_weight", message).hint("weights are relative to 1"));
         }
         let live = self.cluster().live_count();
@@ -104,22 +107,30 @@ impl Scenario {
                 "`replicas` is {}, but only {left} servers with a weight are there after the change",
                 self.replicas
             );
-            problems.push(draft.problem("replicas", message).hint(format!("set `replicas` to at most {left}, or add servers")));
+            problems.push(
+                draft
+                    .problem("replicas", message)
+                    .hint(format!("set `replicas` to at most {left}, or add servers")),
+            );
         }
         let positions = f64::from(self.servers) * f64::from(self.vnodes) * self.heavy_weight.max(1.0);
         if self.algorithm.has_virtual_nodes() && positions > POSITIONS_MAX {
             let message = format!("`vnodes` is {}, which makes up to {positions:.0} positions", self.vnodes);
-            problems.push(draft.problem("vnodes", message).hint(format!("at most {POSITIONS_MAX:.0} fit; use fewer")));
+            problems.push(
+                draft.problem("vnodes", message).hint(format!("at most {POSITIONS_MAX:.0} fit; use fewer")),
+            );
         }
         if let Some(members) = self.algorithm.members()
             && self.replicas > members
         {
-            let message = format!("`replicas` is {}, but a negotiating group has {members} servers", self.replicas);
+            let message =
+                format!("`replicas` is {}, but a negotiating group has {members} servers", self.replicas);
             problems.push(draft.problem("replicas", message).hint(format!("set it to at most {members}")));
         }
         problems.into_result(())?;
         if let Err(error) = self.algorithm.set_up(&self.cluster(), &self.trial()) {
-            let problem = draft.problem("algorithm", format!("{} cannot be set up: {error}", self.algorithm.name()));
+            let problem =
+                draft.problem("algorithm", format!("{} cannot be set up: {error}", self.algorithm.name()));
             return Err(problem.hint("change `servers`, or take another algorithm").into());
         }
         Ok(self)

@@ -12,7 +12,8 @@ use super::scenario::Scenario;
 use super::*;
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
-    let outline = Document::parse(&Source::file("place.toml", format!("study = \"place\"\n{text}")))?.outline()?;
+    let outline =
+        Document::parse(&Source::file("place.toml", format!("study = \"place\"\n{text}")))?.outline()?;
     Place.check(outline.points()[0].draft())
 }
 
@@ -87,10 +88,14 @@ fn crush_is_as_even_as_independent_draws() {
 #[test]
 fn weights_and_changes_are_understood() {
     let scenario = |text: &str| -> Scenario {
-        serde_json::from_value(check(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}")).resolved()).unwrap()
+        serde_json::from_value(
+            check(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}")).resolved(),
+        )
+        .unwrap()
     };
     let heavy = scenario("servers = 5\nheavy_servers = 2\nheavy_weight = 1.5\nchange = \"halve\"");
-    let weights = |cluster: &Cluster| (0..5).map(|id| cluster.weight(ServerId(id)).as_f64()).collect::<Vec<f64>>();
+    let weights =
+        |cluster: &Cluster| (0..5).map(|id| cluster.weight(ServerId(id)).as_f64()).collect::<Vec<f64>>();
     assert_eq!(weights(&heavy.cluster()), [1.5, 1.5, 1.0, 1.0, 1.0]);
     assert_eq!(weights(&heavy.cluster_after()), [1.5, 1.5, 1.0, 1.0, 0.5]);
     let more = scenario("servers = 5\nchange = \"add\"").cluster_after();
@@ -101,9 +106,9 @@ fn weights_and_changes_are_understood() {
 fn mistakes_are_told() {
     let told = |text: &str| {
         let Err(problems) = check(text) else { panic!("{text} was accepted") };
-        let each = problems
-            .iter()
-            .map(|problem| format!("{}\n  hint: {}", problem.message(), problem.next_step().unwrap_or_default()));
+        let each = problems.iter().map(|problem| {
+            format!("{}\n  hint: {}", problem.message(), problem.next_step().unwrap_or_default())
+        });
         each.collect::<Vec<_>>().join("\n")
     };
     let all = [
@@ -115,7 +120,22 @@ fn mistakes_are_told() {
         told("algorithm = \"negotiating\"\nservers = 6\nreplicas = 2"),
         told("keys = 0"),
     ];
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    `algorithm` is "rign", but it must be "crush", "crush_straw", "crush_vring", "ring", "multiring", "rendezvous", "jump", "maglev", "static_modulo", "two_choice", "xor", "two_d" or "negotiating"
+      hint: did you mean "ring"?
+    `replicas` is 3, but only 2 servers with a weight are there after the change
+      hint: set `replicas` to at most 2, or add servers
+    `heavy_servers` is 5, but there are only 4 servers
+      hint: set it to at most `servers`
+    `heavy_weight` is -1, but it must lie between 0 and 1000
+      hint: weights are relative to 1
+    `vnodes` is 65536, which makes up to 2147483648 positions
+      hint: at most 100000000 fit; use fewer
+    negotiating cannot be set up: 6 servers do not fill one group of 9: add servers or use smaller groups
+      hint: change `servers`, or take another algorithm
+    `keys` is 0, but it must be from 1 to 1000000000
+      hint: set `keys` to a value from 1 to 1000000000
+    "#);
 }
 
 #[test]
@@ -137,7 +157,8 @@ fn the_published_failure_is_within_the_seeds() {
     };
     let outcomes: Vec<Outcome> = (0..60).map(one).collect();
     let scenario = prepared.resolved();
-    let presentation = Place.present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]);
+    let presentation =
+        Place.present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]);
     let verdicts: Vec<(&str, Verdict)> =
         presentation.claims.iter().map(|claim| (claim.name.as_str(), claim.verdict)).collect();
     let holds = ["failed_server_groups", "rebuilt_max", "rebuilt_none"].map(|name| (name, Verdict::Holds));

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use placement::crush::pools::{Device, FULL};
 use placement::crush::edit::EditError;
+use placement::crush::pools::{Device, FULL};
 use placement::crush::{ItemId, Map, Tunables};
 use scenario::{Draft, Problem, Problems, did_you_mean};
 
@@ -39,7 +39,10 @@ pub fn apply(scenario: &Scenario, draft: &Draft, loaded: Loaded) -> Result<Case,
     check_groups(draft, &after).into_result(())?;
     if let Err(fault) = after.map.compile() {
         let key = if scenario.after_map.is_some() { "after_map" } else { "map" };
-        return Err(draft.problem(key, format!("the map after the change: {fault}")).hint("mend the map").into());
+        return Err(draft
+            .problem(key, format!("the map after the change: {fault}"))
+            .hint("mend the map")
+            .into());
     }
     if let Err(fault) = before.map.compile() {
         return Err(draft.problem("map", fault.to_string()).hint("mend the map").into());
@@ -104,7 +107,8 @@ fn assignment<'t>(text: &'t str, example: &str) -> Result<(&'t str, &'t str), Fa
 }
 
 fn number<T: std::str::FromStr>(text: &str, what: &str, example: &str) -> Result<T, Fault> {
-    text.parse().map_err(|_| Fault::new(format!("`{text}` is no {what}"), format!("write it as in `{example}`")))
+    text.parse()
+        .map_err(|_| Fault::new(format!("`{text}` is no {what}"), format!("write it as in `{example}`")))
 }
 
 impl Editor<'_> {
@@ -262,7 +266,10 @@ impl Editor<'_> {
         let class = self.class_of(&host)?;
         let place = self.place_of(&host)?;
         if let Some(taken) = self.map().item_id(host.name) {
-            return Err(Fault::new(format!("`{}` is item {taken} of the map already", host.name), "choose another name"));
+            return Err(Fault::new(
+                format!("`{}` is item {taken} of the map already", host.name),
+                "choose another name",
+            ));
         }
         let first = self.map().max_devices.max(self.cluster.overlay.devices.len() as i32);
         let location = BTreeMap::from([("host".to_owned(), host.name.to_owned()), place]);
@@ -310,14 +317,19 @@ impl Editor<'_> {
     fn place_of(&self, host: &NewHost<'_>) -> Result<(String, String), Fault> {
         let map = self.map();
         let kind = map.type_id("host").ok_or_else(|| {
-            Fault::new("the map has no type called `host`", "change the map itself, and give it as `after_map`")
+            Fault::new(
+                "the map has no type called `host`",
+                "change the map itself, and give it as `after_map`",
+            )
         })?;
         let parents: Vec<ItemId> = match host.place {
             Some(name) => vec![self.item(name)?],
             None => {
-                let is_host = |item: &ItemId| map.bucket(*item).is_some_and(|bucket| i32::from(bucket.kind) == kind);
+                let is_host =
+                    |item: &ItemId| map.bucket(*item).is_some_and(|bucket| i32::from(bucket.kind) == kind);
                 let shadow = |id: ItemId| map.item_names.get(&id).is_some_and(|name| name.contains('~'));
-                let around = map.each_bucket().filter(|bucket| !shadow(bucket.id) && bucket.items.iter().any(is_host));
+                let around =
+                    map.each_bucket().filter(|bucket| !shadow(bucket.id) && bucket.items.iter().any(is_host));
                 around.map(|bucket| bucket.id).collect()
             }
         };
@@ -332,7 +344,11 @@ impl Editor<'_> {
                 let names: Vec<String> = parents.iter().take(8).map(name_of).collect();
                 Err(Fault::new(
                     "the hosts of the map are in several buckets, or in none".to_owned(),
-                    format!("say where it goes, as in `{}@{}`", host.text, names.first().map_or("rack1", String::as_str)),
+                    format!(
+                        "say where it goes, as in `{}@{}`",
+                        host.text,
+                        names.first().map_or("rack1", String::as_str)
+                    ),
                 ))
             }
         }
@@ -423,16 +439,23 @@ impl<'t> NewHost<'t> {
         const EXAMPLE: &str = "h9=4x3.6:ssd@rack1";
         /// A host with more is a mistake.
         const DEVICES_MAX: u32 = 1_000;
-        let (rest, place) = text.split_once('@').map_or((text, None), |(rest, place)| (rest, Some(place.trim())));
+        let (rest, place) =
+            text.split_once('@').map_or((text, None), |(rest, place)| (rest, Some(place.trim())));
         let (name, devices) = assignment(rest, EXAMPLE)?;
         let (devices, class) =
             devices.split_once(':').map_or((devices, None), |(devices, class)| (devices, Some(class.trim())));
         let (count, weight) = devices.split_once('x').ok_or_else(|| {
-            Fault::new("it does not say how many devices of which weight", format!("write it as in `{EXAMPLE}`"))
+            Fault::new(
+                "it does not say how many devices of which weight",
+                format!("write it as in `{EXAMPLE}`"),
+            )
         })?;
         let count: u32 = number(count.trim(), "number of devices", EXAMPLE)?;
         if !(1..=DEVICES_MAX).contains(&count) {
-            return Err(Fault::new(format!("a host of {count} devices"), format!("ask for 1 to {DEVICES_MAX}")));
+            return Err(Fault::new(
+                format!("a host of {count} devices"),
+                format!("ask for 1 to {DEVICES_MAX}"),
+            ));
         }
         Ok(Self { text, name, count, weight: number(weight.trim(), "weight", EXAMPLE)?, class, place })
     }
@@ -442,7 +465,8 @@ fn check_groups(draft: &Draft, after: &Cluster) -> Problems {
     let mut problems = Problems::new();
     let groups: u64 = after.pools.iter().map(|pool| u64::from(pool.placed.pg_num)).sum();
     if groups > GROUPS_MAX {
-        let message = format!("the pools would have {groups} groups, more than the {GROUPS_MAX} that are placed");
+        let message =
+            format!("the pools would have {groups} groups, more than the {GROUPS_MAX} that are placed");
         problems.push(draft.problem("pg_num", message).hint("ask for fewer"));
     }
     problems

@@ -185,13 +185,15 @@ fn pools_of(
     let mut pools = Vec::new();
     let groups: u64 = dump.pools.iter().map(|pool| u64::from(pool.pg_num)).sum();
     if groups > GROUPS_MAX {
-        let message = format!("`{file}`: the pools have {groups} groups, more than the {GROUPS_MAX} that are placed");
+        let message =
+            format!("`{file}`: the pools have {groups} groups, more than the {GROUPS_MAX} that are placed");
         return Err(draft.problem(key, message).hint("check `pg_num` of its pools").into());
     }
     for (at, entry) in dump.pools.iter().enumerate() {
         let placed = entry.placed();
         if map.rule(placed.rule as usize).is_none() {
-            let rules: Vec<String> = map.rule_names.iter().map(|(id, name)| format!("{id} ({name})")).collect();
+            let rules: Vec<String> =
+                map.rule_names.iter().map(|(id, name)| format!("{id} ({name})")).collect();
             let message = format!(
                 "`{file}`: `pools[{at}].crush_rule`: pool `{}` has rule {}, which `{map_file}` lacks",
                 entry.name, placed.rule
@@ -209,7 +211,9 @@ fn pools_of(
                  has no `k` for it",
                 entry.name, entry.erasure_code_profile
             );
-            problems.push(draft.problem(key, message).hint("export it again, in full: shards are 1/k of the data"));
+            problems.push(
+                draft.problem(key, message).hint("export it again, in full: shards are 1/k of the data"),
+            );
             continue;
         };
         let groups = vec![Group::default(); entry.pg_num as usize];
@@ -221,8 +225,12 @@ fn pools_of(
 
 /// Devices that are in one file alone.
 fn note_devices(cluster: &Cluster, map_file: &str, dump_file: &str, warnings: &mut Vec<String>) {
-    let held: BTreeSet<i32> =
-        cluster.map.each_bucket().flat_map(|bucket| bucket.items.iter().copied()).filter(|id| *id >= 0).collect();
+    let held: BTreeSet<i32> = cluster
+        .map
+        .each_bucket()
+        .flat_map(|bucket| bucket.items.iter().copied())
+        .filter(|id| *id >= 0)
+        .collect();
     let known = |id: i32| cluster.overlay.devices.get(id as usize).is_some_and(|device| device.exists);
     let strange: Vec<i32> = held.iter().copied().filter(|id| !known(*id)).collect();
     if !strange.is_empty() {
@@ -236,7 +244,10 @@ fn note_devices(cluster: &Cluster, map_file: &str, dump_file: &str, warnings: &m
     let apart: Vec<i32> =
         ids.filter(|(id, device)| serving(device) && !held.contains(id)).map(|(id, _)| id).collect();
     if !apart.is_empty() {
-        warnings.push(format!("{} of `{dump_file}` is in no bucket of `{map_file}`, so it gets no data", device_list(&apart)));
+        warnings.push(format!(
+            "{} of `{dump_file}` is in no bucket of `{map_file}`, so it gets no data",
+            device_list(&apart)
+        ));
     }
 }
 
@@ -275,7 +286,8 @@ fn take_groups(
     warnings: &mut Vec<String>,
 ) -> Result<(), Problems> {
     if dump.ready == Some(false) {
-        let message = format!("`{file}`: `pg_ready`: the manager had not heard from every device when it was made");
+        let message =
+            format!("`{file}`: `pg_ready`: the manager had not heard from every device when it was made");
         if dump.groups.is_empty() {
             let hint = "wait until `ceph pg dump -f json` says \"pg_ready\": true, and export it again";
             return Err(draft.problem("pg_dump", message).hint(hint).into());
@@ -300,7 +312,9 @@ fn take_groups(
         }
     }
     for (pool, groups) in unknown_pools {
-        warnings.push(format!("`{file}` has {groups} groups of pool {pool}, which the osd dump lacks; they are left out"));
+        warnings.push(format!(
+            "`{file}` has {groups} groups of pool {pool}, which the osd dump lacks; they are left out"
+        ));
     }
     if beyond > 0 {
         warnings.push(format!(
@@ -308,10 +322,16 @@ fn take_groups(
         ));
     }
     for pool in &cluster.pools {
-        let absent: Vec<u32> =
-            (0..).zip(&pool.groups).filter(|(_, group)| group.acting.is_none()).map(|(seed, _)| seed).collect();
-        let absent: Vec<PgId> =
-            absent.iter().map(|&seed| PgId { pool: pool.placed.id, seed }).filter(|group| !seen.contains(group)).collect();
+        let absent: Vec<u32> = (0..)
+            .zip(&pool.groups)
+            .filter(|(_, group)| group.acting.is_none())
+            .map(|(seed, _)| seed)
+            .collect();
+        let absent: Vec<PgId> = absent
+            .iter()
+            .map(|&seed| PgId { pool: pool.placed.id, seed })
+            .filter(|group| !seen.contains(group))
+            .collect();
         if let Some(first) = absent.first() {
             warnings.push(format!(
                 "`{file}` lacks {} groups of pool `{}`, such as {first}; they count as empty",
@@ -342,7 +362,10 @@ const STATES: [(&str, &str); 6] = [
     ("unknown", "the map says where they are taken to be"),
     ("stale", "nobody has reported them for a while, so their sizes are old"),
     ("degraded", "their missing copies are counted as bytes to move"),
-    ("undersized", "they have fewer copies than their pool asks for; what comes back is counted as bytes to move"),
+    (
+        "undersized",
+        "they have fewer copies than their pool asks for; what comes back is counted as bytes to move",
+    ),
     ("remapped", "they are not where they should be; what is on its way is counted as bytes to move"),
     ("incomplete", "their data may be lost, which no change of the map mends"),
 ];

@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use placement::crush::pools::{GroupPlacement, PgId, Placer, Pool};
 use placement::crush::objects::stable_mod;
+use placement::crush::pools::{GroupPlacement, PgId, Placer, Pool};
 use placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
 use report::Outcome;
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,11 @@ pub struct PoolMoves {
 
 /// What one replicate yields.
 pub const MEASURES: &[MeasureSpec] = &[
-    MeasureSpec { name: "moved_bytes", unit: "bytes", about: "bytes of copies and shards that must be copied" },
+    MeasureSpec {
+        name: "moved_bytes",
+        unit: "bytes",
+        about: "bytes of copies and shards that must be copied",
+    },
     MeasureSpec { name: "moved_fraction", unit: "fraction", about: "these, as part of all bytes stored" },
     MeasureSpec { name: "moved_groups", unit: "groups", about: "placement groups with something to copy" },
     MeasureSpec { name: "moved_shards", unit: "shards", about: "copies and shards to copy" },
@@ -116,10 +120,26 @@ pub const MEASURES: &[MeasureSpec] = &[
     },
     MeasureSpec { name: "pending_bytes", unit: "bytes", about: "bytes that would move without the change" },
     MeasureSpec { name: "stored_bytes", unit: "bytes", about: "bytes of objects on all devices now" },
-    MeasureSpec { name: "primaries_changed", unit: "groups", about: "placement groups that get another primary" },
-    MeasureSpec { name: "upmaps_dropped", unit: "mappings", about: "explicit mappings that the monitors would drop or cut" },
-    MeasureSpec { name: "groups_short", unit: "groups", about: "placement groups left with fewer devices than asked for" },
-    MeasureSpec { name: "groups_homeless", unit: "groups", about: "placement groups left without any device" },
+    MeasureSpec {
+        name: "primaries_changed",
+        unit: "groups",
+        about: "placement groups that get another primary",
+    },
+    MeasureSpec {
+        name: "upmaps_dropped",
+        unit: "mappings",
+        about: "explicit mappings that the monitors would drop or cut",
+    },
+    MeasureSpec {
+        name: "groups_short",
+        unit: "groups",
+        about: "placement groups left with fewer devices than asked for",
+    },
+    MeasureSpec {
+        name: "groups_homeless",
+        unit: "groups",
+        about: "placement groups left without any device",
+    },
     MeasureSpec { name: "fill_max_before", unit: "fraction", about: "fill of the fullest device now" },
     MeasureSpec { name: "fill_max_after", unit: "fraction", about: "fill of the fullest device then" },
 ];
@@ -143,7 +163,10 @@ impl Moves {
                         return Ok(None);
                     }
                     let fraction = tally.moves.groups as f64 / total.max(1) as f64;
-                    (context.progress)(crate::Progress { fraction: fraction.min(1.0), events: tally.moves.groups });
+                    (context.progress)(crate::Progress {
+                        fraction: fraction.min(1.0),
+                        events: tally.moves.groups,
+                    });
                 }
                 let source = stable_mod(unit, old.placed.pg_num);
                 let target = stable_mod(unit, new.placed.pg_num);
@@ -152,7 +175,15 @@ impl Moves {
                 let shard = bytes.div_ceil(u64::from(old.data_shards));
                 let first = unit == source;
                 let id = PgId { pool: old.placed.id, seed: source };
-                tally.add(Unit { id, pool: &old.placed, group: &old.groups[source as usize], now, then, shard, first });
+                tally.add(Unit {
+                    id,
+                    pool: &old.placed,
+                    group: &old.groups[source as usize],
+                    now,
+                    then,
+                    shard,
+                    first,
+                });
             }
         }
         Ok(Some(tally.finish(case)))
@@ -194,11 +225,14 @@ impl Moves {
         for (measure, value) in MEASURES.iter().zip(values) {
             match value {
                 Some(value) => outcome.measure(measure.name, value, measure.unit),
-                None => outcome.missing(measure.name, measure.unit, "no export says how large the devices are"),
+                None => {
+                    outcome.missing(measure.name, measure.unit, "no export says how large the devices are")
+                }
             }
         }
         outcome.warnings.extend(self.warnings());
-        let json = |value: serde_json::Result<serde_json::Value>| value.expect("counts and names have a JSON form");
+        let json =
+            |value: serde_json::Result<serde_json::Value>| value.expect("counts and names have a JSON form");
         outcome.series.insert("moves".to_owned(), json(serde_json::to_value(self)));
         outcome.series.insert("changes".to_owned(), json(serde_json::to_value(&case.changes)));
         outcome
@@ -219,14 +253,19 @@ impl Moves {
                 self.groups_homeless
             ));
         }
-        let full: Vec<&DeviceMoves> =
-            self.devices.values().filter(|device| device.fill().is_some_and(|fill| fill.1 > FULL_RATIO)).collect();
+        let full: Vec<&DeviceMoves> = self
+            .devices
+            .values()
+            .filter(|device| device.fill().is_some_and(|fill| fill.1 > FULL_RATIO))
+            .collect();
         if let Some(first) = full.first() {
+            let who = match full.len() {
+                1 => first.name.clone(),
+                count => format!("{count} devices, such as {},", first.name),
+            };
+            let limit = FULL_RATIO * 100.0;
             warnings.push(format!(
-                "{} devices, such as {}, would be more than {:.0} % full, where Ceph stops writes by default",
-                full.len(),
-                first.name,
-                FULL_RATIO * 100.0
+                "{who} would be more than {limit:.0} % full, where Ceph stops writes by default"
             ));
         }
         warnings
@@ -270,11 +309,15 @@ struct State<'a> {
 
 impl<'a> State<'a> {
     fn new(cluster: &'a Cluster) -> Result<Self, StudyError> {
-        let mapper = cluster
-            .map
-            .compile()
-            .map_err(|fault| StudyError::Model { message: fault.to_string(), hint: Some("mend the map".to_owned()) })?;
-        Ok(Self { placer: Placer::new(&cluster.map, &cluster.overlay), mapper, workspace: Workspace::default() })
+        let mapper = cluster.map.compile().map_err(|fault| StudyError::Model {
+            message: fault.to_string(),
+            hint: Some("mend the map".to_owned()),
+        })?;
+        Ok(Self {
+            placer: Placer::new(&cluster.map, &cluster.overlay),
+            mapper,
+            workspace: Workspace::default(),
+        })
     }
 
     fn place(&mut self, pool: &Pool, seed: u32) -> GroupPlacement {
@@ -322,7 +365,8 @@ impl Tally {
         moves.stored_bytes += stored;
         moves.pending_bytes += pending * unit.shard;
         let primary = unit.group.primary.or(unit.now.acting.primary);
-        moves.primaries_changed += u64::from(unit.then.up.primary.is_some() && unit.then.up.primary != primary);
+        moves.primaries_changed +=
+            u64::from(unit.then.up.primary.is_some() && unit.then.up.primary != primary);
         moves.groups_short += u64::from(count(target) < u64::from(unit.pool.size));
         moves.groups_homeless += u64::from(count(target) == 0);
         if let Some(pool) = moves.pools.last_mut() {
@@ -372,7 +416,9 @@ impl Tally {
     fn finish(mut self, case: &Case) -> Moves {
         let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;
         for id in 0..known {
-            let exists = |cluster: &Cluster| cluster.overlay.devices.get(id as usize).is_some_and(|device| device.exists);
+            let exists = |cluster: &Cluster| {
+                cluster.overlay.devices.get(id as usize).is_some_and(|device| device.exists)
+            };
             if exists(&case.before) || exists(&case.after) {
                 self.moves.devices.entry(id).or_default();
             }
@@ -386,8 +432,12 @@ impl Tally {
             device.size_bytes = fill.map(|fill| fill.size_bytes);
             device.used_bytes = fill.map(|fill| fill.used_bytes);
         }
-        self.moves.flows =
-            self.flows.into_iter().filter(|(_, bytes)| *bytes > 0).map(|((from, to), bytes)| (from, to, bytes)).collect();
+        self.moves.flows = self
+            .flows
+            .into_iter()
+            .filter(|(_, bytes)| *bytes > 0)
+            .map(|((from, to), bytes)| (from, to, bytes))
+            .collect();
         self.moves
     }
 }
@@ -396,7 +446,9 @@ impl Tally {
 fn hosts_of(cluster: &Cluster) -> BTreeMap<ItemId, String> {
     let mut hosts = BTreeMap::new();
     for bucket in cluster.map.each_bucket() {
-        let Some(name) = cluster.map.item_names.get(&bucket.id).filter(|name| !name.contains('~')) else { continue };
+        let Some(name) = cluster.map.item_names.get(&bucket.id).filter(|name| !name.contains('~')) else {
+            continue;
+        };
         for &item in bucket.items.iter().filter(|item| **item >= 0) {
             hosts.entry(item).or_insert_with(|| name.clone());
         }
@@ -416,7 +468,8 @@ impl Changes {
         if coded {
             let at = |position: usize| held.get(position).copied().filter(|id| *id != NONE);
             let changed = |&(position, &id): &(usize, &ItemId)| id != NONE && at(position) != Some(id);
-            let gained: Vec<_> = target.iter().enumerate().filter(changed).map(|(position, &id)| (at(position), id)).collect();
+            let gained: Vec<_> =
+                target.iter().enumerate().filter(changed).map(|(position, &id)| (at(position), id)).collect();
             let lost = gained.iter().filter_map(|(from, _)| *from).collect();
             return Self { gained, lost };
         }

@@ -19,15 +19,18 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn of(result: &'a PointResult<'a>) -> Option<Self> {
-        let series = |name: &str| result.outcomes.iter().find_map(|outcome| outcome.series.get(name)).cloned();
+        let series =
+            |name: &str| result.outcomes.iter().find_map(|outcome| outcome.series.get(name)).cloned();
         let moves = serde_json::from_value(series("moves")?).ok()?;
         let changes = serde_json::from_value(series("changes")?).ok()?;
         Some(Self { result, moves, changes })
     }
 
     fn label(&self) -> String {
-        let value = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let settings = self.result.settings.iter().map(|(key, setting)| format!("{key} = {}", value(setting)));
+        let value =
+            |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let settings =
+            self.result.settings.iter().map(|(key, setting)| format!("{key} = {}", value(setting)));
         settings.collect::<Vec<_>>().join(", ")
     }
 }
@@ -71,7 +74,8 @@ fn of_point(view: &View<'_>) -> Presentation {
 
 fn devices(moves: &Moves) -> Table {
     let mut columns = vec![Column::text("device"), Column::text("host")];
-    columns.extend(["in", "out", "objects_before", "objects_after"].map(|name| Column::number(name, "bytes")));
+    columns
+        .extend(["in", "out", "objects_before", "objects_after"].map(|name| Column::number(name, "bytes")));
     columns.extend(["shards_before", "shards_after"].map(|name| Column::number(name, "shards")));
     columns.extend(["fill_before", "fill_after"].map(|name| Column::number(name, "percent")));
     let about = "Bytes of objects, copies and shards each counted. Fill is what the device says is used, overheads \
@@ -116,7 +120,8 @@ fn flows(moves: &Moves) -> Table {
     let mut table = Table::new("flows", "From where to where", columns).about(about);
     let mut flows = moves.flows.clone();
     flows.sort_by_key(|&(from, to, bytes)| (std::cmp::Reverse(bytes), from, to));
-    let name = |id: &i32| moves.devices.get(id).map_or_else(|| format!("osd.{id}"), |device| device.name.clone());
+    let name =
+        |id: &i32| moves.devices.get(id).map_or_else(|| format!("osd.{id}"), |device| device.name.clone());
     for (from, to, bytes) in flows.iter().take(FLOWS_LISTED) {
         table.push(vec![name(from).into(), name(to).into(), (*bytes).into()]);
     }
@@ -148,7 +153,11 @@ fn in_and_out(moves: &Moves) -> Figure {
         high: Vec::new(),
     };
     let left_out = moves.devices.len() - drawn.len();
-    let more = if left_out == 0 { String::new() } else { format!(" {left_out} devices with less to move are left out.") };
+    let more = if left_out == 0 {
+        String::new()
+    } else {
+        format!(" {left_out} devices with less to move are left out.")
+    };
     Figure {
         id: "in_and_out".to_owned(),
         title: "What comes to and goes from each device".to_owned(),
@@ -173,9 +182,12 @@ fn fill(moves: &Moves) -> Option<Figure> {
     if known.is_empty() {
         return None;
     }
-    let percent = |pick: fn(&(f64, f64)) -> f64| -> Vec<f64> { known.iter().map(|(_, fill)| 100.0 * pick(fill)).collect() };
+    let percent = |pick: fn(&(f64, f64)) -> f64| -> Vec<f64> {
+        known.iter().map(|(_, fill)| 100.0 * pick(fill)).collect()
+    };
     let (before, after) = (percent(|fill| fill.0), percent(|fill| fill.1));
-    let near_full = |wrap: fn(String, Num) -> Reference| vec![wrap("nearfull".to_owned(), Num::from(NEAR_FULL))];
+    let near_full =
+        |wrap: fn(String, Num) -> Reference| vec![wrap("nearfull".to_owned(), Num::from(NEAR_FULL))];
     let kind = if known.len() <= DEVICES_DRAWN {
         let series = |name: &str, values: &[f64]| BarSeries {
             name: name.to_owned(),
@@ -266,7 +278,12 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
     let mut table = Table::new("changes", "Change by change", columns);
     for view in views {
         let moves = &view.moves;
-        let fullest = moves.devices.values().filter_map(|device| device.fill()).map(|fill| fill.1).max_by(f64::total_cmp);
+        let fullest = moves
+            .devices
+            .values()
+            .filter_map(|device| device.fill())
+            .map(|fill| fill.1)
+            .max_by(f64::total_cmp);
         let mut row: Vec<Cell> = vec![view.label().into()];
         row.extend([moves.moved_bytes, moves.minimum_bytes(), moves.stored_bytes].map(Cell::from));
         row.extend([moves.moved_groups, moves.groups_short].map(Cell::from));
@@ -293,6 +310,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
         },
     };
     let least = views.iter().min_by_key(|view| view.moves.moved_bytes);
-    let answer = least.map_or_else(String::new, |view| format!("{} moves least: {}.", view.label(), words(&view.moves)));
+    let answer = least
+        .map_or_else(String::new, |view| format!("{} moves least: {}.", view.label(), words(&view.moves)));
     Presentation { answer, tables: vec![table], figures: vec![figure], ..Presentation::default() }
 }

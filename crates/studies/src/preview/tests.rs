@@ -50,7 +50,8 @@ fn draft_case(files: BTreeMap<String, Vec<u8>>, text: &str) -> Result<Case, Prob
 }
 
 fn case(changes: &str) -> Case {
-    draft_case(usual(), &format!("{USUAL}{changes}")).unwrap_or_else(|problems| panic!("{changes}: {problems:?}"))
+    draft_case(usual(), &format!("{USUAL}{changes}"))
+        .unwrap_or_else(|problems| panic!("{changes}: {problems:?}"))
 }
 
 fn moves(case: &Case) -> Moves {
@@ -124,8 +125,10 @@ fn groups_go_where_osdmaptool_says() {
 
 /// The same from the definition: group by group, by sets and sums, with nothing shared.
 fn oracle(case: &Case) -> (u64, u64, u64) {
-    let (before, after) =
-        (Placer::new(&case.before.map, &case.before.overlay), Placer::new(&case.after.map, &case.after.overlay));
+    let (before, after) = (
+        Placer::new(&case.before.map, &case.before.overlay),
+        Placer::new(&case.after.map, &case.after.overlay),
+    );
     let (mut moved, mut groups) = (0, 0);
     let mut surplus: BTreeMap<i32, i128> = BTreeMap::new();
     for (old, new) in case.before.pools.iter().zip(&case.after.pools) {
@@ -140,8 +143,13 @@ fn oracle(case: &Case) -> (u64, u64, u64) {
             };
             moved += new_ones as u64 * shard;
             groups += u64::from(new_ones > 0);
-            held.iter().filter(|id| **id != NONE).for_each(|id| *surplus.entry(*id).or_default() -= i128::from(shard));
-            target.iter().filter(|id| **id != NONE).for_each(|id| *surplus.entry(*id).or_default() += i128::from(shard));
+            held.iter()
+                .filter(|id| **id != NONE)
+                .for_each(|id| *surplus.entry(*id).or_default() -= i128::from(shard));
+            target
+                .iter()
+                .filter(|id| **id != NONE)
+                .for_each(|id| *surplus.entry(*id).or_default() += i128::from(shard));
         }
     }
     (moved, groups, surplus.values().filter(|more| **more > 0).sum::<i128>() as u64)
@@ -154,9 +162,12 @@ fn change() -> impl Strategy<Value = String> {
         (0..4u32).prop_map(|host| format!("mark_out = \"host=h{host}\"")),
         device.clone().prop_map(|id| format!("remove = \"osd.{id}\"")),
         (0..4u32).prop_map(|host| format!("remove = [\"host=h{host}\"]")),
-        (device.clone(), 0..=10u32).prop_map(|(id, tenths)| format!("reweight = \"osd.{id}={}\"", f64::from(tenths) / 10.0)),
-        (device, 0..=40u32).prop_map(|(id, tenths)| format!("crush_reweight = \"osd.{id}={}\"", f64::from(tenths) / 10.0)),
-        prop_oneof!["legacy", "bobtail", "firefly", "jewel"].prop_map(|name| format!("tunables = \"{name}\"")),
+        (device.clone(), 0..=10u32)
+            .prop_map(|(id, tenths)| format!("reweight = \"osd.{id}={}\"", f64::from(tenths) / 10.0)),
+        (device, 0..=40u32)
+            .prop_map(|(id, tenths)| format!("crush_reweight = \"osd.{id}={}\"", f64::from(tenths) / 10.0)),
+        prop_oneof!["legacy", "bobtail", "firefly", "jewel"]
+            .prop_map(|name| format!("tunables = \"{name}\"")),
         (1..6u32).prop_map(|count| format!("add_host = \"h9={count}x2.5:hdd\"")),
         (1..=256u32).prop_map(|count| format!("pgp_num = \"rbd={count}\"")),
     ]
@@ -203,7 +214,19 @@ fn words_tell_groups_bytes_and_the_least() {
     ]
     .map(|changes| answer(&case(changes)))
     .into();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @"
+    no change: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
+    osd.5 out: 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
+    osd.5 removed: 120/288 (41.67 %) groups, 4.81 TiB/30.03 TiB (16.0 %) bytes to move; the least possible is 2.615 TiB.
+    osd.6 reweighted to 0.8: 3/288 (1.04 %) groups, 109.8 GiB/30.03 TiB (0.4 %) bytes to move; the least possible is 109.8 GiB.
+    osd.6 of weight 3.2: 11/288 (3.82 %) groups, 452.5 GiB/30.03 TiB (1.5 %) bytes to move; the least possible is 347.5 GiB.
+    archive with 64 groups: 0/320 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
+    archive with 64 groups, archive placed by 64 groups: 32/320 (10.00 %) groups, 1.774 TiB/30.03 TiB (5.9 %) bytes to move; the least possible is 407.3 GiB.
+    archive with 16 groups: 16/288 (5.56 %) groups, 1.739 TiB/30.03 TiB (5.8 %) bytes to move; the least possible is 600.7 GiB.
+    host h9 added with osd.16, osd.17, osd.18, osd.19: 204/288 (70.83 %) groups, 9.088 TiB/30.03 TiB (30.3 %) bytes to move; the least possible is 6.83 TiB.
+    tunables legacy: 119/288 (41.32 %) groups, 5.142 TiB/30.03 TiB (17.1 %) bytes to move; the least possible is 955.7 GiB.
+    default removed: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
+    ");
 }
 
 #[test]
@@ -211,7 +234,10 @@ fn removing_everything_is_an_answer() {
     let case = case("remove = \"root=default\"");
     let found = moves(&case);
     assert_eq!((found.moved_bytes, found.groups_homeless, found.groups), (0, 288, 288));
-    assert!(case.after.map.bucket(-1).is_some_and(|root| root.items.is_empty()), "rules start from the root, so it stays");
+    assert!(
+        case.after.map.bucket(-1).is_some_and(|root| root.items.is_empty()),
+        "rules start from the root, so it stays"
+    );
 }
 
 #[test]
@@ -253,7 +279,50 @@ fn mistakes_are_told_with_what_is_near() {
         with("osd_dump.json", osd_dump.replace("\"weight\":1,", "\"weight\":nan,").as_bytes()),
         with("crush.txt", b"rule r { id 0 }"),
     ];
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    `map` is missing
+      hint: name the file that `ceph osd getcrushmap -o FILE` wrote: --map FILE, or map = "FILE"; a `ceph report` as `report` does too
+    `mark_out` is "osd.55": there is no device and no bucket called `osd.55`
+      hint: did you mean `osd.5`?
+    `remove` is "host=h9": there is no device and no bucket called `h9`
+      hint: the map has 21 items, such as h3, h2, h1, h0, default, osd.0, osd.1, osd.2, osd.3, osd.4, osd.5, osd.6
+    `remove` is "rack=h1": `h1` is of type host, not rack
+      hint: write `host=h1`
+    `reweight` is "osd.1=3": the override is 3, but overrides go from 0 to 1
+      hint: for the weight in the map, usually the size in TiB, use `crush_reweight`
+    `reweight` is "osd.1": there is no `=` in it
+      hint: write it as in `osd.7=0.8`
+    `crush_reweight` is "h1=3": `h1` is a bucket, not a device
+      hint: name a device, such as osd.0
+    `pg_num` is "rdb=512": there is no pool called `rdb`
+      hint: did you mean `rbd`?
+    `pgp_num` is "rbd=512": pool `rbd` has 256 groups, so CRUSH cannot tell 512 apart
+      hint: raise `pg_num` too: --pg-num rbd=512
+    the pools would have 5000032 groups, more than the 4194304 that are placed
+      hint: ask for fewer
+    `add_host` is "h9=4x3.6": the devices of the map are of several classes: hdd, ssd
+      hint: say which one the new devices have: `h9=4x3.6:hdd`
+    `add_host` is "h9=4": it does not say how many devices of which weight
+      hint: write it as in `h9=4x3.6:ssd@rack1`
+    `add_host` is "h1=4x1:hdd": `h1` is item -3 of the map already
+      hint: choose another name
+    `tunables`: there is no profile called `jewl`
+      hint: did you mean `jewel`?
+    `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was made
+      hint: wait until `ceph pg dump -f json` says "pg_ready": true, and export it again
+    `pg_dump.json.gz`: there is no JSON in it
+      hint: export it with `-f json`, as in `ceph osd dump -f json`
+    `osd_dump.json`: `pools[1].crush_rule`: pool `archive` has rule 7, which `crush.txt` lacks
+      hint: export both at the same time; the rules of the map are 0 (replicated_rule), 1 (coded)
+    `osd_dump.json`: `pools[1].erasure_code_profile`: pool `archive` has profile `k2m2`, but `erasure_code_profiles` has no `k` for it
+      hint: export it again, in full: shards are 1/k of the data
+    `osd_dump.json`: `pools[0].pg_num`: 0 groups hold nothing; a pool has at least 1
+      hint: export `osd_dump` again, or mend it
+    `osd_dump.json`: `osds[0].weight`: a number is missing, nan or infinite (line 6, column 36)
+      hint: it should be the output of `ceph osd dump -f json`
+    `crush.txt`: line 1, column 15: found `}` where `type` belongs
+      hint: export `map` again, or mend it
+    "#);
 }
 
 #[test]
@@ -266,8 +335,7 @@ fn real_exports_are_read_with_what_to_know() {
             .collect()
     };
     let healthy = "map = \"crushmap.bin\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
-    let degraded =
-        "map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
+    let degraded = "map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
     let told = |text: &str| {
         let case = draft_case(files(), text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
         let mut lines = vec![answer(&case)];
@@ -281,7 +349,26 @@ fn real_exports_are_read_with_what_to_know() {
         told("report = \"report.json.gz\"\nosd_df = \"osd_df.json\"\nadd_host = \"h9=1x1@default\""),
         told("report = \"report.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\""),
     ];
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @"
+    osd.2 out: 0/65 (0.00 %) groups, 0 B/6 GiB (0.0 %) bytes to move; the least possible is 0 B.
+    osd.2 out: 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
+      75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
+      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool asks for; what comes back is counted as bytes to move
+    host h9 added with osd.3: 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
+      75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
+      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool asks for; what comes back is counted as bytes to move
+    host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
+      there is no `pg_dump`, so the groups of a pool are taken as equally large, and where the map puts them
+    no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
+      `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out
+      `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out
+      `degraded_pg_dump.json.gz` has 1 groups of pool 5, which the osd dump lacks; they are left out
+      `degraded_pg_dump.json.gz` has 8 groups of pool 6, which the osd dump lacks; they are left out
+      75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
+      76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool asks for; what comes back is counted as bytes to move
+      nothing is changed; what moves is on its way already
+      65 groups should be elsewhere by `map` and `osd_dump` than `pg_dump` says, such as 1.0: were they exported at different times?
+    ");
 }
 
 #[test]
@@ -305,7 +392,8 @@ fn flags_may_be_repeated() {
 
 #[test]
 fn a_stopped_run_says_so() {
-    let document = Document::parse(&Source::file("preview.toml", format!("study = \"preview\"\n{USUAL}"))).unwrap();
+    let document =
+        Document::parse(&Source::file("preview.toml", format!("study = \"preview\"\n{USUAL}"))).unwrap();
     let outline = document.with_files(Arc::new(Folder(usual()))).outline().unwrap();
     let prepared = Preview.check(outline.points()[0].draft()).unwrap();
     let context = RunContext {

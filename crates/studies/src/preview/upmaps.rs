@@ -23,8 +23,13 @@ pub fn drop_broken(cluster: &mut Cluster) -> usize {
         let mut domains = Domains { map: &cluster.map, known: BTreeMap::new(), devices: BTreeMap::new() };
         for group in groups {
             let pool = cluster.pools.iter().find(|pool| pool.placed.id == group.pool).map(|pool| pool.placed);
-            let raw = pool.filter(|pool| group.seed < pool.pg_num).map(|pool| (pool, placer.place(&pool, group.seed).raw.devices));
-            verdicts.push((group, raw.and_then(|(pool, raw)| kept(&cluster.overlay, &mut domains, group, &pool, &raw))));
+            let raw = pool
+                .filter(|pool| group.seed < pool.pg_num)
+                .map(|pool| (pool, placer.place(&pool, group.seed).raw.devices));
+            verdicts.push((
+                group,
+                raw.and_then(|(pool, raw)| kept(&cluster.overlay, &mut domains, group, &pool, &raw)),
+            ));
         }
     }
     for (group, kept) in verdicts {
@@ -48,10 +53,18 @@ pub fn drop_broken(cluster: &mut Cluster) -> usize {
 type Kept = (Option<Vec<ItemId>>, Vec<(ItemId, ItemId)>);
 
 /// What stays of a group's mappings; nothing if all go.
-fn kept(overlay: &Overlay, domains: &mut Domains<'_>, group: PgId, pool: &Pool, raw: &[ItemId]) -> Option<Kept> {
+fn kept(
+    overlay: &Overlay,
+    domains: &mut Domains<'_>,
+    group: PgId,
+    pool: &Pool,
+    raw: &[ItemId],
+) -> Option<Kept> {
     let whole = overlay.upmap.get(&group);
     let swaps = overlay.upmap_items.get(&group);
-    let weight = |id: ItemId| usize::try_from(id).ok().and_then(|id| overlay.devices.get(id)).map(|device| device.weight);
+    let weight = |id: ItemId| {
+        usize::try_from(id).ok().and_then(|id| overlay.devices.get(id)).map(|device| device.weight)
+    };
     let target = apply(raw, whole, swaps, |id| weight(id) == Some(0));
     if !domains.allow(pool, &target) {
         return None;
@@ -111,7 +124,8 @@ impl Domains<'_> {
         let map = self.map;
         self.known.entry((rule, kind)).or_insert_with(|| {
             let mut found = BTreeMap::new();
-            let mut open: Vec<(ItemId, Option<ItemId>)> = takes.into_iter().rev().map(|item| (item, None)).collect();
+            let mut open: Vec<(ItemId, Option<ItemId>)> =
+                takes.into_iter().rev().map(|item| (item, None)).collect();
             while let Some((item, around)) = open.pop() {
                 match map.bucket(item) {
                     None if item >= 0 => {
