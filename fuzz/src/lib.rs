@@ -7,6 +7,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use placement::crush;
 use scenario::gate::{Gate, Known, Reading};
 use scenario::{Document, Problems, Setting, Source};
 use units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime};
@@ -15,7 +16,11 @@ use units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 11] = [
+    ("crush_binary", crush_binary),
+    ("crush_text", crush_text),
+    ("ceph_dump", ceph_dump),
+    ("ceph_map", ceph_map),
     ("gate", gate),
     ("outcome", outcome),
     ("plan", plan),
@@ -24,6 +29,31 @@ pub const TARGETS: [Target; 7] = [
     ("scenario", scenario),
     ("setting", setting),
 ];
+
+/// A CRUSH map in Ceph's binary form. What is read is sound, and written again it reads the same.
+pub fn crush_binary(data: &[u8]) {
+    let Ok(map) = crush::binary::read(data) else { return };
+    assert_eq!(crush::check(&map), Ok(()), "a map that was read is sound");
+    let again = crush::binary::read(&crush::binary::write(&map)).expect("what was written reads back");
+    assert_eq!(again, map);
+    if let Ok(text) = crush::text::print(&map) {
+        crush_text(text.as_bytes());
+    }
+}
+
+/// A CRUSH map as text. What compiles is sound, and printed and compiled again it prints the same.
+pub fn crush_text(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let map = match crush::text::compile(text) {
+        Ok(map) => map,
+        Err(error) => return assert!(!error.to_string().is_empty(), "a map is refused without a word"),
+    };
+    assert_eq!(crush::check(&map), Ok(()), "a map that compiles is sound");
+    let read = crush::binary::read(&crush::binary::write(&map)).expect("what was written reads back");
+    let Ok(printed) = crush::text::print(&read) else { return };
+    let again = crush::text::compile(&printed).expect("what was printed compiles");
+    assert_eq!(crush::text::print(&again).as_ref(), Ok(&printed));
+}
 
 /// Sizes, times and rates as people write them.
 pub fn quantity(data: &[u8]) {
@@ -160,5 +190,28 @@ fn each_says_what_and_where(problems: &Problems) {
             let (line, column) = place.line_and_column();
             assert!(line > 0 && column > 0, "{problem}: lines and columns count from 1");
         }
+    }
+}
+
+/// Whatever is given for one of Ceph's dumps, in each of their readers.
+pub fn ceph_dump(data: &[u8]) {
+    let file = imports::File { name: "fuzz.json", bytes: data };
+    each_names_the_file(imports::ceph::read_osd_dump(file).map(|dump| drop(dump.value.overlay())));
+    each_names_the_file(imports::ceph::read_pg_dump(file).map(drop));
+    each_names_the_file(imports::ceph::read_osd_df(file).map(drop));
+    each_names_the_file(imports::ceph::read_report(file).map(drop));
+}
+
+/// Whatever is given for a CRUSH map; what is accepted can be laid out for mapping.
+pub fn ceph_map(data: &[u8]) {
+    let read = imports::ceph::read_map(imports::File { name: "fuzz.map", bytes: data });
+    each_names_the_file(read.map(|map| {
+        let _ = map.value.compile();
+    }));
+}
+
+fn each_names_the_file(read: Result<(), imports::ImportError>) {
+    if let Err(error) = read {
+        assert!(error.to_string().starts_with("`fuzz."), "{error} names no file");
     }
 }
