@@ -1,0 +1,148 @@
+//! Changes to a map, in crushtool's order: tunables, weights, items, buckets, rules.
+
+use placement::crush::edit::{EditError, Location, RuleSpec};
+use placement::crush::{Map, Mode, USUAL_DIGITS, general};
+use scenario::{Problem, did_you_mean};
+
+use super::NAME;
+use super::flags::{Changes, Flags, Tunables};
+use super::out::Out;
+use crate::exit::Trouble;
+
+/// What crushtool says while it still reads its flags.
+pub fn announce(flags: &Flags, out: &mut Out) -> Result<(), Trouble> {
+    let say = |flag: &str, names: &[&str], values: &Option<Vec<String>>| match values {
+        Some(values) => {
+            let pairs = names.iter().zip(values).map(|(name, value)| format!(" {name}={value}"));
+            format!("--{flag}:{}\n", pairs.collect::<String>())
+        }
+        None => String::new(),
+    };
+    let names = ["name", "root", "type", "mode"];
+    let changes = &flags.changes;
+    out.say(&say("create-simple-rule", &names, &changes.create_simple_rule))?;
+    out.say(&say("create-replicated-rule", &names[..3], &changes.create_replicated_rule))
+}
+
+/// Makes the changes; says whether there were any.
+pub fn apply(flags: &Flags, map: &mut Map, out: &mut Out) -> Result<bool, Trouble> {
+    tunables(&flags.tunables, map);
+    let changes = &flags.changes;
+    let location = location(changes);
+    if let Some([name, weight]) = list(&changes.reweight_item) {
+        let weight = number(weight, "--reweight-item")?;
+        let shown = general(f64::from(weight), USUAL_DIGITS);
+        out.say(&format!("{NAME} reweighting item {name} to {shown}\n"))?;
+        edit(map, |map| map.reweight_item(name, weight))?;
+    }
+    if let Some(name) = &changes.remove_item {
+        out.say(&format!("{NAME} removing item {name}\n"))?;
+        edit(map, |map| map.remove_item(name))?;
+    }
+    if let Some([id, weight, name]) = list(&changes.add_item) {
+        let (id, weight) = (device(id, "--add-item")?, number(weight, "--add-item")?);
+        edit(map, |map| map.add_item(id, weight, name, &location))?;
+    }
+    if let Some([id, weight, name]) = list(&changes.update_item) {
+        let (id, weight) = (device(id, "--update-item")?, number(weight, "--update-item")?);
+        edit(map, |map| map.update_item(id, weight, name, &location))?;
+    }
+    if let Some([name, kind]) = list(&changes.add_bucket) {
+        edit(map, |map| map.create_bucket(name, kind, &location))?;
+    }
+    if let Some(name) = &changes.move_item {
+        edit(map, |map| map.move_item(name, &location))?;
+    }
+    rules(changes, map)?;
+    if changes.reweight {
+        edit(map, Map::reweight)?;
+    }
+    Ok(flags.tunables.any() || changes.any())
+}
+
+fn tunables(flags: &Tunables, map: &mut Map) {
+    let ours = &mut map.tunables;
+    let set = |slot: &mut u32, value: Option<i64>| {
+        *slot = value.and_then(|value| u32::try_from(value).ok()).unwrap_or(*slot);
+    };
+    set(&mut ours.choose_local_tries, flags.set_choose_local_tries);
+    set(&mut ours.choose_local_fallback_tries, flags.set_choose_local_fallback_tries);
+    set(&mut ours.choose_total_tries, flags.set_choose_total_tries);
+    set(&mut ours.chooseleaf_descend_once, flags.set_chooseleaf_descend_once);
+    set(&mut ours.allowed_bucket_algs, flags.set_allowed_bucket_algs);
+    let set = |slot: &mut u8, value: Option<i64>| {
+        *slot = value.and_then(|value| u8::try_from(value).ok()).unwrap_or(*slot);
+    };
+    set(&mut ours.chooseleaf_vary_r, flags.set_chooseleaf_vary_r);
+    set(&mut ours.chooseleaf_stable, flags.set_chooseleaf_stable);
+    set(&mut ours.straw_calc_version, flags.set_straw_calc_version);
+}
+
+fn rules(changes: &Changes, map: &mut Map) -> Result<(), Trouble> {
+    if let Some([name, root, spread_over]) = list(&changes.create_replicated_rule) {
+        let spec = RuleSpec { name, root, spread_over, class: "", mode: Mode::Firstn };
+        edit(map, |map| map.create_rule(spec))?;
+    }
+    if let Some([name, root, spread_over, mode]) = list(&changes.create_simple_rule) {
+        let mode = match mode.as_str() {
+            "firstn" => Mode::Firstn,
+            "indep" => Mode::Indep,
+            other => {
+                return Err(Problem::new(format!("there is no mode `{other}`"))
+                    .hint("use firstn for replicated pools, indep for erasure-coded ones")
+                    .into());
+            }
+        };
+        edit(map, |map| map.create_rule(RuleSpec { name, root, spread_over, class: "", mode }))?;
+    }
+    if let Some(name) = &changes.remove_rule {
+        edit(map, |map| map.remove_rule(name))?;
+    }
+    Ok(())
+}
+
+/// The values of a flag that takes so many.
+fn list<const N: usize>(values: &Option<Vec<String>>) -> Option<&[String; N]> {
+    values.as_ref()?.as_slice().try_into().ok()
+}
+
+fn location(changes: &Changes) -> Location {
+    changes.loc.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+}
+
+/// A number as crushtool keeps it: in single precision, by way of double.
+pub fn number(text: &str, flag: &str) -> Result<f32, Problem> {
+    let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
+    value.map(|value| value as f32).ok_or_else(|| {
+        Problem::new(format!("`{text}` is no weight, in {flag}"))
+            .hint("a weight is a decimal number, such as 1.8")
+    })
+}
+
+/// The id of a device.
+pub fn device(text: &str, flag: &str) -> Result<i32, Problem> {
+    let id = text.parse::<i32>().ok().filter(|id| (0..0x7fff_fffe).contains(id));
+    id.ok_or_else(|| {
+        Problem::new(format!("`{text}` is no device's id, in {flag}")).hint("ids go from 0 to 2147483645")
+    })
+}
+
+fn edit(map: &mut Map, change: impl FnOnce(&mut Map) -> Result<(), EditError>) -> Result<(), Trouble> {
+    change(map).map_err(|error| match &error {
+        EditError::NoItem { name } => near(&error, name, map.item_names.values(), "--tree lists the items"),
+        EditError::NoType { name } => near(&error, name, map.type_names.values(), "-d lists the types"),
+        EditError::NoRule { name } => near(&error, name, map.rule_names.values(), "-d lists the rules"),
+        _ => Trouble::input(&error),
+    })
+}
+
+fn near<'a>(
+    error: &EditError,
+    name: &str,
+    known: impl Iterator<Item = &'a String>,
+    otherwise: &str,
+) -> Trouble {
+    let known = known.map(String::as_str).filter(|known| !known.contains('~'));
+    let hint = did_you_mean(name, known).unwrap_or_else(|| otherwise.to_owned());
+    Problem::new(error.to_string()).hint(hint).into()
+}

@@ -1,0 +1,134 @@
+//! Maps on their way in and out: files, stdin, and problems with their place.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use campaign::{Inputs, Writer};
+use placement::crush::text::{TextError, compile};
+use placement::crush::{Map, binary};
+use scenario::{Place, Problem, Source};
+
+use crate::exit::Trouble;
+
+/// The bytes of a file; `-` is stdin.
+fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+    let read = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(path)
+    };
+    read.map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => "check the path",
+            io::ErrorKind::PermissionDenied => "ask for the right to read it",
+            io::ErrorKind::IsADirectory => "name a file in it",
+            _ => "see to the cause, then run the same command again",
+        };
+        let text = error.to_string().to_lowercase();
+        let reason = text.split(" (os error").next().unwrap_or(&text);
+        Problem::new(format!("cannot read `{}`: {reason}", path.display())).hint(hint)
+    })
+}
+
+fn name(path: &Path) -> String {
+    if path.as_os_str() == "-" { "<stdin>".to_owned() } else { path.display().to_string() }
+}
+
+/// A text map.
+pub fn read_text(path: &Path) -> Result<Arc<Source>, Problem> {
+    text_of(path, read(path)?)
+}
+
+fn text_of(path: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Problem> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+        Problem::new(format!("not a text map: byte {valid}, in line {line}, is no UTF-8"))
+            .hint("a binary map is read with -i, or turned into text with -d")
+            .at(whole(path))
+    })?;
+    Ok(Source::file(name(path), text))
+}
+
+/// The file as such, without a line.
+fn whole(path: &Path) -> Place {
+    Place::whole(&Source::file(name(path), ""))
+}
+
+/// A binary map.
+pub fn read_binary(path: &Path) -> Result<Map, Problem> {
+    parse_binary(path, &read(path)?)
+}
+
+fn parse_binary(path: &Path, bytes: &[u8]) -> Result<Map, Problem> {
+    binary::read(bytes).map_err(|error| {
+        let texty = !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
+        let hint = if texty {
+            "it looks like a text map: compile it first, with -c FILE -o MAP"
+        } else {
+            "name a binary map, such as `ceph osd getcrushmap -o FILE` writes"
+        };
+        Problem::new(error.to_string()).hint(hint).at(whole(path))
+    })
+}
+
+/// A map in either form.
+pub fn read_either(path: &Path) -> Result<Map, Problem> {
+    let bytes = read(path)?;
+    // The first word of a binary map has a byte 0, and no text map has one.
+    if bytes.contains(&0) {
+        return parse_binary(path, &bytes);
+    }
+    let source = text_of(path, bytes)?;
+    compile(source.text()).map_err(|error| text_problem(&source, &error))
+}
+
+/// A problem in a text map, with its line.
+pub fn text_problem(source: &Arc<Source>, error: &TextError) -> Problem {
+    let text = source.text();
+    let before: usize = text.split_inclusive('\n').take(error.line as usize - 1).map(str::len).sum();
+    let line = text[before..].lines().next().unwrap_or_default();
+    let start = line.char_indices().nth(error.column as usize - 1).map_or(line.len(), |(at, _)| at);
+    let word = line[start..].find(char::is_whitespace).unwrap_or(line.len() - start);
+    let span = before + start..before + start + word;
+    let problem = Problem::new(error.reason.clone()).at(Place::new(source, span));
+    match &error.hint {
+        Some(hint) => problem.hint(hint.clone()),
+        None => problem,
+    }
+}
+
+/// Puts a file in its place, whole or not at all, even over the map that was read. What is no plain file (a pipe, a
+/// terminal) is written to as it is.
+pub fn put(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
+    let failed = |error: io::Error| {
+        Trouble::failed(format!(
+            "cannot write `{}`: {error}; see to the cause, then run it again",
+            path.display()
+        ))
+    };
+    match fs::metadata(path) {
+        Ok(known) if known.is_dir() => {
+            let problem = Problem::new(format!("`{}` is a directory", path.display()));
+            Err(problem.hint("name a file to write").into())
+        }
+        Ok(known) if !known.is_file() => {
+            let mut file = fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
+            io::Write::write_all(&mut file, bytes).map_err(failed)
+        }
+        known => {
+            // A link stays a link: the file behind it is replaced.
+            let target =
+                if known.is_ok() { fs::canonicalize(path).map_err(failed)? } else { path.to_owned() };
+            let replaced = Writer::new(Inputs::new::<&Path>([])).replace(&target, bytes);
+            replaced.map_err(Trouble::failed)?;
+            if let Ok(known) = known {
+                fs::set_permissions(&target, known.permissions()).map_err(failed)?;
+            }
+            Ok(())
+        }
+    }
+}

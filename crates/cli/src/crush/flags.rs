@@ -1,0 +1,266 @@
+//! The flags of `towtank crush`: crushtool's, less those that it is refused for. As there, `-` and `_` are one in a flag.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use scenario::Problem;
+
+/// The most replicas that are asked for; Ceph's pools have at most ten, or a few tens of shards.
+const REPLICAS_MAX: i64 = 65_535;
+/// The greatest number that crushtool takes.
+const NUMBER_MAX: i64 = i32::MAX as i64;
+
+/// `towtank crush`.
+#[derive(Debug, Args)]
+#[command(args_override_self = true, after_help = EXAMPLES)]
+pub struct Flags {
+    /// Read a binary map; `-` is stdin
+    #[arg(short = 'i', long, value_name = "MAP", help_heading = FILES)]
+    pub infn: Option<PathBuf>,
+    /// Write the map, or the text of -d; the file is replaced whole or not at all
+    #[arg(short = 'o', long, value_name = "FILE", help_heading = FILES)]
+    pub outfn: Option<PathBuf>,
+    /// Compile a text map; `-` is stdin
+    #[arg(short = 'c', long, value_name = "TEXT", conflicts_with_all = ["decompile", "build", "infn"], help_heading = FILES)]
+    pub compile: Option<PathBuf>,
+    /// Print a binary map as text
+    #[arg(short = 'd', long, value_name = "MAP", conflicts_with_all = ["build", "infn"], help_heading = FILES)]
+    pub decompile: Option<PathBuf>,
+    /// Build a map of --num_osds devices under the layers given
+    #[arg(long, conflicts_with = "infn", help_heading = FILES)]
+    pub build: bool,
+    /// Devices of the map to build
+    #[arg(long = "num_osds", alias = "num-osds", value_name = "N", requires = "build", help_heading = FILES)]
+    pub num_osds: Option<i32>,
+    /// Layers of the map to build, lowest first: a name, an algorithm, and how many items a bucket holds (0: all)
+    #[arg(value_name = "NAME ALGORITHM SIZE", requires = "build", help_heading = FILES)]
+    pub layers: Vec<String>,
+
+    #[command(flatten)]
+    pub tunables: Tunables,
+    #[command(flatten)]
+    pub changes: Changes,
+    #[command(flatten)]
+    pub display: Display,
+    #[command(flatten)]
+    pub plan: Plan,
+}
+
+const FILES: &str = "Files";
+const TUNABLES: &str = "Tunables";
+const CHANGES: &str = "Changes";
+const DISPLAY: &str = "Display";
+const TEST: &str = "Test";
+
+const EXAMPLES: &str = "Examples:
+  towtank crush -d map.bin -o map.txt
+  towtank crush -c map.txt -o map.bin
+  towtank crush -i map.bin --test --rule 0 --num-rep 3 --show-utilization
+  towtank crush -i map.bin --add-item 24 1.8 osd.24 --loc host host6 --loc root default -o map.bin";
+
+/// Tunables to set.
+#[derive(Debug, Args)]
+pub struct Tunables {
+    /// Retries in the same bucket
+    #[arg(long, alias = "set_choose_local_tries", value_name = "N", value_parser = number(NUMBER_MAX), help_heading = TUNABLES)]
+    pub set_choose_local_tries: Option<i64>,
+    /// Retries by permutation in the same bucket
+    #[arg(long, alias = "set_choose_local_fallback_tries", value_name = "N", value_parser = number(NUMBER_MAX), help_heading = TUNABLES)]
+    pub set_choose_local_fallback_tries: Option<i64>,
+    /// Retries from the top
+    #[arg(long, alias = "set_choose_total_tries", value_name = "N", value_parser = number(NUMBER_MAX), help_heading = TUNABLES)]
+    pub set_choose_total_tries: Option<i64>,
+    /// Whether the descent to a leaf is tried once
+    #[arg(long, alias = "set_chooseleaf_descend_once", value_name = "0|1", value_parser = number(NUMBER_MAX), help_heading = TUNABLES)]
+    pub set_chooseleaf_descend_once: Option<i64>,
+    /// Whether the descent to a leaf starts at its parent's attempt
+    #[arg(long, alias = "set_chooseleaf_vary_r", value_name = "N", value_parser = number(255), help_heading = TUNABLES)]
+    pub set_chooseleaf_vary_r: Option<i64>,
+    /// Whether leaves depend on the replicas before them (0) or not (1)
+    #[arg(long, alias = "set_chooseleaf_stable", value_name = "0|1", value_parser = number(255), help_heading = TUNABLES)]
+    pub set_chooseleaf_stable: Option<i64>,
+    /// Which formula makes straw lengths
+    #[arg(long, alias = "set_straw_calc_version", value_name = "0|1", value_parser = number(255), help_heading = TUNABLES)]
+    pub set_straw_calc_version: Option<i64>,
+    /// Bit mask of algorithms for new buckets
+    #[arg(long, alias = "set_allowed_bucket_algs", value_name = "MASK", value_parser = number(NUMBER_MAX), help_heading = TUNABLES)]
+    pub set_allowed_bucket_algs: Option<i64>,
+}
+
+/// Changes to make, in this order whatever the order of the flags.
+#[derive(Debug, Args)]
+pub struct Changes {
+    /// Give an item another weight
+    #[arg(long, alias = "reweight_item", num_args = 2, value_names = ["NAME", "WEIGHT"], allow_negative_numbers = true, help_heading = CHANGES)]
+    pub reweight_item: Option<Vec<String>>,
+    /// Take an item out
+    #[arg(long, alias = "remove_item", value_name = "NAME", help_heading = CHANGES)]
+    pub remove_item: Option<String>,
+    /// Add an item at --loc
+    #[arg(long, alias = "add_item", num_args = 3, value_names = ["ID", "WEIGHT", "NAME"], allow_negative_numbers = true, conflicts_with = "update_item", help_heading = CHANGES)]
+    pub add_item: Option<Vec<String>>,
+    /// Add an item at --loc, or give it another weight, name or place
+    #[arg(long, alias = "update_item", num_args = 3, value_names = ["ID", "WEIGHT", "NAME"], allow_negative_numbers = true, help_heading = CHANGES)]
+    pub update_item: Option<Vec<String>>,
+    /// Add an empty bucket, at --loc if given
+    #[arg(long, alias = "add_bucket", num_args = 2, value_names = ["NAME", "TYPE"], conflicts_with_all = ["add_item", "update_item"], help_heading = CHANGES)]
+    pub add_bucket: Option<Vec<String>>,
+    /// Move an item to --loc
+    #[arg(long = "move", value_name = "NAME", help_heading = CHANGES)]
+    pub move_item: Option<String>,
+    /// Where items go: a bucket of each type; may be repeated
+    #[arg(long, num_args = 2, value_names = ["TYPE", "NAME"], action = clap::ArgAction::Append, help_heading = CHANGES)]
+    pub loc: Vec<String>,
+    /// Add a rule for replicated pools, with one replica below each bucket of TYPE
+    #[arg(long, alias = "create_replicated_rule", num_args = 3, value_names = ["NAME", "ROOT", "TYPE"], conflicts_with_all = ["create_simple_rule", "remove_rule"], help_heading = CHANGES)]
+    pub create_replicated_rule: Option<Vec<String>>,
+    /// The same in either mode
+    #[arg(long, alias = "create_simple_rule", num_args = 4, value_names = ["NAME", "ROOT", "TYPE", "firstn|indep"], conflicts_with = "remove_rule", help_heading = CHANGES)]
+    pub create_simple_rule: Option<Vec<String>>,
+    /// Take a rule out
+    #[arg(long, alias = "remove_rule", value_name = "NAME", help_heading = CHANGES)]
+    pub remove_rule: Option<String>,
+    /// Recount all weights from the devices up
+    #[arg(long, help_heading = CHANGES)]
+    pub reweight: bool,
+}
+
+/// What to print.
+#[derive(Debug, Args)]
+pub struct Display {
+    /// Print the buckets around a device
+    #[arg(long, alias = "show_location", value_name = "ID", value_parser = number(NUMBER_MAX), help_heading = DISPLAY)]
+    pub show_location: Option<i64>,
+    /// Print the hierarchy
+    #[arg(long, help_heading = DISPLAY)]
+    pub tree: bool,
+    /// Print the map as JSON
+    #[arg(long, help_heading = DISPLAY)]
+    pub dump: bool,
+    /// Check that every item and type has a name, and that device ids are below MAX_ID
+    #[arg(long, num_args = 0..=1, value_name = "MAX_ID", value_parser = number(NUMBER_MAX), help_heading = DISPLAY)]
+    pub check: Option<Option<i64>>,
+    /// Test the map: map a range of inputs
+    #[arg(short = 't', long, help_heading = TEST)]
+    pub test: bool,
+    /// Print each mapping
+    #[arg(long, alias = "show_mappings", help_heading = TEST)]
+    pub show_mappings: bool,
+    /// Print mappings with fewer devices than asked for
+    #[arg(long, alias = "show_bad_mappings", help_heading = TEST)]
+    pub show_bad_mappings: bool,
+    /// Print how many mappings have how many devices
+    #[arg(long, alias = "show_statistics", help_heading = TEST)]
+    pub show_statistics: bool,
+    /// Print what each device got, and what it should have
+    #[arg(long, alias = "show_utilization", help_heading = TEST)]
+    pub show_utilization: bool,
+    /// The same, with devices that got nothing
+    #[arg(long, alias = "show_utilization_all", help_heading = TEST)]
+    pub show_utilization_all: bool,
+    /// Print how many choices took how many retries
+    #[arg(long, alias = "show_choose_tries", help_heading = TEST)]
+    pub show_choose_tries: bool,
+    /// Write tables into the current directory, RULE-….csv
+    #[arg(long, alias = "output_csv", help_heading = TEST)]
+    pub output_csv: bool,
+    /// Put NAME- before the names of the tables
+    #[arg(long, alias = "output_name", value_name = "NAME", help_heading = TEST)]
+    pub output_name: Option<String>,
+    /// Compare the mappings of another map, with the flags of a test; ends with exit code 1 if any differs
+    #[arg(long, value_name = "MAP", help_heading = TEST)]
+    pub compare: Option<PathBuf>,
+}
+
+/// What to test.
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// The only rule to test
+    #[arg(long, value_name = "ID", value_parser = number(NUMBER_MAX), help_heading = TEST)]
+    pub rule: Option<i64>,
+    /// Replicas to ask for [default: all that a rule is meant for]
+    #[arg(long, alias = "num_rep", value_name = "N", value_parser = number(REPLICAS_MAX), help_heading = TEST)]
+    pub num_rep: Option<i64>,
+    /// The fewest replicas to ask for; needs --max-rep
+    #[arg(long, alias = "min_rep", value_name = "N", value_parser = number(REPLICAS_MAX), help_heading = TEST)]
+    pub min_rep: Option<i64>,
+    /// The most
+    #[arg(long, alias = "max_rep", value_name = "N", value_parser = number(REPLICAS_MAX), help_heading = TEST)]
+    pub max_rep: Option<i64>,
+    /// The only input
+    #[arg(long, value_name = "X", value_parser = number(NUMBER_MAX), help_heading = TEST)]
+    pub x: Option<i64>,
+    /// The first input; needs --max-x, or 0 to 1023 are taken
+    #[arg(long, alias = "min_x", value_name = "X", value_parser = number(NUMBER_MAX), help_heading = TEST)]
+    pub min_x: Option<i64>,
+    /// The last
+    #[arg(long, alias = "max_x", value_name = "X", value_parser = number(NUMBER_MAX), help_heading = TEST)]
+    pub max_x: Option<i64>,
+    /// Hash inputs with a pool's id, as Ceph does
+    #[arg(long, alias = "pool_id", value_name = "ID", value_parser = number(NUMBER_MAX), help_heading = TEST)]
+    pub pool_id: Option<i64>,
+    /// How far a device is in, from 0 to 1; may be repeated
+    #[arg(long, num_args = 2, value_names = ["DEVICE", "WEIGHT"], action = clap::ArgAction::Append, allow_negative_numbers = true, help_heading = TEST)]
+    pub weight: Vec<String>,
+}
+
+fn number(most: i64) -> clap::builder::RangedI64ValueParser<i64> {
+    clap::value_parser!(i64).range(0..=most)
+}
+
+impl Flags {
+    /// Whether there is anything to do.
+    pub fn check(&self) -> Result<(), Problem> {
+        let files = self.compile.is_some() || self.decompile.is_some() || self.build;
+        if files || self.tunables.any() || self.changes.any() || self.display.any() {
+            return Ok(());
+        }
+        Err(Problem::new("nothing to do is given").hint(
+            "say what to do with the map, such as --test or --tree; `towtank crush --help` lists it all",
+        ))
+    }
+}
+
+impl Tunables {
+    /// Every tunable, as given.
+    fn all(&self) -> [Option<i64>; 8] {
+        [
+            self.set_choose_local_tries,
+            self.set_choose_local_fallback_tries,
+            self.set_choose_total_tries,
+            self.set_chooseleaf_descend_once,
+            self.set_chooseleaf_vary_r,
+            self.set_chooseleaf_stable,
+            self.set_straw_calc_version,
+            self.set_allowed_bucket_algs,
+        ]
+    }
+
+    /// Whether any is to be set.
+    pub fn any(&self) -> bool {
+        self.all().iter().any(Option::is_some)
+    }
+}
+
+impl Changes {
+    /// Whether any is to be made.
+    pub fn any(&self) -> bool {
+        let lists = [
+            &self.reweight_item,
+            &self.add_item,
+            &self.update_item,
+            &self.add_bucket,
+            &self.create_replicated_rule,
+            &self.create_simple_rule,
+        ];
+        let names = [&self.remove_item, &self.move_item, &self.remove_rule];
+        self.reweight || lists.iter().any(|list| list.is_some()) || names.iter().any(|name| name.is_some())
+    }
+}
+
+impl Display {
+    fn any(&self) -> bool {
+        let flags = [self.show_location.is_some(), self.tree, self.dump, self.check.is_some(), self.test];
+        self.compare.is_some() || flags.contains(&true)
+    }
+}

@@ -1,0 +1,54 @@
+//! stdout while a command runs: buffered, and at ease with a reader that leaves (`| head`).
+
+use std::fmt;
+use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write as _};
+
+use crate::exit::{Exit, Trouble};
+
+/// What is printed, and what became of it.
+pub struct Out {
+    stdout: BufWriter<StdoutLock<'static>>,
+    error: Option<io::Error>,
+}
+
+impl Out {
+    pub fn new() -> Out {
+        Out { stdout: BufWriter::with_capacity(1 << 16, io::stdout().lock()), error: None }
+    }
+
+    /// Prints text.
+    pub fn say(&mut self, text: &str) -> Result<(), Trouble> {
+        fmt::Write::write_str(self, text).map_err(Trouble::failed)
+    }
+
+    /// Whether the reader has left.
+    pub fn is_closed(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    }
+
+    /// Writes what is left, and ends as `exit` says.
+    pub fn finish(&mut self, exit: Exit) -> Result<Exit, Trouble> {
+        let flushed = match self.error.take() {
+            Some(error) => Err(error),
+            None => self.stdout.flush(),
+        };
+        match flushed {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Trouble::failed(format!("cannot write to stdout: {error}")))
+            }
+            _ => Ok(exit),
+        }
+    }
+}
+
+impl fmt::Write for Out {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.error.is_some() {
+            return Err(fmt::Error);
+        }
+        self.stdout.write_all(text.as_bytes()).map_err(|error| {
+            self.error = Some(error);
+            fmt::Error
+        })
+    }
+}
