@@ -16,7 +16,8 @@ pub fn of_point(view: &View<'_>) -> String {
         Some((low, high)) => format!(" (95 % interval {})", human::range(low, high, "s")),
         None => " in this one replicate".to_owned(),
     };
-    let formula = formula(view, measure).map(|formula| format!(", where theory says {}", human::quantity(formula, "s")));
+    let formula = formula(view, measure)
+        .map(|formula| format!(", where theory says {}", human::quantity(formula, "s")));
     let ours = human::quantity(mean.mean, "s");
     let (busiest, load) = busiest(view);
     let load = human::digits(load * 100.0);

@@ -159,7 +159,8 @@ fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
     }
 }
 
-/// The empirical distribution at the ends of buckets, where it is exact; thinned, and cut off where little is left.
+/// The empirical distribution at the ends of buckets, where it is exact; thinned, and cut off where little is left on either
+/// side: the single shortest time of a million would stretch a logarithmic axis over empty decades.
 fn shares_below(histogram: &Histogram) -> Vec<(Num, Num)> {
     let total = histogram.count() as f64;
     let mut points: Vec<(Num, Num)> = Vec::new();
@@ -167,7 +168,7 @@ fn shares_below(histogram: &Histogram) -> Vec<(Num, Num)> {
     for bin in histogram.bins() {
         below += bin.count;
         let share = below as f64 / total;
-        if share - drawn >= 1.0 / POINTS_MAX as f64 || points.is_empty() {
+        if share - drawn >= 1.0 / POINTS_MAX as f64 || (points.is_empty() && share >= TAIL) {
             points.push(((bin.high as f64 / 1e9).into(), share.into()));
             drawn = share;
         }

@@ -120,7 +120,7 @@ fn one_queue_agrees_with_its_closed_form() {
     assert_eq!(presentation.warnings, Vec::<String>::new());
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
-    insta::assert_snapshot!(presentation.answer, @"");
+    insta::assert_snapshot!(presentation.answer, @"A job waits 2.342 s on average (95 % interval 2.268 to 2.417 s), where theory says 2.333 s; its servers are busy 70 % of the time.");
     let alone = presented(&*prepared, &outcomes[..1]).answer;
     assert!(alone.contains(" s on average in this one replicate, where theory says 2.333 s; "), "{alone}");
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
@@ -133,7 +133,7 @@ fn a_network_agrees_with_jackson() {
     let presentation = presented(&*prepared, &replicates(&*prepared, 20));
     let missed: Vec<_> = presentation.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
     assert!(missed.is_empty(), "{missed:#?}");
-    insta::assert_snapshot!(presentation.answer, @"");
+    insta::assert_snapshot!(presentation.answer, @"A job needs 3.759 s on average (95 % interval 3.65 to 3.869 s), where theory says 3.711 s; the busiest station is desk, at 65.1 %.");
     assert_eq!(presentation.claims.len(), 8, "all means, but no quantile of a whole network");
     let stations = presentation.tables[1].rows();
     assert_eq!(stations.len(), 3 * 5);
@@ -156,7 +156,7 @@ fn a_sweep_is_drawn_over_utilisation() {
         .collect();
     let presentation = Queue.present(&results);
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
-    insta::assert_snapshot!(presentation.answer, @"");
+    insta::assert_snapshot!(presentation.answer, @"The mean wait of a visit lies between 407.7 ms with arrival_rate = 0.3/s and 1.457 s with arrival_rate = 0.6/s.");
     assert_eq!(ids, ["wait_mean_by_utilisation", "number_mean_by_utilisation"]);
     assert_eq!(presentation.tables[0].rows().len(), 2 * MEASURES.len());
     let names: Vec<&str> = presentation.claims.iter().map(|claim| claim.name.as_str()).collect();
