@@ -3,31 +3,45 @@
 //! A [`Map`] describes the hierarchy, the rules and the tunables; [`binary`] reads and writes it as Ceph stores it,
 //! [`text`] as operators edit it;
 //! [`reference`] answers which devices a rule picks for an input, by the definition, and a [`Mapper`] gives the
-//! same answers fast; [`objects`] and [`pools`] lead from an object's name to the devices that hold it.
+//! same answers fast; [`edit`] changes a map as crushtool does, [`mod@build`] makes one, [`tester`] puts one to the test;
+//! [`objects`] and [`pools`] lead from an object's name to the devices that hold it.
 
 pub mod binary;
 mod bucket;
+pub mod build;
 mod check;
 mod classes;
+mod dump;
+pub mod edit;
+mod general;
 pub mod hash;
+mod json;
 mod lanes;
 mod ln;
 mod ln_tables;
+mod locate;
 mod map;
 mod mapper;
 pub mod objects;
 pub mod pools;
 pub mod reference;
 mod straw;
+pub mod tester;
 pub mod text;
+mod tree;
 pub mod vring;
+mod weight_sets;
 
 pub use bucket::{Alg, Bucket, BucketError, BucketSpec, Shape, TREE_ITEMS_MAX};
 pub use check::{DEPTH_MAX, Fault, check};
+pub use dump::dump;
+pub use general::{USUAL_DIGITS, general};
 pub use lanes::Lanes;
 pub use ln::ln;
+pub use locate::location;
 pub use map::{
     BUCKET_SLOTS_MAX, ChooseArg, ChooseArgs, DEFAULT_CHOOSE_ARGS, DEVICE_WEIGHT_MAX, ItemId, Map, Mode, NONE,
     RULE_SLOTS_MAX, Rule, RuleKind, Setting, Step, Tunables, id_of, slot_of,
 };
 pub use mapper::{Ask, Mapper, Workspace};
+pub use tree::tree;
