@@ -57,7 +57,7 @@ pub fn apply(scenario: &Scenario, draft: &Draft, loaded: Loaded) -> Result<Case,
 type Change<'a> = fn(&mut Editor<'a>, &str) -> Result<(), Fault>;
 
 /// The changes that take texts, in the order in which they are made.
-fn editor_steps<'a, 's>(scenario: &'s Scenario) -> [(&'static str, &'s [String], Change<'a>); 7] {
+fn editor_steps<'a>(scenario: &Scenario) -> [(&'static str, &[String], Change<'a>); 7] {
     [
         ("add_host", scenario.add_host.all(), Editor::add_host),
         ("remove", scenario.remove.all(), Editor::remove),

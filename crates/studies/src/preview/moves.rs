@@ -158,7 +158,7 @@ impl Moves {
             tally.moves.pools.push(PoolMoves { name: old.name.clone(), ..PoolMoves::default() });
             let parts = parts(old, new.placed.pg_num);
             for (unit, bytes) in (0u32..).zip(parts) {
-                if tally.moves.groups % GROUPS_PER_LOOK == 0 {
+                if tally.moves.groups.is_multiple_of(GROUPS_PER_LOOK) {
                     if context.stopped() {
                         return Ok(None);
                     }

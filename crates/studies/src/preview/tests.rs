@@ -73,7 +73,7 @@ fn answer(case: &Case) -> String {
     present::present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]).answer
 }
 
-/// A group of a golden file: `1.2f	[3,1,2]	3`.
+/// A group of a golden file: `1.2f [3,1,2] 3`, with tabs between.
 fn golden_groups(text: &str) -> BTreeMap<PgId, (Vec<i32>, i32)> {
     let of = |line: &str| {
         let mut fields = line.split('\t');

@@ -1,0 +1,58 @@
+//! Damaged exports are refused or read, and never panic: cut anywhere, with bytes changed, or made of anything.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use towtank_imports::File;
+use towtank_imports::ceph::{read_map, read_osd_df, read_osd_dump, read_pg_dump, read_report};
+
+const EXPORTS: [&str; 6] = [
+    "crushmap.bin",
+    "crushmap.txt",
+    "osd_crush_dump.json",
+    "osd_dump.json",
+    "osd_df.json",
+    "report.json.gz",
+];
+
+fn bytes(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/exports").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn read_as_everything(bytes: &[u8]) {
+    let file = File { name: "export", bytes };
+    let told = [
+        read_map(file).err(),
+        read_osd_dump(file).map(|dump| dump.value.overlay()).err(),
+        read_pg_dump(file).err(),
+        read_osd_df(file).err(),
+        read_report(file).err(),
+    ];
+    told.iter().flatten().for_each(|error| assert!(error.to_string().starts_with("`export`: "), "{error}"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn damaged_exports_never_panic(
+        which in 0..EXPORTS.len(),
+        cut in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let mut bytes = bytes(EXPORTS[which]);
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        read_as_everything(&bytes);
+        bytes.truncate(cut.index(bytes.len()));
+        read_as_everything(&bytes);
+    }
+
+    #[test]
+    fn anything_at_all_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        read_as_everything(&bytes);
+    }
+}
