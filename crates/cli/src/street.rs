@@ -16,7 +16,7 @@ use scenario::{Input, Problem};
 use streams::Seed;
 use studies::{CheckedScenario, PointResult, RunContext, Study, StudyError};
 
-use crate::args::{MachineFlags, OutputFlags};
+use crate::args::{self, MachineFlags, OutputFlags};
 use crate::exit::Trouble;
 use crate::interrupt;
 use crate::machine::{Machine, Threads};
@@ -64,13 +64,19 @@ pub fn plan(scenario: &CheckedScenario) -> Result<Plan, Trouble> {
     });
     let head = campaign::Header {
         study: study.name().to_owned(),
-        title: scenario.title().to_owned(),
+        title: title(scenario),
         results_version: study.results_version(),
         seed: header.seed,
         scenario: resolved.scenario().clone(),
         scenario_hash: resolved.hash().to_owned(),
     };
     Plan::new(head, header.replicates, axes, points.collect()).map_err(Trouble::input)
+}
+
+/// The heading of the report: the user's own words, or those of the study, which are no sentence by themselves.
+fn title(scenario: &CheckedScenario) -> String {
+    let title = scenario.title();
+    if title == scenario.study().title() { args::capitalised(title) } else { title.to_owned() }
 }
 
 /// The files that a scenario reads, itself among them.

@@ -133,7 +133,8 @@ fn points(report: &Report, style: Style) -> Option<String> {
     let keys: Vec<&String> = first.settings.keys().collect();
     let results: Vec<(String, Vec<String>)> =
         first.summary.iter().map(|(name, measure)| point_column(report, name, measure.unit())).collect();
-    let key_columns = keys.iter().map(|key| (key.as_str(), Align::Number));
+    let names = short_names(&keys);
+    let key_columns = names.iter().map(|name| (*name, Align::Number));
     let columns: Vec<(&str, Align)> =
         key_columns.chain(results.iter().map(|(head, _)| (head.as_str(), Align::Number))).collect();
     let mut grid = Grid::new(&columns).keys(keys.len());
@@ -148,6 +149,13 @@ fn points(report: &Report, style: Style) -> Option<String> {
         out.push_str(&paragraph(&name, "–  ", style, Ink::Faint));
     }
     Some(out)
+}
+
+/// The last parts of keys, which tell them apart in a narrow table; whole keys where they would not.
+fn short_names<'a>(keys: &[&'a String]) -> Vec<&'a str> {
+    let last = |key: &'a String| key.rsplit('.').next().unwrap_or(key);
+    let alone = |key| keys.iter().filter(|other| last(other) == last(key)).count() == 1;
+    keys.iter().map(|key| if alone(*key) { last(key) } else { key.as_str() }).collect()
 }
 
 /// Why values are missing, each reason once, by measure.

@@ -25,6 +25,7 @@ fn without_a_word_it_says_what_there_is() {
       reproduce    Run published set-ups and hold the results against what was published
       compare      Compare the reports of two runs
       merge        Join what `--shard` runs left in several directories
+      crush        Read, test, edit and write CRUSH maps, as Ceph's crushtool does
       bench        Measure the simulator itself
       completions  Print a script that completes commands in a shell
       man          Print the manual page, or that of one command
@@ -55,6 +56,7 @@ fn the_whole() {
       reproduce    Run published set-ups and hold the results against what was published
       compare      Compare the reports of two runs
       merge        Join what `--shard` runs left in several directories
+      crush        Read, test, edit and write CRUSH maps, as Ceph's crushtool does
       bench        Measure the simulator itself
       completions  Print a script that completes commands in a shell
       man          Print the manual page, or that of one command

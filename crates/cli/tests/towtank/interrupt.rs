@@ -85,6 +85,20 @@ fn the_same_command_goes_on() {
     assert_eq!(again.data(), whole);
 }
 
+/// `timeout` signals its child, and then the whole group.
+#[test]
+fn a_signal_that_comes_twice_is_one() {
+    let folder = long_scenario("echoed", 1);
+    let child = start(&folder, &["run", "long.toml", "--format", "json"]);
+    wait_a_moment();
+    signal(&child, "INT");
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.code, 130, "{}", said.stderr);
+    let report: Value = serde_json::from_str(&said.stdout).expect("a report, for it stopped cleanly");
+    assert_eq!(report["partial"], true);
+}
+
 #[test]
 fn a_second_one_ends_at_once() {
     let folder = long_scenario("twice", 1000);
@@ -95,6 +109,7 @@ fn a_second_one_ends_at_once() {
     let mut line = String::new();
     words.read_line(&mut line).expect("text");
     assert_eq!(line, "stopping; press Ctrl-C once more to end at once\n");
+    wait_a_moment();
     signal(&child, "INT");
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
 }

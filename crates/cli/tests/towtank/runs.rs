@@ -18,6 +18,9 @@ fn off_a_terminal_a_run_says_nothing_but_its_report() {
     assert_eq!((said.code, said.stderr.as_str()), (0, ""));
     assert!(said.stdout.contains("wait_mean"), "{}", said.stdout);
     assert!(!said.stdout.contains('\u{1b}'), "colours off a terminal");
+    let mut lines = said.stdout.lines();
+    assert_eq!(lines.next(), Some("How long do jobs wait at a queue, or in a network of queues"));
+    assert!(lines.next().is_some_and(|line| line.starts_with("A job waits ")), "{}", said.stdout);
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn a_single_point_reads_at_a_glance() {
 #[test]
 fn a_sweep_with_claims_and_warnings() {
     let report = Report { tables: sample::rebuild().tables.split_off(1), ..sample::rebuild() };
-    insta::assert_snapshot!(render(&report, Style::default()), @r"
+    insta::assert_snapshot!(render(&report, Style::default()), @"
     Rebuild after losing one server
     With 64 servers and 4 streams each, redundancy is back in 1 h 34 min; the network is never the
     limit.
@@ -49,17 +49,17 @@ fn a_sweep_with_claims_and_warnings() {
     warning: disk.fail_rate is a choice, not a measurement: see docs/devices.md
 
     10 points, 30 replicates each
-    cluster.servers  recovery.streams  rebuild_span [h]  bytes_moved [TiB]  loss_probability
-                  8                 1        26.65 ±0.6       43.65 ±0.044             0.002
-                  8                 4       14.65 ±0.46       43.63 ±0.044             0.002
-                 16                 1       12.29 ±0.29       43.72 ±0.044                 –
-                 16                 4       6.752 ±0.16       43.54 ±0.044                 –
-                 24                 1       7.915 ±0.17       43.63 ±0.044                 –
-                 24                 4      4.532 ±0.091       43.64 ±0.044                 –
-                 32                 1       6.097 ±0.21       43.72 ±0.044                 –
-                 32                 4       3.295 ±0.12       43.68 ±0.044                 –
-                 64                 1       2.964 ±0.11       43.66 ±0.044                 –
-                 64                 4      1.634 ±0.039       43.71 ±0.044                 –
+    servers  streams  rebuild_span [h]  bytes_moved [TiB]  loss_probability
+          8        1        26.65 ±0.6       43.65 ±0.044             0.002
+          8        4       14.65 ±0.46       43.63 ±0.044             0.002
+         16        1       12.29 ±0.29       43.72 ±0.044                 –
+         16        4       6.752 ±0.16       43.54 ±0.044                 –
+         24        1       7.915 ±0.17       43.63 ±0.044                 –
+         24        4      4.532 ±0.091       43.64 ±0.044                 –
+         32        1       6.097 ±0.21       43.72 ±0.044                 –
+         32        4       3.295 ±0.12       43.68 ±0.044                 –
+         64        1       2.964 ±0.11       43.66 ±0.044                 –
+         64        4      1.634 ±0.039       43.71 ±0.044                 –
     –  loss_probability: no object lost all its copies in any replicate
 
     Claims: 2 of 4 hold, 1 fitted and not counted
@@ -88,7 +88,7 @@ fn a_sweep_with_claims_and_warnings() {
 #[test]
 fn a_narrow_terminal_gets_blocks() {
     let report = Report { tables: Vec::new(), claims: Vec::new(), ..sample::rebuild() };
-    insta::assert_snapshot!(render(&report, NARROW), @r"
+    insta::assert_snapshot!(render(&report, NARROW), @"
     Rebuild after losing one server
     With 64 servers and 4 streams each, redundancy is back in 1
     h 34 min; the network is never the limit.
@@ -99,41 +99,29 @@ fn a_narrow_terminal_gets_blocks() {
              docs/devices.md
 
     10 points, 30 replicates each
-    cluster.servers  recovery.streams  rebuild_span [h]
-                  8                 1        26.65 ±0.6
-                  8                 4       14.65 ±0.46
-                 16                 1       12.29 ±0.29
-                 16                 4       6.752 ±0.16
-                 24                 1       7.915 ±0.17
-                 24                 4      4.532 ±0.091
-                 32                 1       6.097 ±0.21
-                 32                 4       3.295 ±0.12
-                 64                 1       2.964 ±0.11
-                 64                 4      1.634 ±0.039
+    servers  streams  rebuild_span [h]  bytes_moved [TiB]
+          8        1        26.65 ±0.6       43.65 ±0.044
+          8        4       14.65 ±0.46       43.63 ±0.044
+         16        1       12.29 ±0.29       43.72 ±0.044
+         16        4       6.752 ±0.16       43.54 ±0.044
+         24        1       7.915 ±0.17       43.63 ±0.044
+         24        4      4.532 ±0.091       43.64 ±0.044
+         32        1       6.097 ±0.21       43.72 ±0.044
+         32        4       3.295 ±0.12       43.68 ±0.044
+         64        1       2.964 ±0.11       43.66 ±0.044
+         64        4      1.634 ±0.039       43.71 ±0.044
 
-    cluster.servers  recovery.streams  bytes_moved [TiB]
-                  8                 1       43.65 ±0.044
-                  8                 4       43.63 ±0.044
-                 16                 1       43.72 ±0.044
-                 16                 4       43.54 ±0.044
-                 24                 1       43.63 ±0.044
-                 24                 4       43.64 ±0.044
-                 32                 1       43.72 ±0.044
-                 32                 4       43.68 ±0.044
-                 64                 1       43.66 ±0.044
-                 64                 4       43.71 ±0.044
-
-    cluster.servers  recovery.streams  loss_probability
-                  8                 1             0.002
-                  8                 4             0.002
-                 16                 1                 –
-                 16                 4                 –
-                 24                 1                 –
-                 24                 4                 –
-                 32                 1                 –
-                 32                 4                 –
-                 64                 1                 –
-                 64                 4                 –
+    servers  streams  loss_probability
+          8        1             0.002
+          8        4             0.002
+         16        1                 –
+         16        4                 –
+         24        1                 –
+         24        4                 –
+         32        1                 –
+         32        4                 –
+         64        1                 –
+         64        4                 –
     –  loss_probability: no object lost all its copies in any
        replicate
 
