@@ -30,10 +30,10 @@ pub struct Flags {
     #[arg(long, conflicts_with = "infn", help_heading = FILES)]
     pub build: bool,
     /// Devices of the map to build
-    #[arg(long = "num_osds", alias = "num-osds", value_name = "N", requires = "build", help_heading = FILES)]
+    #[arg(long = "num_osds", alias = "num-osds", value_name = "N", help_heading = FILES)]
     pub num_osds: Option<i32>,
     /// Layers of the map to build, lowest first: a name, an algorithm, and how many items a bucket holds (0: all)
-    #[arg(value_name = "NAME ALGORITHM SIZE", requires = "build", help_heading = FILES)]
+    #[arg(value_name = "NAME ALGORITHM SIZE", help_heading = FILES)]
     pub layers: Vec<String>,
 
     #[command(flatten)]
@@ -44,6 +44,64 @@ pub struct Flags {
     pub display: Display,
     #[command(flatten)]
     pub plan: Plan,
+    #[command(flatten)]
+    refused: Refused,
+}
+
+/// Flags of crushtool that are known, to be refused by name.
+#[derive(Debug)]
+struct Refused(Vec<String>);
+
+/// Their names; whatever values they take is refused with them.
+const REFUSED: [&str; 20] = [
+    "batches",
+    "bucket-name",
+    "bucket-tree",
+    "device-class",
+    "enable-unsafe-tunables",
+    "format",
+    "help-output",
+    "mark-down-bucket-ratio",
+    "mark-down-ratio",
+    "max-rule",
+    "min-rule",
+    "rebuild-class-roots",
+    "reclassify",
+    "reclassify-bucket",
+    "reclassify-root",
+    "ruleset",
+    "set-subtree-class",
+    "simulate",
+    "verbose",
+    "clobber",
+];
+
+impl Refused {
+    fn first(&self) -> Option<&String> {
+        self.0.first()
+    }
+}
+
+impl clap::FromArgMatches for Refused {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let given = REFUSED.iter().filter(|name| matches.contains_id(name));
+        Ok(Self(given.map(|name| format!("--{name}")).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Refused {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(REFUSED.map(|name| clap::Arg::new(name).long(name).hide(true).num_args(0..)))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
 }
 
 const FILES: &str = "Files";
@@ -211,6 +269,14 @@ fn number(most: i64) -> clap::builder::RangedI64ValueParser<i64> {
 impl Flags {
     /// Whether there is anything to do.
     pub fn check(&self) -> Result<(), Problem> {
+        if let Some(flag) = self.refused.first() {
+            return Err(Problem::new(format!("towtank crush has no `{flag}`"))
+                .hint("crushtool has such a flag, and this stand-in does not; use crushtool for it"));
+        }
+        if let Some(word) = self.layers.first().filter(|_| !self.build) {
+            return Err(Problem::new(format!("`{word}` belongs to no flag"))
+                .hint("only --build takes words without a flag, its layers"));
+        }
         let files = self.compile.is_some() || self.decompile.is_some() || self.build;
         if files || self.tunables.any() || self.changes.any() || self.display.any() {
             return Ok(());

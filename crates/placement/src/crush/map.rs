@@ -274,10 +274,10 @@ impl Map {
         self.rules.get(id)?.as_ref()
     }
 
-    /// The id of the item of that name.
+    /// The id of the item of that name; of several, the greatest, as in Ceph.
     #[must_use]
     pub fn item_id(&self, name: &str) -> Option<ItemId> {
-        self.item_names.iter().find(|(_, known)| *known == name).map(|(&id, _)| id)
+        self.item_names.iter().rev().find(|(_, known)| *known == name).map(|(&id, _)| id)
     }
 
     /// The id of the type of that name.

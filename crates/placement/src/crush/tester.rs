@@ -85,10 +85,6 @@ pub enum TestError {
 /// Tests a map.
 pub fn test(map: &Map, plan: &TestPlan, show: Show, out: &mut dyn Write) -> Result<Vec<Table>, TestError> {
     let weights = weights(map, plan)?;
-    if show.utilization_all {
-        let hex: Vec<String> = weights.iter().map(|weight| format!("{weight:x}")).collect();
-        writeln!(out, "devices weights (hex): [{}]", hex.join(","))?;
-    }
     let show = Show { statistics: show.statistics || show.utilization || show.utilization_all, ..show };
     let mut answers = Answers::new(map, show)?;
     let mut tables = BTreeMap::new();

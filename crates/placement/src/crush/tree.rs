@@ -8,7 +8,8 @@ use std::fmt::{self, Write};
 pub fn tree(map: &Map, out: &mut dyn Write) -> fmt::Result {
     let mut rows = Rows { map, rows: vec![header(map)], widths: Vec::new() };
     for root in roots(map) {
-        let weight = map.bucket(root).map_or(0, |bucket| bucket.weight);
+        // Of a root, Ceph takes the weight without a sign; of an item, with one.
+        let weight = map.bucket(root).map_or(0.0, |bucket| bucket.weight as f32 / 65_536.0);
         rows.item(Entry { id: root, weight, parent: None, depth: 0 });
     }
     rows.write(out)
@@ -36,7 +37,7 @@ fn header(map: &Map) -> Vec<String> {
 #[derive(Clone, Copy)]
 struct Entry {
     id: ItemId,
-    weight: u32,
+    weight: f32,
     parent: Option<ItemId>,
     depth: usize,
 }
@@ -66,6 +67,7 @@ impl Rows<'_> {
         let row = first.into_iter().chain(sets).chain([format!("{:1$}{name}", "", 4 * depth)]);
         self.rows.push(row.collect());
         for (child, weight) in children(map, id) {
+            let weight = signed(weight);
             self.item(Entry { id: child, weight, parent: Some(id), depth: depth + 1 });
         }
     }
@@ -124,15 +126,19 @@ fn set_weight(map: &Map, args: &ChooseArgs, parent: Option<ItemId>, id: ItemId) 
         let weights = args.get(&u32::try_from(slot_of(bucket.id)?).ok()?)?.weight_sets.first()?;
         weights.get(bucket.items.iter().position(|&item| item == id)?).copied()
     };
-    weight().map_or(String::new(), |weight| Shown(weight).to_string())
+    weight().map_or(String::new(), |weight| Shown(weight as f32 / 65_536.0).to_string())
+}
+
+fn signed(weight: u32) -> f32 {
+    weight as i32 as f32 / 65_536.0
 }
 
 /// A weight with five decimals; nothing is a bare 0.
-struct Shown(u32);
+struct Shown(f32);
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let weight = self.0 as i32 as f32 / 65_536.0;
+        let weight = self.0;
         if weight < -0.01 {
             f.write_str("-")
         } else if weight < 0.000_001 {

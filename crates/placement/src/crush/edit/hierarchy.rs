@@ -41,9 +41,7 @@ impl Map {
             self.adjust_weight_at(item, fixed, location, Sets::Follow);
             self.rebuild_shadows()?;
         }
-        if let Some(taken) = self.item_id(name).filter(|&taken| taken != item) {
-            return Err(EditError::NameTaken { name: name.to_owned(), id: taken });
-        }
+        // As in Ceph, even a name that another item has.
         self.item_names.insert(item, name.to_owned());
         Ok(())
     }

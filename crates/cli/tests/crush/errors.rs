@@ -1,0 +1,64 @@
+//! What is refused, in our words.
+
+use super::tool::{folder, ours, put};
+use std::fs;
+
+fn refuse(arguments: &[&str]) -> String {
+    let folder = folder(&format!("errors{}", arguments.join("").len()));
+    put("h6x4_straw2", &folder);
+    fs::write(folder.join("bad.txt"), "device 0 a\ntype 1 root\nroot r {\n\talg straw3\n}\n")
+        .expect("it can be written");
+    let output = ours(&folder, arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8(output.stderr).expect("errors are text")
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    insta::assert_snapshot!(refuse(&["-c", "bad.txt", "-o", "map.bin"]), @r"
+    error: there is no bucket algorithm `straw3`
+      --> bad.txt:4:6
+    hint: use uniform, list, tree, straw or straw2
+    ");
+    insta::assert_snapshot!(refuse(&["-i", "bad.txt", "--tree"]), @r"
+    error: not a binary CRUSH map: it starts with 0x69766564 instead of 0x00010000
+      --> bad.txt
+    hint: it looks like a text map: compile it first, with -c FILE -o MAP
+    ");
+    insta::assert_snapshot!(refuse(&["-i", "map.bin"]), @r"
+    error: nothing to do is given
+    hint: say what to do with the map, such as --test or --tree; `towtank crush --help` lists it all
+    ");
+    insta::assert_snapshot!(refuse(&["-i", "map.bin", "--reweight-item", "osd.99", "1"]), @r"
+    error: the map has no item `osd.99`
+    hint: did you mean `osd.9`?
+    ");
+    insta::assert_snapshot!(refuse(&["-i", "map.bin", "--remove-item", "host1"]), @r"
+    error: bucket `host1` holds 4 items
+    hint: remove or move them first
+    ");
+    insta::assert_snapshot!(refuse(&["-i", "map.bin", "--move", "host1", "--loc", "root", "default"]), @r"
+    error: `host1` is at root=default already
+    hint: leave the move out
+    ");
+    insta::assert_snapshot!(refuse(&["-i", "map.bin", "--add-item", "30", "1", "osd.30"]), @r"
+    error: no place for `osd.30` is named
+    hint: add `--loc TYPE NAME` with a bucket type of the map
+    ");
+    insta::assert_snapshot!(refuse(&["--build", "--num_osds", "4", "host", "straw9", "2"]), @r"
+    error: there is no bucket algorithm `straw9`
+    hint: use uniform, list, tree, straw or straw2
+    ");
+    insta::assert_snapshot!(refuse(&["-i", "map.bin", "--tree", "extra"]), @r"
+    error: `extra` belongs to no flag
+    hint: only --build takes words without a flag, its layers
+    ");
+}
+
+#[test]
+fn other_flags_of_crushtool_are_refused_by_name() {
+    for flag in ["--simulate", "--reclassify", "--bucket-tree", "--min-rule", "--set-subtree-class"] {
+        let said = refuse(&["-i", "map.bin", "--test", flag]);
+        assert!(said.starts_with(&format!("error: towtank crush has no `{flag}`\n")), "{said}");
+    }
+}
