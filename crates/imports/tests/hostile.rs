@@ -7,14 +7,8 @@ use proptest::prelude::*;
 use towtank_imports::File;
 use towtank_imports::ceph::{read_map, read_osd_df, read_osd_dump, read_pg_dump, read_report};
 
-const EXPORTS: [&str; 6] = [
-    "crushmap.bin",
-    "crushmap.txt",
-    "osd_crush_dump.json",
-    "osd_dump.json",
-    "osd_df.json",
-    "report.json.gz",
-];
+const EXPORTS: [&str; 6] =
+    ["crushmap.bin", "crushmap.txt", "osd_crush_dump.json", "osd_dump.json", "osd_df.json", "report.json.gz"];
 
 fn bytes(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/exports").join(name);
