@@ -50,6 +50,7 @@ lint: setup-build setup-node format clippy web-lint deny ## check form alone: fo
 
 bench: setup-build ## run every benchmark
 	cargo bench --locked --workspace --bench '*'
+	cargo run --release --locked --manifest-path peers/Cargo.toml
 
 fuzz: setup-build $(FUZZ) ## fuzz every parser for FUZZ_SECONDS each (60)
 	@nightly=$$(scripts/setup.sh nightly $(NIGHTLY)); \
@@ -61,7 +62,7 @@ fuzz: setup-build $(FUZZ) ## fuzz every parser for FUZZ_SECONDS each (60)
 	done
 
 clean: ## remove what was built
-	rm -rf target fuzz/target web/node_modules .tools out
+	rm -rf target fuzz/target peers/target web/node_modules .tools out
 
 setup-build:
 	@scripts/setup.sh rust

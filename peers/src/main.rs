@@ -1,17 +1,17 @@
 //! PHOLD on Towtank's sequential executor, on simcore (DSLab's engine, from the crates registry) and in the two bare loops,
 //! in turn and in one process.
 //!
-//! `cargo run --release --manifest-path crates/kernel/peers/Cargo.toml -- [--lps 1024,16384] [--rounds 5]`
+//! `cargo run --release --manifest-path peers/Cargo.toml -- [--lps 1024,16384] [--rounds 5]`
 //!
 //! simcore's events are boxed and dynamically typed and its time is a float; its processes draw what the loops' draw. Both
 //! engines get the processes' states through their own interfaces only.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
-#[path = "../../benches/bare/mod.rs"]
+#[path = "../../crates/kernel/benches/bare/mod.rs"]
 mod bare;
 #[allow(dead_code, reason = "each bench uses what it needs")]
-#[path = "../../benches/measure/mod.rs"]
+#[path = "../../crates/kernel/benches/measure/mod.rs"]
 mod measure;
 mod simcore_phold;
 
