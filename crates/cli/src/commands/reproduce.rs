@@ -107,10 +107,10 @@ fn finish(
     all.scenario = json!({ "scenarios": list });
     let count = |verdict| all.claims.iter().filter(|claim| claim.verdict == verdict).count();
     let (holds, misses, fitted) = (count(Verdict::Holds), count(Verdict::Misses), count(Verdict::Fitted));
-    all.answer = format!(
-        "{holds} of {} claims hold, {misses} miss, and {fitted} were fitted and so prove nothing.",
-        all.claims.len()
-    );
+    let missed = if misses == 0 { String::new() } else { format!(", {misses} miss") };
+    let proven =
+        if fitted == 0 { String::new() } else { format!("; {fitted} were fitted and so prove nothing") };
+    all.answer = format!("{holds} of {} claims hold{missed}{proven}.", all.claims.len());
     if let Some(dir) = &reproduce.keep.out {
         let writer = Writer::new(Inputs::default());
         output::write_alone(&all, dir, &writer)?;

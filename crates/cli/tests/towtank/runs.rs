@@ -237,6 +237,7 @@ fn reproduce_shows_claims_and_ends_well() {
     let report = json(&said.stdout);
     let claims = report["claims"].as_array().expect("claims");
     assert!(!claims.is_empty());
+    assert_eq!(report["answer"], format!("{0} of {0} claims hold.", claims.len()));
     assert!(
         claims.iter().all(|claim| claim["source"].is_string() && claim["verdict"].is_string()),
         "{claims:?}"
