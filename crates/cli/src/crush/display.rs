@@ -125,6 +125,7 @@ fn compared(path: &Path, map: &Map, plan: &TestPlan, out: &mut Out) -> Result<Ex
     if compare(map, &other, plan, out).map_err(trouble)? {
         return Ok(Exit::Done);
     }
+    out.flush()?;
     screen::say("warning: maps are NOT equivalent\n");
     Ok(Exit::Failed)
 }

@@ -21,6 +21,15 @@ impl Out {
         fmt::Write::write_str(self, text).map_err(Trouble::failed)
     }
 
+    /// Lets what was printed out, before words go to stderr.
+    pub fn flush(&mut self) -> Result<(), Trouble> {
+        if let Err(error) = self.stdout.flush() {
+            self.error = Some(error);
+            return Err(Trouble::failed(fmt::Error));
+        }
+        Ok(())
+    }
+
     /// Whether the reader has left.
     pub fn is_closed(&self) -> bool {
         self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
