@@ -51,6 +51,10 @@ pub fn crush_text(data: &[u8]) {
     assert_eq!(crush::check(&map), Ok(()), "a map that compiles is sound");
     let read = crush::binary::read(&crush::binary::write(&map)).expect("what was written reads back");
     let Ok(printed) = crush::text::print(&read) else { return };
+    // As crushtool does, a tunable past 2^31 is printed with a sign, which neither reads back.
+    if printed.lines().any(|line| line.starts_with("tunable ") && line.contains(" -")) {
+        return;
+    }
     let again = crush::text::compile(&printed).expect("what was printed compiles");
     assert_eq!(crush::text::print(&again).as_ref(), Ok(&printed));
 }

@@ -193,3 +193,12 @@ fn errors_say_where_and_what_to_do() {
         assert_eq!(refused(text), want, "{text}");
     }
 }
+
+/// Found by fuzzing: crushtool keeps of this tunable whether it is zero, and nothing else.
+#[test]
+fn descending_once_is_a_switch() {
+    for (value, kept) in [("0", 0), ("1", 1), ("2", 1), ("300", 1), ("99999999999999999999", 1)] {
+        let map = compile(&format!("tunable chooseleaf_descend_once {value}\n")).unwrap();
+        assert_eq!(map.tunables.chooseleaf_descend_once, kept, "{value}");
+    }
+}

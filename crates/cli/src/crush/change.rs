@@ -68,7 +68,11 @@ fn tunables(flags: &Tunables, map: &mut Map) {
     set(&mut ours.choose_local_tries, flags.set_choose_local_tries);
     set(&mut ours.choose_local_fallback_tries, flags.set_choose_local_fallback_tries);
     set(&mut ours.choose_total_tries, flags.set_choose_total_tries);
-    set(&mut ours.chooseleaf_descend_once, flags.set_chooseleaf_descend_once);
+    // A switch: crushtool keeps no more of its value than whether it is zero.
+    set(
+        &mut ours.chooseleaf_descend_once,
+        flags.set_chooseleaf_descend_once.map(|value| i64::from(value != 0)),
+    );
     set(&mut ours.allowed_bucket_algs, flags.set_allowed_bucket_algs);
     let set = |slot: &mut u8, value: Option<i64>| {
         *slot = value.and_then(|value| u8::try_from(value).ok()).unwrap_or(*slot);

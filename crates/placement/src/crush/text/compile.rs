@@ -114,7 +114,8 @@ impl<'a> Compiler<'a> {
             "choose_local_tries" => tunables.choose_local_tries = word,
             "choose_local_fallback_tries" => tunables.choose_local_fallback_tries = word,
             "choose_total_tries" => tunables.choose_total_tries = word,
-            "chooseleaf_descend_once" => tunables.chooseleaf_descend_once = word,
+            // A switch: crushtool keeps no more of its value than whether it is zero.
+            "chooseleaf_descend_once" => tunables.chooseleaf_descend_once = u32::from(word != 0),
             "chooseleaf_vary_r" => tunables.chooseleaf_vary_r = word as u8,
             "chooseleaf_stable" => tunables.chooseleaf_stable = word as u8,
             "straw_calc_version" => tunables.straw_calc_version = word as u8,
