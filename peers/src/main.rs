@@ -10,6 +10,8 @@
 
 #[path = "../../crates/kernel/benches/bare/mod.rs"]
 mod bare;
+#[path = "../../crates/kernel/benches/engine/mod.rs"]
+mod engine;
 #[allow(dead_code, reason = "each bench uses what it needs")]
 #[path = "../../crates/kernel/benches/measure/mod.rs"]
 mod measure;
@@ -18,11 +20,8 @@ mod simcore_phold;
 use bare::Workload;
 use bare::bucket_loop::BucketLoop;
 use bare::heap_loop::HeapLoop;
-use kernel::phold::Phold;
-use kernel::{RunOptions, prepare};
-use measure::{Arguments, Outcome, Rates, Span};
-use streams::Seed;
-use units::{SimSpan, SimTime};
+use engine::engine;
+use measure::{Arguments, Rates, Span};
 
 /// Sizes and ends: those of the kernel's own bench, but shorter, since the peer takes its time.
 const SIZES: [(u32, f64); 4] = [(1_024, 200.0), (16_384, 10.0), (262_144, 1.5), (1_048_576, 0.5)];
@@ -51,7 +50,7 @@ fn compare(workload: Workload, rounds: usize) {
         rates[1].time(|| heap.run());
         let bucket = BucketLoop::new(workload);
         rates[2].time(|| bucket.run());
-        towtank(workload, &mut rates[3]);
+        engine(workload, &mut rates[3]);
     }
     println!("\n{} processes, end {}", workload.lps, workload.end);
     for (name, rates) in ["simcore", "heap loop", "bucket loop", "towtank"].iter().zip(&rates) {
@@ -59,23 +58,4 @@ fn compare(workload: Workload, rounds: usize) {
     }
     let times = rates[3].median(Span::Cpu) / rates[0].median(Span::Cpu);
     println!("  towtank / simcore {times:.2} by processor time");
-}
-
-fn towtank(workload: Workload, rates: &mut Rates) {
-    let span = |units: f64| SimSpan::from_ns((units * bare::UNIT_NS) as u64);
-    let model = Phold {
-        processes: workload.lps,
-        start_events: workload.start_events,
-        remote: workload.remote,
-        look_ahead: span(workload.lookahead),
-        mean: span(workload.mean),
-        work: 0,
-    };
-    let end = Some(SimTime::from_ns(workload.end_ns()));
-    let options = RunOptions { seed: Seed(workload.seed), end, ..RunOptions::default() };
-    let prepared = prepare(&model, options).expect("the benchmark's options are sound");
-    rates.time(|| {
-        let outcome = prepared.run().expect("PHOLD cannot fail");
-        Outcome { events: outcome.run.committed, pending: outcome.pending, check: outcome.digest.0 }
-    });
 }

@@ -9,17 +9,15 @@
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
 mod bare;
+mod engine;
 #[allow(dead_code, reason = "each bench uses what it needs")]
 mod measure;
 
 use bare::Workload;
 use bare::bucket_loop::BucketLoop;
 use bare::heap_loop::HeapLoop;
-use kernel::phold::Phold;
-use kernel::{RunOptions, prepare};
-use measure::{Arguments, Outcome, Rates, Span};
-use streams::Seed;
-use units::{SimSpan, SimTime};
+use engine::engine;
+use measure::{Arguments, Rates, Span};
 
 /// Sizes and ends: long enough for a steady state, short enough to be run often.
 const SIZES: [(u32, f64); 4] = [(1_024, 1_000.0), (16_384, 60.0), (262_144, 8.0), (1_048_576, 4.0)];
@@ -72,24 +70,4 @@ fn compare(workload: Workload, rounds: usize) {
         ratio(bucket).0,
         ratio(bucket).1
     );
-}
-
-fn engine(workload: Workload, rates: &mut Rates) -> u64 {
-    let span = |units: f64| SimSpan::from_ns((units * bare::UNIT_NS) as u64);
-    let model = Phold {
-        processes: workload.lps,
-        start_events: workload.start_events,
-        remote: workload.remote,
-        look_ahead: span(workload.lookahead),
-        mean: span(workload.mean),
-        work: 0,
-    };
-    let end = Some(SimTime::from_ns(workload.end_ns()));
-    let options = RunOptions { seed: Seed(workload.seed), end, ..RunOptions::default() };
-    let prepared = prepare(&model, options).expect("the benchmark's options are sound");
-    let outcome = rates.time(|| {
-        let outcome = prepared.run().expect("PHOLD cannot fail");
-        Outcome { events: outcome.run.committed, pending: outcome.pending, check: outcome.digest.0 }
-    });
-    outcome.events
 }

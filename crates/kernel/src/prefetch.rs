@@ -1,6 +1,6 @@
 //! Fetching memory before it is needed. A hint to the processor; without effect where there is no such hint.
 
-/// Asks for the cache lines where `value` begins and where it ends: two thirds of small values straddle two.
+/// Asks for the cache lines where `value` begins and where it ends: a small value may well straddle two.
 #[inline]
 #[allow(unsafe_code, reason = "the prefetch instruction has no safe wrapper")]
 pub(crate) fn prefetch<T>(value: &T) {
