@@ -1,0 +1,121 @@
+//! Replicast-H's list of reservations, in the order of their beginnings. What is cancelled is gone at once.
+
+use super::{Reservation, State, Wanted};
+use crate::{PutId, Window};
+
+/// Reservations of one server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OwnBids {
+    list: Vec<Reservation>,
+}
+
+impl OwnBids {
+    /// The reservations, in the order of their beginnings.
+    #[must_use]
+    pub fn list(&self) -> &[Reservation] {
+        &self.list
+    }
+
+    /// Makes a bid: the first gap that is wide enough. An idle server bids wider if the coin says so.
+    pub fn offer(&mut self, wanted: &Wanted, coin: bool) -> Window {
+        let mut left = wanted.from.max(wanted.soonest).max(wanted.now.saturating_add(wanted.disk_wait));
+        for one in &self.list {
+            if left < one.window.left && left.saturating_add(wanted.bid) <= one.window.left {
+                break;
+            }
+            left = left.max(one.window.right.saturating_add(wanted.trip));
+        }
+        let bonus = wanted.bonus(self.list.is_empty() && coin);
+        let window = Window::of(left, wanted.bid.saturating_add(bonus));
+        let at = self.list.partition_point(|one| one.window.left <= left);
+        self.list.insert(at, Reservation { put: wanted.put, window, state: State::Tentative });
+        window
+    }
+
+    /// A bid is cut before it is taken.
+    pub fn trim(&mut self, put: PutId, window: Window) -> bool {
+        let Some(at) = self.find(put, State::Tentative) else { return false };
+        self.list.remove(at);
+        self.insert(Reservation { put, window, state: State::Tentative });
+        true
+    }
+
+    /// A bid is taken, and this is what is taken of it.
+    pub fn accept(&mut self, put: PutId, window: Window) -> bool {
+        let Some(at) = self.find(put, State::Tentative) else { return false };
+        self.list.remove(at);
+        self.insert(Reservation { put, window, state: State::Accepted });
+        true
+    }
+
+    /// A bid is not taken.
+    pub fn cancel(&mut self, put: PutId) -> bool {
+        self.find(put, State::Tentative).map(|at| self.list.remove(at)).is_some()
+    }
+
+    /// The data are in.
+    pub fn remove(&mut self, put: PutId) -> Option<Reservation> {
+        let at = self.list.iter().position(|one| one.put == put)?;
+        Some(self.list.remove(at))
+    }
+
+    fn insert(&mut self, one: Reservation) {
+        let at = self.list.partition_point(|other| other.window.left <= one.window.left);
+        self.list.insert(at, one);
+    }
+
+    fn find(&self, put: PutId, state: State) -> Option<usize> {
+        self.list.iter().position(|one| one.put == put && one.state == state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::GatewayId;
+    use units::{SimSpan, SimTime};
+
+    fn wanted(number: u32, from: u64) -> Wanted {
+        let ns = SimSpan::from_ns;
+        Wanted {
+            put: PutId { gateway: GatewayId(0), number },
+            now: SimTime::ZERO,
+            from: SimTime::from_ns(from),
+            soonest: SimTime::from_ns(60),
+            disk_wait: SimSpan::ZERO,
+            bid: ns(110),
+            window: ns(100),
+            net: ns(90),
+            trip: ns(10),
+        }
+    }
+
+    fn span(window: Window) -> (u64, u64) {
+        (window.left.as_ns(), window.right.as_ns())
+    }
+
+    #[test]
+    fn a_bid_takes_the_first_gap_that_is_wide_enough() {
+        let mut bids = OwnBids::default();
+        assert_eq!(span(bids.offer(&wanted(1, 400), false)), (400, 510));
+        assert_eq!(
+            span(bids.offer(&wanted(2, 0), true)),
+            (60, 170),
+            "a gap before, and no bonus for one who has work"
+        );
+        assert_eq!(span(bids.offer(&wanted(3, 0), false)), (180, 290));
+        assert_eq!(span(bids.offer(&wanted(4, 0), false)), (520, 630));
+        assert!(bids.cancel(wanted(3, 0).put) && bids.cancel(wanted(2, 0).put));
+        assert!(bids.accept(wanted(1, 0).put, Window::of(SimTime::from_ns(400), SimSpan::from_ns(100))));
+        assert_eq!(span(bids.offer(&wanted(5, 0), false)), (60, 170));
+        assert!(bids.remove(wanted(1, 0).put).is_some() && !bids.cancel(wanted(1, 0).put));
+        let lefts: Vec<u64> = bids.list().iter().map(|one| one.window.left.as_ns()).collect();
+        assert_eq!(lefts, [60, 520]);
+    }
+
+    #[test]
+    fn an_idle_server_may_bid_wide() {
+        assert_eq!(span(OwnBids::default().offer(&wanted(1, 0), true)), (60, 350));
+        assert_eq!(span(OwnBids::default().offer(&wanted(1, 0), false)), (60, 170));
+    }
+}

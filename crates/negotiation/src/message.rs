@@ -1,0 +1,104 @@
+//! What gateways and servers say to each other.
+
+use units::SimTime;
+
+use crate::Window;
+
+/// A gateway: the initiator of puts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GatewayId(pub u32);
+
+/// A server: the target of puts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerId(pub u32);
+
+/// One put of one chunk, as its gateway numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PutId {
+    /// Whose it is.
+    pub gateway: GatewayId,
+    /// Which one.
+    pub number: u32,
+}
+
+/// Which of the sizes of [`Terms::sizes`](crate::Terms) a chunk has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Size(pub u8);
+
+/// A control message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// To a server: a chunk is to be put.
+    Request {
+        /// The put.
+        put: PutId,
+        /// How large the chunk is.
+        size: Size,
+        /// Which round of the negotiation this is.
+        round: u8,
+        /// Windows before this are of no use.
+        from: SimTime,
+    },
+    /// To a server: its bid is taken, for this window of it.
+    Accept {
+        /// The put.
+        put: PutId,
+        /// What is left of the bid.
+        window: Window,
+    },
+    /// To a server: its bid is not taken.
+    Cancel {
+        /// The put.
+        put: PutId,
+    },
+    /// To a server, in SURGE only and there without any delay: its bid is cut to this window.
+    Trim {
+        /// The put.
+        put: PutId,
+        /// What is left of the bid.
+        window: Window,
+    },
+    /// To a gateway: this server could take the chunk in this window, and keeps it free until it hears more.
+    Bid {
+        /// The put.
+        put: PutId,
+        /// Who bids.
+        server: ServerId,
+        /// The round that the bid answers.
+        round: u8,
+        /// The window.
+        window: Window,
+    },
+    /// To a gateway: the flow may begin at this rate. For AIMD, where rates are the sender's, zero.
+    RateInit {
+        /// The put.
+        put: PutId,
+        /// Who says so.
+        server: ServerId,
+        /// Bits a second.
+        rate: u64,
+    },
+    /// To a gateway: the flow goes on at this rate.
+    RateSet {
+        /// The put.
+        put: PutId,
+        /// Who says so.
+        server: ServerId,
+        /// Bits a second.
+        rate: u64,
+    },
+    /// To a gateway: slow down.
+    Ding {
+        /// The put.
+        put: PutId,
+        /// Who says so.
+        server: ServerId,
+    },
+    /// To a gateway: the replica is on disk.
+    Ack {
+        /// The put.
+        put: PutId,
+        /// Who has it.
+        server: ServerId,
+    },
+}

@@ -1,0 +1,97 @@
+//! A transfer in a reserved window: frames at the data rate, one after the other.
+//!
+//! Nothing else is sent at that rate from the same gateway, so the frames need no events of their own: the last one tells
+//! when all are there. Only where control messages hold data back (a rule of SURGE's hybrid) does the plan change on the way.
+
+use units::{SimSpan, SimTime};
+
+use crate::{ServerId, SizeTerms, Window};
+
+/// A transfer, as its gateway plans it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Flow {
+    /// Who receives it: one, or all of a common window.
+    pub to: Vec<ServerId>,
+    /// The window that was accepted.
+    pub window: Window,
+    /// When the first frame goes out.
+    pub began: SimTime,
+    /// Counts changes of the plan.
+    pub generation: u32,
+    next: SimTime,
+    left: u64,
+}
+
+impl Flow {
+    /// A transfer whose first frame goes out at `begin`.
+    #[must_use]
+    pub fn new(to: Vec<ServerId>, window: Window, begin: SimTime, size: &SizeTerms) -> Flow {
+        Flow { to, window, began: begin, generation: 0, next: begin, left: size.frames }
+    }
+
+    /// Whether frames are still to be begun.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.left > 0
+    }
+
+    /// When the last frame goes out.
+    #[must_use]
+    pub fn last_frame(&self, frame: SimSpan) -> SimTime {
+        self.next.saturating_add(frame.saturating_mul(self.left.saturating_sub(1)))
+    }
+
+    /// The last frame goes out.
+    pub fn finish(&mut self) {
+        self.left = 0;
+    }
+
+    /// No frame begins from `now` until `free`; whether that changes the plan.
+    pub fn hold(&mut self, now: SimTime, free: SimTime, frame: SimSpan) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        if let Some(since) = now.checked_since(self.next) {
+            // The last frame has not begun, or `finish` would have been called.
+            let begun = since.as_ns().div_ceil(frame.as_ns().max(1)).min(self.left - 1);
+            self.left -= begun;
+            self.next = self.next.saturating_add(frame.saturating_mul(begun));
+        }
+        if self.next >= free {
+            return false;
+        }
+        if self.began == self.next {
+            self.began = free;
+        }
+        self.next = free;
+        self.generation += 1;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::tests::fixed;
+    use crate::{Protocol, Size, Terms};
+
+    #[test]
+    fn a_control_message_holds_the_frames_that_have_not_begun() {
+        let terms = Terms::new(fixed(Protocol::ReplicastH));
+        let (size, at) = (terms.size(Size(1)), SimTime::from_ns);
+        let window = Window::of(at(1_000), size.window);
+        let mut flow = Flow::new(vec![ServerId(3)], window, at(1_000), size);
+        assert_eq!(flow.last_frame(size.frame), at(1_000 + 14 * 8_080));
+        // Sent before the first frame: all frames wait.
+        assert!(flow.hold(at(500), at(2_924), size.frame));
+        assert_eq!((flow.began, flow.last_frame(size.frame)), (at(2_924), at(2_924 + 14 * 8_080)));
+        // The second frame would begin 80 ns after the message: it and all later ones wait.
+        assert!(flow.hold(at(10_924), at(13_348), size.frame));
+        assert_eq!((flow.began, flow.last_frame(size.frame)), (at(2_924), at(13_348 + 13 * 8_080)));
+        // In the middle of a frame, and over before the next one.
+        assert!(!flow.hold(at(13_400), at(15_824), size.frame));
+        assert_eq!(flow.generation, 2);
+        flow.finish();
+        assert!(!flow.goes_on() && !flow.hold(at(20_000), at(30_000), size.frame));
+    }
+}

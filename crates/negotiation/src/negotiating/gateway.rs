@@ -1,0 +1,448 @@
+//! The gateway's side: ask a group, choose among its bids, send in the windows that were chosen.
+
+use units::{SimSpan, SimTime};
+
+use super::Flow;
+use crate::choice::{self, CommonWanted, Offer, Pick, SequenceWanted};
+use crate::{
+    Action, Done, GatewayId, Message, Peer, Protocol, PutId, ServerId, Size, Step, Terms, Wake, Window,
+};
+
+/// A gateway that negotiates.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NegotiatingGateway {
+    me: GatewayId,
+    next_number: u32,
+    previous_group: Option<u32>,
+    puts: Vec<Put>,
+}
+
+/// A put that is not done.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Put {
+    number: u32,
+    size: Size,
+    created: SimTime,
+    group: u32,
+    round: u8,
+    /// Bids that are still expected; none outside a negotiation.
+    expected: u32,
+    offers: Vec<Offer>,
+    /// Servers that were chosen, and whether they have acknowledged.
+    holders: Vec<(ServerId, bool)>,
+    /// Servers that did not answer in time.
+    avoided: Vec<ServerId>,
+    flows: Vec<Flow>,
+    /// The end of the chosen windows by which an earlier round was planned.
+    planned_from: Option<SimTime>,
+    /// The next round asks for nothing before this.
+    from: SimTime,
+    attempt: u32,
+    groups_tried: u32,
+}
+
+impl NegotiatingGateway {
+    /// A gateway without puts.
+    #[must_use]
+    pub fn new(me: GatewayId) -> NegotiatingGateway {
+        NegotiatingGateway { me, next_number: 0, previous_group: None, puts: Vec::new() }
+    }
+
+    /// Puts that are not done.
+    #[must_use]
+    pub fn puts(&self) -> usize {
+        self.puts.len()
+    }
+
+    /// Begins a put of a chunk that came into being at `created`.
+    pub fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
+        let group = self.draw_group(step);
+        let number = self.next_number;
+        self.next_number += 1;
+        let mut put = Put {
+            number,
+            size,
+            created,
+            group,
+            round: 0,
+            expected: 0,
+            offers: Vec::new(),
+            holders: Vec::new(),
+            avoided: Vec::new(),
+            flows: Vec::new(),
+            planned_from: None,
+            from: step.now,
+            attempt: 0,
+            groups_tried: 1,
+        };
+        put.ask(self.me, step);
+        self.puts.push(put);
+        self.hold_data(step);
+    }
+
+    /// A message has come.
+    pub fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
+        match *message {
+            Message::Bid { put, server, round, window } => self.consider(put, server, round, window, step),
+            Message::Ack { put, server } => self.acknowledge(put.number, server, step),
+            _ => {}
+        }
+    }
+
+    /// A reminder that the machine asked for.
+    pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
+        match wake {
+            Wake::LastFrame { number, server, generation } => {
+                self.finish_flow(number, server, generation, step);
+            }
+            Wake::Round { number, round } => {
+                let Some(at) = self.find(number).filter(|at| self.puts[*at].round == round) else { return };
+                self.puts[at].ask(self.me, step);
+                self.hold_data(step);
+            }
+            Wake::BidsDue { number, round } => {
+                let due = |put: &Put| put.round == round && put.expected > 0;
+                let Some(at) = self.find(number).filter(|at| due(&self.puts[*at])) else { return };
+                self.puts[at].give_up_silent(step.terms);
+                self.decide(at, step);
+            }
+            Wake::AcksDue { number, attempt } => {
+                if let Some(at) = self.find(number).filter(|at| self.puts[*at].attempt == attempt) {
+                    self.replace_holders(at, step);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Any group but the last one, like a hash that happens never to repeat.
+    fn draw_group(&mut self, step: &mut Step<'_>) -> u32 {
+        let groups = step.terms.groups().max(1);
+        let mut group = step.draws.below(u64::from(groups)) as u32;
+        if Some(group) == self.previous_group {
+            group = step.draws.below(u64::from(groups)) as u32;
+        }
+        if Some(group) == self.previous_group {
+            group = (group + 1) % groups;
+        }
+        self.previous_group = Some(group);
+        group
+    }
+
+    fn find(&self, number: u32) -> Option<usize> {
+        self.puts.iter().position(|put| put.number == number)
+    }
+
+    fn consider(&mut self, id: PutId, server: ServerId, round: u8, window: Window, step: &mut Step<'_>) {
+        let Some(at) = self.find(id.number).filter(|at| self.puts[*at].wants_bid(server, round)) else {
+            // It came too late to be chosen; the server must not wait for it.
+            let late = self.find(id.number).is_none_or(|at| !self.puts[at].holds(server));
+            if late {
+                let (to, message) = (Peer::Server(server), Message::Cancel { put: id });
+                step.act(Action::Send { to, message, after: SimSpan::ZERO });
+            }
+            return;
+        };
+        let put = &mut self.puts[at];
+        put.offers.push(Offer { window, lot: step.draws.next_u64(), server });
+        put.expected -= 1;
+        if put.expected == 0 {
+            self.decide(at, step);
+        }
+    }
+
+    /// All bids are there.
+    fn decide(&mut self, at: usize, step: &mut Step<'_>) {
+        let terms = step.terms;
+        let busy: Vec<Window> = self.busy();
+        let put = &mut self.puts[at];
+        put.expected = 0;
+        choice::rank(&mut put.offers);
+        let id = PutId { gateway: self.me, number: put.number };
+        if put.offers.is_empty() {
+            self.try_next_group(at, step);
+            return;
+        }
+        let picks = match terms.fixed.protocol {
+            Protocol::ReplicastH => put.pick_sequence(&busy, step),
+            _ => put.pick_common(&busy, step),
+        };
+        if terms.fixed.rules.trims_at_once {
+            for pick in picks.iter().filter(|pick| pick.trimmed) {
+                let message = Message::Trim { put: id, window: pick.window };
+                step.act(Action::AtOnce { to: pick.server, message });
+            }
+        }
+        put.answer(id, &picks, step);
+        self.hold_data(step);
+        let put = &mut self.puts[at];
+        if picks.is_empty() && terms.fixed.rules.drops_chunks {
+            self.puts.remove(at);
+            step.act(Action::Dropped(id));
+            return;
+        }
+        put.begin_flows(&picks, step);
+        put.plan_round(&picks, step);
+    }
+
+    /// When this gateway sends data.
+    fn busy(&self) -> Vec<Window> {
+        let flows = self.puts.iter().flat_map(|put| &put.flows);
+        flows.filter(|flow| flow.goes_on()).map(|flow| flow.window).collect()
+    }
+
+    /// A control message goes out, and the frames of data must wait for it where the rules say so.
+    fn hold_data(&mut self, step: &mut Step<'_>) {
+        if !step.terms.fixed.rules.control_holds_data || step.terms.fixed.protocol != Protocol::ReplicastH {
+            return;
+        }
+        let (now, free) = (step.now, step.terms.told(step.now));
+        for put in &mut self.puts {
+            let (number, frame) = (put.number, step.terms.size(put.size).frame);
+            for flow in &mut put.flows {
+                if flow.hold(now, free, frame) {
+                    remind(number, flow, frame, step);
+                }
+            }
+        }
+    }
+
+    fn finish_flow(&mut self, number: u32, server: ServerId, generation: u32, step: &mut Step<'_>) {
+        let Some(at) = self.find(number) else { return };
+        let put = &mut self.puts[at];
+        let current =
+            |flow: &&mut Flow| flow.to[0] == server && flow.generation == generation && flow.goes_on();
+        let Some(flow) = put.flows.iter_mut().find(current) else { return };
+        flow.finish();
+        let (to, began, window) = (flow.to.clone(), flow.began, flow.window);
+        let id = PutId { gateway: self.me, number };
+        step.act(Action::Data {
+            to,
+            put: id,
+            size: put.size,
+            began,
+            span: step.terms.size(put.size).last,
+            window,
+        });
+        if let Some(timeouts) = step.terms.fixed.timeouts {
+            put.attempt += 1;
+            let wake = Wake::AcksDue { number, attempt: put.attempt };
+            step.act(Action::Wake { at: step.now.saturating_add(timeouts.acks), wake });
+        }
+    }
+
+    fn acknowledge(&mut self, number: u32, server: ServerId, step: &mut Step<'_>) {
+        let Some(at) = self.find(number) else { return };
+        let put = &mut self.puts[at];
+        if let Some(holder) = put.holders.iter_mut().find(|holder| holder.0 == server) {
+            holder.1 = true;
+        }
+        let acknowledged = put.holders.iter().filter(|holder| holder.1).count();
+        if acknowledged == step.terms.replicas() {
+            let put = self.puts.remove(at);
+            step.act(Action::Done(put.done(self.me)));
+        }
+    }
+
+    /// Servers that have not acknowledged in time are replaced by others of the group.
+    fn replace_holders(&mut self, at: usize, step: &mut Step<'_>) {
+        let put = &mut self.puts[at];
+        let silent: Vec<ServerId> = put
+            .holders
+            .iter()
+            .filter(|holder| !holder.1 && !put.sends_to(holder.0))
+            .map(|holder| holder.0)
+            .collect();
+        if silent.is_empty() || put.expected > 0 {
+            return;
+        }
+        put.holders.retain(|holder| !silent.contains(&holder.0));
+        put.avoided.extend(silent);
+        put.from = step.now;
+        step.act(Action::Retried(PutId { gateway: self.me, number: put.number }));
+        put.ask(self.me, step);
+        if put.expected == 0 {
+            self.try_next_group(at, step);
+        }
+    }
+
+    /// Nobody is left in the group: go on with the next one, or give up after the last.
+    fn try_next_group(&mut self, at: usize, step: &mut Step<'_>) {
+        let put = &mut self.puts[at];
+        if put.groups_tried >= step.terms.groups() {
+            let put = self.puts.remove(at);
+            step.act(Action::Failed(put.done(self.me)));
+            return;
+        }
+        put.groups_tried += 1;
+        put.group = (put.group + 1) % step.terms.groups();
+        put.from = step.now;
+        step.act(Action::Retried(PutId { gateway: self.me, number: put.number }));
+        put.ask(self.me, step);
+    }
+}
+
+/// Asks to be woken when the last frame of a flow goes out.
+fn remind(number: u32, flow: &Flow, frame: SimSpan, step: &mut Step<'_>) {
+    let wake = Wake::LastFrame { number, server: flow.to[0], generation: flow.generation };
+    step.act(Action::Wake { at: flow.last_frame(frame), wake });
+}
+
+impl Put {
+    fn done(&self, gateway: GatewayId) -> Done {
+        let put = PutId { gateway, number: self.number };
+        Done { put, size: self.size, created: self.created }
+    }
+
+    fn holds(&self, server: ServerId) -> bool {
+        self.holders.iter().any(|holder| holder.0 == server)
+    }
+
+    fn sends_to(&self, server: ServerId) -> bool {
+        self.flows.iter().any(|flow| flow.goes_on() && flow.to.contains(&server))
+    }
+
+    fn wants_bid(&self, server: ServerId, round: u8) -> bool {
+        let heard = self.offers.iter().any(|offer| offer.server == server);
+        self.expected > 0 && self.round == round && !heard && !self.holds(server)
+    }
+
+    fn missing(&self, terms: &Terms) -> usize {
+        terms.replicas().saturating_sub(self.holders.len())
+    }
+
+    /// Members of the group that may still be asked.
+    fn candidates(&self, terms: &Terms) -> Vec<ServerId> {
+        terms
+            .members(self.group)
+            .filter(|server| !self.holds(*server) && !self.avoided.contains(server))
+            .collect()
+    }
+
+    /// Multicasts a request.
+    fn ask(&mut self, gateway: GatewayId, step: &mut Step<'_>) {
+        self.round = self.round.wrapping_add(1);
+        self.offers.clear();
+        let id = PutId { gateway, number: self.number };
+        let message =
+            Message::Request { put: id, size: self.size, round: self.round, from: self.from.max(step.now) };
+        let to: Vec<(ServerId, Message)> =
+            self.candidates(step.terms).into_iter().map(|server| (server, message)).collect();
+        self.expected = to.len() as u32;
+        if to.is_empty() {
+            return;
+        }
+        step.act(Action::Multicast(to));
+        if let Some(timeouts) = step.terms.fixed.timeouts {
+            let wake = Wake::BidsDue { number: self.number, round: self.round };
+            step.act(Action::Wake { at: step.now.saturating_add(timeouts.bids), wake });
+        }
+    }
+
+    /// Who has not bid by now is not asked again.
+    fn give_up_silent(&mut self, terms: &Terms) {
+        let heard = |server: &ServerId| self.offers.iter().any(|offer| offer.server == *server);
+        let silent: Vec<ServerId> =
+            self.candidates(terms).into_iter().filter(|server| !heard(server)).collect();
+        self.avoided.extend(silent);
+    }
+
+    fn pick_common(&self, busy: &[Window], step: &Step<'_>) -> Vec<Pick> {
+        let terms = step.terms;
+        let wanted = CommonWanted {
+            servers: self.missing(terms).min(self.offers.len()),
+            span: terms.size(self.size).window,
+            floor: terms.told(step.now),
+            skips_last: terms.fixed.rules.skips_last_choice,
+            busy,
+        };
+        let Some((servers, window)) = choice::common(&self.offers, &wanted) else { return Vec::new() };
+        servers.into_iter().map(|server| Pick { server, window, trimmed: false }).collect()
+    }
+
+    fn pick_sequence(&self, busy: &[Window], step: &Step<'_>) -> Vec<Pick> {
+        let terms = step.terms;
+        let size = terms.size(self.size);
+        let mut offers = self.offers.clone();
+        if !terms.fixed.rules.trims_at_once {
+            // A gateway that sends already, or heard of the bid late, can use less of it.
+            offers.retain_mut(|offer| {
+                let left = offer.window.left.max(terms.told(step.now));
+                offer.window.left = Window::first_free(left, size.window, busy);
+                offer.window.span() >= size.window
+            });
+            choice::rank(&mut offers);
+        }
+        let wanted = SequenceWanted {
+            servers: self.missing(terms),
+            span: size.window,
+            gap: terms.gap,
+            frame: size.frame,
+        };
+        choice::sequence(&offers, &wanted)
+    }
+
+    /// Tells all who were asked whether they were chosen.
+    fn answer(&mut self, id: PutId, picks: &[Pick], step: &mut Step<'_>) {
+        let verdict = |offer: &Offer| match picks.iter().find(|pick| pick.server == offer.server) {
+            Some(pick) => (offer.server, Message::Accept { put: id, window: pick.window }),
+            None => (offer.server, Message::Cancel { put: id }),
+        };
+        let mut answers: Vec<(ServerId, Message)> = self.offers.iter().map(verdict).collect();
+        answers.sort_unstable_by_key(|(server, _)| *server);
+        step.act(Action::Multicast(answers));
+        self.holders.extend(picks.iter().map(|pick| (pick.server, false)));
+    }
+
+    fn begin_flows(&mut self, picks: &[Pick], step: &mut Step<'_>) {
+        let (terms, number) = (step.terms, self.number);
+        let size = terms.size(self.size);
+        let mut begin = |to: Vec<ServerId>, window: Window| {
+            let flow = Flow::new(to, window, window.left.max(terms.told(step.now)), size);
+            remind(number, &flow, size.frame, step);
+            self.flows.push(flow);
+        };
+        if terms.fixed.protocol == Protocol::ReplicastH {
+            picks.iter().for_each(|pick| begin(vec![pick.server], pick.window));
+        } else if let Some(first) = picks.first() {
+            begin(picks.iter().map(|pick| pick.server).collect(), first.window);
+        }
+    }
+
+    /// If replicas are missing, asks again: in time for the windows to follow on those that were chosen.
+    fn plan_round(&mut self, picks: &[Pick], step: &mut Step<'_>) {
+        if self.missing(step.terms) == 0 {
+            return;
+        }
+        let (terms, now) = (step.terms, step.now);
+        let at = match picks {
+            // No window could be used: somebody else's will have ended some time later.
+            [] => {
+                let wait = step.draws.below(terms.size(self.size).net.as_ns().max(1));
+                let at = now.saturating_add(SimSpan::from_ns(wait));
+                self.from = at;
+                at
+            }
+            [first, rest @ ..] => {
+                let last = rest.last().unwrap_or(first);
+                let end = last.window.right;
+                let room = |earlier: SimTime, later: SimTime| {
+                    later.checked_since(earlier).is_some_and(|room| room > terms.control)
+                };
+                let planned = self.planned_from.filter(|planned| {
+                    let reachable =
+                        planned.checked_since(now).is_some_and(|wait| wait > terms.control_and_trip());
+                    room(*planned, first.window.left) && reachable
+                });
+                let between = (picks.len() == 2 && room(first.window.right, last.window.left))
+                    .then_some(first.window.right);
+                let ahead = terms.lead.saturating_sub(terms.fixed.trip);
+                self.from = end;
+                self.planned_from = Some(end);
+                planned.or(between).unwrap_or(end.saturating_sub(ahead).max(last.window.left))
+            }
+        };
+        let wake = Wake::Round { number: self.number, round: self.round };
+        step.act(Action::Wake { at: at.max(now), wake });
+    }
+}

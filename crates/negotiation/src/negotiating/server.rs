@@ -1,0 +1,136 @@
+//! The server's side: a bid for each request, a write for each chunk that has come.
+
+use units::{SimSpan, SimTime};
+
+use crate::bids::{CommonBids, OwnBids, Reservation, Wanted};
+use crate::{Action, Disk, Message, Protocol, PutId, ServerId, Size, Step, Terms};
+
+/// The reservations of a server, by protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Reservations {
+    /// Replicast-M's.
+    Common(CommonBids),
+    /// Replicast-H's.
+    Own(OwnBids),
+}
+
+/// A server of a negotiating group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NegotiatingServer {
+    me: ServerId,
+    reservations: Reservations,
+    disk: Disk,
+}
+
+impl NegotiatingServer {
+    /// A server without any work.
+    #[must_use]
+    pub fn new(me: ServerId, protocol: Protocol) -> NegotiatingServer {
+        let reservations = match protocol {
+            Protocol::ReplicastH => Reservations::Own(OwnBids::default()),
+            _ => Reservations::Common(CommonBids::default()),
+        };
+        NegotiatingServer { me, reservations, disk: Disk::default() }
+    }
+
+    /// What it has promised and offered.
+    #[must_use]
+    pub fn reservations(&self) -> &[Reservation] {
+        match &self.reservations {
+            Reservations::Common(bids) => bids.list(),
+            Reservations::Own(bids) => bids.list(),
+        }
+    }
+
+    /// Its disk.
+    #[must_use]
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// A message has come. Answers to bids that it no longer knows change nothing.
+    pub fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
+        if let Reservations::Common(bids) = &mut self.reservations
+            && !matches!(message, Message::Trim { .. })
+        {
+            let reach = step.now.saturating_add(step.terms.control_and_trip());
+            bids.expire(reach, least_bid(step.terms));
+        }
+        match *message {
+            Message::Request { put, size, round, from } => self.bid(put, size, (round, from), step),
+            Message::Accept { put, window } => {
+                match &mut self.reservations {
+                    Reservations::Common(bids) => bids.accept(put, window, step.terms.control),
+                    Reservations::Own(bids) => bids.accept(put, window),
+                };
+            }
+            Message::Cancel { put } => {
+                match &mut self.reservations {
+                    Reservations::Common(bids) => bids.cancel(put),
+                    Reservations::Own(bids) => bids.cancel(put),
+                };
+            }
+            Message::Trim { put, window } => {
+                if let Reservations::Own(bids) = &mut self.reservations {
+                    bids.trim(put, window);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// All data of a put have come; the reservation that they used, if there was one.
+    pub fn receive(&mut self, put: PutId, size: Size, step: &mut Step<'_>) -> Option<Reservation> {
+        let reservation = match &mut self.reservations {
+            Reservations::Common(bids) => bids.remove(put),
+            Reservations::Own(bids) => bids.remove(put),
+        };
+        let (begin, end) = self.disk.queue(step.now, step.terms.write(self.me, size));
+        step.act(Action::Write { put, size, begin, end });
+        step.tell(put.gateway, Message::Ack { put, server: self.me }, end.since(step.now));
+        reservation
+    }
+
+    fn bid(&mut self, put: PutId, size: Size, (round, from): (u8, SimTime), step: &mut Step<'_>) {
+        let (terms, now) = (step.terms, step.now);
+        let of_size = terms.size(size);
+        let wanted = Wanted {
+            put,
+            now,
+            from,
+            soonest: now.saturating_add(terms.lead),
+            disk_wait: self.disk_wait(size, step),
+            bid: of_size.bid,
+            window: of_size.window,
+            net: of_size.net,
+            trip: terms.fixed.trip,
+        };
+        let window = match &mut self.reservations {
+            Reservations::Common(bids) => bids.offer(&wanted, terms.fixed.rules.drops_chunks),
+            Reservations::Own(bids) => {
+                let coin = bids.list().is_empty() && step.draws.below(2) == 1;
+                bids.offer(&wanted, coin)
+            }
+        };
+        step.tell(put.gateway, Message::Bid { put, server: self.me, round, window }, SimSpan::ZERO);
+    }
+
+    /// How much longer the disk has too much to do to promise it more.
+    fn disk_wait(&self, size: Size, step: &Step<'_>) -> SimSpan {
+        let of_size = step.terms.size(size);
+        let backlog = self.disk.backlog(step.now);
+        let depth = self.disk.depth(step.now, step.terms.write(self.me, size));
+        if depth < of_size.queue || backlog <= of_size.net {
+            SimSpan::ZERO
+        } else if depth > of_size.queue {
+            backlog
+        } else {
+            backlog.saturating_sub(of_size.net)
+        }
+    }
+}
+
+/// The narrowest bid that may be asked for.
+fn least_bid(terms: &Terms) -> SimSpan {
+    terms.sizes.iter().map(|size| size.bid).min().unwrap_or(SimSpan::ZERO)
+}

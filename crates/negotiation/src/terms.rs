@@ -1,0 +1,405 @@
+//! The numbers of a cluster, and what follows from them: how long things take, how wide a bid is, when it may begin.
+//!
+//! Defaults and derivations are those of SURGE at build d92018f. All spans are whole nanoseconds, rounded down as there.
+
+use units::{Bytes, Rate, SimSpan, SimTime};
+
+use crate::{ServerId, Size};
+
+/// How gateways and servers agree on who sends what when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// Unicast to random servers, which divide their links equally.
+    UchCcp,
+    /// Unicast to random servers, whose senders find their rates by themselves.
+    UchAimd,
+    /// Unicast to random servers, which give their whole link to one flow after another.
+    Serial,
+    /// Multicast negotiation, one window, multicast data.
+    ReplicastM,
+    /// Multicast negotiation, one window a replica, unicast data.
+    ReplicastH,
+}
+
+impl Protocol {
+    /// Every one.
+    pub const ALL: [Protocol; 5] =
+        [Self::UchCcp, Self::ReplicastM, Self::ReplicastH, Self::UchAimd, Self::Serial];
+
+    /// The word in scenarios.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UchCcp => "uch-ccp",
+            Self::UchAimd => "uch-aimd",
+            Self::Serial => "serial",
+            Self::ReplicastM => "replicast-m",
+            Self::ReplicastH => "replicast-h",
+        }
+    }
+
+    /// Whether groups of servers negotiate.
+    #[must_use]
+    pub fn negotiates(self) -> bool {
+        matches!(self, Self::ReplicastM | Self::ReplicastH)
+    }
+}
+
+/// How far a bid is wider than the transfer needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extension {
+    /// The window is this share of transfer and trip, in billionths: 1.4 billion for 140 %.
+    pub of_transfer: u64,
+}
+
+/// Where the model follows SURGE to the letter instead of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// Hybrid: what a gateway cuts off a bid is free at the server at once, before any message says so.
+    pub trims_at_once: bool,
+    /// Common window: the last possible choice of neighbouring bids is not looked at.
+    pub skips_last_choice: bool,
+    /// Common window: a chunk for which none is found is given up, and its time with it.
+    pub drops_chunks: bool,
+    /// Unicast: the last frame of a replica counts neither for the link nor for its flow.
+    pub last_frame_free: bool,
+    /// Unicast: a frame crosses the wire at the rate of its flow, and not at that of the link.
+    pub frames_at_flow_rate: bool,
+    /// Hybrid: while a gateway sends a control message, it begins no data frame.
+    pub control_holds_data: bool,
+}
+
+impl Rules {
+    /// All quirks.
+    #[must_use]
+    pub fn surge() -> Rules {
+        Rules {
+            trims_at_once: true,
+            skips_last_choice: true,
+            drops_chunks: true,
+            last_frame_free: true,
+            frames_at_flow_rate: true,
+            control_holds_data: true,
+        }
+    }
+
+    /// None of them.
+    #[must_use]
+    pub fn model() -> Rules {
+        Rules {
+            trims_at_once: false,
+            skips_last_choice: false,
+            drops_chunks: false,
+            last_frame_free: false,
+            frames_at_flow_rate: false,
+            control_holds_data: false,
+        }
+    }
+}
+
+/// How long a gateway waits before it goes on without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timeouts {
+    /// For answers to a request.
+    pub bids: SimSpan,
+    /// For acknowledgements, after the last frame.
+    pub acks: SimSpan,
+}
+
+/// What is set, and not derived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Copies of each chunk.
+    pub replicas: u32,
+    /// Servers.
+    pub servers: u32,
+    /// Servers of a negotiating group.
+    pub group: u32,
+    /// Bits a second of each link, in each direction, that carry data or control.
+    pub link: u64,
+    /// The share of the link that is data, in billionths. All of it for unicast protocols.
+    pub data_share: u64,
+    /// How long a bit needs from one node to another.
+    pub trip: SimSpan,
+    /// The payload of a full frame.
+    pub frame: Bytes,
+    /// A control message on the wire.
+    pub control: Bytes,
+    /// What a bucket holds beside a frame.
+    pub bucket_spare: Bytes,
+    /// The soonest a bid may begin after its request was heard; left out, two control messages and a trip.
+    pub lead: Option<SimSpan>,
+    /// How far a bid is wider than its transfer.
+    pub extension: Extension,
+    /// A server admits new data as long as this many bytes, or `queue_least` chunks, wait for its disk.
+    pub queue_bytes: Bytes,
+    /// See `queue_bytes`.
+    pub queue_least: u64,
+    /// Gaps in a sequence of windows that are no wider count as none; left out, three control messages or a frame.
+    pub gap: Option<SimSpan>,
+    /// AIMD: the rate that a flow begins with, the least, and what is added.
+    pub aimd_step: u64,
+    /// AIMD: how long a server waits between two looks at its queue.
+    pub aimd_look: SimSpan,
+    /// How long a gateway waits, where servers may fail.
+    pub timeouts: Option<Timeouts>,
+    /// Sizes of chunks.
+    pub sizes: Vec<Bytes>,
+    /// Kinds of disks, by how fast they write.
+    pub disks: Vec<Rate>,
+    /// The kind of each server's disk; the first kind beyond the end of the list.
+    pub disk_of: Vec<u8>,
+    /// Where SURGE is followed to the letter.
+    pub rules: Rules,
+}
+
+/// All numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// What was set.
+    pub fixed: Fixed,
+    /// Bits a second of data.
+    pub data: u64,
+    /// Bits of a full frame.
+    pub frame_bits: u64,
+    /// Bits of a control message.
+    pub control_bits: u64,
+    /// What a bucket holds.
+    pub bucket_bits: u64,
+    /// How long a control message takes on its share of the link.
+    pub control: SimSpan,
+    /// The soonest a bid may begin after its request was heard.
+    pub lead: SimSpan,
+    /// Gaps between windows that count as none.
+    pub gap: SimSpan,
+    /// By [`Size`].
+    pub sizes: Vec<SizeTerms>,
+    /// By kind of disk.
+    pub disks: Vec<DiskTerms>,
+}
+
+/// What follows from the size of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeTerms {
+    /// The chunk.
+    pub bytes: Bytes,
+    /// Its frames, the last one included.
+    pub frames: u64,
+    /// Bits of the last frame.
+    pub last_bits: u64,
+    /// How long the whole chunk takes at the data rate.
+    pub net: SimSpan,
+    /// How long a full frame takes.
+    pub frame: SimSpan,
+    /// How long the last frame takes.
+    pub last: SimSpan,
+    /// How wide a bid is.
+    pub bid: SimSpan,
+    /// How much of it a transfer takes.
+    pub window: SimSpan,
+    /// As many chunks may wait for a disk.
+    pub queue: u64,
+}
+
+/// What follows from the speed of a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskTerms {
+    /// How long a chunk of each [`Size`] takes.
+    pub writes: Vec<SimSpan>,
+}
+
+/// How long `bits` take at a rate, rounded down.
+#[must_use]
+pub(crate) fn span_of(bits: u64, rate: u64) -> SimSpan {
+    let ns = u128::from(bits) * 1_000_000_000 / u128::from(rate.max(1));
+    SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+}
+
+const BILLION: u64 = 1_000_000_000;
+
+/// A share in billionths of a number.
+fn share_of(number: u64, billionths: u64) -> u64 {
+    u64::try_from(u128::from(number) * u128::from(billionths) / u128::from(BILLION)).unwrap_or(u64::MAX)
+}
+
+impl Terms {
+    /// Derives what follows.
+    #[must_use]
+    pub fn new(fixed: Fixed) -> Terms {
+        let negotiates = fixed.protocol.negotiates();
+        let data = if negotiates { share_of(fixed.link, fixed.data_share) } else { fixed.link };
+        let for_control = if negotiates { fixed.link - data } else { fixed.link };
+        let frame_bits = fixed.frame.get() * 8;
+        let control_bits = fixed.control.get() * 8;
+        let control = span_of(control_bits, for_control);
+        let frame = span_of(frame_bits, data);
+        let lead = fixed.lead.unwrap_or(control.saturating_mul(2).saturating_add(fixed.trip));
+        let gap = fixed.gap.unwrap_or(control.saturating_mul(3).max(frame));
+        let sizes = fixed.sizes.iter().map(|bytes| SizeTerms::new(&fixed, *bytes, data)).collect();
+        let writes = |rate: &Rate| {
+            let one = |bytes: &Bytes| span_of(bytes.get(), rate.bytes_per_second());
+            DiskTerms { writes: fixed.sizes.iter().map(one).collect() }
+        };
+        let disks = fixed.disks.iter().map(writes).collect();
+        let bucket_bits = frame_bits + fixed.bucket_spare.get() * 8;
+        Terms { data, frame_bits, control_bits, bucket_bits, control, lead, gap, sizes, disks, fixed }
+    }
+
+    /// What follows from a size.
+    #[must_use]
+    pub fn size(&self, size: Size) -> &SizeTerms {
+        &self.sizes[usize::from(size.0)]
+    }
+
+    /// How long a server's disk writes a chunk.
+    #[must_use]
+    pub fn write(&self, server: ServerId, size: Size) -> SimSpan {
+        let kind = self.fixed.disk_of.get(server.0 as usize).copied().unwrap_or(0);
+        self.disks[usize::from(kind)].writes[usize::from(size.0)]
+    }
+
+    /// Negotiating groups; servers beyond the last whole one are in none.
+    #[must_use]
+    pub fn groups(&self) -> u32 {
+        self.fixed.servers / self.fixed.group.max(1)
+    }
+
+    /// The members of a group.
+    pub fn members(&self, group: u32) -> impl Iterator<Item = ServerId> + use<> {
+        let first = group * self.fixed.group;
+        (first..first + self.fixed.group).map(ServerId)
+    }
+
+    /// How long a control message needs to the other end if nothing is in its way.
+    #[must_use]
+    pub fn control_and_trip(&self) -> SimSpan {
+        self.control.saturating_add(self.fixed.trip)
+    }
+
+    /// When a control message that leaves now has left.
+    #[must_use]
+    pub fn told(&self, now: SimTime) -> SimTime {
+        now.saturating_add(self.control)
+    }
+
+    /// How many replicas a put needs.
+    #[must_use]
+    pub fn replicas(&self) -> usize {
+        self.fixed.replicas as usize
+    }
+}
+
+impl SizeTerms {
+    fn new(fixed: &Fixed, bytes: Bytes, data: u64) -> SizeTerms {
+        let frame_bytes = fixed.frame.get().max(1);
+        let frames = bytes.get().div_ceil(frame_bytes).max(1);
+        let last_bits = (bytes.get() - (frames - 1) * frame_bytes) * 8;
+        let (net, frame) = (span_of(bytes.get() * 8, data), span_of(frame_bytes * 8, data));
+        let (bid, window) = match fixed.protocol {
+            Protocol::ReplicastH => hybrid_windows(net, frame, fixed),
+            _ => common_windows(net, frame, fixed),
+        };
+        let queue = (fixed.queue_bytes.get() / bytes.get().max(1)).max(fixed.queue_least);
+        SizeTerms { bytes, frames, last_bits, net, frame, last: span_of(last_bits, data), bid, window, queue }
+    }
+
+    /// From the beginning of the first frame to that of the last, without holds.
+    #[must_use]
+    pub fn to_last_frame(&self) -> SimSpan {
+        self.frame.saturating_mul(self.frames - 1)
+    }
+}
+
+/// The width of a bid, widened where it would not hold the transfer and a frame.
+fn widened(net: SimSpan, frame: SimSpan, trip: SimSpan, extension: u64) -> SimSpan {
+    let least = net.saturating_add(frame);
+    let wide = SimSpan::from_ns(share_of(net.saturating_add(trip).as_ns(), extension));
+    if wide < least { least.saturating_add(frame) } else { wide }
+}
+
+/// Replicast-M: the bid, and the transfer's part of it. Very wide bids leave a third of their slack to the transfer.
+fn common_windows(net: SimSpan, frame: SimSpan, fixed: &Fixed) -> (SimSpan, SimSpan) {
+    let bid = widened(net, frame, fixed.trip, fixed.extension.of_transfer);
+    let least = net.saturating_add(frame);
+    let slack_frames = bid.saturating_sub(least).as_ns() / frame.as_ns().max(1);
+    let window =
+        if slack_frames > 4 { net.saturating_add(frame.saturating_mul(slack_frames / 3)) } else { least };
+    (bid, window)
+}
+
+/// Replicast-H: the bid, and the transfer's part of it. Bids of less than three frames get another tenth.
+fn hybrid_windows(net: SimSpan, frame: SimSpan, fixed: &Fixed) -> (SimSpan, SimSpan) {
+    let mut bid = widened(net, frame, fixed.trip, fixed.extension.of_transfer);
+    if bid < frame.saturating_mul(3) {
+        bid = widened(net, frame, fixed.trip, fixed.extension.of_transfer + BILLION / 10);
+    }
+    (bid, bid.saturating_sub(fixed.trip))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn fixed(protocol: Protocol) -> Fixed {
+        Fixed {
+            protocol,
+            replicas: 3,
+            servers: 90,
+            group: 9,
+            link: 9_900_000_000,
+            data_share: 900_000_000,
+            trip: SimSpan::from_ns(1_000),
+            frame: Bytes::new(9_000),
+            control: Bytes::new(if protocol.negotiates() { 300 } else { 100 }),
+            bucket_spare: Bytes::new(300),
+            lead: None,
+            extension: Extension {
+                of_transfer: if protocol == Protocol::ReplicastH { 1_100_000_000 } else { 1_400_000_000 },
+            },
+            queue_bytes: Bytes::from_kib(256),
+            queue_least: 2,
+            gap: None,
+            aimd_step: 1_000_000_000,
+            aimd_look: SimSpan::from_ns(10_200),
+            timeouts: None,
+            sizes: vec![Bytes::from_kib(16), Bytes::from_kib(128), Bytes::from_mib(1)],
+            disks: vec![
+                Rate::from_bytes_per_second(400 << 20).unwrap(),
+                Rate::from_bytes_per_second(1000 << 20).unwrap(),
+            ],
+            disk_of: vec![0, 1],
+            rules: Rules::surge(),
+        }
+    }
+
+    /// The derived numbers that the description of SURGE's model lists, all of them.
+    #[test]
+    fn derived_numbers_are_those_of_surge() {
+        let ns = |span: SimSpan| span.as_ns();
+        let unicast = Terms::new(fixed(Protocol::UchCcp));
+        assert_eq!(ns(unicast.control_and_trip()), 1_080);
+        assert_eq!([0, 1, 2].map(|at| ns(unicast.sizes[at].net)), [13_239, 105_916, 847_334]);
+        assert_eq!(ns(unicast.sizes[0].frame), 7_272);
+        assert_eq!([0, 1, 2].map(|at| unicast.sizes[at].frames), [2, 15, 117]);
+        assert_eq!([0, 1, 2].map(|at| unicast.sizes[at].last_bits / 8), [7_384, 5_072, 4_576]);
+        assert_eq!([0, 1, 2].map(|at| unicast.sizes[at].queue), [16, 2, 2]);
+        let writes = |server, size| ns(unicast.write(ServerId(server), Size(size)));
+        assert_eq!([writes(0, 0), writes(0, 1), writes(0, 2)], [39_062, 312_500, 2_500_000]);
+        assert_eq!([writes(1, 0), writes(1, 1), writes(89, 2)], [15_625, 125_000, 2_500_000]);
+        let common = Terms::new(fixed(Protocol::ReplicastM));
+        assert_eq!(
+            (ns(common.control), ns(common.control_and_trip()), ns(common.lead)),
+            (2_424, 3_424, 5_848)
+        );
+        assert_eq!([0, 1, 2].map(|at| ns(common.sizes[at].net)), [14_710, 117_685, 941_482]);
+        assert_eq!([0, 1, 2].map(|at| ns(common.sizes[at].last)), [6_629, 4_553, 4_108]);
+        assert_eq!([0, 1, 2].map(|at| ns(common.sizes[at].bid)), [30_870, 166_159, 1_319_474]);
+        assert_eq!([0, 1, 2].map(|at| ns(common.sizes[at].window)), [22_790, 125_765, 1_062_682]);
+        let hybrid = Terms::new(fixed(Protocol::ReplicastH));
+        assert_eq!((ns(hybrid.gap), hybrid.groups()), (8_080, 10));
+        assert_eq!([0, 1, 2].map(|at| ns(hybrid.sizes[at].bid)), [30_870, 130_553, 1_036_730]);
+        assert_eq!([0, 1, 2].map(|at| ns(hybrid.sizes[at].window)), [29_870, 129_553, 1_035_730]);
+    }
+}

@@ -1,0 +1,202 @@
+//! The server's side: who sends, at what rate, and when a replica is on disk.
+
+use units::{SimSpan, SimTime};
+
+use crate::{Action, Disk, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
+
+/// A server of a unicast protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UnicastServer {
+    me: ServerId,
+    flows: Vec<Flow>,
+    /// Flows when rates were last told.
+    told: usize,
+    settling: bool,
+    disk: Disk,
+    /// AIMD: when the last frame came, when was last looked, and who was complained to.
+    last_frame: Option<SimTime>,
+    looked: SimTime,
+    dinged: Option<PutId>,
+}
+
+/// A replica that is coming.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Flow {
+    put: PutId,
+    size: Size,
+    bits_left: u64,
+    /// Serial: whether its turn has come.
+    begun: bool,
+}
+
+/// AIMD: who has less left than this is not slowed down.
+const DING_LEAST_BITS: u64 = 27_000 * 8;
+
+impl UnicastServer {
+    /// A server without any work.
+    #[must_use]
+    pub fn new(me: ServerId) -> UnicastServer {
+        UnicastServer {
+            me,
+            flows: Vec::new(),
+            told: 0,
+            settling: false,
+            disk: Disk::default(),
+            last_frame: None,
+            looked: SimTime::ZERO,
+            dinged: None,
+        }
+    }
+
+    /// How many replicas are coming.
+    #[must_use]
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Bits that have come of replicas that are not complete.
+    #[must_use]
+    pub fn bits_here(&self, terms: &Terms) -> u64 {
+        self.flows.iter().map(|flow| terms.size(flow.size).bytes.get() * 8 - flow.bits_left).sum()
+    }
+
+    /// Its disk.
+    #[must_use]
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// A message has come.
+    pub fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
+        let (put, size) = match *message {
+            Message::Request { put, size, .. } => (put, size),
+            Message::Cancel { put } => return self.forget(put, step),
+            _ => return,
+        };
+        let bits_left = step.terms.size(size).bytes.get() * 8;
+        self.flows.push(Flow { put, size, bits_left, begun: false });
+        if step.terms.fixed.protocol == Protocol::Serial {
+            self.begin_next(step);
+            return;
+        }
+        let rate = step.terms.data / self.flows.len() as u64;
+        let message = Message::RateInit { put, server: self.me, rate };
+        let wait = self.disk_wait(size, step);
+        step.tell(put.gateway, message, wait);
+        self.settle_soon(step);
+    }
+
+    /// The rest of a replica will not come.
+    fn forget(&mut self, put: PutId, step: &mut Step<'_>) {
+        self.flows.retain(|flow| flow.put != put);
+        match step.terms.fixed.protocol {
+            Protocol::Serial => self.begin_next(step),
+            _ => self.settle_soon(step),
+        }
+    }
+
+    /// A frame has come; whether it was the last one of its replica.
+    pub fn receive(&mut self, put: PutId, bits: u64, step: &mut Step<'_>) -> bool {
+        let Some(at) = self.flows.iter().position(|flow| flow.put == put) else { return false };
+        let flow = &mut self.flows[at];
+        flow.bits_left = flow.bits_left.saturating_sub(bits);
+        let complete = flow.bits_left == 0;
+        if complete {
+            let flow = self.flows.remove(at);
+            self.store(put, flow.size, step);
+            if step.terms.fixed.protocol == Protocol::Serial {
+                self.begin_next(step);
+            } else {
+                self.settle_soon(step);
+            }
+        }
+        if step.terms.fixed.protocol == Protocol::UchAimd {
+            self.look(put, step);
+        }
+        complete
+    }
+
+    /// All else that happens now has happened: rates follow the number of flows.
+    pub fn settle(&mut self, step: &mut Step<'_>) {
+        self.settling = false;
+        let flows = self.flows.len();
+        if flows == self.told || step.terms.fixed.protocol != Protocol::UchCcp {
+            return;
+        }
+        self.told = flows;
+        if flows == 0 {
+            return;
+        }
+        let rate = step.terms.data / flows as u64;
+        let on_wire = u128::from(rate) * u128::from(step.terms.fixed.trip.as_ns()) / 1_000_000_000;
+        let nearly_done = u128::from(step.terms.frame_bits) + on_wire;
+        for flow in self.flows.iter().filter(|flow| u128::from(flow.bits_left) > nearly_done) {
+            let message = Message::RateSet { put: flow.put, server: self.me, rate };
+            step.tell(flow.put.gateway, message, SimSpan::ZERO);
+        }
+    }
+
+    fn settle_soon(&mut self, step: &mut Step<'_>) {
+        if !self.settling && step.terms.fixed.protocol == Protocol::UchCcp {
+            self.settling = true;
+            step.act(Action::Wake { at: step.now, wake: Wake::Settle });
+        }
+    }
+
+    /// Serial: the flow whose turn it is gets the whole link.
+    fn begin_next(&mut self, step: &mut Step<'_>) {
+        let Some(flow) = self.flows.first().filter(|flow| !flow.begun) else { return };
+        let (put, size) = (flow.put, flow.size);
+        let wait = self.disk_wait(size, step);
+        self.flows[0].begun = true;
+        let message = Message::RateInit { put, server: self.me, rate: step.terms.data };
+        step.tell(put.gateway, message, wait);
+    }
+
+    fn store(&mut self, put: PutId, size: Size, step: &mut Step<'_>) {
+        let (begin, end) = self.disk.queue(step.now, step.terms.write(self.me, size));
+        step.act(Action::Write { put, size, begin, end });
+        step.tell(put.gateway, Message::Ack { put, server: self.me }, end.since(step.now));
+    }
+
+    /// How much longer the disk has too much to do for more to come.
+    fn disk_wait(&self, size: Size, step: &Step<'_>) -> SimSpan {
+        let of_size = step.terms.size(size);
+        let depth = self.disk.depth(step.now, step.terms.write(self.me, size));
+        if depth < of_size.queue {
+            return SimSpan::ZERO;
+        }
+        self.disk.backlog(step.now).saturating_sub(of_size.net)
+    }
+
+    /// AIMD: complains to all if the disk has too much to do, and to one if frames come too close to each other.
+    fn look(&mut self, put: PutId, step: &mut Step<'_>) {
+        let now = step.now;
+        let close = self.last_frame.replace(now).is_some_and(|last| {
+            now.since(last) < crate::terms::span_of(step.terms.frame_bits, step.terms.data)
+        });
+        let due = now.checked_since(self.looked).is_some_and(|since| since >= step.terms.fixed.aimd_look);
+        if !due {
+            return;
+        }
+        let full = self.flows.iter().any(|flow| {
+            let write = step.terms.write(self.me, flow.size);
+            self.disk.depth(now, write) >= step.terms.size(flow.size).queue
+        });
+        let far = |flow: &&Flow| flow.bits_left >= DING_LEAST_BITS;
+        let told: Vec<PutId> = if full {
+            self.flows.iter().filter(far).map(|flow| flow.put).collect()
+        } else if close && self.dinged != Some(put) {
+            self.flows.iter().filter(far).map(|flow| flow.put).filter(|flow| *flow == put).collect()
+        } else {
+            Vec::new()
+        };
+        if full || close {
+            self.looked = now;
+            self.dinged = told.last().copied();
+        }
+        for put in told {
+            step.tell(put.gateway, Message::Ding { put, server: self.me }, SimSpan::ZERO);
+        }
+    }
+}
