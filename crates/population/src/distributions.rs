@@ -1,0 +1,126 @@
+//! Log-normal and Pareto sizes, cut into bins.
+//!
+//! Bins are a sixteenth of an octave wide (a ratio of 1.044), with sizes uniform inside. The count below any edge is exact
+//! to 2^-60 of all files; inside a bin the distribution function is off by less than 1 % of that bin's share, and the mean
+//! size of all files by less than 0.1 % (tested). Sizes below 32 bytes have bins of one byte each. Logarithms and the
+//! error function come from `libm`, so bins are the same on every machine.
+
+use units::Bytes;
+
+use crate::error::HistogramError;
+use crate::histogram::{SIZE_MAX, SizeBin, SizeHistogram};
+
+/// Sizes whose logarithm is normal, as far as `cap`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogNormalSpec {
+    /// Half of the files are smaller (of those without the cap).
+    pub median: Bytes,
+    /// The deviation of the natural logarithm, from 0 to 8.
+    pub sigma: f64,
+    /// The largest size; what would lie beyond is drawn again. `None`: 1 EiB.
+    pub cap: Option<Bytes>,
+}
+
+/// Sizes of which the share above `x` is `(min / x)^shape`, as far as `cap`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParetoSpec {
+    /// The smallest size.
+    pub min: Bytes,
+    /// The smaller, the heavier the tail; from 0.01 to 100.
+    pub shape: f64,
+    /// The largest size; what would lie beyond is drawn again. `None`: 1 EiB.
+    pub cap: Option<Bytes>,
+}
+
+const SIGMA_MAX: f64 = 8.0;
+const SHAPE: [f64; 2] = [0.01, 100.0];
+const BINS_AN_OCTAVE: u32 = 16;
+/// The counts of all bins together, before rounding.
+const WEIGHT: f64 = (1u64 << 60) as f64;
+
+impl LogNormalSpec {
+    pub(crate) fn histogram(self) -> Result<SizeHistogram, HistogramError> {
+        sound_size("median", self.median)?;
+        in_range("sigma", self.sigma, [0.0, SIGMA_MAX])?;
+        let cap = cap_above(self.cap, "median", self.median)?;
+        if self.sigma == 0.0 {
+            return SizeHistogram::constant(self.median);
+        }
+        let centre = libm::log(self.median.get() as f64);
+        let deviations =
+            |size: u64| (libm::log(size as f64) - centre) / self.sigma / std::f64::consts::SQRT_2;
+        // Of two sizes the share between: by whichever tail is the smaller one, in which no digits are lost.
+        let between = |low: u64, high: u64| {
+            let below = |at: f64| libm::erfc(-at) / 2.0;
+            let above = |at: f64| libm::erfc(at) / 2.0;
+            // Everything below one byte counts as one byte.
+            let low = if low <= 1 { f64::NEG_INFINITY } else { deviations(low) };
+            let high = deviations(high);
+            if low > 0.0 { above(low) - above(high) } else { below(high) - below(low) }
+        };
+        Ok(cut(1, cap, between))
+    }
+}
+
+impl ParetoSpec {
+    pub(crate) fn histogram(self) -> Result<SizeHistogram, HistogramError> {
+        sound_size("min", self.min)?;
+        in_range("shape", self.shape, SHAPE)?;
+        let cap = cap_above(self.cap, "min", self.min)?;
+        let least = libm::log(self.min.get() as f64);
+        let above = |size: u64| libm::exp(-self.shape * (libm::log(size as f64) - least));
+        Ok(cut(self.min.get(), cap, |low, high| above(low) - above(high)))
+    }
+}
+
+/// Bins from `first` to `last`, both included, with counts by the share between two sizes.
+fn cut(first: u64, last: u64, between: impl Fn(u64, u64) -> f64) -> SizeHistogram {
+    let end = last + 1;
+    let whole = between(first, end);
+    let mut bins = Vec::new();
+    let mut min = first;
+    for step in 1.. {
+        let max = edge_above(first, step).min(end);
+        if max > min {
+            let count = (between(min, max).max(0.0) / whole * WEIGHT).round() as u64;
+            if count > 0 {
+                bins.push(SizeBin { min, max, count });
+            }
+            min = max;
+        }
+        if max == end {
+            break;
+        }
+    }
+    // Nothing has a count only where all sizes are too close together for the digits of a float; one stands for them then.
+    SizeHistogram::from_bins(bins).unwrap_or_else(|| {
+        SizeHistogram::constant(Bytes::new(last)).expect("the cap is a legal size: it was checked")
+    })
+}
+
+/// `first` times 2^(step/16), rounded.
+fn edge_above(first: u64, step: u32) -> u64 {
+    let octaves = step / BINS_AN_OCTAVE;
+    let rest = libm::exp2(f64::from(step % BINS_AN_OCTAVE) / f64::from(BINS_AN_OCTAVE));
+    let edge = first as f64 * rest * libm::exp2(f64::from(octaves));
+    edge.round() as u64
+}
+
+fn sound_size(parameter: &'static str, value: Bytes) -> Result<(), HistogramError> {
+    let sound = (1..=SIZE_MAX).contains(&value.get());
+    if sound { Ok(()) } else { Err(HistogramError::Size { parameter, value }) }
+}
+
+fn in_range(parameter: &'static str, value: f64, [low, high]: [f64; 2]) -> Result<(), HistogramError> {
+    let sound = (low..=high).contains(&value);
+    if sound { Ok(()) } else { Err(HistogramError::OutOfRange { parameter, value, low, high }) }
+}
+
+fn cap_above(cap: Option<Bytes>, parameter: &'static str, least: Bytes) -> Result<u64, HistogramError> {
+    let cap = cap.unwrap_or(Bytes::new(SIZE_MAX));
+    sound_size("cap", cap)?;
+    if cap < least { Err(HistogramError::CapBelow { cap, parameter, least }) } else { Ok(cap.get()) }
+}
+
+#[cfg(test)]
+mod tests;

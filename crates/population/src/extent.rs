@@ -1,0 +1,86 @@
+//! How much of a data set there is.
+
+use crate::error::PopulationError;
+use crate::histogram::SizeHistogram;
+use crate::layout::Pieces;
+use crate::strata::{OBJECTS_MAX, totals};
+
+/// How much of a data set there is, without its copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// The most whole files that have at most so many objects; one file at least.
+    Objects(u64),
+    /// So many files.
+    Files(u64),
+    /// The most whole files that are expected to have at most so many bytes; one file at least.
+    Bytes(u128),
+}
+
+/// For the first guess: enough files that rounding does not show.
+const MANY: u64 = 1 << 40;
+
+impl Extent {
+    /// How many files that is.
+    pub(crate) fn files(self, histogram: &SizeHistogram, pieces: Pieces) -> Result<u64, PopulationError> {
+        let many = || totals(histogram, pieces, MANY);
+        match self {
+            Extent::Objects(0) => Err(PopulationError::Nothing { what: "objects" }),
+            Extent::Files(0) => Err(PopulationError::Nothing { what: "files" }),
+            Extent::Bytes(0) => Err(PopulationError::Nothing { what: "bytes" }),
+            Extent::Files(files) if files > OBJECTS_MAX => Err(PopulationError::TooMany { what: "files" }),
+            Extent::Files(files) => Ok(files),
+            Extent::Objects(objects) if objects > OBJECTS_MAX => {
+                Err(PopulationError::TooMany { what: "objects" })
+            }
+            Extent::Objects(objects) => {
+                let each = many().objects as f64 / MANY as f64;
+                let fits = |files| totals(histogram, pieces, files).objects <= u128::from(objects);
+                most(objects as f64 / each, fits)
+            }
+            Extent::Bytes(bytes) => {
+                let doubled = bytes.saturating_mul(2);
+                let fits = |files| totals(histogram, pieces, files).doubled_bytes <= doubled;
+                most(bytes as f64 / histogram.mean(), fits)
+            }
+        }
+    }
+}
+
+/// The greatest number from 1 on that fits, or 1; near `guess`. More files never have fewer objects or bytes
+/// (`strata::each_cut`), so what fits are all numbers up to one.
+fn most(guess: f64, fits: impl Fn(u64) -> bool) -> Result<u64, PopulationError> {
+    let too_many = || PopulationError::TooMany { what: "files" };
+    if guess > OBJECTS_MAX as f64 {
+        return Err(too_many());
+    }
+    let guess = (guess as u64).max(1);
+    let mut step = (guess >> 16).max(1);
+    let (mut low, mut high);
+    if fits(guess) {
+        low = guess;
+        loop {
+            high = low + step;
+            if high > OBJECTS_MAX {
+                return Err(too_many());
+            }
+            if !fits(high) {
+                break;
+            }
+            (low, step) = (high, step * 2);
+        }
+    } else {
+        high = guess;
+        loop {
+            low = high.saturating_sub(step);
+            if low == 0 || fits(low) {
+                break;
+            }
+            (high, step) = (low, step * 2);
+        }
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        *(if fits(middle) { &mut low } else { &mut high }) = middle;
+    }
+    Ok(low.max(1))
+}

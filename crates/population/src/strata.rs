@@ -1,0 +1,167 @@
+//! Kinds of files: those of a bin that have the same number of objects.
+//!
+//! A population has so many files of each kind, in rising order of size, and objects are numbered through. How many files a
+//! kind has is no draw: the files below each edge are the expected number, rounded. So the few largest files, which hold
+//! most bytes of many data sets, are there in the right number at every scale. (Rounding each kind by itself, as by
+//! the largest remainder, would lose them all: each of thousands of kinds expects less than half a file.)
+
+use crate::error::PopulationError;
+use crate::histogram::{SizeHistogram, mean_of};
+use crate::layout::Pieces;
+use units::Bytes;
+
+/// The most files, and the most objects.
+pub const OBJECTS_MAX: u64 = 1 << 56;
+
+/// The most kinds of files.
+pub const KINDS_MAX: u64 = 1 << 21;
+
+/// The objects of a kind of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stratum {
+    pub(crate) first_object: u64,
+    pub(crate) first_file: u64,
+    pub(crate) files: u64,
+    /// The smallest size; 0 stands for 1 byte.
+    pub(crate) low: u64,
+    /// How many sizes there are.
+    pub(crate) span: u64,
+    /// How many objects each file has.
+    pub(crate) parts: u64,
+}
+
+/// All kinds that have a file, and the way from an id to its kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Strata {
+    list: Vec<Stratum>,
+    /// The first object of each, apart, so that a search touches little memory.
+    starts: Vec<u64>,
+    /// For each run of 2^shift ids the kind of the first.
+    index: Vec<u32>,
+    shift: u32,
+    pub(crate) objects: u64,
+    pub(crate) files: u64,
+}
+
+/// A kind, before it has a place.
+struct Cut {
+    files: u64,
+    low: u64,
+    span: u64,
+    parts: u64,
+}
+
+/// What a number of files comes to.
+#[derive(Default)]
+pub(crate) struct Totals {
+    pub(crate) objects: u128,
+    /// Twice the expected bytes, less what files of 0 bytes add by being of 1 byte.
+    pub(crate) doubled_bytes: u128,
+}
+
+/// Objects and bytes of so many files.
+pub(crate) fn totals(histogram: &SizeHistogram, pieces: Pieces, files: u64) -> Totals {
+    let mut totals = Totals::default();
+    each_cut(histogram, pieces, files, |cut| {
+        let (files, low, span) = (u128::from(cut.files), u128::from(cut.low), u128::from(cut.span));
+        totals.objects += files * u128::from(cut.parts);
+        totals.doubled_bytes += files * (2 * low + span - 1);
+    });
+    totals
+}
+
+/// Refuses what would take too much memory.
+pub(crate) fn check(histogram: &SizeHistogram, pieces: Pieces) -> Result<(), PopulationError> {
+    let (unit, largest) = (Bytes::new(pieces.unit), histogram.largest());
+    let objects = pieces.objects_of(largest.get());
+    if objects > u64::from(u32::MAX) {
+        return Err(PopulationError::TooManyParts { unit, largest, objects });
+    }
+    let of_bin = |bin: &crate::SizeBin| pieces.objects_of(bin.max - 1) - pieces.objects_of(bin.min) + 1;
+    let kinds = histogram.bins().iter().map(of_bin).fold(0, u64::saturating_add);
+    if kinds > KINDS_MAX { Err(PopulationError::TooManyKinds { unit, largest, kinds }) } else { Ok(()) }
+}
+
+/// Shows each kind that has a file, in rising order of size. One file more never leaves fewer files above any edge.
+fn each_cut(histogram: &SizeHistogram, pieces: Pieces, files: u64, mut see: impl FnMut(Cut)) {
+    let (mut counted, mut below) = (0, 0);
+    for bin in histogram.bins() {
+        counted += bin.count;
+        let below_end = share(files, counted, histogram.total());
+        let of_bin = below_end - below;
+        below = below_end;
+        if of_bin == 0 {
+            continue;
+        }
+        let (mut low, mut given) = (bin.min, 0);
+        for parts in pieces.objects_of(bin.min)..=pieces.objects_of(bin.max - 1) {
+            let high = pieces.largest_of(parts, bin.max - 1);
+            let upto = share(of_bin, high + 1 - bin.min, bin.width());
+            if upto > given {
+                see(Cut { files: upto - given, low, span: high + 1 - low, parts });
+            }
+            (low, given) = (high + 1, upto);
+        }
+    }
+}
+
+/// `number * part / whole`, rounded.
+fn share(number: u64, part: u64, whole: u64) -> u64 {
+    let doubled = u128::from(number) * u128::from(part) * 2 + u128::from(whole);
+    match u64::try_from(doubled) {
+        Ok(doubled) => doubled / (2 * whole),
+        Err(_) => (doubled / (2 * u128::from(whole))) as u64,
+    }
+}
+
+impl Strata {
+    /// The kinds of so many files.
+    pub(crate) fn new(
+        histogram: &SizeHistogram,
+        pieces: Pieces,
+        files: u64,
+    ) -> Result<Strata, PopulationError> {
+        let mut list: Vec<Stratum> = Vec::new();
+        let (mut first_object, mut first_file) = (0u128, 0);
+        each_cut(histogram, pieces, files, |cut| {
+            let Cut { files, low, span, parts } = cut;
+            let start = u64::try_from(first_object).unwrap_or(u64::MAX);
+            list.push(Stratum { first_object: start, first_file, files, low, span, parts });
+            first_object += u128::from(files) * u128::from(parts);
+            first_file += files;
+        });
+        if first_object > u128::from(OBJECTS_MAX) {
+            return Err(PopulationError::TooMany { what: "objects" });
+        }
+        let objects = first_object as u64;
+        let starts: Vec<u64> = list.iter().map(|stratum| stratum.first_object).collect();
+        let runs = (2 * list.len() as u64).next_power_of_two();
+        let shift = (objects / runs).max(1).ilog2() + 1;
+        let kind_at = |id: u64| starts.partition_point(|start| *start <= id) as u32 - 1;
+        let index = (0..=(objects - 1) >> shift).map(|run| kind_at(run << shift)).collect();
+        Ok(Strata { list, starts, index, shift, objects, files: first_file })
+    }
+
+    /// The kind of an object.
+    #[inline]
+    pub(crate) fn of_object(&self, id: u64) -> &Stratum {
+        let run = (id >> self.shift) as usize;
+        let first = self.index[run] as usize;
+        let last = self.index.get(run + 1).map_or(self.list.len() - 1, |kind| *kind as usize);
+        let kind = first + self.starts[first..=last].partition_point(|start| *start <= id) - 1;
+        &self.list[kind]
+    }
+
+    /// The kind of a file.
+    pub(crate) fn of_file(&self, file: u64) -> &Stratum {
+        &self.list[self.list.partition_point(|stratum| stratum.first_file <= file) - 1]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Stratum> {
+        self.list.iter()
+    }
+
+    pub(crate) fn bytes_expected(&self) -> f64 {
+        self.list.iter().map(|stratum| stratum.files as f64 * mean_of(stratum.low, stratum.span)).sum()
+    }
+}
