@@ -1,9 +1,9 @@
 //! Log-normal and Pareto sizes, cut into bins.
 //!
-//! Bins are a sixteenth of an octave wide (a ratio of 1.044), with sizes uniform inside. The count below any edge is exact
-//! to 2^-60 of all files; inside a bin the distribution function is off by less than 1 % of that bin's share, and the mean
-//! size of all files by less than 0.1 % (tested). Sizes below 32 bytes have bins of one byte each. Logarithms and the
-//! error function come from `libm`, so bins are the same on every machine.
+//! Bins are at most a sixteenth of an octave wide (a ratio of 1.044), and at most a sixteenth of sigma or of an octave
+//! over the shape, with sizes uniform inside. The share of files below an edge is exact to 10^-15; inside a bin it is off by less than 0.0004, and the mean
+//! size by less than 0.1 % (tested). Bins that hold less than 10^-18 of all files are left out.
+//! Logarithms and the error function come from `libm`, so bins are the same on every machine.
 
 use units::Bytes;
 
@@ -34,7 +34,10 @@ pub struct ParetoSpec {
 
 const SIGMA_MAX: f64 = 8.0;
 const SHAPE: [f64; 2] = [0.01, 100.0];
-const BINS_AN_OCTAVE: u32 = 16;
+/// Bins an octave, and bins a sigma.
+const BINS: f64 = 16.0;
+/// So many sigmas from the median nothing is left.
+const SIGMAS: f64 = 9.0;
 /// The counts of all bins together, before rounding.
 const WEIGHT: f64 = (1u64 << 60) as f64;
 
@@ -46,19 +49,23 @@ impl LogNormalSpec {
         if self.sigma == 0.0 {
             return SizeHistogram::constant(self.median);
         }
-        let centre = libm::log(self.median.get() as f64);
+        let median = self.median.get() as f64;
+        let first = (median * libm::exp(-SIGMAS * self.sigma)) as u64;
+        let last = (median * libm::exp(SIGMAS * self.sigma)).ceil().min(cap as f64) as u64;
+        let (first, last) = (first.max(1), last.min(cap));
+        let centre = libm::log(median);
         let deviations =
             |size: u64| (libm::log(size as f64) - centre) / self.sigma / std::f64::consts::SQRT_2;
         // Of two sizes the share between: by whichever tail is the smaller one, in which no digits are lost.
         let between = |low: u64, high: u64| {
             let below = |at: f64| libm::erfc(-at) / 2.0;
             let above = |at: f64| libm::erfc(at) / 2.0;
-            // Everything below one byte counts as one byte.
-            let low = if low <= 1 { f64::NEG_INFINITY } else { deviations(low) };
+            // What lies below the first size counts as of that size.
+            let low = if low <= first { f64::NEG_INFINITY } else { deviations(low) };
             let high = deviations(high);
             if low > 0.0 { above(low) - above(high) } else { below(high) - below(low) }
         };
-        Ok(cut(1, cap, between))
+        Ok(cut(first, last, BINS * (std::f64::consts::LN_2 / self.sigma).max(1.0), between))
     }
 }
 
@@ -69,18 +76,19 @@ impl ParetoSpec {
         let cap = cap_above(self.cap, "min", self.min)?;
         let least = libm::log(self.min.get() as f64);
         let above = |size: u64| libm::exp(-self.shape * (libm::log(size as f64) - least));
-        Ok(cut(self.min.get(), cap, |low, high| above(low) - above(high)))
+        Ok(cut(self.min.get(), cap, BINS * self.shape.max(1.0), |low, high| above(low) - above(high)))
     }
 }
 
-/// Bins from `first` to `last`, both included, with counts by the share between two sizes.
-fn cut(first: u64, last: u64, between: impl Fn(u64, u64) -> f64) -> SizeHistogram {
+/// Bins from `first` to `last`, both included, so many an octave, with counts by the share between two sizes.
+fn cut(first: u64, last: u64, an_octave: f64, between: impl Fn(u64, u64) -> f64) -> SizeHistogram {
     let end = last + 1;
     let whole = between(first, end);
     let mut bins = Vec::new();
     let mut min = first;
-    for step in 1.. {
-        let max = edge_above(first, step).min(end);
+    for step in 1u32.. {
+        let edge = (first as f64 * libm::exp2(f64::from(step) / an_octave)).round() as u64;
+        let max = if edge >= last { end } else { edge };
         if max > min {
             let count = (between(min, max).max(0.0) / whole * WEIGHT).round() as u64;
             if count > 0 {
@@ -94,16 +102,8 @@ fn cut(first: u64, last: u64, between: impl Fn(u64, u64) -> f64) -> SizeHistogra
     }
     // Nothing has a count only where all sizes are too close together for the digits of a float; one stands for them then.
     SizeHistogram::from_bins(bins).unwrap_or_else(|| {
-        SizeHistogram::constant(Bytes::new(last)).expect("the cap is a legal size: it was checked")
+        SizeHistogram::constant(Bytes::new(last)).expect("the last size is legal: it is at most the cap")
     })
-}
-
-/// `first` times 2^(step/16), rounded.
-fn edge_above(first: u64, step: u32) -> u64 {
-    let octaves = step / BINS_AN_OCTAVE;
-    let rest = libm::exp2(f64::from(step % BINS_AN_OCTAVE) / f64::from(BINS_AN_OCTAVE));
-    let edge = first as f64 * rest * libm::exp2(f64::from(octaves));
-    edge.round() as u64
 }
 
 fn sound_size(parameter: &'static str, value: Bytes) -> Result<(), HistogramError> {

@@ -12,7 +12,8 @@ pub enum Extent {
     Objects(u64),
     /// So many files.
     Files(u64),
-    /// The most whole files that are expected to have at most so many bytes; one file at least.
+    /// The most whole files that are expected to have at most so many bytes; one file at least. What is left free is less
+    /// than the largest files have.
     Bytes(u128),
 }
 

@@ -2,4 +2,4 @@
 
 mod enumeration;
 mod presets;
-mod spread;
+pub(crate) mod spread;
