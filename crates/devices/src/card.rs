@@ -1,0 +1,71 @@
+//! Network cards: LogGP without its overheads, full duplex.
+//!
+//! A message of S bytes occupies the sender's card for S bytes at the card's rate and a gap, reaches the receiver a latency
+//! later, and occupies the receiver's card for as long. Bytes stream: the receiver takes in while the sender still sends,
+//! and who must wait for the receiver's card waits once. (Alexandrov and others, LogGP, SPAA 1995; CODES leaves the overheads
+//! o out as well.) What is absent: packets. Two messages to one card are taken in one after the other, in the order of their
+//! last bytes.
+
+use units::{Bytes, Rate, SimSpan};
+
+/// What a card can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardSpec {
+    /// Each way.
+    pub rate: Rate,
+    /// From a card to another, for the first byte.
+    pub latency: SimSpan,
+    /// What a message costs beside its bytes, at either end.
+    pub gap: SimSpan,
+}
+
+impl CardSpec {
+    /// How long a message occupies a card.
+    #[must_use]
+    pub fn span(&self, size: Bytes) -> SimSpan {
+        self.rate.span_for(size).saturating_add(self.gap)
+    }
+}
+
+/// A card's times, with that of the usual message at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct CardClock {
+    spec: CardSpec,
+    usual: (u64, SimSpan),
+}
+
+impl CardClock {
+    /// `usual` is the size that most messages have.
+    #[must_use]
+    pub fn new(spec: CardSpec, usual: Bytes) -> CardClock {
+        CardClock { spec, usual: (usual.get(), spec.span(usual)) }
+    }
+
+    /// How long a message of `size` bytes occupies a card.
+    #[inline]
+    #[must_use]
+    pub fn span(&self, size: u64) -> SimSpan {
+        if size == self.usual.0 { self.usual.1 } else { self.spec.span(Bytes::new(size)) }
+    }
+
+    /// What the card can do.
+    #[must_use]
+    pub fn spec(&self) -> &CardSpec {
+        &self.spec
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_size_takes_what_the_rule_says() {
+        let rate = Rate::from_bytes_per_second(2_000_000_000).expect("above zero");
+        let spec = CardSpec { rate, latency: SimSpan::from_us(7), gap: SimSpan::from_ns(100) };
+        let clock = CardClock::new(spec, Bytes::new(4096));
+        assert_eq!(clock.span(4096), SimSpan::from_ns(2048 + 100));
+        assert_eq!(clock.span(1), SimSpan::from_ns(1 + 100));
+        assert_eq!(clock.spec(), &spec);
+    }
+}

@@ -1,0 +1,239 @@
+//! Disks: a rate, an overhead and a seek for each request, by its size and direction.
+//!
+//! The rule of the CODES local storage model: size over rate, plus an overhead, plus a seek where the head is elsewhere;
+//! seek times by request size, each row good from its size up to the next. One difference, which the rebuild study needs and
+//! states: read-ahead and write-back gather neighbouring requests to one object, so a seek is paid once for each *extent*
+//! of an object, however requests to other objects fall between. A stream that has the disk to itself pays one seek.
+
+use units::{Bytes, Rate, SimSpan, SimTime};
+
+use crate::lane::Lane;
+
+/// What one seek costs for requests of at least a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeekRow {
+    /// The least request this row is for.
+    pub from: Bytes,
+    /// Before a read.
+    pub read: SimSpan,
+    /// Before a write.
+    pub write: SimSpan,
+}
+
+/// What a disk can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskSpec {
+    /// Bytes read in a second, the head in place.
+    pub read: Rate,
+    /// Bytes written in a second, the head in place.
+    pub write: Rate,
+    /// What each read costs beside.
+    pub read_overhead: SimSpan,
+    /// What each write costs beside.
+    pub write_overhead: SimSpan,
+    /// By rising size; what is smaller than the first row pays the first row's seeks. Empty: seeks are free.
+    pub seeks: Vec<SeekRow>,
+    /// How many bytes of an object one seek is good for.
+    pub extent: Bytes,
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Whose bytes these are: one number for each object and direction.
+    pub stream: u32,
+    /// Where in the object they begin.
+    pub offset: u64,
+    /// How many.
+    pub bytes: u64,
+    /// Written, not read.
+    pub write: bool,
+}
+
+impl DiskSpec {
+    fn seek(&self, bytes: u64, write: bool) -> SimSpan {
+        let row = self.seeks.iter().rev().find(|row| row.from.get() <= bytes).or_else(|| self.seeks.first());
+        row.map_or(SimSpan::ZERO, |row| if write { row.write } else { row.read })
+    }
+
+    /// How long the bytes of a request take, the head in place.
+    #[must_use]
+    pub fn transfer(&self, bytes: u64, write: bool) -> SimSpan {
+        let (rate, overhead) =
+            if write { (self.write, self.write_overhead) } else { (self.read, self.read_overhead) };
+        rate.span_for(Bytes::new(bytes)).saturating_add(overhead)
+    }
+}
+
+/// A disk's times, with those of the usual request at hand.
+#[derive(Clone, Debug)]
+pub struct DiskClock {
+    spec: DiskSpec,
+    usual: u64,
+    /// Read and write.
+    transfer: [SimSpan; 2],
+    seek: [SimSpan; 2],
+}
+
+impl DiskClock {
+    /// `usual` is the size that most requests have.
+    #[must_use]
+    pub fn new(spec: DiskSpec, usual: Bytes) -> DiskClock {
+        let usual = usual.get();
+        let transfer = [spec.transfer(usual, false), spec.transfer(usual, true)];
+        let seek = [spec.seek(usual, false), spec.seek(usual, true)];
+        DiskClock { spec, usual, transfer, seek }
+    }
+
+    /// How long the bytes of a request take, the head in place.
+    #[inline]
+    #[must_use]
+    pub fn transfer(&self, bytes: u64, write: bool) -> SimSpan {
+        if bytes == self.usual { self.transfer[usize::from(write)] } else { self.spec.transfer(bytes, write) }
+    }
+
+    /// What moving the head to such a request costs.
+    #[inline]
+    #[must_use]
+    pub fn seek(&self, bytes: u64, write: bool) -> SimSpan {
+        if bytes == self.usual { self.seek[usize::from(write)] } else { self.spec.seek(bytes, write) }
+    }
+
+    /// What the disk can do.
+    #[must_use]
+    pub fn spec(&self) -> &DiskSpec {
+        &self.spec
+    }
+}
+
+/// A disk: its queue, and where the head is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Disk {
+    /// Its queue.
+    pub lane: Lane,
+    /// The stream it served last; 0 for none.
+    head: u32,
+    /// How many seeks it has made.
+    pub seeks: u32,
+}
+
+impl Disk {
+    /// A request comes now: when it will be done.
+    #[inline]
+    pub fn serve(&mut self, clock: &DiskClock, now: SimTime, access: Access) -> SimTime {
+        let mut span = clock.transfer(access.bytes, access.write);
+        // One number for the object, told apart by direction; never 0.
+        let stream = (access.stream << 1 | u32::from(access.write)).wrapping_add(2);
+        if self.head != stream {
+            self.head = stream;
+            let extent = clock.spec.extent.get();
+            if extent == 0 || access.offset % extent < access.bytes {
+                span = span.saturating_add(clock.seek(access.bytes, access.write));
+                self.seeks += 1;
+            }
+        }
+        self.lane.serve(now, span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn clock(extent: u64) -> DiskClock {
+        let rate = |count: u64| Rate::from_bytes_per_second(count * MIB).expect("above zero");
+        let row = |from: u64, read: u64, write: u64| SeekRow {
+            from: Bytes::new(from),
+            read: SimSpan::from_us(read),
+            write: SimSpan::from_us(write),
+        };
+        let spec = DiskSpec {
+            read: rate(1024),
+            write: rate(512),
+            read_overhead: SimSpan::from_us(1),
+            write_overhead: SimSpan::from_us(2),
+            seeks: vec![row(4096, 100, 10), row(MIB, 1000, 500)],
+            extent: Bytes::new(extent),
+        };
+        DiskClock::new(spec, Bytes::new(4 * MIB))
+    }
+
+    fn access(stream: u32, offset: u64, bytes: u64, write: bool) -> Access {
+        Access { stream, offset, bytes, write }
+    }
+
+    #[test]
+    fn seeks_are_by_size_and_direction() {
+        let check = |bytes: u64, write: bool, want_us: f64| {
+            let mut disk = Disk::default();
+            let done = disk.serve(&clock(0), SimTime::ZERO, access(0, 0, bytes, write));
+            assert!((done.as_secs_f64() * 1e6 - want_us).abs() < 0.01, "{bytes} {write}: {done}");
+        };
+        check(1, false, 100.0 + 1.0 + 0.001);
+        check(4096, true, 10.0 + 2.0 + 7.6294);
+        check(MIB, false, 1000.0 + 1.0 + 976.5625);
+        check(4 * MIB, true, 500.0 + 2.0 + 7812.5);
+    }
+
+    #[test]
+    fn one_stream_alone_seeks_once() {
+        let mut disk = Disk::default();
+        for unit in 0..16 {
+            disk.serve(&clock(4 * MIB), SimTime::ZERO, access(7, unit * 4 * MIB, 4 * MIB, false));
+        }
+        assert_eq!(disk.seeks, 1);
+    }
+
+    #[test]
+    fn streams_that_take_turns_seek_once_an_extent() {
+        let seeks = |extent: u64| {
+            let mut disk = Disk::default();
+            for unit in 0..16 {
+                for stream in [1, 2] {
+                    disk.serve(&clock(extent), SimTime::ZERO, access(stream, unit * 4 * MIB, 4 * MIB, true));
+                }
+            }
+            disk.seeks
+        };
+        assert_eq!(seeks(4 * MIB), 32);
+        assert_eq!(seeks(16 * MIB), 8);
+        assert_eq!(seeks(64 * MIB), 2);
+    }
+
+    #[test]
+    fn reading_and_writing_one_object_are_two_streams() {
+        let mut disk = Disk::default();
+        for write in [false, true, false] {
+            disk.serve(&clock(0), SimTime::ZERO, access(0, 0, MIB, write));
+        }
+        assert_eq!(disk.seeks, 3);
+    }
+
+    proptest! {
+        #[test]
+        fn the_usual_size_is_no_exception(bytes in 1u64..10 * MIB, write: bool) {
+            let usual = DiskClock::new(clock(0).spec.clone(), Bytes::new(bytes));
+            prop_assert_eq!(usual.transfer(bytes, write), clock(0).spec.transfer(bytes, write));
+            prop_assert_eq!(usual.seek(bytes, write), clock(0).spec.seek(bytes, write));
+        }
+
+        #[test]
+        fn a_disk_is_busy_for_as_long_as_its_requests_take(
+            requests in prop::collection::vec((0u32..4, 1u64..64, any::<bool>(), 0u64..50_000_000), 1..40)
+        ) {
+            let (clock, mut disk, mut now, mut idle) = (clock(4 * MIB), Disk::default(), SimTime::ZERO, SimTime::ZERO);
+            for (stream, size, write, gap) in requests {
+                now = now.saturating_add(SimSpan::from_ns(gap));
+                let before = disk.lane.busy;
+                let done = disk.serve(&clock, now, access(stream, 0, size << 16, write));
+                let span = disk.lane.busy.as_ns() - before.as_ns();
+                prop_assert_eq!(done, now.max(idle).saturating_add(SimSpan::from_ns(span)));
+                idle = done;
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The machines of a cluster: which disk is in which server, which server in which rack, and what each can do.
+
+use devices::{CardClock, CardSpec, DiskClock, DiskSpec};
+use units::{Bytes, Rate, SimSpan};
+
+use super::plan::DeviceId;
+
+/// What a control message weighs: the storage-server model of the authors of CODES has 128 bytes.
+pub const CONTROL: u64 = 128;
+
+/// The uplinks of racks.
+#[derive(Clone, Copy, Debug)]
+pub struct Uplinks {
+    /// Each way, shared by all servers of a rack.
+    pub rate: Rate,
+}
+
+/// The machines.
+#[derive(Clone, Debug)]
+pub struct Hardware {
+    /// For each device, its server.
+    server_of: Vec<u32>,
+    /// For each server, its first device and one past its last.
+    devices_of: Vec<(u32, u32)>,
+    /// For each server, its rack.
+    rack_of: Vec<u32>,
+    racks: u32,
+    /// What disks there are, and which device is which.
+    disks: Vec<DiskClock>,
+    class_of: Vec<u8>,
+    card: CardClock,
+    control: SimSpan,
+    uplinks: Option<Uplinks>,
+    unit: u64,
+}
+
+/// Who is where.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// For each device, its server; devices of one server follow each other.
+    pub server_of: Vec<u32>,
+    /// For each server, its rack.
+    pub rack_of: Vec<u32>,
+    /// For each device, which of the disks it is.
+    pub class_of: Vec<u8>,
+}
+
+impl Hardware {
+    /// `unit` is the size of most messages and requests.
+    ///
+    /// # Panics
+    /// When the devices of a server do not follow each other: whoever makes a layout numbers them so.
+    #[must_use]
+    pub fn new(
+        layout: Layout,
+        disks: Vec<DiskSpec>,
+        card: CardSpec,
+        uplinks: Option<Uplinks>,
+        unit: Bytes,
+    ) -> Hardware {
+        let Layout { server_of, rack_of, class_of } = layout;
+        let mut devices_of = vec![(0, 0); rack_of.len()];
+        for (device, &server) in (0u32..).zip(&server_of) {
+            let range = &mut devices_of[server as usize];
+            if range.1 == 0 {
+                *range = (device, device);
+            }
+            assert_eq!(range.1, device, "the devices of server {server} follow each other");
+            range.1 += 1;
+        }
+        let racks = rack_of.iter().max().map_or(0, |&rack| rack + 1);
+        let control = card.latency.saturating_add(card.span(Bytes::new(CONTROL)));
+        Hardware {
+            server_of,
+            devices_of,
+            rack_of,
+            racks,
+            disks: disks.into_iter().map(|disk| DiskClock::new(disk, unit)).collect(),
+            class_of,
+            card: CardClock::new(card, unit),
+            control,
+            uplinks,
+            unit: unit.get(),
+        }
+    }
+
+    /// How many disks.
+    #[must_use]
+    pub fn devices(&self) -> u32 {
+        self.server_of.len() as u32
+    }
+
+    /// How many servers.
+    #[must_use]
+    pub fn servers(&self) -> u32 {
+        self.rack_of.len() as u32
+    }
+
+    /// How many racks.
+    #[must_use]
+    pub fn racks(&self) -> u32 {
+        self.racks
+    }
+
+    /// Where a disk is.
+    #[inline]
+    #[must_use]
+    pub fn server_of(&self, device: DeviceId) -> u32 {
+        self.server_of[device.index()]
+    }
+
+    /// Where a server is.
+    #[inline]
+    #[must_use]
+    pub fn rack_of(&self, server: u32) -> u32 {
+        self.rack_of[server as usize]
+    }
+
+    /// The disks of a server.
+    pub fn devices_of(&self, server: u32) -> impl ExactSizeIterator<Item = DeviceId> + use<> {
+        let (first, end) = self.devices_of[server as usize];
+        (first as usize..end as usize).map(|device| DeviceId(device as u32))
+    }
+
+    /// The place of a disk in its server.
+    #[inline]
+    #[must_use]
+    pub fn place_of(&self, device: DeviceId) -> usize {
+        (device.0 - self.devices_of[self.server_of(device) as usize].0) as usize
+    }
+
+    /// A disk's times.
+    #[inline]
+    #[must_use]
+    pub fn disk(&self, device: DeviceId) -> &DiskClock {
+        if self.disks.len() == 1 {
+            return &self.disks[0];
+        }
+        &self.disks[usize::from(self.class_of[device.index()])]
+    }
+
+    /// The cards' times.
+    #[inline]
+    #[must_use]
+    pub fn card(&self) -> &CardClock {
+        &self.card
+    }
+
+    /// How long a control message takes from one server to another. It queues nowhere: cards send such small ones between
+    /// the others.
+    #[inline]
+    #[must_use]
+    pub fn control(&self) -> SimSpan {
+        self.control
+    }
+
+    /// The uplinks, where they are limited.
+    #[inline]
+    #[must_use]
+    pub fn uplinks(&self) -> Option<Uplinks> {
+        self.uplinks
+    }
+
+    /// The size of a unit.
+    #[inline]
+    #[must_use]
+    pub fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    /// In how many units that many bytes go.
+    #[inline]
+    #[must_use]
+    pub fn units(&self, bytes: u64) -> u32 {
+        bytes.div_ceil(self.unit) as u32
+    }
+}

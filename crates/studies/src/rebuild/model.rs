@@ -1,0 +1,273 @@
+//! The rebuild on the kernel: servers that read, send, receive, write and acknowledge units of lost objects.
+//!
+//! One entity a server, and one a rack where its uplink is limited. A driver keeps a few units of each of its jobs in
+//! flight, and goes on to the next job when all is acknowledged; the first unit announces the job, as a push does in Ceph. A unit queues at the source's disk, the
+//! source's card, the target's card and the target's disk; each is an event of its own. What needs several sources (erasure
+//! coding) is gathered first: the driver asks for the parts, decodes when all are there, and hands out what was lost.
+//!
+//! - `event`: what servers tell each other;
+//! - `server`: their state;
+//! - `transfer`: units on their way;
+//! - `driver`: jobs, tasks, reservations and sleeps;
+//! - `undo`: how an event is taken back.
+//!
+//! Time zero is when transfers may begin; what came before (detection, waiting) is added by `phases`.
+
+mod driver;
+mod event;
+mod server;
+mod transfer;
+mod undo;
+
+use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
+use units::{Rate, SimSpan, SimTime};
+
+pub use self::event::{Event, Kind};
+pub use self::server::{Device, Entity, Server, Slot, WINDOW_MAX};
+use self::undo::Undo;
+use super::hardware::Hardware;
+use super::plan::{DeviceId, Plan};
+
+/// How much is done at once, and how fast.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Units of a job in flight, at most [`WINDOW_MAX`].
+    pub window: u32,
+    /// Jobs that a device drives at once.
+    pub streams: u32,
+    /// Tasks that a device drives at once, and as many again that it is a target of; none: nothing is reserved.
+    pub reservations: Option<u32>,
+    /// How long a driver rests after a job. Then it drives one job at a time, as a recovery queue that sleeps does.
+    pub sleep: SimSpan,
+    /// The most one job moves.
+    pub stream_rate: Option<Rate>,
+    /// The most one device drives.
+    pub device_rate: Option<Rate>,
+}
+
+/// The model: the tables of a phase.
+pub struct Rebuild<'a> {
+    hardware: &'a Hardware,
+    plan: &'a Plan,
+    limits: &'a Limits,
+    /// Servers that answer nobody.
+    dead: Vec<bool>,
+    /// How long a bin of the progress is.
+    bin: SimSpan,
+}
+
+/// What is counted at a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Counts {
+    /// Jobs whose targets have all of it.
+    pub jobs: u64,
+    /// Bytes made durable again by these, over all targets.
+    pub bytes: u64,
+    /// The same by when it was finished: bins of equal length, the last one open.
+    pub progress: Vec<u64>,
+    /// How long tasks waited for their reservations.
+    pub reserving: SimSpan,
+    /// How long drivers rested though there was work.
+    pub sleeping: SimSpan,
+}
+
+/// The most bins of the progress.
+pub const BINS: usize = 256;
+
+/// One thing worth counting.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sample {
+    /// A job is done: its bytes over all targets, and in which bin.
+    Done {
+        /// Over all targets.
+        bytes: u64,
+        /// Of the progress.
+        bin: u32,
+    },
+    /// A task has all its reservations.
+    Reserved(SimSpan),
+    /// A driver rests.
+    Slept(SimSpan),
+}
+
+impl Statistics for Counts {
+    type Sample = Sample;
+
+    fn add(&mut self, sample: Sample) {
+        match sample {
+            Sample::Done { bytes, bin } => {
+                self.jobs += 1;
+                self.bytes += bytes;
+                let bin = (bin as usize).min(BINS - 1);
+                if self.progress.len() <= bin {
+                    self.progress.resize(bin + 1, 0);
+                }
+                self.progress[bin] += bytes;
+            }
+            Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
+            Sample::Slept(span) => self.sleeping = self.sleeping.saturating_add(span),
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.jobs += other.jobs;
+        self.bytes += other.bytes;
+        if self.progress.len() < other.progress.len() {
+            self.progress.resize(other.progress.len(), 0);
+        }
+        for (mine, theirs) in self.progress.iter_mut().zip(&other.progress) {
+            *mine += theirs;
+        }
+        self.reserving = self.reserving.saturating_add(other.reserving);
+        self.sleeping = self.sleeping.saturating_add(other.sleeping);
+    }
+}
+
+/// A task was finished: which one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Finished {
+    /// Its number in the plan.
+    pub task: u32,
+}
+
+impl<'a> Rebuild<'a> {
+    /// # Panics
+    /// When the plan is for another number of devices, or the window exceeds [`WINDOW_MAX`].
+    #[must_use]
+    pub fn new(hardware: &'a Hardware, plan: &'a Plan, limits: &'a Limits) -> Rebuild<'a> {
+        assert_eq!(plan.device_count(), hardware.devices() as usize, "a plan has a row for each device");
+        assert!(
+            limits.window as usize <= WINDOW_MAX && limits.window > 0,
+            "a window has 1 to {WINDOW_MAX} units"
+        );
+        let dead = vec![false; hardware.servers() as usize];
+        Rebuild { hardware, plan, limits, dead, bin: SimSpan::from_secs(1) }
+    }
+
+    /// How long a bin of the progress is.
+    #[must_use]
+    pub fn with_bin(self, bin: SimSpan) -> Rebuild<'a> {
+        Rebuild { bin, ..self }
+    }
+
+    /// Servers that swallow what is sent to them, because nobody knows yet that they have failed.
+    #[must_use]
+    pub fn with_dead(self, dead: Vec<bool>) -> Rebuild<'a> {
+        Rebuild { dead, ..self }
+    }
+
+    #[inline]
+    fn entity_of(&self, device: DeviceId) -> EntityId {
+        EntityId(self.hardware.server_of(device))
+    }
+
+    fn rack(&self, rack: u32) -> EntityId {
+        EntityId(self.hardware.servers() + rack)
+    }
+}
+
+impl Model for Rebuild<'_> {
+    type Entity = Entity;
+    type Event = Event;
+    type Undo = Undo;
+    type Statistics = Counts;
+    type Output = Finished;
+
+    const UNDO: UndoBy = UndoBy::Inverse;
+
+    fn entities(&self) -> u32 {
+        let racks = if self.hardware.uplinks().is_some() { self.hardware.racks() } else { 0 };
+        self.hardware.servers() + racks
+    }
+
+    fn links(&self) -> Links {
+        Links::all(self.hardware.card().spec().latency)
+    }
+
+    fn create(&self, id: EntityId) -> Entity {
+        if id.0 >= self.hardware.servers() {
+            return Entity::Rack(Box::default());
+        }
+        let devices = self.hardware.devices_of(id.0);
+        let streams = if self.limits.sleep.is_zero() { self.limits.streams } else { 1 };
+        let device = |device: DeviceId| Device::new(self.plan.tasks_of(device), streams);
+        Entity::Server(Server::new(devices.map(device).collect()))
+    }
+
+    fn start(&self, entity: &mut Entity, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        let Entity::Server(server) = entity else { return Ok(()) };
+        let me = context.me().0;
+        if !self.dead[me as usize] {
+            for device in self.hardware.devices_of(me) {
+                self.go_on(server, device, context);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn handle(
+        &self,
+        entity: &mut Entity,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<Undo, Fault> {
+        match entity {
+            Entity::Server(_) if self.dead[context.me().index()] => Ok(Undo::Nothing),
+            Entity::Server(server) => self.at_server(server, event, context),
+            Entity::Rack(rack) => Ok(self.at_rack(rack, event, context)),
+        }
+    }
+
+    #[inline]
+    fn undo(&self, entity: &mut Entity, event: &Event, undo: Undo) {
+        undo.apply(self, entity, event);
+    }
+
+    fn begin_speculation(&self, entity: &mut Entity) {
+        if let Entity::Server(server) = entity {
+            server.speculating = server::Speculating(true);
+        }
+    }
+
+    fn describe(&self, id: EntityId) -> String {
+        match id.0.checked_sub(self.hardware.servers()) {
+            None => format!("server {id}"),
+            Some(rack) => format!("the uplink of rack {rack}"),
+        }
+    }
+
+    fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
+        server::audit(self, committed)
+    }
+}
+
+impl Rebuild<'_> {
+    #[inline]
+    fn at_server(
+        &self,
+        server: &mut Server,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<Undo, Fault> {
+        Ok(match event.kind {
+            Kind::Read => self.read(server, event, context),
+            Kind::Out => self.out(server, event, context),
+            Kind::In => self.take_in(server, event, context),
+            Kind::Write => self.write(server, event, context),
+            Kind::Ack => self.acknowledged(server, event, context)?,
+            Kind::Part => self.part(server, event, context)?,
+            Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {
+                let before = Undo::whole(server);
+                self.reservation(server, event, context)?;
+                before
+            }
+            Kind::Up | Kind::Down => return Err("a server is no uplink".into()),
+        })
+    }
+
+    /// When `now` lies, in bins of the progress.
+    fn bin_of(&self, now: SimTime) -> u32 {
+        (now.as_ns() / self.bin.as_ns().max(1)).min(BINS as u64 - 1) as u32
+    }
+}

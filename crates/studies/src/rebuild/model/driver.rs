@@ -1,0 +1,261 @@
+//! Drivers: which job next, which units of it, and what must be reserved before.
+
+use kernel::{Context, Fault};
+use units::{Bytes, SimSpan};
+
+use super::event::{Event, Kind};
+use super::server::{Active, Device, Server, Slot};
+use super::undo::Undo;
+use super::{DeviceId, Finished, Rebuild, Sample};
+
+/// Where a slot is: the device, its place in the server, and the slot's number.
+#[derive(Clone, Copy)]
+struct At {
+    device: DeviceId,
+    place: usize,
+    slot: usize,
+}
+
+impl Rebuild<'_> {
+    /// Begins tasks and jobs as far as limits allow.
+    pub(super) fn go_on(&self, server: &mut Server, device: DeviceId, context: &mut Context<'_, Self>) {
+        let place = self.hardware.place_of(device);
+        let at_once = self.limits.reservations.unwrap_or(1) as usize;
+        while server.devices[place].active.len() < at_once {
+            let Some(task) = server.devices[place].tasks.next() else { break };
+            let jobs = &self.plan.task(task).jobs;
+            let (next_job, left) = (jobs.start, jobs.len() as u32);
+            let since = context.now();
+            server.devices[place].active.push(Active { task, next_job, left, reserved: 0, since });
+            self.ask_for_next(task, device, 0, context);
+        }
+        for slot in 0..server.devices[place].slots.len() {
+            let free = server.devices[place].slots[slot].job == Slot::NONE;
+            if free && !server.devices[place].asleep {
+                let Some((task, job)) = self.choose(&mut server.devices[place]) else { return };
+                self.begin(server, At { device, place, slot }, (task, job), context);
+            }
+        }
+    }
+
+    /// The next job of the active tasks, which take turns.
+    fn choose(&self, device: &mut Device) -> Option<(u32, u32)> {
+        let count = device.active.len();
+        for step in 0..count {
+            let at = (device.turn as usize + step) % count;
+            let active = &mut device.active[at];
+            let task = self.plan.task(active.task);
+            let granted = active.reserved as usize == self.plan.reserves(task).len();
+            if granted && active.next_job < task.jobs.end {
+                active.next_job += 1;
+                device.turn = (at as u32 + 1) % count as u32;
+                return Some((active.task, active.next_job - 1));
+            }
+        }
+        None
+    }
+
+    /// Puts a job into a slot and starts its first units.
+    fn begin(
+        &self,
+        server: &mut Server,
+        at: At,
+        (task, number): (u32, u32),
+        context: &mut Context<'_, Self>,
+    ) {
+        let job = self.plan.job(number);
+        let (reads, writes) = (self.plan.reads(job), self.plan.writes(job));
+        server.devices[at.place].slots[at.slot] = Slot {
+            job: number,
+            task,
+            next: job.resume,
+            left: self.hardware.units(job.bytes) - job.resume,
+            reads: reads.len() as u8,
+            writes: writes.len() as u8,
+            target: writes[0],
+            ..Slot::EMPTY
+        };
+        self.issue(server, at, context);
+    }
+
+    fn at(&self, event: &Event) -> At {
+        let place = self.hardware.place_of(event.driver);
+        At { device: event.driver, place, slot: usize::from(event.slot) }
+    }
+
+    fn is_paced(&self) -> bool {
+        self.limits.stream_rate.is_some() || self.limits.device_rate.is_some()
+    }
+
+    /// Starts units of a job until its window is full.
+    #[inline]
+    fn issue(&self, server: &mut Server, at: At, context: &mut Context<'_, Self>) {
+        let unit = self.hardware.unit();
+        let device = &mut server.devices[at.place];
+        let slot = &mut device.slots[at.slot];
+        while u32::from(slot.flying) < self.limits.window && u32::from(slot.flying) < slot.left {
+            let job = self.plan.job(slot.job);
+            let bytes = unit.min(job.bytes - u64::from(slot.next) * unit);
+            let mut wait = SimSpan::ZERO;
+            if let Some(rate) = self.limits.stream_rate {
+                let begin = slot.pace_at.max(context.now());
+                slot.pace_at = begin.saturating_add(rate.span_for(Bytes::new(bytes)));
+                wait = begin.since(context.now());
+            }
+            if let Some(rate) = self.limits.device_rate {
+                let begin = device.pace_at.max(context.now());
+                device.pace_at = begin.saturating_add(rate.span_for(Bytes::new(bytes)));
+                wait = wait.max(begin.since(context.now()));
+            }
+            let event = Event {
+                kind: Kind::Read,
+                gather: slot.reads > 1,
+                slot: at.slot as u16,
+                job: slot.job,
+                unit: slot.next,
+                bytes: bytes as u32,
+                device: at.device,
+                driver: at.device,
+            };
+            for &source in self.plan.reads(job) {
+                let to = self.entity_of(source);
+                let remote = to != context.me();
+                let wait = if remote { wait.saturating_add(self.hardware.control()) } else { wait };
+                let gather = event.gather || remote;
+                context.send(to, wait, Event { device: source, gather, ..event });
+            }
+            slot.flying += 1;
+            slot.next += 1;
+        }
+    }
+
+    /// A unit is durable on a target.
+    #[inline]
+    pub(super) fn acknowledged(
+        &self,
+        server: &mut Server,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<Undo, Fault> {
+        let at = self.at(event);
+        let slot = &server.devices[at.place].slots[at.slot];
+        if slot.job != event.job || slot.flying == 0 {
+            return Err("a unit was acknowledged that is not in flight".into());
+        }
+        if slot.writes > 1 {
+            let acks = slot.acks[event.unit as usize % super::WINDOW_MAX];
+            if acks + 1 < slot.writes {
+                let undo = Undo::Acks { before: acks };
+                server.devices[at.place].slots[at.slot].acks[event.unit as usize % super::WINDOW_MAX] += 1;
+                return Ok(undo);
+            }
+        }
+        let last = slot.left == 1;
+        let undo = if last || slot.writes > 1 {
+            Undo::whole(server)
+        } else {
+            Undo::slot(server, at.place, at.slot, self.is_paced())
+        };
+        let slot = &mut server.devices[at.place].slots[at.slot];
+        slot.acks[event.unit as usize % super::WINDOW_MAX] = 0;
+        slot.flying -= 1;
+        slot.left -= 1;
+        if last {
+            self.finish(server, at, context)?;
+        } else {
+            self.issue(server, at, context);
+        }
+        Ok(undo)
+    }
+
+    /// A job is done.
+    fn finish(&self, server: &mut Server, at: At, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        let device = &mut server.devices[at.place];
+        let Slot { job, task, .. } = std::mem::replace(&mut device.slots[at.slot], Slot::EMPTY);
+        let job = self.plan.job(job);
+        let bytes = job.bytes * self.plan.writes(job).len() as u64;
+        context.record(Sample::Done { bytes, bin: self.bin_of(context.now()) });
+        let place = device.active.iter().position(|active| active.task == task);
+        let place = place.ok_or("a job was done of a task that is not active")?;
+        device.active[place].left -= 1;
+        if device.active[place].left == 0 {
+            device.active.remove(place);
+            if self.limits.reservations.is_some() {
+                context.emit(Finished { task });
+            }
+            for &target in self.plan.reserves(self.plan.task(task)) {
+                self.tell(target, self.about(Kind::Release, task, target, at.device), context);
+            }
+        }
+        if !self.limits.sleep.is_zero() {
+            device.asleep = true;
+            context.record(Sample::Slept(self.limits.sleep));
+            let wake = self.about(Kind::Wake, task, at.device, at.device);
+            context.send(context.me(), self.limits.sleep, wake);
+        }
+        self.go_on(server, at.device, context);
+        Ok(())
+    }
+
+    fn about(&self, kind: Kind, task: u32, device: DeviceId, driver: DeviceId) -> Event {
+        Event { kind, gather: false, slot: 0, job: task, unit: 0, bytes: 0, device, driver }
+    }
+
+    /// Asks for a task's next reservation, if it needs another.
+    fn ask_for_next(&self, task: u32, driver: DeviceId, reserved: u32, context: &mut Context<'_, Self>) {
+        if let Some(&target) = self.plan.reserves(self.plan.task(task)).get(reserved as usize) {
+            self.tell(target, self.about(Kind::Reserve, task, target, driver), context);
+        }
+    }
+
+    /// Reservations asked for, granted and given back, and drivers that wake.
+    pub(super) fn reservation(
+        &self,
+        server: &mut Server,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<(), Fault> {
+        let at_once = self.limits.reservations.unwrap_or(u32::MAX);
+        let task = event.job;
+        match event.kind {
+            Kind::Reserve => {
+                let device = &mut server.devices[self.hardware.place_of(event.device)];
+                if device.granted < at_once {
+                    device.granted += 1;
+                    self.tell(event.driver, event.then(Kind::Grant), context);
+                } else {
+                    let priority = self.plan.task(task).priority;
+                    let after = device.asking.partition_point(|asking| asking.0 <= priority);
+                    device.asking.insert(after, (priority, task, event.driver));
+                }
+            }
+            Kind::Release => {
+                let device = &mut server.devices[self.hardware.place_of(event.device)];
+                device.granted = device.granted.checked_sub(1).ok_or("a reservation was given back twice")?;
+                if let Some((_, task, driver)) = device.asking.pop_front() {
+                    device.granted += 1;
+                    let grant = self.about(Kind::Grant, task, event.device, driver);
+                    self.tell(driver, grant, context);
+                }
+            }
+            Kind::Grant => {
+                let device = &mut server.devices[self.hardware.place_of(event.driver)];
+                let active = device.active.iter_mut().find(|active| active.task == task);
+                let active = active.ok_or("a reservation was granted to a task that is not active")?;
+                active.reserved += 1;
+                let reserved = active.reserved;
+                if reserved as usize == self.plan.reserves(self.plan.task(task)).len() {
+                    context.record(Sample::Reserved(context.now().since(active.since)));
+                    self.go_on(server, event.driver, context);
+                } else {
+                    self.ask_for_next(task, event.driver, reserved, context);
+                }
+            }
+            _ => {
+                server.devices[self.hardware.place_of(event.driver)].asleep = false;
+                self.go_on(server, event.driver, context);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! What servers tell each other, and themselves.
+
+use std::hash::{Hash, Hasher};
+
+use crate::rebuild::plan::DeviceId;
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A unit comes to the disk it is read from; from another server it is the driver's request.
+    Read,
+    /// A unit has been read, or decoded, and comes to the card that sends it.
+    Out,
+    /// A unit comes to the uplink of the sender's rack.
+    Up,
+    /// A unit comes to the downlink of the receiver's rack.
+    Down,
+    /// A unit's last byte comes to the card that receives it.
+    In,
+    /// A unit that the driver asked for is there.
+    Part,
+    /// A unit comes to the disk it is written to.
+    Write,
+    /// A unit is durable.
+    Ack,
+    /// A task asks a target for a reservation.
+    Reserve,
+    /// The target grants it.
+    Grant,
+    /// The task gives it back.
+    Release,
+    /// A driver has rested.
+    Wake,
+}
+
+/// An event: what happens, and to which unit of which job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What happens.
+    pub kind: Kind,
+    /// The unit is on its way to the driver that gathers it, not to a target.
+    pub gather: bool,
+    /// In which of the driver's slots the job is.
+    pub slot: u16,
+    /// The job; the task, for reservations.
+    pub job: u32,
+    /// Which unit of the job.
+    pub unit: u32,
+    /// How many bytes it has.
+    pub bytes: u32,
+    /// Where it is read or written, or to where it is sent.
+    pub device: DeviceId,
+    /// Who drives the job.
+    pub driver: DeviceId,
+}
+
+impl Event {
+    /// The same unit, and what happens to it next.
+    #[inline]
+    pub(super) fn then(self, kind: Kind) -> Event {
+        Event { kind, ..self }
+    }
+
+    /// Where in the object its bytes begin.
+    #[inline]
+    pub(super) fn offset(&self, unit: u64) -> u64 {
+        u64::from(self.unit) * unit
+    }
+}
+
+/// Three words, not eight fields: every event is folded into the digest.
+impl Hash for Event {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let kind = u32::from(self.kind as u8) << 24 | u32::from(self.gather) << 16 | u32::from(self.slot);
+        state.write_u64(pair(kind, self.job));
+        state.write_u64(pair(self.unit, self.bytes));
+        state.write_u64(pair(self.device.0, self.driver.0));
+    }
+}

@@ -1,0 +1,217 @@
+//! The state of a server: its card, its disks, and what each disk drives and has promised.
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+use devices::{Disk, Lane};
+use kernel::{Committed, Fault};
+use units::SimTime;
+
+use super::Rebuild;
+use crate::rebuild::plan::DeviceId;
+
+/// The most units of a job in flight.
+pub const WINDOW_MAX: usize = 16;
+
+/// A server, or the uplink of a rack.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Entity {
+    /// A server.
+    Server(Server),
+    /// Both ways of a rack's uplink.
+    Rack(Box<[Lane; 2]>),
+}
+
+/// A server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Server {
+    /// Its card, sending.
+    pub out: Lane,
+    /// Its card, receiving.
+    pub inward: Lane,
+    /// Bytes sent to other servers.
+    pub sent: u64,
+    /// Bytes received from other servers.
+    pub received: u64,
+    /// Its disks.
+    pub devices: Vec<Device>,
+    pub(super) speculating: Speculating,
+}
+
+/// A disk, with what it drives.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Device {
+    /// The disk itself.
+    pub disk: Disk,
+    /// Bytes read from it.
+    pub read: u64,
+    /// Bytes written to it.
+    pub written: u64,
+    /// Tasks not begun.
+    pub tasks: Range<u32>,
+    /// Tasks begun and not finished.
+    pub active: Vec<Active>,
+    /// Jobs it drives.
+    pub slots: Vec<Slot>,
+    /// Which of the active tasks gives the next job.
+    pub turn: u32,
+    /// It rests after a job.
+    pub asleep: bool,
+    /// When the next unit may start, under a rate of the device.
+    pub pace_at: SimTime,
+    /// Reservations it has granted.
+    pub granted: u32,
+    /// Tasks that wait for one: priority, task, driver.
+    pub asking: VecDeque<(u32, u32, DeviceId)>,
+}
+
+/// A task that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Active {
+    /// Its number in the plan.
+    pub task: u32,
+    /// Its next job.
+    pub next_job: u32,
+    /// Jobs not finished.
+    pub left: u32,
+    /// Reservations it has.
+    pub reserved: u32,
+    /// When it asked for the first one.
+    pub since: SimTime,
+}
+
+/// A job in work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot {
+    /// Its number in the plan; [`Slot::NONE`] for an empty slot.
+    pub job: u32,
+    /// The task it belongs to.
+    pub task: u32,
+    /// The next unit to start.
+    pub next: u32,
+    /// Units not durable.
+    pub left: u32,
+    /// Units started and not durable.
+    pub flying: u8,
+    /// How many sources a unit has.
+    pub reads: u8,
+    /// How many targets.
+    pub writes: u8,
+    /// The first target.
+    pub target: DeviceId,
+    /// When the next unit may start, under a rate of the stream.
+    pub pace_at: SimTime,
+    /// For each unit in flight, the parts that are there.
+    pub parts: [u8; WINDOW_MAX],
+    /// For each unit in flight, the targets on which it is durable.
+    pub acks: [u8; WINDOW_MAX],
+}
+
+impl Slot {
+    /// No job.
+    pub const NONE: u32 = u32::MAX;
+
+    pub(super) const EMPTY: Slot = Slot {
+        job: Slot::NONE,
+        task: 0,
+        next: 0,
+        left: 0,
+        flying: 0,
+        reads: 0,
+        writes: 0,
+        target: DeviceId(0),
+        pace_at: SimTime::ZERO,
+        parts: [0; WINDOW_MAX],
+        acks: [0; WINDOW_MAX],
+    };
+}
+
+impl Device {
+    pub(super) fn new(tasks: Range<u32>, streams: u32) -> Device {
+        let slots = if tasks.is_empty() { 0 } else { streams as usize };
+        Device {
+            disk: Disk::default(),
+            read: 0,
+            written: 0,
+            tasks,
+            active: Vec::new(),
+            slots: vec![Slot::EMPTY; slots],
+            turn: 0,
+            asleep: false,
+            pace_at: SimTime::ZERO,
+            granted: 0,
+            asking: VecDeque::new(),
+        }
+    }
+}
+
+impl Server {
+    pub(super) fn new(devices: Vec<Device>) -> Server {
+        let (out, inward) = (Lane::default(), Lane::default());
+        Server { out, inward, sent: 0, received: 0, devices, speculating: Speculating(false) }
+    }
+}
+
+/// Whether events may be taken back. Part of how the run is executed, not of the model's state, so it never shows in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Speculating(pub bool);
+
+impl PartialEq for Speculating {
+    fn eq(&self, _: &Speculating) -> bool {
+        true
+    }
+}
+
+impl Eq for Speculating {}
+
+impl Hash for Speculating {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// What is sent is received, what is planned is written, and nothing is written twice.
+pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Fault> {
+    if !committed.pending.is_empty() || model.dead.iter().any(|&dead| dead) {
+        // Units are under way, or somebody swallows them.
+        return Ok(());
+    }
+    let (mut sent, mut received) = (0u128, 0u128);
+    let mut written = vec![0u64; model.plan.device_count()];
+    let mut read = written.clone();
+    let servers = committed.entities.iter().filter_map(|entity| match entity {
+        Entity::Server(server) => Some(server),
+        Entity::Rack(_) => None,
+    });
+    let mut unfinished = 0;
+    for (device, at) in (0..).zip(servers).flat_map(|(number, server)| {
+        sent += u128::from(server.sent);
+        received += u128::from(server.received);
+        model.hardware.devices_of(number).zip(&server.devices)
+    }) {
+        written[device.index()] = at.written;
+        read[device.index()] = at.read;
+        unfinished += at.active.len() + at.tasks.len();
+    }
+    if sent != received {
+        return Err(format!("{sent} bytes were sent, but {received} received").into());
+    }
+    if unfinished > 0 {
+        return Err(format!("nothing is under way, but {unfinished} tasks are not finished").into());
+    }
+    for (_, _, job) in model.plan.each() {
+        let done = u64::from(job.resume) * model.hardware.unit();
+        let bytes = job.bytes.saturating_sub(done);
+        let taken = |from: &mut [u64], device: &DeviceId| {
+            from[device.index()] = from[device.index()].wrapping_sub(bytes);
+        };
+        model.plan.writes(job).iter().for_each(|device| taken(&mut written, device));
+        model.plan.reads(job).iter().for_each(|device| taken(&mut read, device));
+    }
+    for (what, left) in [("written to", written), ("read from", read)] {
+        if let Some(device) = left.iter().position(|&bytes| bytes != 0) {
+            let over = left[device].cast_signed();
+            return Err(format!("{over} bytes more were {what} device {device} than was planned").into());
+        }
+    }
+    Ok(())
+}

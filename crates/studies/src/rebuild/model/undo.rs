@@ -1,0 +1,99 @@
+//! How an event is taken back: the little that it changed, where it changed little, and the whole server where it did not.
+
+use devices::{Disk, Lane};
+use units::SimTime;
+
+use super::Rebuild;
+use super::event::{Event, Kind};
+use super::server::{Entity, Server, WINDOW_MAX};
+
+/// What taking an event back needs.
+#[derive(Debug, PartialEq)]
+pub enum Undo {
+    /// The event itself says it all, or nothing changed, or nothing is ever taken back.
+    Nothing,
+    /// A disk as it was.
+    Disk { place: u16, before: Disk },
+    /// The sending side of the card as it was.
+    Out(Lane),
+    /// The receiving side.
+    Inward(Lane),
+    /// One way of an uplink.
+    Uplink { down: bool, before: Lane },
+    /// How many parts of a unit were there.
+    Parts { place: u16, before: u8 },
+    /// On how many targets a unit was durable.
+    Acks { before: u8 },
+    /// Where a job stood.
+    Slot { place: u16, next: u32, left: u32, flying: u8 },
+    /// The server as it was.
+    Whole(Box<Server>),
+}
+
+impl Undo {
+    /// For events that may change anything. Without speculation there is nothing to keep.
+    pub(super) fn whole(server: &Server) -> Undo {
+        if server.speculating.0 { Undo::Whole(Box::new(server.clone())) } else { Undo::Nothing }
+    }
+
+    /// For events that move a job on. Under a rate, its clocks change too.
+    #[inline]
+    pub(super) fn slot(server: &Server, place: usize, slot: usize, paced: bool) -> Undo {
+        if paced {
+            return Undo::whole(server);
+        }
+        let slot = &server.devices[place].slots[slot];
+        let (next, left, flying) = (slot.next, slot.left, slot.flying);
+        Undo::Slot { place: place as u16, next, left, flying }
+    }
+
+    #[inline]
+    pub(super) fn apply(self, model: &Rebuild<'_>, entity: &mut Entity, event: &Event) {
+        let (server, undo) = match (entity, self) {
+            (Entity::Rack(lanes), Undo::Uplink { down, before }) => {
+                lanes[usize::from(down)] = before;
+                return;
+            }
+            (Entity::Rack(_), _) => return,
+            (Entity::Server(server), undo) => (server, undo),
+        };
+        let bytes = u64::from(event.bytes);
+        match undo {
+            Undo::Nothing | Undo::Uplink { .. } => {}
+            Undo::Disk { place, before } => {
+                let device = &mut server.devices[usize::from(place)];
+                device.disk = before;
+                if event.kind == Kind::Write {
+                    device.written -= bytes;
+                } else {
+                    device.read -= bytes;
+                }
+            }
+            Undo::Out(before) => {
+                server.out = before;
+                server.sent -= bytes;
+            }
+            Undo::Inward(before) => {
+                server.inward = before;
+                server.received -= bytes;
+            }
+            Undo::Parts { place, before } => {
+                let slot = &mut server.devices[usize::from(place)].slots[usize::from(event.slot)];
+                slot.parts[event.unit as usize % WINDOW_MAX] = before;
+            }
+            Undo::Acks { before } => {
+                let place = model.hardware.place_of(event.driver);
+                let slot = &mut server.devices[place].slots[usize::from(event.slot)];
+                slot.acks[event.unit as usize % WINDOW_MAX] = before;
+            }
+            Undo::Slot { place, next, left, flying } => {
+                let slot = &mut server.devices[usize::from(place)].slots[usize::from(event.slot)];
+                (slot.next, slot.left, slot.flying) = (next, left, flying);
+            }
+            Undo::Whole(before) => *server = *before,
+        }
+    }
+}
+
+/// An undo is kept for each event that may be taken back, so it must stay small.
+const _: () = assert!(size_of::<Undo>() <= 32 && size_of::<SimTime>() == 8);
