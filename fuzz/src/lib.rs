@@ -16,7 +16,7 @@ use units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     ("crush_binary", crush_binary),
     ("crush_text", crush_text),
     ("ceph_dump", ceph_dump),
@@ -24,6 +24,7 @@ pub const TARGETS: [Target; 11] = [
     ("gate", gate),
     ("outcome", outcome),
     ("plan", plan),
+    ("population", population),
     ("quantity", quantity),
     ("report", report),
     ("scenario", scenario),
@@ -218,4 +219,44 @@ fn each_names_the_file(read: Result<(), imports::ImportError>) {
     if let Err(error) = read {
         assert!(error.to_string().starts_with("`fuzz."), "{error} names no file");
     }
+}
+
+/// A histogram and a table of file sizes. What is read is written and read as the same, and its files have the objects and
+/// the bytes that they should.
+pub fn population(data: &[u8]) {
+    use population::{Extent, Layout, Population, SizeHistogram};
+    for read in [SizeHistogram::read_histogram(data), SizeHistogram::read_csv(data)] {
+        let histogram = match read {
+            Ok(histogram) => histogram,
+            Err(error) => {
+                assert!(error.line > 0 && !error.fault.hint().is_empty(), "{error} has no place or no hint");
+                continue;
+            }
+        };
+        let again = SizeHistogram::read_histogram(histogram.to_text().as_bytes());
+        assert_eq!(again.as_ref(), Ok(&histogram));
+        let stripe = Layout::Stripe { unit: Bytes::from_kib(64), width_max: 5 };
+        for layout in [Layout::Whole, Layout::CHUNKS, stripe] {
+            match Population::new(&histogram, layout, Extent::Files(100), streams::Seed(1)) {
+                Ok(population) => each_object_is_part_of_its_file(&population),
+                Err(error) => assert!(!error.hint().is_empty(), "{error}"),
+            }
+        }
+    }
+}
+
+fn each_object_is_part_of_its_file(population: &population::Population) {
+    const OBJECTS_LOOKED_AT: usize = 64;
+    let mut objects = 0;
+    for number in 0..population.files() {
+        let file = population.file(number);
+        assert_eq!(file.objects.start, objects);
+        objects = file.objects.end;
+        for id in file.objects.clone().take(OBJECTS_LOOKED_AT) {
+            let object = population.object(id);
+            assert!(object.file == number && object.size <= file.size && !object.size.is_zero());
+            assert_eq!(population.id_of_key(population.key(id)), Some(id));
+        }
+    }
+    assert_eq!(objects, population.objects());
 }

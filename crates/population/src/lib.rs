@@ -10,7 +10,6 @@
 //! no inverse, [`Thinning`] draws as if each object were asked by itself.
 //!
 //! ```
-//! # use towtank_population as population;
 //! # use population::{Extent, Layout, Population, SizeHistogram};
 //! # use streams::Seed;
 //! let genomes = Population::new(
