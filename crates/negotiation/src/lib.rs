@@ -31,6 +31,8 @@ mod window;
 pub use bucket::Bucket;
 pub use disk::Disk;
 pub use message::{GatewayId, Message, PutId, ServerId, Size};
+pub use negotiating::{NegotiatingGateway, NegotiatingServer};
 pub use step::{Action, Done, Peer, Step, Wake};
 pub use terms::{DiskTerms, Extension, Fixed, Protocol, Rules, SizeTerms, Terms, Timeouts};
+pub use unicast::{UnicastGateway, UnicastServer};
 pub use window::Window;

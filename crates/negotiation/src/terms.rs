@@ -278,6 +278,12 @@ impl Terms {
         self.control.saturating_add(self.fixed.trip)
     }
 
+    /// How long bits of data take on the wire.
+    #[must_use]
+    pub fn wire(&self, bits: u64) -> SimSpan {
+        span_of(bits, self.data)
+    }
+
     /// When a control message that leaves now has left.
     #[must_use]
     pub fn told(&self, now: SimTime) -> SimTime {

@@ -1,0 +1,126 @@
+//! How do gateways put chunks on servers? UCH-CCP and its relatives, Replicast-M and Replicast-H, on the kernel.
+//!
+//! The protocols are the state machines of [`negotiation`]; this study is the cluster around them: links, disks, chunks that
+//! come, servers that fail. What it leaves out: gets, and a core network that blocks.
+//!
+//! - `scenario`: what a user may say;
+//! - `events` and `model`: the nodes and what happens to them; `ports`: queues of the network;
+//! - `observed`: from counts to measures;
+//! - `published`: the tables of the paper, and what its simulator gives;
+//! - `present` and `figures`: what the report shows.
+
+mod events;
+mod model;
+mod observed;
+mod ports;
+mod present;
+mod published;
+mod scenario;
+
+use ::scenario::{Draft, Problems};
+use report::Outcome;
+use units::{Bytes, SimTime};
+
+use self::observed::MEASURES;
+use self::scenario::Scenario;
+use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+
+/// The put study.
+#[derive(Clone, Copy, Debug)]
+pub struct Put;
+
+const FLAGS: &[Flag] = &[
+    Flag { name: "protocol", key: "protocol" },
+    Flag { name: "gateways", key: "gateways" },
+    Flag { name: "servers", key: "servers" },
+    Flag { name: "replicas", key: "replicas" },
+    Flag { name: "group", key: "group" },
+    Flag { name: "chunk", key: "chunk" },
+    Flag { name: "disk", key: "disk" },
+    Flag { name: "duration", key: "duration" },
+    Flag { name: "warm-up", key: "warm_up" },
+    Flag { name: "fidelity", key: "fidelity" },
+    Flag { name: "in-flight", key: "in_flight" },
+    Flag { name: "arrival-rate", key: "arrival_rate" },
+    Flag { name: "trip", key: "network.trip" },
+    Flag { name: "slow-servers", key: "faults.slow_servers" },
+    Flag { name: "failed-servers", key: "faults.failed_servers" },
+];
+
+impl Study for Put {
+    fn name(&self) -> &'static str {
+        "put"
+    }
+
+    fn title(&self) -> &'static str {
+        "how fast chunks are put on servers by UCH-CCP, Replicast-M or Replicast-H"
+    }
+
+    fn about(&self) -> &'static str {
+        "Gateways store chunks, several replicas each, on servers with one disk each. UCH-CCP sends to servers drawn at random, \
+         which divide their links among their flows. In Replicast, a group of servers bids windows of time for each chunk; \
+         Replicast-M multicasts in a window that several have in common, Replicast-H sends to one after the other. \
+         uch-aimd and serial are relatives of UCH-CCP.\n\n\
+         `--fidelity surge` does what the simulator of the paper does, to reproduce its tables; the default is the protocol \
+         on honest physics. Not modelled: gets, and a core network that blocks."
+    }
+
+    fn results_version(&self) -> u32 {
+        1
+    }
+
+    fn flags(&self) -> &'static [Flag] {
+        FLAGS
+    }
+
+    fn schema(&self) -> schemars::Schema {
+        schemars::schema_for!(Scenario)
+    }
+
+    fn measures(&self) -> &'static [MeasureSpec] {
+        MEASURES
+    }
+
+    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
+        let scenario = draft.read::<Scenario>()?.complete(draft)?;
+        Ok(Box::new(Ready { scenario }))
+    }
+
+    fn present(&self, points: &[PointResult<'_>]) -> Presentation {
+        present::present(points)
+    }
+}
+
+/// A checked scenario.
+struct Ready {
+    scenario: Scenario,
+}
+
+/// What a node takes, its part of the events included: measured with 9,000 gateways and as many servers.
+const BYTES_PER_NODE: u64 = 6 << 10;
+
+impl Prepared for Ready {
+    fn resolved(&self) -> serde_json::Value {
+        serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
+    }
+
+    fn memory_estimate(&self) -> Option<Bytes> {
+        let nodes = u64::from(self.scenario.gateways) + u64::from(self.scenario.servers);
+        Some(Bytes::new(nodes * BYTES_PER_NODE))
+    }
+
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
+        let mut outcome = Outcome::default();
+        for protocol in self.scenario.protocols() {
+            let cluster = self.scenario.cluster(protocol, context.replicate == 0);
+            // The last nanosecond counts too.
+            let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
+            let run = context.simulate(&cluster, Some(end))?;
+            observed::add(&mut outcome, &self.scenario, &cluster, &run);
+        }
+        Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+//! What lives on the kernel: gateways, servers, and what happens to them.
+
+use std::collections::VecDeque;
+
+use kernel::Statistics;
+use metrics::Histogram;
+use negotiation::{
+    Bucket, Message, NegotiatingGateway, NegotiatingServer, Peer, PutId, Size, UnicastGateway, UnicastServer,
+    Wake, Window,
+};
+use serde::{Deserialize, Serialize};
+use units::{SimSpan, SimTime, plain};
+
+use super::ports::Ports;
+
+/// The state of one node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Entity {
+    /// Who puts.
+    Gateway(Box<Gateway>),
+    /// Who stores.
+    Server(Box<Server>),
+}
+
+/// A gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Gateway {
+    /// Its side of the protocol.
+    pub machine: Initiator,
+    /// Its link.
+    pub ports: Ports,
+    /// Chunks that came while as many as may be were being put.
+    pub waiting: VecDeque<(Size, SimTime)>,
+    /// What it has done; bytes are those of replicas.
+    pub tally: GatewayTally,
+}
+
+/// What a gateway has done since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct GatewayTally {
+    /// Chunks that came.
+    pub created: u64,
+    /// Puts that ended well.
+    pub done: u64,
+    /// Puts that were given up.
+    pub failed: u64,
+    /// Chunks dropped because no common window was found.
+    pub dropped: u64,
+    /// Bytes sent, once for each receiver.
+    pub bytes_sent: u64,
+}
+
+impl GatewayTally {
+    /// Adds what another gateway has done.
+    pub fn add(&mut self, other: &GatewayTally) {
+        self.created += other.created;
+        self.done += other.done;
+        self.failed += other.failed;
+        self.dropped += other.dropped;
+        self.bytes_sent += other.bytes_sent;
+    }
+}
+
+/// The gateway's side of a protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Initiator {
+    /// UCH-CCP and its relatives.
+    Unicast(UnicastGateway),
+    /// Replicast.
+    Negotiating(NegotiatingGateway),
+}
+
+/// A server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Server {
+    /// Its side of the protocol.
+    pub machine: Target,
+    /// Its link.
+    pub ports: Ports,
+    /// SURGE: what its link lets in.
+    pub ingress: Bucket,
+    /// SURGE: frames that wait for it.
+    pub offers: VecDeque<(PutId, u64)>,
+    /// Whether it has failed.
+    pub failed: bool,
+    /// What it has done.
+    pub tally: ServerTally,
+}
+
+/// What a server has done since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ServerTally {
+    /// Bytes that came.
+    pub bytes_received: u64,
+    /// Bytes that came when it had failed.
+    pub bytes_lost: u64,
+    /// Replicas written, or waiting for the disk.
+    pub replicas: u64,
+    /// Transfers outside their windows, and accepted windows that overlap.
+    pub violations: u64,
+}
+
+impl ServerTally {
+    /// Adds what another server has done.
+    pub fn add(&mut self, other: &ServerTally) {
+        self.bytes_received += other.bytes_received;
+        self.bytes_lost += other.bytes_lost;
+        self.replicas += other.replicas;
+        self.violations += other.violations;
+    }
+}
+
+/// The server's side of a protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// UCH-CCP and its relatives.
+    Unicast(UnicastServer),
+    /// Replicast.
+    Negotiating(NegotiatingServer),
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// At a gateway: puts begin.
+    Begin,
+    /// At a gateway, open loop: a chunk comes.
+    Arrive,
+    /// A control message is heard.
+    Heard(Message),
+    /// A control message is at the receiver's port.
+    AtPort(Message),
+    /// A node's own message, after a wait, is to be sent.
+    Later(Peer, Message),
+    /// A reminder.
+    Wake(Wake),
+    /// At a server, SURGE: a frame asks for room.
+    Offer {
+        /// Of which put.
+        put: PutId,
+        /// How long.
+        bits: u64,
+    },
+    /// At a server, SURGE: there may be room for what waits.
+    Admit,
+    /// At a gateway: a frame has room.
+    Granted(PutId),
+    /// At a server: a frame is at the port.
+    FrameAtPort {
+        /// Of which put.
+        put: PutId,
+        /// How long.
+        bits: u64,
+    },
+    /// At a server: a frame is in.
+    Frame {
+        /// Of which put.
+        put: PutId,
+        /// How long.
+        bits: u64,
+    },
+    /// At a server: all of a reserved transfer is in.
+    Data {
+        /// Of which put.
+        put: PutId,
+        /// How large.
+        size: Size,
+        /// The window that was accepted for it.
+        window: Window,
+        /// When its first frame went out.
+        began: SimTime,
+        /// When its last frame had gone out.
+        ended: SimTime,
+    },
+    /// At a server: it fails.
+    Fail,
+}
+
+/// One thing worth counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// A put ended well in the span in which puts are counted.
+    Counted,
+    /// A put ended well, so long after its chunk came.
+    Latency(SimSpan),
+    /// A chunk was dropped because its bids had no window in common.
+    Dropped,
+    /// A put went on with other servers.
+    Retried,
+    /// A put was given up.
+    Failed,
+    /// A round of a negotiation began.
+    Round,
+    /// The disk is busy for so long within the span measured.
+    Busy(SimSpan),
+    /// A request came; another gateway's bid was undecided or not.
+    Request {
+        /// Whether one was.
+        undecided: bool,
+    },
+    /// A replica's data are in, in the span in which puts are counted.
+    Replica,
+    /// A transfer left its window, or windows overlap.
+    Violation,
+}
+
+/// What was counted at one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Counts {
+    /// Puts that ended well in the span in which they are counted.
+    pub puts: u64,
+    /// Their latencies in nanoseconds.
+    pub latencies: Histogram,
+    /// Chunks dropped.
+    pub dropped: u64,
+    /// Puts that went on with other servers.
+    pub retried: u64,
+    /// Puts given up.
+    pub failed: u64,
+    /// Rounds of negotiations.
+    pub rounds: u64,
+    /// Nanoseconds that the disk is busy.
+    pub busy_ns: u64,
+    /// Requests.
+    pub requests: u64,
+    /// Requests that came while another gateway's bid was undecided.
+    pub undecided: u64,
+    /// Replicas whose data are in.
+    pub replicas: u64,
+    /// Transfers outside their window, and windows that overlap.
+    pub violations: u64,
+}
+
+impl Statistics for Counts {
+    type Sample = Sample;
+
+    fn add(&mut self, sample: Sample) {
+        match sample {
+            Sample::Counted => self.puts += 1,
+            Sample::Latency(span) => self.latencies.record(span.as_ns()),
+            Sample::Dropped => self.dropped += 1,
+            Sample::Retried => self.retried += 1,
+            Sample::Failed => self.failed += 1,
+            Sample::Round => self.rounds += 1,
+            Sample::Busy(span) => self.busy_ns += span.as_ns(),
+            Sample::Request { undecided } => {
+                self.requests += 1;
+                self.undecided += u64::from(undecided);
+            }
+            Sample::Replica => self.replicas += 1,
+            Sample::Violation => self.violations += 1,
+        }
+    }
+
+    fn merge(&mut self, other: &Counts) {
+        self.puts += other.puts;
+        self.latencies.merge(&other.latencies);
+        self.dropped += other.dropped;
+        self.retried += other.retried;
+        self.failed += other.failed;
+        self.rounds += other.rounds;
+        self.busy_ns += other.busy_ns;
+        self.requests += other.requests;
+        self.undecided += other.undecided;
+        self.replicas += other.replicas;
+        self.violations += other.violations;
+    }
+}
+
+/// Something to be drawn, written down for the first part of the first replicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trace {
+    /// A put ended well.
+    Put {
+        /// How long after its chunk came.
+        #[serde(with = "plain")]
+        latency_ns: SimSpan,
+    },
+    /// A server took a window out of those it had offered.
+    Accepted {
+        /// For which gateway.
+        gateway: u32,
+        /// From.
+        #[serde(with = "plain")]
+        left_ns: SimTime,
+        /// To.
+        #[serde(with = "plain")]
+        right_ns: SimTime,
+    },
+    /// A server offers a window.
+    Offered {
+        /// To which gateway.
+        gateway: u32,
+        /// From.
+        #[serde(with = "plain")]
+        left_ns: SimTime,
+        /// To.
+        #[serde(with = "plain")]
+        right_ns: SimTime,
+    },
+    /// A server writes.
+    Written {
+        /// For which gateway.
+        gateway: u32,
+        /// From.
+        #[serde(with = "plain")]
+        left_ns: SimTime,
+        /// To.
+        #[serde(with = "plain")]
+        right_ns: SimTime,
+    },
+}

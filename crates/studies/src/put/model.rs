@@ -1,0 +1,267 @@
+//! The cluster on the kernel: gateways and servers, their machines driven by what happens.
+//!
+//! Entities are the gateways, then the servers. A machine's actions become events here; what lies between (queues of the
+//! network, the trip, failures, when the next chunk comes) is this model's.
+//!
+//! **Conservation:** bytes sent = bytes received + bytes lost at failed servers + bytes in flight; chunks created = done +
+//! given up + dropped + being put + waiting. [`Model::audit`] checks both, and without SURGE's quirks also that no transfer
+//! left its window and no accepted windows overlap.
+
+mod gateways;
+mod servers;
+
+use kernel::{Committed, Context, EntityId, Fault, Links, Model};
+use negotiation::{GatewayId, Message, Peer, ServerId, Size, Terms};
+use streams::distributions::Exponential;
+use streams::{Purpose, Uniform};
+use units::{SimSpan, SimTime};
+
+use super::events::{Counts, Entity, Event, GatewayTally, Initiator, ServerTally, Trace};
+use super::ports::Ports;
+
+/// What machines draw: servers, groups, lots, coins.
+const PROTOCOL: Purpose = Purpose(1);
+/// When a gateway begins.
+const BEGIN: Purpose = Purpose(2);
+/// When the next chunk comes.
+const ARRIVAL: Purpose = Purpose(3);
+/// How large it is.
+const SIZE: Purpose = Purpose(4);
+
+/// How chunks come.
+#[derive(Clone, Debug)]
+pub enum Load {
+    /// The next one as soon as one is done.
+    Closed,
+    /// At random times, whatever is done.
+    Open(Exponential),
+}
+
+/// When things are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Nothing before counts.
+    pub from: SimTime,
+    /// Puts, replicas and disks count up to here.
+    pub until: SimTime,
+    /// Latencies count up to here.
+    pub end: SimTime,
+}
+
+/// What of a run is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// Latencies of puts that end before.
+    pub puts_until: SimTime,
+    /// Reservations of the first group, before.
+    pub windows_until: SimTime,
+}
+
+/// A cluster, ready for the kernel.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// The numbers of the protocol.
+    pub terms: Terms,
+    /// Gateways.
+    pub gateways: u32,
+    /// Whether SURGE is followed to the letter.
+    pub surge: bool,
+    /// Gateways begin within this span, at random.
+    pub start_spread: SimSpan,
+    /// Chunks that a gateway puts at once.
+    pub in_flight: u32,
+    /// How chunks come.
+    pub load: Load,
+    /// For each size, the part of 2^64 of all chunks up to it.
+    pub shares: Vec<u64>,
+    /// How many servers fail, the first ones, and when.
+    pub failures: (u32, SimTime),
+    /// When things are counted.
+    pub measured: Measured,
+    /// What is written down.
+    pub traced: Traced,
+}
+
+type Ctx<'a> = Context<'a, Cluster>;
+
+impl Cluster {
+    fn entity_of(&self, peer: Peer) -> EntityId {
+        match peer {
+            Peer::Gateway(GatewayId(id)) => EntityId(id),
+            Peer::Server(ServerId(id)) => EntityId(self.gateways + id),
+        }
+    }
+
+    fn negotiates(&self) -> bool {
+        self.terms.fixed.protocol.negotiates()
+    }
+
+    fn counts(&self, now: SimTime) -> bool {
+        self.measured.from <= now && now <= self.measured.until
+    }
+
+    fn draw_size(&self, context: &mut Ctx<'_>) -> Size {
+        if self.shares.len() < 2 {
+            return Size(0);
+        }
+        let word = context.draws(SIZE).next_u64();
+        Size(self.shares.partition_point(|share| *share < word).min(self.shares.len() - 1) as u8)
+    }
+
+    /// Puts a control message on its way.
+    fn send(&self, ports: &mut Ports, to: Peer, message: Message, context: &mut Ctx<'_>) {
+        let free_way = self.terms.control_and_trip();
+        if self.surge {
+            context.send(self.entity_of(to), free_way, Event::Heard(message));
+        } else {
+            let wait = self.occupy(ports, context.now());
+            context.send(self.entity_of(to), wait.saturating_add(free_way), Event::AtPort(message));
+        }
+    }
+
+    /// One control message takes its place at the port; how long until it begins.
+    fn occupy(&self, ports: &mut Ports, now: SimTime) -> SimSpan {
+        let begin = ports.control_out.send(now, self.terms.control);
+        if !self.negotiates() {
+            // No share of its own: control goes first, and data wait for it.
+            ports.data_out.send(now, self.terms.control);
+        }
+        begin.since(now)
+    }
+
+    /// A message has come to the port: when it is heard, if not now.
+    fn queue_in(&self, ports: &mut Ports, message: Message, context: &mut Ctx<'_>) -> bool {
+        let now = context.now();
+        if !self.negotiates() {
+            ports.data_in.send(now, self.terms.control);
+        }
+        let heard = ports.control_in.receive(now, self.terms.control);
+        if heard > now {
+            context.send(context.me(), heard.since(now), Event::Heard(message));
+        }
+        heard > now
+    }
+
+    fn multicast(&self, ports: &mut Ports, to: Vec<(ServerId, Message)>, context: &mut Ctx<'_>) {
+        let wait = if self.surge { SimSpan::ZERO } else { self.occupy(ports, context.now()) };
+        let way = wait.saturating_add(self.terms.control_and_trip());
+        for (server, message) in to {
+            let event = if self.surge { Event::Heard(message) } else { Event::AtPort(message) };
+            context.send(self.entity_of(Peer::Server(server)), way, event);
+        }
+    }
+}
+
+impl Model for Cluster {
+    type Entity = Entity;
+    type Event = Event;
+    type Undo = ();
+    type Statistics = Counts;
+    type Output = Trace;
+
+    const AUDITS_PENDING: bool = true;
+
+    fn entities(&self) -> u32 {
+        self.gateways + self.terms.fixed.servers
+    }
+
+    fn links(&self) -> Links {
+        let gateways = self.gateways as usize;
+        let class = |id: usize| u16::from(id >= gateways);
+        // In SURGE, gateways change servers' records, and servers let frames in, without delay.
+        let least = if self.surge { SimSpan::ZERO } else { self.terms.fixed.trip };
+        let classes = (0..self.entities() as usize).map(class).collect();
+        Links::by_class(classes).join(0, 1, least).join(1, 0, least)
+    }
+
+    fn create(&self, id: EntityId) -> Entity {
+        match id.0.checked_sub(self.gateways) {
+            None => Entity::Gateway(Box::new(self.new_gateway(GatewayId(id.0)))),
+            Some(server) => Entity::Server(Box::new(self.new_server(ServerId(server)))),
+        }
+    }
+
+    fn start(&self, entity: &mut Entity, context: &mut Ctx<'_>) -> Result<(), Fault> {
+        match entity {
+            Entity::Gateway(_) => self.start_gateway(context),
+            Entity::Server(_) => {
+                let server = context.me().0 - self.gateways;
+                let (failing, at) = self.failures;
+                if server < failing {
+                    context.send(context.me(), at.since(SimTime::ZERO), Event::Fail);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn handle(&self, entity: &mut Entity, event: &Event, context: &mut Ctx<'_>) -> Result<(), Fault> {
+        let understood = match entity {
+            Entity::Gateway(gateway) => self.at_gateway(gateway, event, context),
+            Entity::Server(server) => self.at_server(server, event, context),
+        };
+        if understood { Ok(()) } else { Err(format!("{event:?} makes no sense here").into()) }
+    }
+
+    fn describe(&self, id: EntityId) -> String {
+        match id.0.checked_sub(self.gateways) {
+            None => format!("gateway {id}"),
+            Some(server) => format!("server {server}"),
+        }
+    }
+
+    fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
+        let (gateways, servers, held) = self.tallies(committed);
+        let in_flight: u64 = committed.pending.iter().map(|one| self.bytes_of(&one.event)).sum();
+        let arrived = servers.bytes_received + servers.bytes_lost;
+        if gateways.bytes_sent != arrived + in_flight {
+            return Err(format!(
+                "{} bytes were sent, but {} came, {} were lost and {in_flight} are in flight",
+                gateways.bytes_sent, servers.bytes_received, servers.bytes_lost
+            )
+            .into());
+        }
+        let ended = gateways.done + gateways.failed + gateways.dropped;
+        if gateways.created != ended + held {
+            return Err(format!(
+                "{} chunks came, but {} were stored, {} given up, {} dropped, and {held} are being put or wait",
+                gateways.created, gateways.done, gateways.failed, gateways.dropped
+            )
+            .into());
+        }
+        if !self.surge && servers.violations > 0 {
+            return Err(format!("{} transfers or windows broke a reservation", servers.violations).into());
+        }
+        Ok(())
+    }
+}
+
+impl Cluster {
+    /// What all gateways and servers have done, and how many chunks gateways hold.
+    fn tallies(&self, committed: &Committed<'_, Self>) -> (GatewayTally, ServerTally, u64) {
+        let (mut gateways, mut servers, mut held) = (GatewayTally::default(), ServerTally::default(), 0);
+        for entity in committed.entities {
+            match entity {
+                Entity::Gateway(gateway) => {
+                    gateways.add(&gateway.tally);
+                    let puts = match &gateway.machine {
+                        Initiator::Unicast(machine) => machine.puts(),
+                        Initiator::Negotiating(machine) => machine.puts(),
+                    };
+                    held += (puts + gateway.waiting.len()) as u64;
+                }
+                Entity::Server(server) => servers.add(&server.tally),
+            }
+        }
+        (gateways, servers, held)
+    }
+
+    /// Bytes of data that an event brings to its receiver.
+    fn bytes_of(&self, event: &Event) -> u64 {
+        match event {
+            Event::FrameAtPort { bits, .. } | Event::Frame { bits, .. } => bits / 8,
+            Event::Data { size, .. } => self.terms.size(*size).bytes.get(),
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What happens at gateways: chunks come, the machine is moved on, frames go out.
+
+use std::collections::VecDeque;
+
+use negotiation::{
+    Action, Done, GatewayId, Message, NegotiatingGateway, Peer, PutId, ServerId, Size, Step, UnicastGateway,
+    Window,
+};
+use streams::Uniform;
+use units::{SimSpan, SimTime};
+
+use super::{ARRIVAL, BEGIN, Cluster, Ctx, Load, PROTOCOL};
+use crate::put::events::{Event, Gateway, GatewayTally, Initiator, Sample, Trace};
+use crate::put::ports::Ports;
+
+impl Cluster {
+    pub(super) fn new_gateway(&self, me: GatewayId) -> Gateway {
+        let machine = if self.negotiates() {
+            Initiator::Negotiating(NegotiatingGateway::new(me))
+        } else {
+            Initiator::Unicast(UnicastGateway::new(me, &self.terms))
+        };
+        let (ports, waiting) = (Ports::default(), VecDeque::new());
+        Gateway { machine, ports, waiting, tally: GatewayTally::default() }
+    }
+
+    pub(super) fn start_gateway(&self, context: &mut Ctx<'_>) {
+        match &self.load {
+            Load::Closed => {
+                for _ in 0..self.in_flight {
+                    let spread = self.start_spread.as_ns();
+                    let after = if spread == 0 { 0 } else { context.draws(BEGIN).below(spread) };
+                    context.send(context.me(), SimSpan::from_ns(after), Event::Begin);
+                }
+            }
+            Load::Open(_) => self.await_chunk(context),
+        }
+    }
+
+    fn await_chunk(&self, context: &mut Ctx<'_>) {
+        if let Load::Open(gaps) = &self.load {
+            let gap = gaps.sample_span(&mut context.draws(ARRIVAL));
+            context.send(context.me(), gap, Event::Arrive);
+        }
+    }
+
+    /// Handles an event at a gateway; false if it makes no sense there.
+    pub(super) fn at_gateway(&self, gateway: &mut Gateway, event: &Event, context: &mut Ctx<'_>) -> bool {
+        match *event {
+            Event::Begin => self.create_chunk(gateway, context),
+            Event::Arrive => {
+                self.create_chunk(gateway, context);
+                self.await_chunk(context);
+            }
+            Event::AtPort(message) => {
+                if !self.queue_in(&mut gateway.ports, message, context) {
+                    self.drive(gateway, context, |machine, step| machine.hear(&message, step));
+                }
+            }
+            Event::Heard(message) => {
+                self.drive(gateway, context, |machine, step| machine.hear(&message, step))
+            }
+            Event::Wake(wake) => self.drive(gateway, context, |machine, step| machine.wake(wake, step)),
+            Event::Granted(put) => {
+                self.drive(gateway, context, |machine, step| machine.frame_started(put, step))
+            }
+            Event::Later(to, message) => self.send(&mut gateway.ports, to, message, context),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A chunk comes, and is put at once if it need not wait for others.
+    fn create_chunk(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
+        gateway.tally.created += 1;
+        let size = self.draw_size(context);
+        gateway.waiting.push_back((size, context.now()));
+        self.submit_waiting(gateway, context);
+    }
+
+    fn submit_waiting(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
+        while gateway.machine.puts() < self.in_flight as usize {
+            let Some((size, created)) = gateway.waiting.pop_front() else { return };
+            self.drive(gateway, context, |machine, step| machine.submit(size, created, step));
+        }
+    }
+
+    /// Moves the machine on, and does what it wants.
+    fn drive(
+        &self,
+        gateway: &mut Gateway,
+        context: &mut Ctx<'_>,
+        call: impl FnOnce(&mut Initiator, &mut Step<'_>),
+    ) {
+        let now = context.now();
+        let mut draws = context.draws(PROTOCOL);
+        let mut step = Step::new(&self.terms, now, &mut draws);
+        call(&mut gateway.machine, &mut step);
+        let actions = step.actions;
+        for action in actions {
+            self.act(gateway, action, context);
+        }
+    }
+
+    fn act(&self, gateway: &mut Gateway, action: Action, context: &mut Ctx<'_>) {
+        let now = context.now();
+        match action {
+            Action::Send { to, message, after } if after.is_zero() => {
+                self.send(&mut gateway.ports, to, message, context);
+            }
+            Action::Send { to, message, after } => {
+                context.send(context.me(), after, Event::Later(to, message));
+            }
+            Action::Multicast(to) => {
+                if matches!(to.first(), Some((_, Message::Request { .. }))) && self.counts(now) {
+                    context.record(Sample::Round);
+                }
+                self.multicast(&mut gateway.ports, to, context);
+            }
+            Action::AtOnce { to, message } => {
+                context.send(self.entity_of(Peer::Server(to)), SimSpan::ZERO, Event::Heard(message));
+            }
+            Action::Wake { at, wake } => context.send_at(context.me(), at, Event::Wake(wake)),
+            Action::Offer { to, put, bits } => self.offer(gateway, to, (put, bits), context),
+            Action::Frame { to, put, bits, span } => {
+                gateway.tally.bytes_sent += bits / 8;
+                let after = span.saturating_add(self.terms.fixed.trip);
+                let event =
+                    if self.surge { Event::Frame { put, bits } } else { Event::FrameAtPort { put, bits } };
+                context.send(self.entity_of(Peer::Server(to)), after, event);
+            }
+            Action::Data { to, put, size, began, span, window } => {
+                self.deliver(gateway, &to, (put, size), (began, now.saturating_add(span), window), context);
+            }
+            Action::Write { .. } => {}
+            Action::Done(done) => self.done(gateway, &done, context),
+            Action::Dropped(_) => {
+                gateway.tally.dropped += 1;
+                context.record(Sample::Dropped);
+                self.create_chunk(gateway, context);
+            }
+            Action::Retried(_) => context.record(Sample::Retried),
+            Action::Failed(_) => {
+                gateway.tally.failed += 1;
+                context.record(Sample::Failed);
+                self.go_on(gateway, context);
+            }
+        }
+    }
+
+    /// A frame asks for room: SURGE's servers let it in, else the gateway's own port does.
+    fn offer(&self, gateway: &mut Gateway, to: ServerId, (put, bits): (PutId, u64), context: &mut Ctx<'_>) {
+        if self.surge {
+            let event = Event::Offer { put, bits };
+            context.send(self.entity_of(Peer::Server(to)), SimSpan::ZERO, event);
+            return;
+        }
+        let begin = gateway.ports.data_out.send(context.now(), self.terms.wire(bits));
+        if begin > context.now() {
+            context.send_at(context.me(), begin, Event::Granted(put));
+        } else {
+            self.drive(gateway, context, |machine, step| machine.frame_started(put, step));
+        }
+    }
+
+    /// The last frame of a reserved transfer goes out; it arrives a trip after it has gone out.
+    fn deliver(
+        &self,
+        gateway: &mut Gateway,
+        to: &[ServerId],
+        (put, size): (PutId, Size),
+        (began, ended, window): (SimTime, SimTime, Window),
+        context: &mut Ctx<'_>,
+    ) {
+        let arrives = ended.saturating_add(self.terms.fixed.trip);
+        for server in to {
+            gateway.tally.bytes_sent += self.terms.size(size).bytes.get();
+            let event = Event::Data { put, size, window, began, ended };
+            context.send_at(self.entity_of(Peer::Server(*server)), arrives, event);
+        }
+    }
+
+    fn done(&self, gateway: &mut Gateway, done: &Done, context: &mut Ctx<'_>) {
+        let now = context.now();
+        gateway.tally.done += 1;
+        let exact = now.since(done.created);
+        // SURGE logs whole microseconds.
+        let latency = if self.surge { SimSpan::from_us(exact.as_ns() / 1_000) } else { exact };
+        if self.counts(now) {
+            context.record(Sample::Counted);
+        }
+        if self.measured.from <= now && now <= self.measured.end {
+            context.record(Sample::Latency(latency));
+        }
+        if now < self.traced.puts_until {
+            context.emit(Trace::Put { latency_ns: exact });
+        }
+        self.go_on(gateway, context);
+    }
+
+    /// A put is over: the next chunk.
+    fn go_on(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
+        match self.load {
+            Load::Closed => self.create_chunk(gateway, context),
+            Load::Open(_) => self.submit_waiting(gateway, context),
+        }
+    }
+}
+
+impl Initiator {
+    fn puts(&self) -> usize {
+        match self {
+            Initiator::Unicast(machine) => machine.puts(),
+            Initiator::Negotiating(machine) => machine.puts(),
+        }
+    }
+
+    fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
+        match self {
+            Initiator::Unicast(machine) => machine.submit(size, created, step),
+            Initiator::Negotiating(machine) => machine.submit(size, created, step),
+        }
+    }
+
+    fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
+        match self {
+            Initiator::Unicast(machine) => machine.hear(message, step),
+            Initiator::Negotiating(machine) => machine.hear(message, step),
+        }
+    }
+
+    fn wake(&mut self, wake: negotiation::Wake, step: &mut Step<'_>) {
+        match self {
+            Initiator::Unicast(machine) => machine.wake(wake, step),
+            Initiator::Negotiating(machine) => machine.wake(wake, step),
+        }
+    }
+
+    fn frame_started(&mut self, put: PutId, step: &mut Step<'_>) {
+        match self {
+            Initiator::Unicast(machine) => machine.frame_started(put, step),
+            Initiator::Negotiating(_) => {}
+        }
+    }
+}

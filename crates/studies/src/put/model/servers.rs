@@ -1,0 +1,235 @@
+//! What happens at servers: requests and data come, disks write, and some fail.
+
+use std::collections::VecDeque;
+
+use negotiation::bids::{State, overlapping};
+use negotiation::{
+    Action, Bucket, Message, NegotiatingServer, Peer, PutId, ServerId, Size, Step, UnicastServer, Wake,
+    Window,
+};
+use units::{SimSpan, SimTime};
+
+use super::{Cluster, Ctx, PROTOCOL};
+use crate::put::events::{Event, Sample, Server, ServerTally, Target, Trace};
+use crate::put::ports::Ports;
+
+impl Cluster {
+    pub(super) fn new_server(&self, me: ServerId) -> Server {
+        let protocol = self.terms.fixed.protocol;
+        let machine = if self.negotiates() {
+            Target::Negotiating(NegotiatingServer::new(me, protocol))
+        } else {
+            Target::Unicast(UnicastServer::new(me))
+        };
+        Server {
+            machine,
+            ports: Ports::default(),
+            ingress: Bucket::full(self.terms.bucket_bits, SimTime::ZERO),
+            offers: VecDeque::new(),
+            failed: false,
+            tally: ServerTally::default(),
+        }
+    }
+
+    /// Handles an event at a server; false if it makes no sense there.
+    pub(super) fn at_server(&self, server: &mut Server, event: &Event, context: &mut Ctx<'_>) -> bool {
+        if server.failed {
+            server.tally.bytes_lost += self.bytes_of(event);
+            return true;
+        }
+        match *event {
+            Event::AtPort(message) => {
+                if !self.queue_in(&mut server.ports, message, context) {
+                    self.hear(server, &message, context);
+                }
+            }
+            Event::Heard(message) => self.hear(server, &message, context),
+            Event::Wake(Wake::Settle) => self.drive_server(server, context, |machine, step| {
+                if let Target::Unicast(machine) = machine {
+                    machine.settle(step);
+                }
+            }),
+            Event::Later(to, message) => self.send(&mut server.ports, to, message, context),
+            Event::Offer { put, bits } => {
+                server.offers.push_back((put, bits));
+                // Others wait: they come first, and an event will let them in.
+                if server.offers.len() == 1 {
+                    self.admit(server, context);
+                }
+            }
+            Event::Admit => self.admit(server, context),
+            Event::FrameAtPort { put, bits } => self.frame_at_port(server, (put, bits), context),
+            Event::Frame { put, bits } => self.frame(server, (put, bits), context),
+            Event::Data { put, size, window, began, ended } => {
+                self.data(server, (put, size), (window, began, ended), context);
+            }
+            Event::Fail => server.failed = true,
+            _ => return false,
+        }
+        true
+    }
+
+    fn hear(&self, server: &mut Server, message: &Message, context: &mut Ctx<'_>) {
+        if let (Message::Request { .. }, Target::Negotiating(machine)) = (message, &server.machine) {
+            let undecided = machine.reservations().iter().any(|one| one.state == State::Tentative);
+            if self.counts(context.now()) {
+                context.record(Sample::Request { undecided });
+            }
+        }
+        self.drive_server(server, context, |machine, step| match machine {
+            Target::Unicast(machine) => machine.hear(message, step),
+            Target::Negotiating(machine) => machine.hear(message, step),
+        });
+        if let Message::Accept { put, window } = *message {
+            self.accepted(server, put, window, context);
+        }
+    }
+
+    /// A bid was taken: no other window that was taken may overlap.
+    fn accepted(&self, server: &mut Server, put: PutId, window: Window, context: &mut Ctx<'_>) {
+        let Target::Negotiating(machine) = &server.machine else { return };
+        if overlapping(machine.reservations()).is_some() {
+            server.tally.violations += 1;
+            context.record(Sample::Violation);
+        }
+        self.trace_window(
+            context,
+            |left_ns, right_ns| Trace::Accepted { gateway: put.gateway.0, left_ns, right_ns },
+            window,
+        );
+    }
+
+    fn trace_window(
+        &self,
+        context: &mut Ctx<'_>,
+        of: impl FnOnce(SimTime, SimTime) -> Trace,
+        window: Window,
+    ) {
+        let server = context.me().0 - self.gateways;
+        if context.now() < self.traced.windows_until && server < self.terms.fixed.group {
+            context.emit(of(window.left, window.right));
+        }
+    }
+
+    fn frame_at_port(&self, server: &mut Server, (put, bits): (PutId, u64), context: &mut Ctx<'_>) {
+        let now = context.now();
+        let came = server.ports.data_in.receive(now, self.terms.wire(bits));
+        if came > now {
+            context.send_at(context.me(), came, Event::Frame { put, bits });
+        } else {
+            self.frame(server, (put, bits), context);
+        }
+    }
+
+    fn frame(&self, server: &mut Server, (put, bits): (PutId, u64), context: &mut Ctx<'_>) {
+        server.tally.bytes_received += bits / 8;
+        self.drive_server(server, context, |machine, step| {
+            if let Target::Unicast(machine) = machine {
+                machine.receive(put, bits, step);
+            }
+        });
+    }
+
+    /// All of a reserved transfer is in.
+    fn data(
+        &self,
+        server: &mut Server,
+        (put, size): (PutId, Size),
+        (window, began, ended): (Window, SimTime, SimTime),
+        context: &mut Ctx<'_>,
+    ) {
+        server.tally.bytes_received += self.terms.size(size).bytes.get();
+        if began < window.left || ended > window.right {
+            server.tally.violations += 1;
+            context.record(Sample::Violation);
+        }
+        self.drive_server(server, context, |machine, step| {
+            if let Target::Negotiating(machine) = machine {
+                machine.receive(put, size, step);
+            }
+        });
+    }
+
+    /// SURGE: frames go in as the link's bucket fills, first come, first served.
+    fn admit(&self, server: &mut Server, context: &mut Ctx<'_>) {
+        let now = context.now();
+        while let Some((put, bits)) = server.offers.front().copied() {
+            server.ingress.fill(now, self.terms.data);
+            let Some(at) = server.ingress.ready(bits, self.terms.data) else { return };
+            if at > now {
+                context.send_at(context.me(), at, Event::Admit);
+                return;
+            }
+            server.ingress.take(bits);
+            server.offers.pop_front();
+            let to = self.entity_of(Peer::Gateway(put.gateway));
+            context.send(to, SimSpan::ZERO, Event::Granted(put));
+        }
+    }
+
+    fn drive_server(
+        &self,
+        server: &mut Server,
+        context: &mut Ctx<'_>,
+        call: impl FnOnce(&mut Target, &mut Step<'_>),
+    ) {
+        let now = context.now();
+        let mut draws = context.draws(PROTOCOL);
+        let mut step = Step::new(&self.terms, now, &mut draws);
+        call(&mut server.machine, &mut step);
+        let actions = step.actions;
+        for action in actions {
+            self.act_at_server(server, action, context);
+        }
+    }
+
+    fn act_at_server(&self, server: &mut Server, action: Action, context: &mut Ctx<'_>) {
+        match action {
+            Action::Send { to, message, after } => {
+                if let Message::Bid { put, window, .. } = message {
+                    self.trace_window(
+                        context,
+                        |left_ns, right_ns| Trace::Offered { gateway: put.gateway.0, left_ns, right_ns },
+                        window,
+                    );
+                }
+                if self.surge {
+                    let way = after.saturating_add(self.terms.control_and_trip());
+                    context.send(self.entity_of(to), way, Event::Heard(message));
+                } else if after.is_zero() {
+                    self.send(&mut server.ports, to, message, context);
+                } else {
+                    context.send(context.me(), after, Event::Later(to, message));
+                }
+            }
+            Action::Wake { at, wake } => context.send_at(context.me(), at, Event::Wake(wake)),
+            Action::Write { put, size, begin, end } => {
+                self.written(server, (put, size), Window { left: begin, right: end }, context);
+            }
+            _ => {}
+        }
+    }
+
+    /// A replica goes to the disk. SURGE counts all its work at once, else what falls into the span measured counts.
+    fn written(&self, server: &mut Server, (put, size): (PutId, Size), write: Window, context: &mut Ctx<'_>) {
+        server.tally.replicas += 1;
+        if self.counts(context.now()) {
+            context.record(Sample::Replica);
+        }
+        let busy = if !self.surge {
+            let from = write.left.max(self.measured.from);
+            write.right.min(self.measured.until).checked_since(from).unwrap_or(SimSpan::ZERO)
+        } else if self.counts(context.now()) {
+            let me = ServerId(context.me().0 - self.gateways);
+            self.terms.write(me, size)
+        } else {
+            SimSpan::ZERO
+        };
+        context.record(Sample::Busy(busy));
+        self.trace_window(
+            context,
+            |left_ns, right_ns| Trace::Written { gateway: put.gateway.0, left_ns, right_ns },
+            write,
+        );
+    }
+}

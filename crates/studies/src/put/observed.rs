@@ -1,0 +1,169 @@
+//! From what a run counted to what it says: the measures of one replicate, and what is kept for the presentation.
+
+use metrics::Histogram;
+use negotiation::Protocol;
+use report::Outcome;
+use serde::{Deserialize, Serialize};
+use units::SimTime;
+
+use super::events::{Counts, Trace};
+use super::model::Cluster;
+use super::scenario::{Fidelity, Scenario};
+use crate::MeasureSpec;
+
+/// All measures of one protocol, under a prefix.
+macro_rules! measures {
+    ($($prefix:literal),*) => { &[$(
+        MeasureSpec { name: concat!($prefix, "chunks_per_second"), unit: "chunks/s", about: "chunks stored, all replicas acknowledged, per second" },
+        MeasureSpec { name: concat!($prefix, "disk_utilisation"), unit: "fraction", about: "share of time that disks write, mean of all servers" },
+        MeasureSpec { name: concat!($prefix, "put_latency_mean_us"), unit: "us", about: "mean time from a chunk's coming to its last acknowledgement" },
+        MeasureSpec { name: concat!($prefix, "put_latency_p50_us"), unit: "us", about: "put latency that half of the puts do not exceed" },
+        MeasureSpec { name: concat!($prefix, "put_latency_p99_us"), unit: "us", about: "put latency that 99 % of the puts do not exceed" },
+        MeasureSpec { name: concat!($prefix, "put_latency_p999_us"), unit: "us", about: "put latency that 99.9 % of the puts do not exceed" },
+        MeasureSpec { name: concat!($prefix, "replicas_per_second"), unit: "replicas/s", about: "replicas whose data came to a server per second" },
+        MeasureSpec { name: concat!($prefix, "puts_measured"), unit: "puts", about: "puts that ended well in the measured span" },
+        MeasureSpec { name: concat!($prefix, "rounds_per_put"), unit: "", about: "requests multicast for each put of Replicast" },
+        MeasureSpec { name: concat!($prefix, "undecided_share"), unit: "fraction", about: "share of requests that found another bid of the server undecided" },
+        MeasureSpec { name: concat!($prefix, "chunks_dropped"), unit: "chunks", about: "chunks given up since their bids had no window in common" },
+        MeasureSpec { name: concat!($prefix, "puts_retried"), unit: "puts", about: "puts that went on with other servers, since some did not answer" },
+        MeasureSpec { name: concat!($prefix, "puts_failed"), unit: "puts", about: "puts given up, since no servers were left" },
+        MeasureSpec { name: concat!($prefix, "violations"), unit: "", about: "transfers outside their window, and accepted windows that overlap" },
+    )*] };
+}
+
+/// The measures of one protocol alone, and of each among several.
+pub const MEASURES: &[MeasureSpec] =
+    measures!("", "uch_ccp_", "replicast_m_", "replicast_h_", "uch_aimd_", "serial_");
+/// How many of [`MEASURES`] one protocol has.
+pub const PER_PROTOCOL: usize = MEASURES.len() / 6;
+
+/// What stands before the measures of a protocol when there are several.
+#[must_use]
+pub fn prefix(protocol: Protocol) -> String {
+    format!("{}_", protocol.name().replace('-', "_"))
+}
+
+/// What was counted for one protocol in one replicate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Its name.
+    pub protocol: String,
+    /// Latencies in nanoseconds.
+    pub latencies: Histogram,
+    /// What is drawn: when, at which server (for windows) and what.
+    pub traces: Vec<(u64, u32, Trace)>,
+}
+
+/// One protocol's run, as numbers.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    total: Counts,
+    utilisation: f64,
+    seconds: f64,
+    digest: String,
+}
+
+impl Counted {
+    /// What a run counted; nothing if it was stopped before the warm-up was over.
+    #[must_use]
+    pub fn of_run(cluster: &Cluster, run: &kernel::Outcome<Cluster>) -> Option<Counted> {
+        let until = if run.partial { run.now.min(cluster.measured.until) } else { cluster.measured.until };
+        let elapsed = until.checked_since(cluster.measured.from).filter(|span| !span.is_zero())?;
+        // SURGE counts up to 0.99 of the run, but divides by all of it.
+        let end = if run.partial { until } else { cluster.measured.end };
+        let seconds = end.checked_since(cluster.measured.from)?.as_secs_f64();
+        let busy = |counts: &Counts| {
+            if cluster.surge {
+                let percent = (counts.busy_ns + 5) * 100 / elapsed.as_ns();
+                percent.min(100) as f64 / 100.0
+            } else {
+                counts.busy_ns as f64 / elapsed.as_ns() as f64
+            }
+        };
+        let servers = &run.statistics[cluster.gateways as usize..];
+        let utilisation = servers.iter().map(busy).sum::<f64>() / servers.len() as f64;
+        Some(Counted { total: run.merged_statistics(), utilisation, seconds, digest: run.digest.to_string() })
+    }
+
+    /// One value for each measure of a protocol, in the order of [`MEASURES`].
+    #[must_use]
+    pub fn measures(&self, negotiates: bool) -> Vec<Option<f64>> {
+        let counts = &self.total;
+        let us = |q: f64| counts.latencies.quantile(q).map(|estimate| estimate.value / 1e3);
+        let share = |part: u64, all: u64| (negotiates && all > 0).then(|| part as f64 / all as f64);
+        vec![
+            Some(counts.puts as f64 / self.seconds),
+            Some(self.utilisation),
+            counts.latencies.mean().map(|ns| ns / 1e3),
+            us(0.5),
+            us(0.99),
+            us(0.999),
+            Some(counts.replicas as f64 / self.seconds),
+            Some(counts.puts as f64),
+            share(counts.rounds, counts.puts),
+            share(counts.undecided, counts.requests),
+            Some(counts.dropped as f64),
+            Some(counts.retried as f64),
+            Some(counts.failed as f64),
+            Some(counts.violations as f64),
+        ]
+    }
+}
+
+/// Adds what one protocol yielded to the outcome of a replicate.
+pub fn add(outcome: &mut Outcome, scenario: &Scenario, cluster: &Cluster, run: &kernel::Outcome<Cluster>) {
+    let protocol = cluster.terms.fixed.protocol;
+    let alone = scenario.protocols().len() == 1;
+    let prefix = if alone { String::new() } else { prefix(protocol) };
+    outcome.events += run.run.committed;
+    outcome.partial |= run.partial;
+    let Some(counted) = Counted::of_run(cluster, run) else {
+        for measure in &MEASURES[..PER_PROTOCOL] {
+            let reason = "the run was stopped before its warm-up was over";
+            outcome.missing(format!("{prefix}{}", measure.name), measure.unit, reason);
+        }
+        return;
+    };
+    let digest = outcome
+        .digest
+        .take()
+        .map_or_else(|| counted.digest.clone(), |before| format!("{before} {}", counted.digest));
+    outcome.digest = Some(digest);
+    for (measure, value) in MEASURES.iter().zip(counted.measures(protocol.negotiates())) {
+        let name = format!("{prefix}{}", measure.name);
+        match value {
+            Some(value) => outcome.measure(name, value, measure.unit),
+            None if measure.unit == "us" => {
+                outcome.missing(name, measure.unit, "no put ended in the measured span");
+            }
+            None => outcome.missing(name, measure.unit, "only protocols that negotiate have it"),
+        }
+    }
+    warn(outcome, scenario, cluster, &counted);
+    let server = |id: u32| id.saturating_sub(cluster.gateways);
+    let traces = run
+        .outputs
+        .iter()
+        .map(|written| (written.key.at.since(SimTime::ZERO).as_ns(), server(written.by.0), written.output));
+    let observed = Observed {
+        protocol: protocol.name().to_owned(),
+        latencies: counted.total.latencies.clone(),
+        traces: traces.collect(),
+    };
+    let json = serde_json::to_value(&observed).expect("counts are plain integers");
+    outcome.series.insert(protocol.name().to_owned(), json);
+}
+
+fn warn(outcome: &mut Outcome, scenario: &Scenario, cluster: &Cluster, counted: &Counted) {
+    let name = cluster.terms.fixed.protocol.name();
+    let left = scenario.servers - cluster.terms.fixed.servers;
+    if left > 0 {
+        outcome.warnings.push(format!(
+            "{name}: {left} of {} servers are in no whole group of {} and store nothing",
+            scenario.servers, scenario.group
+        ));
+    }
+    if scenario.fidelity == Fidelity::Model && counted.total.dropped > 0 {
+        outcome.warnings.push(format!("{name}: {} chunks were dropped", counted.total.dropped));
+    }
+}

@@ -1,0 +1,82 @@
+//! The tables of the paper, and what the model code of its simulator gives: what `surge` fidelity is held against.
+//!
+//! Aizman and Bestler, tables 2, 3 and 5. Beside each cell stands the range of runs of SURGE's own model code (build d92018f,
+//! under a sequential scheduler, multicast order equal at all servers, equal bids ranked at random); `paper` is printed in the
+//! paper. Run lengths follow from the printed rates being whole numbers of chunks.
+
+use negotiation::Protocol;
+
+/// A cell of table 2 or 3.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// The table.
+    pub table: u32,
+    /// The speed of the disks in MiB/s.
+    pub disk_mib: u64,
+    /// The size of the chunks in KiB.
+    pub chunk_kib: u64,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// How long was simulated.
+    pub duration_ms: u64,
+    /// Chunks per second.
+    pub rate: Quoted,
+    /// Disk utilisation in percent.
+    pub disk: Quoted,
+    /// Mean latency in microseconds.
+    pub latency: Quoted,
+    /// Whether the start-up dominates, so that single runs scatter.
+    pub scatters: bool,
+}
+
+/// A printed number, and the range that it and the runs of the reference span.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quoted {
+    /// As printed in the paper.
+    pub paper: f64,
+    /// The least.
+    pub low: f64,
+    /// The greatest.
+    pub high: f64,
+}
+
+const fn quoted(paper: f64, low: f64, high: f64) -> Quoted {
+    Quoted { paper, low, high }
+}
+
+const fn cell(
+    (disk_mib, chunk_kib, duration_ms): (u64, u64, u64),
+    protocol: Protocol,
+    rate: Quoted,
+    disk: Quoted,
+    latency: Quoted,
+) -> Cell {
+    let scatters = disk_mib == 1000 && chunk_kib == 1024 && !matches!(protocol, Protocol::UchCcp);
+    let table = if disk_mib == 400 { 2 } else { 3 };
+    Cell { table, disk_mib, chunk_kib, protocol, duration_ms, rate, disk, latency, scatters }
+}
+
+use Protocol::{ReplicastH, ReplicastM, UchCcp};
+
+/// All 18 cells.
+#[rustfmt::skip]
+pub const CELLS: [Cell; 18] = [
+    cell((400, 16, 20), UchCcp, quoted(536_950.0, 532_750.0, 536_950.0), quoted(70.6, 70.1, 70.6), quoted(164.7, 164.7, 165.8)),
+    cell((400, 16, 20), ReplicastM, quoted(635_750.0, 635_750.0, 639_050.0), quoted(83.6, 83.6, 84.0), quoted(139.0, 138.3, 139.0)),
+    cell((400, 16, 20), ReplicastH, quoted(525_100.0, 525_100.0, 526_500.0), quoted(69.0, 69.0, 69.2), quoted(168.4, 167.8, 168.4)),
+    cell((400, 128, 10), UchCcp, quoted(58_400.0, 57_300.0, 61_600.0), quoted(66.4, 65.2, 70.2), quoted(1_401.7, 1_319.8, 1_410.4)),
+    cell((400, 128, 10), ReplicastM, quoted(80_700.0, 78_600.0, 80_700.0), quoted(90.6, 87.9, 90.6), quoted(1_039.8, 1_039.8, 1_061.4)),
+    cell((400, 128, 10), ReplicastH, quoted(73_400.0, 72_000.0, 76_100.0), quoted(83.6, 81.7, 85.6), quoted(1_132.6, 1_098.5, 1_156.7)),
+    cell((400, 1024, 30), UchCcp, quoted(6_733.0, 6_400.0, 6_833.0), quoted(69.6, 67.9, 73.2), quoted(10_260.2, 10_075.8, 10_610.3)),
+    cell((400, 1024, 30), ReplicastM, quoted(8_067.0, 8_067.0, 8_333.0), quoted(85.6, 85.4, 85.6), quoted(9_210.8, 9_059.5, 9_349.2)),
+    cell((400, 1024, 30), ReplicastH, quoted(8_000.0, 7_733.0, 8_267.0), quoted(84.9, 81.1, 84.9), quoted(8_945.9, 8_945.9, 9_386.8)),
+    cell((1000, 16, 10), UchCcp, quoted(918_500.0, 918_500.0, 929_300.0), quoted(48.1, 48.1, 48.6), quoted(96.0, 94.9, 96.0)),
+    cell((1000, 16, 10), ReplicastM, quoted(907_400.0, 899_800.0, 907_400.0), quoted(47.4, 46.9, 47.4), quoted(97.0, 97.0, 97.9)),
+    cell((1000, 16, 10), ReplicastH, quoted(632_200.0, 632_200.0, 634_700.0), quoted(32.9, 32.9, 33.1), quoted(139.3, 138.9, 139.3)),
+    cell((1000, 128, 10), UchCcp, quoted(108_900.0, 105_400.0, 108_900.0), quoted(47.0, 45.9, 47.0), quoted(784.7, 784.7, 807.7)),
+    cell((1000, 128, 10), ReplicastM, quoted(176_000.0, 164_800.0, 176_000.0), quoted(74.7, 69.8, 74.7), quoted(489.5, 489.5, 525.3)),
+    cell((1000, 128, 10), ReplicastH, quoted(127_900.0, 127_900.0, 130_400.0), quoted(55.0, 55.0, 56.2), quoted(673.0, 663.5, 674.0)),
+    cell((1000, 1024, 40), UchCcp, quoted(13_475.0, 13_275.0, 13_475.0), quoted(48.4, 47.7, 48.4), quoted(6_042.9, 6_042.9, 6_200.0)),
+    cell((1000, 1024, 40), ReplicastM, quoted(19_850.0, 18_000.0, 19_850.0), quoted(68.6, 62.2, 68.6), quoted(4_242.0, 4_242.0, 4_703.1)),
+    cell((1000, 1024, 40), ReplicastH, quoted(16_075.0, 14_850.0, 16_075.0), quoted(57.1, 53.2, 57.1), quoted(5_163.8, 5_163.8, 5_570.3)),
+];

@@ -1,0 +1,538 @@
+//! What a user may say about puts, and what is wrong with it.
+
+use negotiation::{Extension, Fixed, Protocol, Rules, Terms, Timeouts};
+use scenario::{Draft, Problems, did_you_mean};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use streams::distributions::Exponential;
+use units::{Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
+
+use super::model::{Cluster, Load, Measured, Traced};
+
+/// Gateways put chunks on servers by one protocol or several, each in a run of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// `replicast-m`, `replicast-h`, `uch-ccp`, `uch-aimd` or `serial`; several with commas between them.
+    #[serde(default = "replicast_m")]
+    #[schemars(example = "replicast-m,uch-ccp")]
+    pub protocol: String,
+    /// `model`: the protocol on honest physics. `surge`: what the simulator of the paper does, quirks included.
+    #[serde(default)]
+    pub fidelity: Fidelity,
+    /// Gateways: the initiators of puts.
+    #[serde(default = "ninety")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub gateways: u32,
+    /// Servers, each with one disk.
+    #[serde(default = "ninety")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub servers: u32,
+    /// Copies of each chunk.
+    #[serde(default = "three")]
+    #[schemars(range(min = 1, max = 16))]
+    pub replicas: u32,
+    /// Servers of a negotiating group; servers beyond the last whole group get no chunks from Replicast.
+    #[serde(default = "nine")]
+    #[schemars(range(min = 1, max = 64))]
+    pub group: u32,
+    /// The size of a chunk.
+    #[serde(default = "chunk")]
+    pub chunk: Bytes,
+    /// More sizes, each with its share of all chunks: `[{ chunk = "16KiB", share = "30%" }]`. The rest has the size `chunk`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_chunks: Vec<ChunkShare>,
+    /// How fast a disk writes.
+    #[serde(default = "disk")]
+    pub disk: Rate,
+    /// How long is measured. In `surge` fidelity, the whole run.
+    #[serde(default = "duration")]
+    pub duration: SimSpan,
+    /// What is thrown away before. Left out: ten times what a put takes on idle nodes; nothing in `surge` fidelity.
+    #[serde(default)]
+    pub warm_up: Option<SimSpan>,
+    /// Gateways begin at random within this span. Left out: what a put takes on idle nodes; all at once in `surge` fidelity.
+    #[serde(default)]
+    pub start_spread: Option<SimSpan>,
+    /// Chunks that a gateway puts at once.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 256))]
+    pub in_flight: u32,
+    /// Chunks come at random at this rate to all gateways together (open loop), and wait while `in_flight` are being put. Left
+    /// out: the next one comes when one is done (closed loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = "50000/s")]
+    pub arrival_rate: Option<Frequency>,
+    /// Links and messages.
+    #[serde(default)]
+    pub network: Network,
+    /// Bids, windows and queues.
+    #[serde(default)]
+    pub bids: Bids,
+    /// Servers that are slow, or fail.
+    #[serde(default)]
+    pub faults: Faults,
+}
+
+/// How closely SURGE is followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fidelity {
+    /// The protocol as the paper describes it: messages queue and take time, starts are random, a warm-up is discarded.
+    #[default]
+    Model,
+    /// What the simulator SURGE does at build d92018f, quirks included: for its published tables.
+    Surge,
+}
+
+/// A size beside the main one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChunkShare {
+    /// The size.
+    pub chunk: Bytes,
+    /// Its share of all chunks.
+    pub share: Percent,
+}
+
+/// Links and messages. Defaults are those of SURGE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Network {
+    /// Each node's link, in each direction.
+    pub link: Rate,
+    /// The share of it that is lost to overhead.
+    pub overhead: Percent,
+    /// Replicast: the share of the rest that is for reserved data; control messages have what is left.
+    pub data_share: Percent,
+    /// How long a bit needs from one node to another.
+    pub trip: SimSpan,
+    /// Payload of a full frame.
+    pub frame: Bytes,
+    /// A control message of the unicast protocols.
+    pub control_unicast: Bytes,
+    /// A control message of Replicast.
+    pub control_replicast: Bytes,
+    /// Unicast: what buckets hold beside a frame.
+    pub bucket_spare: Bytes,
+    /// `uch-aimd`: the rate that a flow begins with, never falls below, and gains.
+    pub aimd_step: Rate,
+    /// `uch-aimd`: how long a server waits between two looks at its queue.
+    pub aimd_look: SimSpan,
+}
+
+impl Default for Network {
+    fn default() -> Network {
+        Network {
+            link: rate(1_250_000_000),
+            overhead: percent(1),
+            data_share: percent(90),
+            trip: SimSpan::from_us(1),
+            frame: Bytes::new(9_000),
+            control_unicast: Bytes::new(100),
+            control_replicast: Bytes::new(300),
+            bucket_spare: Bytes::new(300),
+            aimd_step: rate(125_000_000),
+            aimd_look: SimSpan::from_ns(10_200),
+        }
+    }
+}
+
+/// Bids, windows and queues. Defaults are those of SURGE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bids {
+    /// `replicast-m`: how wide a bid is, as a share of transfer and trip.
+    pub extension_m: Percent,
+    /// `replicast-h`: the same.
+    pub extension_h: Percent,
+    /// How soon after a request a bid may begin. Left out: two control messages and a trip in `surge` fidelity; in `model`, where
+    /// the bids of a whole group queue at the gateway, as many messages as the group has servers more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lead: Option<SimSpan>,
+    /// `replicast-h`: windows this far apart still follow each other. Left out: three control messages, or a frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<SimSpan>,
+    /// A server admits data while less than this waits for its disk ...
+    pub queue: Bytes,
+    /// ... or less than so many chunks.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub queue_chunks: u64,
+}
+
+impl Default for Bids {
+    fn default() -> Bids {
+        Bids {
+            extension_m: percent(140),
+            extension_h: percent(110),
+            lead: None,
+            gap: None,
+            queue: Bytes::from_kib(256),
+            queue_chunks: 2,
+        }
+    }
+}
+
+/// Servers that are slow, or fail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Faults {
+    /// So many servers, the last ones, have the disk `slow_disk`.
+    pub slow_servers: u32,
+    /// How fast their disks write.
+    pub slow_disk: Rate,
+    /// So many servers, the first ones, fail for good.
+    pub failed_servers: u32,
+    /// When, after the beginning of the run. Left out: when the warm-up is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fail_at: Option<SimSpan>,
+    /// How long a gateway waits for bids. Used where servers fail.
+    pub bid_timeout: SimSpan,
+    /// How long a gateway waits for acknowledgements after its last frame, or for the answer to a unicast request. Used where
+    /// servers fail. It must cover the queue of a disk.
+    pub ack_timeout: SimSpan,
+}
+
+impl Default for Faults {
+    fn default() -> Faults {
+        Faults {
+            slow_servers: 0,
+            slow_disk: rate(100 << 20),
+            failed_servers: 0,
+            fail_at: None,
+            bid_timeout: SimSpan::from_us(100),
+            ack_timeout: SimSpan::from_ms(20),
+        }
+    }
+}
+
+fn ninety() -> u32 {
+    90
+}
+
+fn nine() -> u32 {
+    9
+}
+
+fn three() -> u32 {
+    3
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn chunk() -> Bytes {
+    Bytes::from_kib(128)
+}
+
+fn disk() -> Rate {
+    rate(400 << 20)
+}
+
+fn duration() -> SimSpan {
+    SimSpan::from_ms(10)
+}
+
+fn rate(bytes_per_second: u64) -> Rate {
+    Rate::from_bytes_per_second(bytes_per_second).expect("defaults are above zero")
+}
+
+fn percent(count: u64) -> Percent {
+    Percent::from_percent(count).expect("defaults are small")
+}
+
+/// The protocols that a text names, with commas between them.
+///
+/// # Errors
+/// What is wrong with it, and what to write instead.
+fn protocols(text: &str) -> Result<Vec<Protocol>, (String, String)> {
+    let mut list: Vec<Protocol> = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        let Some(protocol) = Protocol::ALL.into_iter().find(|protocol| protocol.name() == name) else {
+            let names = || Protocol::ALL.into_iter().map(Protocol::name);
+            let hint = did_you_mean(name, names())
+                .unwrap_or_else(|| format!("the protocols are {}", names().collect::<Vec<_>>().join(", ")));
+            return Err((format!("there is no protocol called `{name}`"), hint));
+        };
+        if list.contains(&protocol) {
+            return Err((format!("`protocol` names {name} twice"), "name each protocol once".to_owned()));
+        }
+        list.push(protocol);
+    }
+    Ok(list)
+}
+
+fn replicast_m() -> String {
+    Protocol::ReplicastM.name().to_owned()
+}
+
+/// How many times the length of an idle put the default warm-up takes.
+const WARM_UP_PUTS: u64 = 10;
+/// How many puts and how much time of the first replicate are drawn.
+const PUTS_DRAWN: u32 = 4_000;
+
+impl Scenario {
+    /// Everything that is wrong, or the scenario with what was left out filled in.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn complete(mut self, draft: &Draft) -> Result<Scenario, Problems> {
+        let mut problems = Problems::new();
+        if let Err((message, hint)) = protocols(&self.protocol) {
+            problems.push(draft.problem("protocol", message).hint(hint));
+        }
+        self.check_nodes(draft, &mut problems);
+        self.check_sizes(draft, &mut problems);
+        self.check_times(draft, &mut problems);
+        self.check_surge(draft, &mut problems);
+        problems.into_result(())?;
+        let idle = self.idle_put();
+        let surge = self.fidelity == Fidelity::Surge;
+        let or_none = |span: SimSpan| if surge { SimSpan::ZERO } else { span };
+        self.warm_up.get_or_insert(or_none(idle.saturating_mul(WARM_UP_PUTS)));
+        self.start_spread.get_or_insert(or_none(idle));
+        Ok(self)
+    }
+
+    /// What a put of the largest chunk takes on idle nodes, roughly: its data once over the link and once for each replica to
+    /// the disk. In whole microseconds, so that it reads well.
+    fn idle_put(&self) -> SimSpan {
+        let largest = self.sizes().into_iter().max().unwrap_or(self.chunk);
+        let writes = self.slowest_disk().span_for(largest).saturating_mul(u64::from(self.replicas));
+        let all = self.network.link.span_for(largest).saturating_add(writes);
+        SimSpan::from_us(all.as_ns().div_ceil(1_000))
+    }
+
+    fn slowest_disk(&self) -> Rate {
+        if self.faults.slow_servers > 0 { self.disk.min(self.faults.slow_disk) } else { self.disk }
+    }
+
+    /// The protocols, in the order in which they were named; none if one of them does not exist.
+    #[must_use]
+    pub fn protocols(&self) -> Vec<Protocol> {
+        protocols(&self.protocol).unwrap_or_default()
+    }
+
+    /// Sizes of chunks, the main one first.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<Bytes> {
+        std::iter::once(self.chunk).chain(self.other_chunks.iter().map(|other| other.chunk)).collect()
+    }
+
+    /// Servers that take part in a protocol.
+    #[must_use]
+    pub fn servers_used(&self, protocol: Protocol) -> u32 {
+        if protocol.negotiates() { self.servers / self.group * self.group } else { self.servers }
+    }
+
+    fn check_nodes(&self, draft: &Draft, problems: &mut Problems) {
+        let negotiates = self.protocols().iter().any(|protocol| protocol.negotiates());
+        if self.replicas > self.servers {
+            let message =
+                format!("`replicas` is {}, but there are only {} servers", self.replicas, self.servers);
+            problems.push(draft.problem("replicas", message).hint("lower it, or add servers"));
+        }
+        if negotiates && self.group > self.servers {
+            let message = format!("`group` is {}, but there are only {} servers", self.group, self.servers);
+            problems.push(draft.problem("group", message).hint("set it to at most `servers`"));
+        }
+        if negotiates && self.replicas > self.group {
+            let message = format!("`replicas` is {}, but a group has {} servers", self.replicas, self.group);
+            problems.push(draft.problem("replicas", message).hint("set `group` to at least `replicas`"));
+        }
+        for (key, count) in
+            [("slow_servers", self.faults.slow_servers), ("failed_servers", self.faults.failed_servers)]
+        {
+            if count > self.servers {
+                let message =
+                    format!("`faults.{key}` is {count}, but there are only {} servers", self.servers);
+                problems.push(
+                    draft.problem(&format!("faults.{key}"), message).hint("set it to at most `servers`"),
+                );
+            }
+        }
+    }
+
+    fn check_sizes(&self, draft: &Draft, problems: &mut Problems) {
+        if self.other_chunks.len() > 15 {
+            let message =
+                format!("`other_chunks` has {} sizes, but at most 15 are possible", self.other_chunks.len());
+            problems.push(draft.problem("other_chunks", message).hint("join sizes that hardly differ"));
+        }
+        let total: u64 =
+            self.other_chunks.iter().fold(0, |total, other| total.saturating_add(other.share.billionths()));
+        if total > Percent::FULL.billionths() {
+            let message = format!(
+                "the shares of `other_chunks` add up to {}, but at most 100% can be other",
+                Percent::from_billionths(total)
+            );
+            problems.push(
+                draft.problem("other_chunks", message).hint("lower one of them; the rest has size `chunk`"),
+            );
+        }
+        for (key, bytes) in [("chunk", self.chunk), ("network.frame", self.network.frame)] {
+            if bytes.is_zero() {
+                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("it must be above zero"));
+            }
+        }
+        if self.other_chunks.iter().any(|other| other.chunk.is_zero()) {
+            problems.push(draft.problem("other_chunks", "a chunk of 0B").hint("it must be above zero"));
+        }
+        let limit = Bytes::from_gib(1);
+        if let Some(large) = self.sizes().into_iter().find(|size| *size > limit) {
+            let message = format!("a chunk has {large}, but at most {limit} are possible");
+            problems.push(
+                draft.problem("chunk", message).hint("a put negotiates for one chunk; use a smaller one"),
+            );
+        }
+    }
+
+    fn check_times(&self, draft: &Draft, problems: &mut Problems) {
+        if self.duration.is_zero() {
+            let hint = "10ms are some nine chunks for each gateway at 128KiB";
+            problems.push(
+                draft.problem("duration", "`duration` is 0s, but something must be measured").hint(hint),
+            );
+        }
+        if self.network.trip.is_zero() {
+            let hint = "a message cannot arrive before it was sent; SURGE has 1us";
+            problems.push(draft.problem("network.trip", "`network.trip` is 0s").hint(hint));
+        }
+        for (key, share) in [("overhead", self.network.overhead), ("data_share", self.network.data_share)] {
+            let none = key == "data_share" && share == Percent::ZERO;
+            if share >= Percent::FULL || none {
+                let message = format!("`network.{key}` is {share}");
+                let hint = "something must be left for data and for control messages";
+                problems.push(draft.problem(&format!("network.{key}"), message).hint(hint));
+            }
+        }
+        for (key, wide) in [("extension_m", self.bids.extension_m), ("extension_h", self.bids.extension_h)] {
+            if wide < Percent::FULL || wide.billionths() > 100_000_000_000 {
+                let message = format!("`bids.{key}` is {wide}, but it lies between 100% and 10000%");
+                let hint = "a bid must hold the transfer; 140% and 110% are SURGE's";
+                problems.push(draft.problem(&format!("bids.{key}"), message).hint(hint));
+            }
+        }
+        let rate = self.arrival_rate.is_some_and(Frequency::is_zero);
+        if rate {
+            let hint = "leave it out for a closed loop";
+            problems.push(draft.problem("arrival_rate", "`arrival_rate` is 0/s").hint(hint));
+        }
+    }
+
+    /// What SURGE does not have is not put into its mouth.
+    fn check_surge(&self, draft: &Draft, problems: &mut Problems) {
+        if self.fidelity != Fidelity::Surge {
+            return;
+        }
+        let asked = [
+            ("in_flight", self.in_flight > 1),
+            ("arrival_rate", self.arrival_rate.is_some()),
+            ("other_chunks", !self.other_chunks.is_empty()),
+            ("faults.failed_servers", self.faults.failed_servers > 0),
+            ("warm_up", self.warm_up.is_some_and(|span| !span.is_zero())),
+        ];
+        for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
+            let message = format!("`{key}` goes beyond what `surge` fidelity can be held against");
+            problems.push(draft.problem(key, message).hint("set `fidelity` to \"model\""));
+        }
+        if self.protocols().contains(&Protocol::Serial) {
+            let message = "SURGE has no serial variant, so there is nothing to be true to";
+            problems.push(draft.problem("protocol", message).hint("set `fidelity` to \"model\""));
+        }
+    }
+
+    /// The numbers of a protocol.
+    #[must_use]
+    pub fn terms(&self, protocol: Protocol) -> Terms {
+        let surge = self.fidelity == Fidelity::Surge;
+        let link = self.network.link.bytes_per_second().saturating_mul(8);
+        let control =
+            if protocol.negotiates() { self.network.control_replicast } else { self.network.control_unicast };
+        let extension =
+            if protocol == Protocol::ReplicastH { self.bids.extension_h } else { self.bids.extension_m };
+        let servers = self.servers_used(protocol);
+        let slow = self.faults.slow_servers;
+        let mut fixed = Fixed {
+            protocol,
+            replicas: self.replicas,
+            servers,
+            group: self.group,
+            link: link - self.network.overhead.of(link),
+            data_share: self.network.data_share.billionths(),
+            trip: self.network.trip,
+            frame: self.network.frame,
+            control,
+            bucket_spare: self.network.bucket_spare,
+            lead: self.bids.lead,
+            extension: Extension { of_transfer: extension.billionths() },
+            queue_bytes: self.bids.queue,
+            queue_least: self.bids.queue_chunks,
+            gap: self.bids.gap,
+            aimd_step: self.network.aimd_step.bytes_per_second() * 8,
+            aimd_look: self.network.aimd_look,
+            timeouts: (self.faults.failed_servers > 0)
+                .then_some(Timeouts { bids: self.faults.bid_timeout, acks: self.faults.ack_timeout }),
+            sizes: self.sizes(),
+            disks: vec![self.disk, self.faults.slow_disk],
+            disk_of: (0..self.servers).map(|at| u8::from(at >= self.servers - slow)).collect(),
+            rules: if surge { Rules::surge() } else { Rules::model() },
+        };
+        if !surge && fixed.lead.is_none() {
+            let terms = Terms::new(fixed.clone());
+            fixed.lead = Some(terms.lead.saturating_add(terms.control.saturating_mul(u64::from(self.group))));
+        }
+        Terms::new(fixed)
+    }
+
+    /// The model of a protocol; `drawn` if this replicate is to be drawn.
+    #[must_use]
+    pub fn cluster(&self, protocol: Protocol, drawn: bool) -> Cluster {
+        let from = SimTime::ZERO.saturating_add(self.warm_up.unwrap_or_default());
+        let end = from.saturating_add(self.duration);
+        let surge = self.fidelity == Fidelity::Surge;
+        // SURGE looks at its counters for the last time a hundredth before the end.
+        let until = if surge { SimTime::from_ns((u128::from(end.as_ns()) * 99 / 100) as u64) } else { end };
+        let terms = self.terms(protocol);
+        let fail_at = self.faults.fail_at.map_or(from, |span| SimTime::ZERO.saturating_add(span));
+        let small = self.gateways <= PUTS_DRAWN;
+        let drawn_until = |until: SimTime| if drawn && small { until } else { SimTime::ZERO };
+        let windows = terms.sizes[0].bid.saturating_mul(8);
+        Cluster {
+            gateways: self.gateways,
+            surge,
+            start_spread: self.start_spread.unwrap_or_default(),
+            in_flight: self.in_flight,
+            load: self.load(),
+            shares: self.shares(),
+            failures: (self.faults.failed_servers.min(terms.fixed.servers), fail_at),
+            measured: Measured { from, until, end },
+            traced: Traced {
+                puts_until: drawn_until(end),
+                windows_until: drawn_until(SimTime::ZERO.saturating_add(windows)),
+            },
+            terms,
+        }
+    }
+
+    fn load(&self) -> Load {
+        let Some(rate) = self.arrival_rate else { return Load::Closed };
+        let gap_ns = rate.mean_gap_ns_f64() * f64::from(self.gateways);
+        Exponential::with_mean(gap_ns).map_or(Load::Closed, Load::Open)
+    }
+
+    /// For each size, the part of 2^64 up to it; the main size comes first and has what the others leave.
+    fn shares(&self) -> Vec<u64> {
+        let word =
+            |billionths: u64| ((u128::from(billionths) << 64) / 1_000_000_000).min(u64::MAX.into()) as u64;
+        let others: u64 = self.other_chunks.iter().map(|other| other.share.billionths()).sum();
+        let mut total = Percent::FULL.billionths().saturating_sub(others);
+        let mut shares = vec![word(total)];
+        for other in &self.other_chunks {
+            total += other.share.billionths();
+            shares.push(word(total));
+        }
+        shares
+    }
+}
