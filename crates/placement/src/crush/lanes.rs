@@ -3,7 +3,7 @@
 //! The loops are plain Rust, written so that the compiler makes vectors of them: one body, instantiated for wider
 //! registers by a function attribute. The portable path is the same body without one. No result depends on the path.
 
-use super::hash::{hash3, hash4};
+use super::hash::{hash3, hash3_all, hash4};
 
 /// Items are padded to a multiple of this, so that the loops have no ragged end.
 pub(super) const WIDTH: usize = 16;
@@ -88,8 +88,8 @@ on_lanes! {
     fn score_all(draws: &[u32], inverse: &[f32], table: &[f32], scores: &mut [f32]) -> f32 = score_all_body;
     /// The first position from `from` on whose score is at most `most`.
     fn next_at_most(scores: &[f32], most: f32, from: usize) -> Option<usize> = next_at_most_body;
-    /// The first position with the longest straw.
-    fn longest(draws: &[u32], straws: &[f64]) -> usize = longest_body;
+    /// The first position with the longest straw; `hashes` is room for as many words as there are ids.
+    fn longest(x: u32, ids: &[u32], r: u32, straws: &[u32], hashes: &mut [u32]) -> usize = longest_body;
     /// The last position whose draw in a list bucket falls below its weight.
     fn last_in_list(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usize> = last_in_list_body;
 }
@@ -102,18 +102,100 @@ pub(super) struct ListLanes<'a> {
     pub weights: &'a [u32],
 }
 
+/// The hashes of two widths of ids, two vectors side by side.
+#[inline(always)]
+fn hash_two_widths(x: u32, ids: &[u32; 2 * WIDTH], r: u32, hashes: &mut [u32; 2 * WIDTH]) {
+    let (ids, more_ids) = ids.split_at(WIDTH);
+    let (hashes, more_hashes) = hashes.split_at_mut(WIDTH);
+    let pairs = ids.iter().zip(more_ids).zip(hashes.iter_mut().zip(more_hashes));
+    for ((&id, &other_id), (hash, other_hash)) in pairs {
+        [*hash, *other_hash] = hash3_all(x, [id, other_id], r);
+    }
+}
+
+/// The hashes of one width of ids.
+#[inline(always)]
+fn hash_width(x: u32, ids: &[u32; WIDTH], r: u32, hashes: &mut [u32; WIDTH]) {
+    for (&id, hash) in ids.iter().zip(hashes) {
+        *hash = hash3(x, id, r);
+    }
+}
+
+// No closures around the loops below: one that is not inlined is compiled for the portable path, whoever calls it.
+#[inline(always)]
+fn hash_all(x: u32, ids: &[u32], r: u32, hashes: &mut [u32]) {
+    let (ids, last_ids) = ids.as_chunks();
+    let (hashes, last_hashes) = hashes.as_chunks_mut();
+    for (ids, hashes) in ids.iter().zip(hashes) {
+        hash_two_widths(x, ids, r, hashes);
+    }
+    for (ids, hashes) in last_ids.as_chunks().0.iter().zip(last_hashes.as_chunks_mut().0) {
+        hash_width(x, ids, r, hashes);
+    }
+}
+
 #[inline(always)]
 fn draw_all_body(x: u32, ids: &[u32], r: u32, draws: &mut [u32]) -> u32 {
+    hash_all(x, ids, r, draws);
     let mut greatest = 0;
-    for (draws, ids) in draws.chunks_exact_mut(WIDTH).zip(ids.chunks_exact(WIDTH)) {
-        for (draw, &id) in draws.iter_mut().zip(ids) {
-            *draw = hash3(x, id, r) & 0xffff;
-        }
-    }
-    for &draw in draws.iter() {
-        greatest = greatest.max(draw);
+    for draw in draws.iter_mut() {
+        *draw &= 0xffff;
+        greatest = greatest.max(*draw);
     }
     greatest
+}
+
+/// A draw has 16 bits and a straw 32, which leaves so many bits of a key to tell items apart: they are how far the item is
+/// from the end, so that of equal straws the first one wins.
+const MARK_BITS: u32 = 16;
+
+const MARKS: [u32; WIDTH] = {
+    let mut marks = [0; WIDTH];
+    let mut at = 0;
+    while at < WIDTH {
+        marks[at] = (1 << MARK_BITS) - 1 - at as u32;
+        at += 1;
+    }
+    marks
+};
+
+#[inline(always)]
+fn longest_body(x: u32, ids: &[u32], r: u32, straws: &[u32], hashes: &mut [u32]) -> usize {
+    let mut best = Best::default();
+    for (ids, straws) in ids.chunks(1 << MARK_BITS).zip(straws.chunks(1 << MARK_BITS)) {
+        let hashes = &mut hashes[..ids.len()];
+        hash_all(x, ids, r, hashes);
+        let (mut keys, mut passed) = ([0u64; WIDTH], 0);
+        for (hashes, straws) in hashes.as_chunks::<WIDTH>().0.iter().zip(straws.as_chunks::<WIDTH>().0) {
+            for (((key, hash), &straw), mark) in keys.iter_mut().zip(hashes).zip(straws).zip(&MARKS) {
+                let length = u64::from(hash << MARK_BITS) * u64::from(straw);
+                *key = (*key).max(length | u64::from(mark - passed));
+            }
+            passed += WIDTH as u32;
+        }
+        best.next(keys.into_iter().fold(0, u64::max));
+    }
+    best.position
+}
+
+/// The position behind the greatest of several keys, of which each stands for as many items as marks tell apart.
+#[derive(Default)]
+struct Best {
+    passed: usize,
+    position: usize,
+    above_mark: u64,
+}
+
+impl Best {
+    #[inline(always)]
+    fn next(&mut self, key: u64) {
+        let mark = key as usize % (1 << MARK_BITS);
+        if self.passed == 0 || key >> MARK_BITS > self.above_mark {
+            self.position = self.passed + ((1 << MARK_BITS) - 1 - mark);
+            self.above_mark = key >> MARK_BITS;
+        }
+        self.passed += 1 << MARK_BITS;
+    }
 }
 
 #[inline(always)]
@@ -157,30 +239,6 @@ fn score_all_body(draws: &[u32], inverse: &[f32], table: &[f32], scores: &mut [f
     least.into_iter().fold(f32::INFINITY, f32::min)
 }
 
-/// A draw has 16 bits and a straw 32, so their product is exact in a double.
-#[inline(always)]
-fn longest_body(draws: &[u32], straws: &[f64]) -> usize {
-    let mut greatest = [0.0f64; WIDTH];
-    for (draws, straws) in draws.chunks_exact(WIDTH).zip(straws.chunks_exact(WIDTH)) {
-        for ((greatest, &draw), &straw) in greatest.iter_mut().zip(draws).zip(straws) {
-            let length = f64::from(draw as i32) * straw;
-            *greatest = if length > *greatest { length } else { *greatest };
-        }
-    }
-    let longest = greatest.into_iter().fold(0.0, f64::max);
-    for (at, (draws, straws)) in draws.chunks_exact(WIDTH).zip(straws.chunks_exact(WIDTH)).enumerate() {
-        let mut any = false;
-        for (&draw, &straw) in draws.iter().zip(straws) {
-            any |= f64::from(draw as i32) * straw == longest;
-        }
-        if any {
-            let hit = draws.iter().zip(straws).position(|(&draw, &straw)| f64::from(draw) * straw == longest);
-            return at * WIDTH + hit.expect("one of the chunk is the longest");
-        }
-    }
-    0
-}
-
 #[inline(always)]
 fn last_in_list_body(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usize> {
     let chunks = list
@@ -204,4 +262,31 @@ fn last_in_list_body(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usi
         let draw = u64::from(hash4(x, list.items[at], r, id) & 0xffff);
         (draw * u64::from(list.sums[at])) >> 16 < u64::from(list.weights[at])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More items than marks tell apart, two of them equal in all, and the padding.
+    #[test]
+    fn the_longest_straw_is_the_first_of_equal_ones_on_every_path() {
+        let ids: Vec<u32> = (0..70_000).collect();
+        for (size, straw) in [(3usize, 1u32), (16, 0), (33, 7), (65_536, u32::MAX), (69_000, u32::MAX)] {
+            let width = size.next_multiple_of(WIDTH);
+            let mut ids = ids[..width].to_vec();
+            ids[size..].fill(0);
+            ids[size - 1] = ids[size / 2];
+            let straws = vec![straw; width];
+            for x in 0..20 {
+                let length = |at: &usize| u64::from(hash3(x, ids[*at], 1) & 0xffff) * u64::from(straw);
+                let greatest = (0..size).map(|at| length(&at)).max().unwrap_or(0);
+                let want = (0..size).find(|at| length(at) == greatest);
+                for lanes in Lanes::available() {
+                    let got = longest(lanes, x, &ids, 1, &straws, &mut vec![0; width]);
+                    assert_eq!(Some(got), want, "{size} items, input {x}, {lanes:?}");
+                }
+            }
+        }
+    }
 }

@@ -30,10 +30,8 @@ pub(super) enum NodeShape {
         node_weights: Vec<u32>,
     },
     Straw {
-        straws: Vec<f64>,
+        straws: Vec<u32>,
     },
-    /// Straws of one length: the greatest draw wins.
-    StrawEqual,
     Straw2(Weights),
     Vring(Ring),
 }
@@ -68,10 +66,7 @@ impl Node {
                 NodeShape::List { words: words.clone(), sums: sums.clone(), weights: weights.clone() }
             }
             Shape::Tree { node_weights } => NodeShape::Tree { node_weights: node_weights.clone() },
-            Shape::Straw { straws, .. } if is_equal(straws) => NodeShape::StrawEqual,
-            Shape::Straw { straws, .. } => {
-                NodeShape::Straw { straws: padded(straws.iter().map(|&straw| f64::from(straw)).collect()) }
-            }
+            Shape::Straw { straws, .. } => NodeShape::Straw { straws: padded(straws.clone()) },
             Shape::Straw2 { weights } => NodeShape::Straw2(Weights::new(weights)),
             Shape::Vring { .. } => NodeShape::Vring(Ring::new(bucket)),
         };
@@ -98,10 +93,6 @@ impl Weights {
             },
         }
     }
-}
-
-fn is_equal(straws: &[u32]) -> bool {
-    straws.first().is_some_and(|&first| first > 0 && straws.iter().all(|&straw| straw == first))
 }
 
 fn padded<T: Copy>(mut values: Vec<T>) -> Vec<T> {

@@ -30,11 +30,13 @@ impl Scratch {
         self.permutation.of = None;
     }
 
-    fn room(&mut self, width: usize) {
+    /// Room for as many draws.
+    fn room(&mut self, width: usize) -> &mut [u32] {
         if self.draws.len() < width {
             self.draws.resize(width, 0);
             self.scores.resize(width, 0.0);
         }
+        &mut self.draws[..width]
     }
 }
 
@@ -113,18 +115,9 @@ pub(super) fn pick(node: &Node, draw: Draw<'_>, scratch: &mut Scratch) -> Option
         NodeShape::Tree { node_weights } => tree(node, draw, node_weights)?,
         NodeShape::Vring(ring) => ring.pick(draw.x, draw.r).unwrap_or(0),
         // Under an unknown hash every draw is 0.
-        NodeShape::Straw { .. } | NodeShape::StrawEqual if node.hash != RJENKINS1 => 0,
-        NodeShape::StrawEqual => {
-            scratch.room(node.ids.len());
-            let draws = &mut scratch.draws[..node.ids.len()];
-            let greatest = lanes::draw_all(draw.lanes, draw.x, &node.ids, draw.r, draws);
-            lanes::next_at_least(draw.lanes, draws, greatest, 0)?
-        }
+        NodeShape::Straw { .. } if node.hash != RJENKINS1 => 0,
         NodeShape::Straw { straws } => {
-            scratch.room(node.ids.len());
-            let draws = &mut scratch.draws[..node.ids.len()];
-            lanes::draw_all(draw.lanes, draw.x, &node.ids, draw.r, draws);
-            lanes::longest(draw.lanes, draws, straws)
+            lanes::longest(draw.lanes, draw.x, &node.ids, draw.r, straws, scratch.room(node.ids.len()))
         }
         NodeShape::Straw2(own) => straw2(node, draw.weights.unwrap_or(own), draw, scratch),
     };
