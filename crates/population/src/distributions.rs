@@ -2,7 +2,7 @@
 //!
 //! Bins are at most a sixteenth of an octave wide (a ratio of 1.044), and at most a sixteenth of sigma, or of an octave over
 //! the shape, with sizes uniform inside. The share of files below an edge is exact to 10^-15; inside a bin it is off by less
-//! than 0.0004, and the mean size by less than 0.1 % (tested). Bins with less than 10^-18 of all files are left out.
+//! than 0.0005, and the mean size by less than 0.1 % (tested). Bins with less than 10^-18 of all files are left out.
 //! Logarithms and the error function come from `libm`, so bins are the same on every machine.
 
 use units::Bytes;

@@ -33,7 +33,7 @@ pub enum Fault {
         found: String,
     },
     /// Too few words.
-    #[error("it has {found} of the {wanted}")]
+    #[error("the number of columns is {found}, but should be {wanted}")]
     Columns {
         /// How many words there are.
         found: usize,
@@ -215,6 +215,19 @@ pub enum PopulationError {
         /// What keys are divided by.
         modulus: u64,
     },
+}
+
+impl HistogramError {
+    /// The parameter that is to blame.
+    #[must_use]
+    pub fn parameter(&self) -> &'static str {
+        match self {
+            HistogramError::OutOfRange { parameter, .. } | HistogramError::Size { parameter, .. } => {
+                parameter
+            }
+            HistogramError::CapBelow { .. } => "cap",
+        }
+    }
 }
 
 impl PopulationError {

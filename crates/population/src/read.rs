@@ -56,7 +56,7 @@ fn bin(content: &str, before: u64, rows: usize) -> Result<SizeBin, Fault> {
     }
     let mut words = content.split_ascii_whitespace();
     let mut number = |found: usize, column: &'static str| {
-        let word = words.next().ok_or(Fault::Columns { found, wanted: "three columns `min max count`" })?;
+        let word = words.next().ok_or(Fault::Columns { found, wanted: "3: `min max count`" })?;
         whole(column, word)
     };
     let (min, max, count) = (number(0, "min")?, number(1, "max")?, number(2, "count")?);
@@ -106,7 +106,7 @@ fn row(content: &str) -> Result<(u64, u64), Fault> {
     let (size, count) = content
         .split_once(',')
         .filter(|_| found == 2)
-        .ok_or(Fault::Columns { found, wanted: "two columns `size,count`" })?;
+        .ok_or(Fault::Columns { found, wanted: "2: `size,count`" })?;
     let (size, count) = (size.trim(), count.trim());
     let bytes = if size.bytes().all(|byte| byte.is_ascii_digit()) { size.parse().ok() } else { None };
     let bytes = bytes.or_else(|| Bytes::parse(size).ok().map(Bytes::get));

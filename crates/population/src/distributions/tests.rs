@@ -32,10 +32,10 @@ fn log_normal_follows_its_distribution() {
             let size = median as f64 * libm::exp(sigma * f64::from(eighth) / 8.0);
             let below = bins.share_below(Bytes::new(size.round() as u64));
             let want = normal(f64::from(eighth) / 8.0);
-            assert!((below - want).abs() < 4e-4, "sigma {sigma}, {size}: {below}, not {want}");
+            assert!((below - want).abs() < 5e-4, "sigma {sigma}, {size}: {below}, not {want}");
         }
         let at_median = bins.share_below(Bytes::new(median));
-        assert!((at_median - 0.5).abs() < 4e-4, "{at_median}");
+        assert!((at_median - 0.5).abs() < 5e-4, "{at_median}");
         assert!(bins.bins().len() < 1000);
     }
 }
@@ -73,10 +73,12 @@ fn pareto_follows_its_distribution() {
         let mean = shape * min as f64 / (shape - 1.0) * (1.0 - ratio.powf(1.0 - shape)) / share;
         near(&format!("mean at shape {shape}"), bins.mean(), mean, 1e-3);
         assert_eq!([bins.smallest().get(), bins.largest().get()], [min, cap]);
-        for size in (0..20).map(|octave| min << octave) {
+        for step in 0..400 {
+            let size = (min as f64 * libm::exp2(f64::from(step) / 13.0)).round() as u64;
             if size < cap {
                 let want = (1.0 - (size as f64 / min as f64).powf(-shape)) / share;
-                assert!((bins.share_below(Bytes::new(size)) - want).abs() < 1e-3, "{size}");
+                let below = bins.share_below(Bytes::new(size));
+                assert!((below - want).abs() < 5e-4, "shape {shape}, {size}: {below}, not {want}");
             }
         }
     }

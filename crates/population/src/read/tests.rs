@@ -46,7 +46,7 @@ fn mistakes_in_a_histogram() {
     line 1: `total_count` is 3, but the bins hold 0 files
     line 1: a bin comes before the line `# total_count: N`
     line 1: `total_count` is `many`, which is no whole number
-    line 2: it has 2 of the three columns `min max count`
+    line 2: the number of columns is 2, but should be 3: `min max count`
     line 2: `count` is `-3`, which is no whole number below 2^64
     line 2: `max` is `1e3`, which is no whole number below 2^64
     line 2: the bin from 10 to 10 bytes holds no size: its end is not part of it
@@ -96,8 +96,8 @@ fn mistakes_in_a_table() {
     line 1: there is no file in it
     line 2: there is no file in it
     line 1: the size `count` cannot be read
-    line 1: it has 1 of the two columns `size,count`
-    line 1: it has 3 of the two columns `size,count`
+    line 1: the number of columns is 1, but should be 2: `size,count`
+    line 1: the number of columns is 3, but should be 2: `size,count`
     line 1: the size `10 k` cannot be read
     line 1: the size `-10` cannot be read
     line 1: `count` is `3.5`, which is no whole number below 2^64

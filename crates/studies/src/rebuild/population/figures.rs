@@ -1,0 +1,80 @@
+//! The population as a reader sees it: files and objects by size, by number and by volume.
+
+use population::{Population, SizeTally, TallyBin};
+use report::{Axis, Bin, Cell, Column, Figure, HistogramSeries, Kind, Num, Table};
+
+use super::DataSet;
+
+/// Two histograms by power of two: of files, and of objects.
+#[must_use]
+pub fn figures(set: &DataSet, population: &Population) -> Vec<Figure> {
+    vec![
+        figure("file_sizes", "File sizes", "files", &set.origin(), &population.file_tally()),
+        figure(
+            "object_sizes",
+            "Object sizes",
+            "objects",
+            "What is stored, lost and rebuilt, each copy counted once. Expected numbers, not those of a seed.",
+            &population.object_tally(),
+        ),
+    ]
+}
+
+fn figure(id: &str, title: &str, things: &str, caption: &str, tally: &SizeTally) -> Figure {
+    let (count, bytes) = (tally.count(), tally.bytes());
+    let bins = tally.bins();
+    let series = |name: String, share: &dyn Fn(&TallyBin) -> f64| HistogramSeries {
+        name,
+        bins: bins.iter().map(|bin| bar(bin, share(bin))).collect(),
+    };
+    Figure {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        caption: caption.to_owned(),
+        kind: Kind::Histogram {
+            x: Axis::log("size", "bytes"),
+            y: Axis::linear("share", "fraction"),
+            series: vec![
+                series(format!("of {things}"), &|bin| bin.count / count),
+                series(format!("of bytes in {things}"), &|bin| bin.bytes / bytes),
+            ],
+            references: Vec::new(),
+        },
+    }
+}
+
+fn bar(bin: &TallyBin, height: f64) -> Bin {
+    Bin { from: Num::from(bin.low.get()), to: Num::from(bin.high.get()), height: Num::from(height) }
+}
+
+/// The numbers of the figures.
+#[must_use]
+pub fn tables(set: &DataSet, population: &Population) -> Vec<Table> {
+    let about = |things: &str| {
+        format!("A row is a power of two; numbers of {things} are expected ones. {}", set.origin())
+    };
+    vec![
+        table("file_sizes", "File sizes", &about("files"), &population.file_tally()),
+        table("object_sizes", "Object sizes", &about("objects"), &population.object_tally()),
+    ]
+}
+
+fn table(id: &str, title: &str, about: &str, tally: &SizeTally) -> Table {
+    let columns = vec![
+        Column::number("size_from", "bytes"),
+        Column::number("size_to", "bytes"),
+        Column::number("count", ""),
+        Column::number("volume", "bytes"),
+        Column::number("count_share", "fraction"),
+        Column::number("volume_share", "fraction"),
+    ];
+    let (count, bytes) = (tally.count(), tally.bytes());
+    let mut table = Table::new(id, title, columns).about(about);
+    for bin in tally.bins() {
+        let shares = [bin.count / count, bin.bytes / bytes];
+        let mut row: Vec<Cell> = vec![bin.low.get().into(), bin.high.get().into()];
+        row.extend([bin.count, bin.bytes, shares[0], shares[1]].map(Cell::from));
+        table.push(row);
+    }
+    table
+}
