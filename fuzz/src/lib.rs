@@ -16,8 +16,9 @@ use units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     ("crush_binary", crush_binary),
+    ("crush_edit", crush_edit),
     ("crush_text", crush_text),
     ("ceph_dump", ceph_dump),
     ("ceph_map", ceph_map),
@@ -40,6 +41,43 @@ pub fn crush_binary(data: &[u8]) {
     if let Ok(text) = crush::text::print(&map) {
         crush_text(text.as_bytes());
     }
+}
+
+/// Changes of whatever binary map, each on a copy: refused with words, or done so that the map is written and listed.
+pub fn crush_edit(data: &[u8]) {
+    let Some((&choice, data)) = data.split_first() else { return };
+    let Ok(map) = crush::binary::read(data) else { return };
+    let nth = |names: &mut dyn Iterator<Item = &String>| names.nth(usize::from(choice >> 4)).cloned();
+    let item = nth(&mut map.item_names.values()).unwrap_or_else(|| "osd.0".to_owned());
+    let kind = nth(&mut map.type_names.values()).unwrap_or_else(|| "host".to_owned());
+    let rule = nth(&mut map.rule_names.values()).unwrap_or_else(|| "rule".to_owned());
+    let bucket = map.each_bucket().nth(usize::from(choice & 15));
+    let place = bucket.and_then(|bucket| {
+        Some((map.type_names.get(&i32::from(bucket.kind))?.clone(), map.item_names.get(&bucket.id)?.clone()))
+    });
+    let place: crush::edit::Location = place.into_iter().chain([(kind.clone(), "made".to_owned())]).collect();
+    let spec =
+        |mode| crush::edit::RuleSpec { name: "fuzz", root: &item, spread_over: &kind, class: "", mode };
+    let edited = |edit: &dyn Fn(&mut crush::Map) -> Result<(), crush::edit::EditError>| {
+        let mut map = map.clone();
+        match edit(&mut map) {
+            Ok(()) => map.finalize(),
+            Err(error) => return assert!(!error.to_string().is_empty(), "refused without a word"),
+        }
+        let mut listed = String::new();
+        crush::tree(&map, &mut listed).expect("a string takes it all");
+        crush::dump(&map, &mut listed).expect("a string takes it all");
+        let _ = crush::binary::read(&crush::binary::write(&map));
+    };
+    edited(&|map| map.reweight());
+    edited(&|map| map.reweight_item(&item, 1.5));
+    edited(&|map| map.remove_item(&item));
+    edited(&|map| map.add_item(7, 0.5, "added", &place));
+    edited(&|map| map.update_item(i32::from(choice), 0.5, "updated", &place));
+    edited(&|map| map.move_item(&item, &place));
+    edited(&|map| map.create_bucket("made", &kind, &place));
+    edited(&|map| map.create_rule(spec(crush::Mode::Indep)));
+    edited(&|map| map.remove_rule(&rule));
 }
 
 /// A CRUSH map as text. What compiles is sound, and printed and compiled again it prints the same.

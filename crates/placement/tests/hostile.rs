@@ -8,6 +8,48 @@ use placement::crush::{binary, check};
 use proptest::prelude::*;
 use random_map::random_map;
 
+/// Levels of two buckets, each holding both of the level below: as many ways up as 2 to the number of levels.
+fn lattice(levels: usize, weight: f64) -> String {
+    let mut text = String::from("device 0 osd.0\ntype 0 osd\ntype 1 level\n");
+    for level in 0..levels {
+        for side in ["a", "b"] {
+            let below = |side| match level {
+                0 => "item osd.0 weight 1\n".to_owned(),
+                _ => format!("item {side}{} weight {weight}\n", level - 1),
+            };
+            let both = if level == 0 { below("a") } else { below("a") + &below("b") };
+            text.push_str(&format!("level {side}{level} {{\nalg straw2\n{both}}}\n"));
+        }
+    }
+    text
+}
+
+/// Such a map once kept `--tree`, `--reweight-item` and others busy for ever; so it does crushtool.
+#[test]
+fn buckets_held_in_very_many_places_are_refused() {
+    let refused = |text: &str| compile(text).map(drop).map_err(|error| error.reason);
+    assert_eq!(refused(&lattice(9, 0.001)), Ok(()));
+    let said = refused(&lattice(30, 0.001)).expect_err("2^29 ways");
+    assert!(said.contains("over 1000 ways lead up from it"), "{said}");
+    let devices: String = (0..2_000).map(|id| format!("item d{id} weight 0.001\n")).collect();
+    let named: String = (0..2_000).map(|id| format!("device {id} d{id}\n")).collect();
+    let mut wide = lattice(9, 0.001).replace("device 0 osd.0\n", &named);
+    wide = wide.replace("item osd.0 weight 1\n", &devices);
+    let said = refused(&wide).expect_err("most items listed 511 times");
+    assert!(said.contains("4032 items would be listed"), "{said}");
+}
+
+/// What is just let through is changed in a moment.
+#[test]
+fn changes_of_shared_buckets_end() {
+    let mut map = compile(&lattice(9, 0.001)).expect("it cannot fail here");
+    map.reweight_item("osd.0", 0.001).expect("it cannot fail here");
+    let mut tree = String::new();
+    placement::crush::tree(&map, &mut tree).expect("it cannot fail here");
+    assert_eq!(tree.lines().count(), 1 + 2 * (511 + 256));
+    map.remove_item("osd.0").expect("it cannot fail here");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -29,6 +29,24 @@ pub enum Fault {
         /// The bucket.
         bucket: ItemId,
     },
+    /// Every change of a weight is carried up all ways, which are as many as 2 to the number of levels.
+    #[error(
+        "bucket {bucket} is held in so many places that over {WAYS_MAX} ways lead up from it, more than Towtank takes"
+    )]
+    Shared {
+        /// The bucket.
+        bucket: ItemId,
+    },
+    /// Listed from the roots down, each bucket as often as it is held, the map would be endless.
+    #[error(
+        "buckets are held in so many places that the map's {items} items would be listed {lines} times, more than Towtank takes"
+    )]
+    Listing {
+        /// How many items its buckets have.
+        items: u64,
+        /// How many lines a listing would have.
+        lines: u64,
+    },
     /// The id is kept for "nothing here".
     #[error("bucket {bucket} holds device {item}, but ids from 2147483646 on stand for no device")]
     Reserved {
@@ -64,7 +82,14 @@ pub enum Fault {
 /// The most levels of buckets: Ceph's own hierarchies have eleven types, and printing a map recurses.
 pub const DEPTH_MAX: u16 = 200;
 
-/// Refuses maps on which a mapping would loop or leave the map.
+/// The most ways up from a bucket, its own place counted: Ceph's hierarchies are trees, of at most eleven levels.
+pub const WAYS_MAX: u32 = 1_000;
+
+/// How often an item may be listed on average, where there are not so few that it does not matter.
+const LISTINGS_MAX: u64 = 8;
+const FEW_LINES: u64 = 100_000;
+
+/// Refuses maps on which a mapping would loop or leave the map, or other work would take for ever.
 pub fn check(map: &Map) -> Result<(), Fault> {
     for bucket in map.each_bucket() {
         if !shape_fits(bucket) {
@@ -80,6 +105,7 @@ pub fn check(map: &Map) -> Result<(), Fault> {
         }
     }
     check_nesting(map)?;
+    check_sharing(map)?;
     for (&index, args) in &map.choose_args {
         for (&slot, arg) in args {
             let Some(Some(bucket)) = map.buckets.get(slot as usize) else { continue };
@@ -119,7 +145,7 @@ pub(super) fn check_nesting(map: &Map) -> Result<(), Fault> {
         Above,
         Done { levels: u16 },
     }
-    let slot = |bucket: &Bucket| (-1 - bucket.id) as usize;
+    let slot = slot_of_bucket;
     let mut seen = vec![Seen::Never; map.buckets.len()];
     for start in map.each_bucket() {
         let mut path: Vec<(&Bucket, usize)> = vec![(start, 0)];
@@ -149,4 +175,53 @@ pub(super) fn check_nesting(map: &Map) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Refuses maps whose buckets are held in so many places that following every way up or down would not end in time.
+fn check_sharing(map: &Map) -> Result<(), Fault> {
+    let (mut items, mut lines) = (0u64, 0u64);
+    let mut ways = vec![1u32; map.buckets.len()];
+    for bucket in from_the_roots_down(map) {
+        let own = ways[slot_of_bucket(bucket)];
+        if own > WAYS_MAX {
+            return Err(Fault::Shared { bucket: bucket.id });
+        }
+        items += bucket.items.len() as u64;
+        lines += bucket.items.len() as u64 * u64::from(own);
+        for inner in inner_buckets(map, bucket) {
+            let ways = &mut ways[slot_of_bucket(inner)];
+            *ways = ways.saturating_add(own);
+        }
+    }
+    if lines > FEW_LINES.max(items * LISTINGS_MAX) { Err(Fault::Listing { items, lines }) } else { Ok(()) }
+}
+
+/// All buckets, each after those that hold it; there is no cycle.
+fn from_the_roots_down(map: &Map) -> Vec<&Bucket> {
+    let mut holders = vec![0usize; map.buckets.len()];
+    map.each_bucket()
+        .flat_map(|bucket| inner_buckets(map, bucket))
+        .for_each(|bucket| holders[slot_of_bucket(bucket)] += 1);
+    let mut order: Vec<&Bucket> =
+        map.each_bucket().filter(|bucket| holders[slot_of_bucket(bucket)] == 0).collect();
+    let mut next = 0;
+    while let Some(&bucket) = order.get(next) {
+        next += 1;
+        for below in inner_buckets(map, bucket) {
+            let left = &mut holders[slot_of_bucket(below)];
+            *left -= 1;
+            if *left == 0 {
+                order.push(below);
+            }
+        }
+    }
+    order
+}
+
+fn inner_buckets<'a>(map: &'a Map, bucket: &'a Bucket) -> impl Iterator<Item = &'a Bucket> {
+    bucket.items.iter().filter_map(|item| map.bucket(*item))
+}
+
+fn slot_of_bucket(bucket: &Bucket) -> usize {
+    (-1 - bucket.id) as usize
 }

@@ -165,7 +165,7 @@ pub enum EditError {
     },
     /// A shadow tree cannot be made.
     #[error(
-        "the shadow trees of the device classes cannot be made; a uniform bucket takes no classes in Ceph 16.2: use straw2"
+        "the shadow trees of the device classes cannot be made; a uniform bucket takes no classes in Ceph 16.2, and weights in a bucket add up to below 65536"
     )]
     Shadows,
     /// The tunable forbids every algorithm.
