@@ -202,3 +202,17 @@ fn descending_once_is_a_switch() {
         assert_eq!(map.tunables.chooseleaf_descend_once, kept, "{value}");
     }
 }
+
+/// From 32768 on, Ceph prints weights of buckets as negative numbers, and compiles those.
+#[test]
+fn heavy_buckets_print_and_compile() {
+    let text = "device 0 osd.0\ntype 0 osd\ntype 1 root\nroot r {\nalg straw2\nitem osd.0 weight 1\n}\n\
+        root q {\nalg straw2\nitem r weight 53000\n}\n";
+    let map = compile(text).expect("it cannot fail here");
+    let printed = print(&map).expect("it cannot fail here");
+    assert!(printed.contains("item r weight -12536.000"), "{printed}");
+    let again = compile(&printed).expect("it cannot fail here");
+    assert_eq!(binary::write(&again), binary::write(&map));
+    let refused = compile(&text.replace("53000", "-40000")).expect_err("Ceph never prints it");
+    assert_eq!(refused.reason, "bucket `r` weighs -40000");
+}

@@ -320,7 +320,9 @@ impl<'a> Compiler<'a> {
         let weight = fixed_point(value);
         let (what, limit) =
             if id >= 0 { ("device", DEVICE_WEIGHT_MAX) } else { ("bucket", BUCKET_WEIGHT_MAX) };
-        if weight > limit || (value < 0.0 && weight != 0) {
+        // Ceph prints weights of buckets with a sign, and reads back what it prints.
+        let printed_so = id < 0 && (-32_768.0..0.0).contains(&value);
+        if weight > limit || (value < 0.0 && weight != 0 && !printed_so) {
             return Err(TextError::at(place, format!("{what} `{}` weighs {value}", item.name.text))
                 .hint(format!("weights of {what}s go from 0 to {}", limit / 0x1_0000)));
         }
