@@ -179,7 +179,7 @@ fn number(cell: &report::Cell) -> Option<f64> {
 #[test]
 fn figures_and_tables_add_up() {
     let set = completed("preset = \"mira\"");
-    let population = set.population(Extent::Bytes(64 * 20 << 40), Seed(1)).unwrap();
+    let population = set.population(Extent::Bytes((64 * 20) << 40), Seed(1)).unwrap();
     let drawn = figures(&set, &population);
     assert_eq!(
         drawn.iter().map(|figure| figure.id.as_str()).collect::<Vec<_>>(),
