@@ -1,8 +1,10 @@
 //! Exports of a real cluster (Ceph 16.2.15; three devices, healthy and with one down), and what is wrong with damaged ones.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+use std::io::Read;
 use std::path::PathBuf;
 
+use flate2::read::GzDecoder;
 use imports::ceph::{read_map, read_osd_df, read_osd_dump, read_pg_dump, read_report};
 use imports::{File, ImportError};
 use placement::crush::pools::{PgId, Placer};
@@ -128,4 +130,37 @@ fn damage_is_told_with_file_and_key() {
     `osdmap.bin`: it is neither text nor a binary CRUSH map
     `pg.json`: there is neither `pg_map` nor `pg_stats` in it
     "#);
+}
+
+/// Groups of a pool whose splits still lie together (`pg_num` 512, `pgp_num` 256), with explicit mappings, replicated and
+/// erasure-coded, all devices in and one out: where `osdmaptool --test-map-pgs-dump` of 16.2.15 has them. The explicit mappings are
+/// what `osdmaptool --upmap` found; dumps are its `--dump json`.
+#[test]
+fn split_and_mapped_groups_are_where_osdmaptool_has_them() {
+    let map = read_map(file("map", &bytes("osdmaptool/crush.txt"))).unwrap().value;
+    let unpacked = |name: &str| {
+        let mut text = String::new();
+        GzDecoder::new(&bytes(name)[..]).read_to_string(&mut text).unwrap();
+        text
+    };
+    for (kind, out, mapped) in [("replicated", 6, 56), ("coded", 13, 58)] {
+        let name = format!("osdmaptool/{kind}_osd_dump.json.gz");
+        let dump = read_osd_dump(file(&name, &bytes(&name))).unwrap().value;
+        let pool = dump.pools[0].placed();
+        assert_eq!((pool.pg_num, pool.pgp_num, dump.overlay().upmap_items.len()), (512, 256, mapped));
+        for (without, groups) in [(None, "pgs".to_owned()), (Some(out), format!("out_{out}_pgs"))] {
+            let mut overlay = dump.overlay();
+            if let Some(device) = without {
+                overlay.devices[device].weight = 0;
+            }
+            let placer = Placer::new(&map, &overlay);
+            let text = unpacked(&format!("osdmaptool/{kind}_{groups}.txt.gz"));
+            assert_eq!(text.lines().count(), 512);
+            for (seed, line) in text.lines().enumerate() {
+                let up = placer.place(&pool, seed as u32).up;
+                let found = format!("1.{seed:x}\t{:?}\t{}", up.devices, up.primary.unwrap()).replace(' ', "");
+                assert_eq!(found, line, "{kind}, {without:?} out");
+            }
+        }
+    }
 }
