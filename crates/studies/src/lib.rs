@@ -10,7 +10,9 @@ mod checked;
 mod context;
 pub mod place;
 pub mod preview;
+pub mod put;
 pub mod queue;
+pub mod rebuild;
 mod study;
 
 pub use checked::{CheckedPoint, CheckedScenario, check, study_of};
@@ -20,7 +22,7 @@ pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study};
 /// Every study, in the order of `towtank list`.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Study] {
-    &[&queue::Queue, &place::Place, &preview::Preview]
+    &[&queue::Queue, &place::Place, &preview::Preview, &rebuild::Rebuild]
 }
 
 /// The study called `name`.

@@ -39,6 +39,25 @@ fn wide(a: u32, b: u32) -> u64 {
     u64::from(hash3(a, b, 0)) | u64::from(hash3(a, b, 1)) << 32
 }
 
+/// The share of all draws that each of `items` equal items gets: the arcs of its virtual nodes.
+#[must_use]
+pub fn equal_shares(items: u32) -> Vec<f64> {
+    let vnodes = 0..VNODES as u32;
+    let of = |item: u32| vnodes.clone().map(move |vnode| (place(item.cast_signed(), vnode), item));
+    let mut nodes: Vec<(u64, u32)> = (0..items).flat_map(of).collect();
+    nodes.sort_unstable();
+    let mut arcs = vec![0u128; items as usize];
+    // A node is picked by the points from itself to the next one; the last one also by those below the first.
+    let ends = nodes.iter().skip(1).map(|node| u128::from(node.0)).chain([1 << 64]);
+    for (node, end) in nodes.iter().zip(ends) {
+        arcs[node.1 as usize] += end - u128::from(node.0);
+    }
+    if let (Some(first), Some(last)) = (nodes.first(), nodes.last()) {
+        arcs[last.1 as usize] += u128::from(first.0);
+    }
+    arcs.into_iter().map(|arc| arc as f64 / 18_446_744_073_709_551_616.0).collect()
+}
+
 /// The sorted virtual nodes of a bucket, each with the position of its item.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ring {

@@ -84,6 +84,13 @@ impl Hardware {
         }
     }
 
+    /// The same kinds of disks and cards in another layout, without uplinks.
+    #[must_use]
+    pub fn small(&self, layout: Layout) -> Hardware {
+        let disks = self.disks.iter().map(|disk| disk.spec().clone()).collect();
+        Hardware::new(layout, disks, *self.card.spec(), None, Bytes::new(self.unit))
+    }
+
     /// How many disks.
     #[must_use]
     pub fn devices(&self) -> u32 {

@@ -65,11 +65,16 @@ pub struct Counts {
     pub bytes: u64,
     /// The same by when it was finished: bins of equal length, the last one open.
     pub progress: Vec<u64>,
+    /// When the last job was done of objects with so many copies or shards to spare; the last row is for all with more.
+    pub last: [SimTime; SPARES],
     /// How long tasks waited for their reservations.
     pub reserving: SimSpan,
     /// How long drivers rested though there was work.
     pub sleeping: SimSpan,
 }
+
+/// Rows of [`Counts::last`].
+pub const SPARES: usize = 4;
 
 /// The most bins of the progress.
 pub const BINS: usize = 256;
@@ -83,6 +88,10 @@ pub enum Sample {
         bytes: u64,
         /// Of the progress.
         bin: u32,
+        /// When.
+        at: SimTime,
+        /// How many copies or shards were left of it beyond what reading it takes.
+        spare: u8,
     },
     /// A task has all its reservations.
     Reserved(SimSpan),
@@ -95,7 +104,9 @@ impl Statistics for Counts {
 
     fn add(&mut self, sample: Sample) {
         match sample {
-            Sample::Done { bytes, bin } => {
+            Sample::Done { bytes, bin, at, spare } => {
+                let spare = usize::from(spare).min(SPARES - 1);
+                self.last[spare] = self.last[spare].max(at);
                 self.jobs += 1;
                 self.bytes += bytes;
                 let bin = (bin as usize).min(BINS - 1);
@@ -117,6 +128,9 @@ impl Statistics for Counts {
         }
         for (mine, theirs) in self.progress.iter_mut().zip(&other.progress) {
             *mine += theirs;
+        }
+        for (mine, theirs) in self.last.iter_mut().zip(other.last) {
+            *mine = (*mine).max(theirs);
         }
         self.reserving = self.reserving.saturating_add(other.reserving);
         self.sleeping = self.sleeping.saturating_add(other.sleeping);

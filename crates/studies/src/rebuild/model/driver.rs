@@ -20,8 +20,22 @@ impl Rebuild<'_> {
     /// Begins tasks and jobs as far as limits allow.
     pub(super) fn go_on(&self, server: &mut Server, device: DeviceId, context: &mut Context<'_, Self>) {
         let place = self.hardware.place_of(device);
-        let at_once = self.limits.reservations.unwrap_or(1) as usize;
-        while server.devices[place].active.len() < at_once {
+        self.begin_tasks(server, device, context);
+        for slot in 0..server.devices[place].slots.len() {
+            let free = server.devices[place].slots[slot].job == Slot::NONE;
+            if free && !server.devices[place].asleep {
+                let Some((task, job)) = self.choose(&mut server.devices[place]) else { return };
+                self.begin(server, At { device, place, slot }, (task, job), context);
+                if self.limits.reservations.is_none() {
+                    self.begin_tasks(server, device, context);
+                }
+            }
+        }
+    }
+
+    fn begin_tasks(&self, server: &mut Server, device: DeviceId, context: &mut Context<'_, Self>) {
+        let place = self.hardware.place_of(device);
+        while self.may_begin(&server.devices[place]) {
             let Some(task) = server.devices[place].tasks.next() else { break };
             let jobs = &self.plan.task(task).jobs;
             let (next_job, left) = (jobs.start, jobs.len() as u32);
@@ -29,11 +43,15 @@ impl Rebuild<'_> {
             server.devices[place].active.push(Active { task, next_job, left, reserved: 0, since });
             self.ask_for_next(task, device, 0, context);
         }
-        for slot in 0..server.devices[place].slots.len() {
-            let free = server.devices[place].slots[slot].job == Slot::NONE;
-            if free && !server.devices[place].asleep {
-                let Some((task, job)) = self.choose(&mut server.devices[place]) else { return };
-                self.begin(server, At { device, place, slot }, (task, job), context);
+    }
+
+    /// Whether a device may begin another task: as many at once as are reserved, or, where nothing is, the next one when all
+    /// jobs of those before have begun.
+    fn may_begin(&self, device: &Device) -> bool {
+        match self.limits.reservations {
+            Some(at_once) => device.active.len() < at_once as usize,
+            None => {
+                device.active.iter().all(|active| active.next_job == self.plan.task(active.task).jobs.end)
             }
         }
     }
@@ -174,7 +192,9 @@ impl Rebuild<'_> {
         let Slot { job, task, .. } = std::mem::replace(&mut device.slots[at.slot], Slot::EMPTY);
         let job = self.plan.job(job);
         let bytes = job.bytes * self.plan.writes(job).len() as u64;
-        context.record(Sample::Done { bytes, bin: self.bin_of(context.now()) });
+        let spare = self.plan.task(task).priority.min(u32::from(u8::MAX)) as u8;
+        let now = context.now();
+        context.record(Sample::Done { bytes, bin: self.bin_of(now), at: now, spare });
         let place = device.active.iter().position(|active| active.task == task);
         let place = place.ok_or("a job was done of a task that is not active")?;
         device.active[place].left -= 1;

@@ -1,0 +1,149 @@
+//! What held the rebuild up, by name: which resource was busy for how much of the time, and what would have to change.
+
+use serde::{Deserialize, Serialize};
+use units::SimSpan;
+
+use super::generated::Replicate;
+use super::observed::Setting;
+
+/// A kind of resource, and how busy it was during the transfers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resource {
+    /// What it is.
+    pub name: String,
+    /// The busiest of its kind.
+    pub which: String,
+    /// Its share of the time, from 0 to 1.
+    pub busiest: f64,
+    /// The mean of its kind.
+    pub mean: f64,
+    /// How many of its kind were busy for nine tenths of the time or more.
+    pub saturated: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// What held the rebuild up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bottleneck {
+    /// In a few words, for the answer.
+    pub name: String,
+    /// What would have to change.
+    pub advice: String,
+}
+
+/// A resource this busy has no more to give.
+const SATURATED: f64 = 0.9;
+
+/// How busy everything was.
+#[must_use]
+pub fn resources(replicate: &Replicate, seconds: f64) -> Vec<Resource> {
+    let Replicate { hardware, recovered, struck, setting, limits, .. } = replicate;
+    let share = |busy: SimSpan| if seconds > 0.0 { busy.as_secs_f64() / seconds } else { 0.0 };
+    let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
+    let sound = |server: u32| !hardware.devices_of(server).all(failed);
+    let servers = || (0..hardware.servers()).filter(|&server| sound(server));
+    let disks = servers().flat_map(|server| hardware.devices_of(server)).filter(|&device| !failed(device));
+    let disks = disks.map(|device| (format!("disk {}", device.0), share(recovered.disks[device.index()].0)));
+    let card = |way: usize| {
+        servers().map(move |server| {
+            (format!("server {server}"), share(recovered.cards[server as usize][way].span))
+        })
+    };
+    let mut all = vec![
+        kind("disks", disks.collect()),
+        kind("cards, sending", card(0).collect()),
+        kind("cards, receiving", card(1).collect()),
+    ];
+    if hardware.uplinks().is_some() {
+        let ways = (0u32..).zip(&recovered.uplinks).flat_map(|(rack, lanes)| {
+            [(format!("rack {rack}, up"), share(lanes[0])), (format!("rack {rack}, down"), share(lanes[1]))]
+        });
+        all.push(kind("rack uplinks", ways.collect()));
+    }
+    let drivers = recovered.drivers.max(1) as f64;
+    let part = |name: &str, span: SimSpan, slots: f64| {
+        let mean = share(span) / drivers / slots;
+        let which = "all leading disks".to_owned();
+        let saturated = if mean >= SATURATED { recovered.drivers } else { 0 };
+        Resource { name: name.to_owned(), which, busiest: mean, mean, saturated, count: recovered.drivers }
+    };
+    if let Some(slots) = setting.reservations {
+        all.push(part("reservations", recovered.reserving, f64::from(slots)));
+    }
+    if !limits.sleep.is_zero() {
+        all.push(part("rests", recovered.sleeping, 1.0));
+    }
+    if limits.stream_rate.is_some() || limits.device_rate.is_some() {
+        let work = recovered.work.as_ref();
+        let stream = work.map_or(SimSpan::ZERO, |work| work.stream);
+        let device = work.and_then(|work| work.rates.iter().copied().max()).unwrap_or(SimSpan::ZERO);
+        if limits.stream_rate.is_some() {
+            all.push(kind("stream limit", vec![("the largest object".to_owned(), share(stream))]));
+        }
+        if limits.device_rate.is_some() {
+            all.push(kind("rate cap", vec![("the disk that leads most".to_owned(), share(device))]));
+        }
+    }
+    all.sort_by(|left, right| right.busiest.total_cmp(&left.busiest));
+    all
+}
+
+fn kind(name: &str, members: Vec<(String, f64)>) -> Resource {
+    let count = members.len() as u64;
+    let mean = members.iter().map(|member| member.1).sum::<f64>() / members.len().max(1) as f64;
+    let saturated = members.iter().filter(|member| member.1 >= SATURATED).count() as u64;
+    let busiest = members.into_iter().max_by(|left, right| left.1.total_cmp(&right.1));
+    let (which, busiest) = busiest.unwrap_or_default();
+    Resource { name: name.to_owned(), which, busiest, mean, saturated, count }
+}
+
+/// Names what held it up.
+#[must_use]
+pub fn name(resources: &[Resource], setting: &Setting) -> Option<Bottleneck> {
+    let of = |name: &str| resources.iter().find(|resource| resource.name == name);
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let say = |name: String, advice: &str| Some(Bottleneck { name, advice: advice.to_owned() });
+    if let Some(rests) = of("rests").filter(|rests| rests.mean > 0.5) {
+        let name = format!("the rest after each object, {} of the time", percent(rests.mean));
+        return say(name, "lower `recovery_sleep`, or spread the work over more leading disks");
+    }
+    let top =
+        resources.iter().find(|resource| resource.name != "rests" && resource.name != "reservations")?;
+    if top.busiest <= 0.0 {
+        return None;
+    }
+    if let Some(waits) = of("reservations").filter(|waits| waits.mean > 0.3 && top.mean < 0.7) {
+        let most = setting.reservations.unwrap_or(0);
+        let name = format!(
+            "reservations: with {most} a disk, groups waited {} of the time while disks worked {}",
+            percent(waits.mean),
+            percent(of("disks").map_or(0.0, |disks| disks.mean))
+        );
+        return say(name, "raise `max_backfills`, or take smaller groups");
+    }
+    let what = format!("{} ({}: {})", top.name, top.which, percent(top.busiest));
+    if top.busiest < 0.7 {
+        return say(
+            format!("nothing was busy: at most {what}; too little was under way at once"),
+            "raise `recovery_max_active` or `window`, or give leading disks more to lead",
+        );
+    }
+    if top.mean < 0.75 * top.busiest {
+        return say(
+            format!(
+                "{what}, while the mean of all was {}: the placement gives some more to do than others",
+                percent(top.mean)
+            ),
+            "use more groups, or place objects one by one",
+        );
+    }
+    let advice = match top.name.as_str() {
+        "disks" => "faster or more disks, or fewer seeks: larger objects, fewer of them at once",
+        "rack uplinks" => "faster uplinks, or domains that keep more of the copies in a rack",
+        "stream limit" => "raise `stream_limit`, or cut large objects",
+        "rate cap" => "raise `rate_cap`",
+        _ => "faster cards",
+    };
+    say(what, advice)
+}

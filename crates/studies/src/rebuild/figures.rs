@@ -1,0 +1,224 @@
+//! The figures of a rebuild.
+
+use report::{
+    Axis, BarSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num, Reference,
+};
+
+use super::present::{View, placed};
+
+const GIB: f64 = 1_073_741_824.0;
+
+fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
+    Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), kind }
+}
+
+/// What can be drawn of any number of points.
+#[must_use]
+pub fn of_all(views: &[View<'_>]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    if views.iter().any(|view| view.scenario.servers != views[0].scenario.servers) {
+        figures.push(scaling(views));
+    }
+    figures.extend([rates(views), times(views), written(views)]);
+    figures
+}
+
+/// Aggregate rate against servers, both logarithmic, one line for each way of placing.
+fn scaling(views: &[View<'_>]) -> Figure {
+    let mut names: Vec<String> = Vec::new();
+    let name = |view: &View<'_>| {
+        let other: Vec<String> = view
+            .result
+            .settings
+            .iter()
+            .filter(|(key, _)| key != "servers")
+            .map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .collect();
+        if other.is_empty() { placed(&view.scenario) } else { other.join(", ") }
+    };
+    views.iter().map(name).for_each(|name| {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    });
+    let line = |wanted: &String| {
+        let points = views.iter().filter(|view| name(view) == *wanted).filter_map(|view| {
+            let mean = view.mean("aggregate_rate_bytes_per_s")?;
+            let mut point = CurvePoint::new(f64::from(view.scenario.servers), mean.mean / GIB);
+            if let Some((low, high)) = mean.range {
+                (point.low, point.high) = (Num::from(low / GIB), Num::from(high / GIB));
+            }
+            Some(point)
+        });
+        LineSeries { name: wanted.clone(), points: points.collect(), draw: Draw::Line }
+    };
+    let mut series: Vec<LineSeries> = names.iter().map(line).collect();
+    let mut ideal: Vec<(u32, f64)> = views
+        .iter()
+        .filter_map(|view| Some((view.scenario.servers, view.mean("ideal_rate_bytes_per_s")?.mean / GIB)))
+        .collect();
+    ideal.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
+    ideal.dedup_by_key(|point| point.0);
+    let points = ideal.into_iter().map(|(servers, rate)| CurvePoint::new(f64::from(servers), rate)).collect();
+    series.push(LineSeries { name: "ideal".to_owned(), points, draw: Draw::Line });
+    figure(
+        "scaling",
+        "Aggregate rate against servers",
+        "Means over the replicates with 95 % intervals. The ideal has lost bytes, sources and targets spread evenly.",
+        Kind::Line {
+            x: Axis::log("servers", ""),
+            y: Axis::log("aggregate rate", "GiB/s"),
+            series,
+            references: Vec::new(),
+        },
+    )
+}
+
+fn rates(views: &[View<'_>]) -> Figure {
+    let boxes = views.iter().map(|view| {
+        let values: Vec<f64> =
+            view.values("aggregate_rate_bytes_per_s").into_iter().map(|rate| rate / GIB).collect();
+        BoxStats::of(view.name(), &values)
+    });
+    let mut references = Vec::new();
+    let servers = views.first().map(|view| view.scenario.servers);
+    if views.iter().all(|view| Some(view.scenario.servers) == servers)
+        && let Some(ideal) = views.iter().filter_map(|view| view.mean("ideal_rate_bytes_per_s")).next()
+    {
+        references.push(Reference::Horizontal { name: "ideal".to_owned(), at: Num::from(ideal.mean / GIB) });
+    }
+    figure(
+        "rates",
+        "Aggregate rate over the replicates",
+        "Each replicate places the data anew. Box: the middle half; whiskers reach to the last value within 1.5 times its height.",
+        Kind::Box {
+            x: "point".to_owned(),
+            y: Axis::linear("aggregate rate", "GiB/s"),
+            boxes: boxes.collect(),
+            references,
+        },
+    )
+}
+
+fn times(views: &[View<'_>]) -> Figure {
+    let names = views.iter().map(View::name).collect();
+    let bars = |name: &str, measure: &str| BarSeries {
+        name: name.to_owned(),
+        values: views.iter().map(|view| Num::from(view.mean(measure).map(|mean| mean.mean))).collect(),
+        low: Vec::new(),
+        high: Vec::new(),
+    };
+    figure(
+        "times",
+        "Where the time goes",
+        "From the failure until the last lost byte is durable again.",
+        Kind::Bar {
+            x: "point".to_owned(),
+            y: Axis::linear("time", "s"),
+            categories: names,
+            series: vec![
+                bars("until known", "detection_s"),
+                bars("until given up", "down_out_s"),
+                bars("transfers", "transfer_s"),
+            ],
+            stacked: true,
+            references: Vec::new(),
+        },
+    )
+}
+
+fn written(views: &[View<'_>]) -> Figure {
+    let samples = |view: &View<'_>| -> Vec<f64> {
+        let of = |observed: &super::observed::Observed| -> Vec<f64> {
+            let all: Vec<f64> = observed.servers.iter().map(|server| server.written as f64).collect();
+            let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+            all.into_iter().map(|bytes| if mean > 0.0 { bytes / mean } else { 0.0 }).collect()
+        };
+        view.observed.iter().flat_map(of).collect()
+    };
+    figure(
+        "written",
+        "What each survivor takes in",
+        "Over the mean of all survivors, for each of each replicate. The one with the most is finished last.",
+        Kind::Ecdf {
+            x: Axis::linear("bytes written over the mean", ""),
+            series: views.iter().map(|view| EcdfSeries::of(view.name(), &samples(view))).collect(),
+            references: vec![Reference::Vertical { name: "even".to_owned(), at: Num::from(1.0) }],
+            tail: false,
+        },
+    )
+}
+
+/// What can be drawn of one point's first replicate.
+#[must_use]
+pub fn of_one(view: &View<'_>) -> Vec<Figure> {
+    let seen = &view.observed[0];
+    let mut figures = vec![progress(view)];
+    if let Some(traffic) = &seen.traffic {
+        let row = |row: &Vec<u64>| row.iter().map(|bytes| Num::from(*bytes as f64 / GIB)).collect();
+        figures.push(figure(
+            "traffic",
+            "Who sends to whom",
+            "In the first replicate: servers, or ranges of them, and what was sent from the one to the other.",
+            Kind::Chord {
+                value: Axis::linear("sent", "GiB"),
+                labels: traffic.labels.clone(),
+                groups: Vec::new(),
+                matrix: traffic.matrix.iter().map(row).collect(),
+            },
+        ));
+    }
+    if seen.servers.len() <= SERVERS_DRAWN {
+        figures.push(servers(view));
+    }
+    figures
+}
+
+/// More bars than this are no figure.
+const SERVERS_DRAWN: usize = 130;
+
+fn servers(view: &View<'_>) -> Figure {
+    let seen = &view.observed[0].servers;
+    let bars = |name: &str, of: &dyn Fn(&super::observed::ServerSeen) -> f64| BarSeries {
+        name: name.to_owned(),
+        values: seen.iter().map(|server| Num::from(of(server))).collect(),
+        low: Vec::new(),
+        high: Vec::new(),
+    };
+    figure(
+        "busy",
+        "How busy each survivor was",
+        "Share of the time of the transfers, in the first replicate; of several disks, the busiest.",
+        Kind::Bar {
+            x: "server".to_owned(),
+            y: Axis::linear("busy", "percent"),
+            categories: seen.iter().map(|server| server.server.to_string()).collect(),
+            series: vec![bars("busiest disk", &|server| 100.0 * server.disk_busy)],
+            stacked: false,
+            references: Vec::new(),
+        },
+    )
+}
+
+fn progress(view: &View<'_>) -> Figure {
+    let seen = &view.observed[0];
+    let total: u64 = seen.progress.iter().map(|(_, bytes)| bytes).sum();
+    let mut sum = 0;
+    let points = seen.progress.iter().map(|&(at, bytes)| {
+        sum += bytes;
+        CurvePoint::new(at, 100.0 * sum as f64 / total.max(1) as f64)
+    });
+    let series =
+        vec![LineSeries { name: "safe again".to_owned(), points: points.collect(), draw: Draw::Line }];
+    figure(
+        "progress",
+        "How much is safe again, and when",
+        "Bytes of finished objects, in the first replicate. A long flat end means that few were left to do it.",
+        Kind::Line {
+            x: Axis::linear("time since the failure", "s"),
+            y: Axis::linear("rebuilt", "percent"),
+            series,
+            references: Vec::new(),
+        },
+    )
+}

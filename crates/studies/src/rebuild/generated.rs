@@ -1,0 +1,221 @@
+//! A cluster that exists only in the scenario: its machines, its data, and one replicate of its rebuild.
+
+use devices::{CardSpec, DiskSpec, SeekRow};
+use population::{Extent, Population};
+use units::{Bytes, SimSpan};
+
+use super::affected::{Affected, Search};
+use super::failures::{Failing, Struck, strike};
+use super::hardware::{Hardware, Layout, Uplinks};
+use super::ideal;
+use super::ledger::Rules;
+use super::model::Limits;
+use super::observed::Setting;
+use super::recovery::{Recovered, Recovery, Waiting};
+use super::scenario::{Complete, Scenario, Seeks};
+use crate::{RunContext, StudyError};
+
+/// (KiB, write seek, read seek) in microseconds: the JBOD table of CODES' guide, with overheads of 29.67 us before a write
+/// and 23.67 us before a read.
+const JBOD: [(u64, f64, f64); 11] = [
+    (4, 499.5, 3475.6),
+    (8, 509.0, 3470.0),
+    (16, 514.7, 3486.2),
+    (32, 525.9, 3531.2),
+    (64, 546.4, 3608.6),
+    (128, 588.3, 3741.0),
+    (256, 663.1, 3988.9),
+    (512, 621.8, 4530.2),
+    (1_024, 539.1, 5644.2),
+    (2_048, 3179.5, 7922.0),
+    (4_096, 6108.8, 11700.3),
+];
+
+/// A replicate: what was there, and what came of it.
+pub struct Replicate {
+    /// The machines.
+    pub hardware: Hardware,
+    /// What was affected.
+    pub affected: Affected,
+    /// What failed.
+    pub struck: Vec<Struck>,
+    /// What came of it.
+    pub recovered: Recovered,
+    /// What the report needs to know of the cluster.
+    pub setting: Setting,
+    /// How much was done at once.
+    pub limits: Limits,
+}
+
+/// The machines of a scenario.
+#[must_use]
+pub fn hardware(scenario: &Scenario) -> Hardware {
+    let disks = scenario.disks_per_server;
+    // Racks get equally many servers, the first ones one more where that does not come out.
+    let rack_of =
+        |server: u32| (u64::from(server) * u64::from(scenario.racks) / u64::from(scenario.servers)) as u32;
+    let layout = Layout {
+        server_of: (0..scenario.servers * disks).map(|device| device / disks).collect(),
+        rack_of: (0..scenario.servers).map(rack_of).collect(),
+        class_of: vec![0; (scenario.servers * disks) as usize],
+    };
+    let uplinks = scenario.uplink.filter(|_| scenario.racks > 1).map(|rate| Uplinks { rate });
+    Hardware::new(layout, vec![disk(scenario)], card(scenario), uplinks, scenario.unit)
+}
+
+/// Its disks.
+#[must_use]
+pub fn disk(scenario: &Scenario) -> DiskSpec {
+    let us = |us: f64| SimSpan::from_ns_f64_floor(us * 1e3);
+    let row = |kib: u64, write: SimSpan, read: SimSpan| SeekRow { from: Bytes::from_kib(kib), read, write };
+    let seeks = match scenario.seeks.unwrap_or(Seeks::None) {
+        Seeks::Jbod => JBOD.map(|(kib, write, read)| row(kib, us(write), us(read))).to_vec(),
+        Seeks::Hdd => vec![row(0, SimSpan::from_ms(4), SimSpan::from_ms(8))],
+        Seeks::None => Vec::new(),
+    };
+    DiskSpec {
+        read: scenario.disk_read.expect("filled in by `complete`"),
+        write: scenario.disk_write.expect("filled in by `complete`"),
+        read_overhead: us(23.67),
+        write_overhead: us(29.67),
+        seeks,
+        extent: scenario.seek_extent,
+    }
+}
+
+/// Its cards. The gap is what the InfiniBand table has for small messages.
+#[must_use]
+pub fn card(scenario: &Scenario) -> CardSpec {
+    CardSpec {
+        rate: scenario.nic.expect("filled in by `complete`"),
+        latency: scenario.latency.expect("filled in by `complete`"),
+        gap: SimSpan::from_ns(1_100),
+    }
+}
+
+/// How much is done at once.
+#[must_use]
+pub fn limits(scenario: &Scenario) -> Limits {
+    Limits {
+        window: scenario.window,
+        streams: scenario.recovery_max_active.expect("filled in by `complete`"),
+        reservations: scenario.reservations(),
+        sleep: scenario.recovery_sleep.expect("filled in by `complete`"),
+        stream_rate: scenario.stream_limit,
+        device_rate: scenario.rate_cap,
+    }
+}
+
+/// What happens between a failure and its rebuild.
+#[must_use]
+pub fn waiting(scenario: &Scenario) -> Waiting {
+    Waiting {
+        detection: scenario.detection.expect("filled in by `complete`"),
+        down_out: scenario.down_out.expect("filled in by `complete`"),
+        noout: scenario.noout,
+        rack_out: scenario.rack_out.expect("filled in by `complete`"),
+    }
+}
+
+/// The data of a replicate.
+///
+/// # Errors
+/// When there would be more objects than can be numbered.
+pub fn population(complete: &Complete, seed: streams::Seed) -> Result<Population, StudyError> {
+    let scenario = &complete.scenario;
+    let extent = match (scenario.objects, scenario.per_server) {
+        (Some(objects), _) => Extent::Objects(objects),
+        (None, each) => {
+            let raw = u128::from(each.unwrap_or(Bytes::ZERO).get()) * u128::from(scenario.servers);
+            Extent::Bytes(raw * u128::from(complete.redundancy.data) / u128::from(complete.redundancy.width))
+        }
+    };
+    complete.data.population(extent, seed).map_err(|error| StudyError::Model {
+        message: format!("the data cannot be laid out: {error}"),
+        hint: Some(error.hint().to_owned()),
+    })
+}
+
+/// Runs a replicate; none if the user stopped it before anything was known.
+///
+/// # Errors
+/// When placement or model fail.
+pub fn replicate(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Replicate>, StudyError> {
+    let scenario = &complete.scenario;
+    let hardware = hardware(scenario);
+    let struck = strike(&complete.failures, &hardware, context.seed);
+    let population = population(complete, context.seed)?;
+    let mut failing = vec![false; hardware.devices() as usize];
+    struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
+    let search = Search {
+        complete,
+        hardware: &hardware,
+        population: &population,
+        failing: &failing,
+        seed: context.seed,
+    };
+    let affected = search.run(context).map_err(|error| StudyError::Model {
+        message: format!("the placement cannot be set up: {error}"),
+        hint: Some("change `servers`, or take another placement".to_owned()),
+    })?;
+    let Some(affected) = affected else { return Ok(None) };
+    let limits = limits(scenario);
+    let raw = population.bytes_expected() * f64::from(complete.redundancy.width)
+        / f64::from(complete.redundancy.data);
+    let each = (raw / f64::from(hardware.devices())) as u64;
+    let most = scenario.disk_capacity.map(|capacity| scenario.backfillfull_ratio.of(capacity.get()));
+    let recovery = Recovery {
+        hardware: &hardware,
+        limits: &limits,
+        affected: &affected,
+        struck: &struck,
+        waiting: waiting(scenario),
+        rules: Rules {
+            redundancy: complete.redundancy,
+            source: scenario.source,
+            gather: scenario.gather,
+            seed: context.seed,
+            reserve: limits.reservations.is_some(),
+        },
+        used: vec![each; hardware.devices() as usize],
+        limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
+    };
+    let recovered = recovery.run(context)?;
+    let survivors = (0..hardware.servers())
+        .filter(|&server| !hardware.devices_of(server).all(|device| failing[device.index()]))
+        .count() as u32;
+    let ideal = ideal::rate_per_server(&hardware, &limits, &affected, complete.redundancy.data)?;
+    let setting = Setting {
+        survivors,
+        ideal_per_server: ideal,
+        stored_objects: population.objects(),
+        width: complete.redundancy.width,
+        capacity: scenario.disk_capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
+        reservations: limits.reservations,
+    };
+    Ok(Some(Replicate { hardware, affected, struck, recovered, setting, limits }))
+}
+
+/// About how much memory a replicate takes: tables of what is lost, and of the plan.
+#[must_use]
+pub fn memory_estimate(complete: &Complete) -> Bytes {
+    let scenario = &complete.scenario;
+    let seed = streams::Seed(0);
+    let Ok(population) = population(complete, seed) else { return Bytes::ZERO };
+    let failing: f64 = complete
+        .failures
+        .iter()
+        .map(|failure| match failure.what {
+            Failing::Server(_) => 1.0 / f64::from(scenario.servers),
+            Failing::Device(_) => 1.0 / f64::from(scenario.servers * scenario.disks_per_server),
+            Failing::Rack(_) => 1.0 / f64::from(scenario.racks),
+        })
+        .sum();
+    let width = f64::from(complete.redundancy.width);
+    let affected = population.objects() as f64 * (width * failing).min(1.0);
+    // Lists, sizes, numbers, holders, aims; the plan's job and its devices.
+    let each =
+        4.0 * (3.0 * width + 2.0) + 24.0 + 32.0 + 4.0 * (f64::from(complete.redundancy.data) + 1.0) + 8.0;
+    let bins = 100.0 * f64::from(scenario.servers) * 16.0;
+    Bytes::new((affected * each + bins) as u64 + (32 << 20))
+}

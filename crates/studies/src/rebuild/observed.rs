@@ -1,0 +1,317 @@
+//! From a recovery to what it says: the measures of one replicate, and what is kept for the presentation.
+
+use report::Outcome;
+use serde::{Deserialize, Serialize};
+use units::{SimSpan, SimTime};
+
+use super::bottleneck::{Bottleneck, Resource, name as name_bottleneck};
+use super::generated::Replicate;
+use super::recovery::{Recovered, Waiting};
+use crate::MeasureSpec;
+
+/// What is known of a cluster beside its machines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Servers on which nothing fails.
+    pub survivors: u32,
+    /// What one of them would rebuild in a second, if all were even.
+    pub ideal_per_server: Option<f64>,
+    /// Objects in all.
+    pub stored_objects: u64,
+    /// Copies or shards of each.
+    pub width: u32,
+    /// For each device, what it holds; none where nobody says.
+    pub capacity: Option<Vec<u64>>,
+    /// Reservations a device grants.
+    pub reservations: Option<u32>,
+}
+
+/// What one replicate came to know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// What failed.
+    pub failed: Vec<String>,
+    /// What held it up.
+    pub bottleneck: Option<Bottleneck>,
+    /// All resources, the busiest kind first.
+    pub resources: Vec<Resource>,
+    /// Server by server.
+    pub servers: Vec<ServerSeen>,
+    /// Bytes that each label sends to each other one.
+    pub traffic: Option<Traffic>,
+    /// When how much was finished, in seconds and bytes.
+    pub progress: Vec<(f64, u64)>,
+    /// Groups finished: seconds.
+    pub finished: Vec<f64>,
+    /// How the affected were found.
+    pub found: String,
+    /// Objects, or groups, that were looked at to find them.
+    pub asked: u64,
+    /// Records are groups.
+    pub grouped: bool,
+}
+
+/// What one server did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerSeen {
+    /// Its number.
+    pub server: u32,
+    /// Bytes it sent.
+    pub sent: u64,
+    /// Bytes it received.
+    pub received: u64,
+    /// Bytes its disks read.
+    pub read: u64,
+    /// Bytes its disks wrote.
+    pub written: u64,
+    /// Share of the transfer that its busiest disk worked.
+    pub disk_busy: f64,
+    /// Share of the transfer that its card was sending.
+    pub sending_busy: f64,
+    /// And receiving.
+    pub receiving_busy: f64,
+}
+
+/// Who sends to whom.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Servers, or ranges of them.
+    pub labels: Vec<String>,
+    /// `[from][to]`, in bytes.
+    pub matrix: Vec<Vec<u64>>,
+}
+
+const fn measure(name: &'static str, unit: &'static str, about: &'static str) -> MeasureSpec {
+    MeasureSpec { name, unit, about }
+}
+
+/// The measures of a replicate.
+pub const MEASURES: &[MeasureSpec] = &[
+    measure("time_to_full_redundancy_s", "s", "from the first failure to the last durable write"),
+    measure("time_to_two_copies_s", "s", "until no object is left with a single copy (or just k shards)"),
+    measure("detection_s", "s", "of that, until the first failure was known"),
+    measure("down_out_s", "s", "and from then until what failed was given up"),
+    measure("transfer_s", "s", "and the transfers themselves"),
+    measure("aggregate_rate_bytes_per_s", "bytes/s", "bytes rebuilt over the time of the transfers"),
+    measure("ideal_rate_bytes_per_s", "bytes/s", "survivors times what one rebuilds where all is even"),
+    measure("bound_rate_bytes_per_s", "bytes/s", "what the busiest device would allow with this placement"),
+    measure("ideal_share", "fraction", "the aggregate rate over the ideal"),
+    measure("rate_per_survivor_bytes_per_s", "bytes/s", "the aggregate rate over the number of survivors"),
+    measure("bytes_rebuilt", "bytes", "copies or shards written"),
+    measure("objects_rebuilt", "objects", "objects that are whole again"),
+    measure("groups_affected", "groups", "groups, or single objects, that touched what failed"),
+    measure("lost_objects", "objects", "objects of which too few copies or shards are left"),
+    measure("stuck_objects", "objects", "objects that could not be rebuilt for want of a home"),
+    measure("below_min_size", "groups", "groups, or single objects, that took no writes, at the most"),
+    measure("servers_driving", "disks", "disks that led a rebuild"),
+    measure("servers_writing", "servers", "servers that took something in"),
+    measure("written_max_over_mean", "ratio", "most written on one survivor over the mean of all survivors"),
+    measure("disk_busy_max", "fraction", "share of the transfer that the busiest disk worked"),
+    measure("disk_busy_mean", "fraction", "the same for all surviving disks"),
+    measure("card_busy_max", "fraction", "the same for the busiest card, sending or receiving"),
+    measure("uplink_busy_max", "fraction", "the same for the busiest uplink"),
+    measure(
+        "reserving_share",
+        "fraction",
+        "share of the slots of all leading disks that waited for reservations",
+    ),
+    measure("sleeping_share", "fraction", "share of the transfer that leading disks rested"),
+    measure("max_device_fill", "fraction", "how full the fullest disk is afterwards"),
+];
+
+impl Observed {
+    /// What a replicate came to know.
+    #[must_use]
+    pub fn of(replicate: &Replicate) -> Observed {
+        let Replicate { hardware, affected, struck, recovered, setting, .. } = replicate;
+        let span = transfer(recovered).map_or(0.0, SimSpan::as_secs_f64);
+        let resources = super::bottleneck::resources(replicate, span);
+        let share = |busy: SimSpan| if span > 0.0 { busy.as_secs_f64() / span } else { 0.0 };
+        let failed =
+            |device: super::plan::DeviceId| struck.iter().any(|struck| struck.devices.contains(&device));
+        let mut servers = Vec::new();
+        for server in 0..hardware.servers() {
+            if hardware.devices_of(server).all(failed) {
+                continue;
+            }
+            let disks = || hardware.devices_of(server).map(|device| recovered.disks[device.index()]);
+            let card = recovered.cards[server as usize];
+            servers.push(ServerSeen {
+                server,
+                sent: card[0].bytes,
+                received: card[1].bytes,
+                read: disks().map(|disk| disk.1).sum(),
+                written: disks().map(|disk| disk.2).sum(),
+                disk_busy: disks().map(|disk| share(disk.0)).fold(0.0, f64::max),
+                sending_busy: share(card[0].span),
+                receiving_busy: share(card[1].span),
+            });
+        }
+        let found = match affected.found {
+            super::affected::Found::ByInverse => "found by the placement's inverse",
+            super::affected::Found::ByAsking => "found by asking every one",
+            super::affected::Found::Drawn => "drawn from the exact distribution of the placement",
+        };
+        Observed {
+            failed: struck.iter().map(|struck| struck.name.clone()).collect(),
+            bottleneck: name_bottleneck(&resources, setting),
+            resources,
+            servers,
+            traffic: recovered
+                .work
+                .as_ref()
+                .and_then(|work| traffic(work.traffic.as_deref()?, hardware.servers())),
+            progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
+            finished: recovered.finished.iter().map(|(at, _, _)| at.as_secs_f64()).collect(),
+            found: found.to_owned(),
+            asked: affected.asked,
+            grouped: affected.grouped,
+        }
+    }
+}
+
+/// From the first transfer to the last durable write.
+#[must_use]
+pub fn transfer(recovered: &Recovered) -> Option<SimSpan> {
+    recovered.last_write.checked_since(recovered.first_transfer)
+}
+
+/// More labels than this cannot be told apart round a circle; then neighbours are taken together.
+const LABELS_MAX: u32 = 32;
+
+fn traffic(matrix: &[u64], servers: u32) -> Option<Traffic> {
+    let each = servers.div_ceil(LABELS_MAX).max(1);
+    let labels = servers.div_ceil(each);
+    let mut joined = vec![vec![0u64; labels as usize]; labels as usize];
+    for (at, bytes) in (0u32..).zip(matrix) {
+        let (from, to) = (at / servers / each, at % servers / each);
+        joined[from as usize][to as usize] += bytes;
+    }
+    let name = |label: u32| {
+        let (first, last) = (label * each, ((label + 1) * each).min(servers) - 1);
+        if first == last { first.to_string() } else { format!("{first}\u{2013}{last}") }
+    };
+    let any = joined.iter().flatten().any(|&bytes| bytes > 0);
+    any.then(|| Traffic { labels: (0..labels).map(name).collect(), matrix: joined })
+}
+
+/// The outcome of a replicate.
+#[must_use]
+pub fn outcome(replicate: &Replicate, waiting: Waiting) -> Outcome {
+    let recovered = &replicate.recovered;
+    let observed = Observed::of(replicate);
+    let mut outcome = Outcome {
+        digest: Some(digest(recovered)),
+        events: recovered.events,
+        partial: recovered.partial,
+        ..Outcome::default()
+    };
+    let values = values(replicate, &observed, waiting);
+    for (measure, value) in MEASURES.iter().zip(values) {
+        match value {
+            Ok(value) => outcome.measure(measure.name, value, measure.unit),
+            Err(reason) => outcome.missing(measure.name, measure.unit, reason),
+        }
+    }
+    let json = serde_json::to_value(&observed).expect("counts and names go into JSON");
+    outcome.series.insert("observed".to_owned(), json);
+    outcome
+}
+
+fn digest(recovered: &Recovered) -> String {
+    match &recovered.digests[..] {
+        [] => "0000000000000000".to_owned(),
+        digests => {
+            let folded = digests.iter().fold(0u64, |folded, digest| streams::mix(folded ^ 1, digest.0 ^ 2));
+            if let [one] = digests { one.to_string() } else { format!("{folded:016x}") }
+        }
+    }
+}
+
+/// What is left, where not everything could be rebuilt.
+fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
+    if recovered.partial {
+        return Some("the run was stopped before everything was rebuilt".to_owned());
+    }
+    let stuck = recovered.stuck;
+    let mut reasons = Vec::new();
+    let mut say = |count: u64, why: &str| {
+        if count > 0 {
+            reasons.push(format!("{count} objects {why}"));
+        }
+    };
+    say(stuck.lost, "are lost: too few copies or shards are left");
+    let why = if waiting.noout { "wait, since `noout` is set" } else { "wait for what is not given up" };
+    say(stuck.waiting, why);
+    say(stuck.homeless, "have no legal home left");
+    say(stuck.full, "do not fit: their home would be fuller than `backfillfull_ratio`");
+    (!reasons.is_empty()).then(|| reasons.join(", "))
+}
+
+type Value = Result<f64, String>;
+
+/// One value for each of [`MEASURES`], in their order.
+fn values(replicate: &Replicate, observed: &Observed, waiting: Waiting) -> Vec<Value> {
+    let Replicate { recovered, setting, affected, .. } = replicate;
+    let nothing = || "nothing was transferred".to_owned();
+    let seconds = |at: SimTime| at.as_secs_f64();
+    let left = left(recovered, waiting);
+    let first =
+        replicate.struck.first().map_or(SimTime::ZERO, |struck| SimTime::ZERO.saturating_add(struck.at));
+    let since = |at: SimTime| seconds(at) - seconds(first);
+    let span = transfer(recovered).ok_or_else(nothing).map(SimSpan::as_secs_f64);
+    let bytes = recovered.bytes as f64;
+    let rate = span.clone().and_then(|span| if span > 0.0 { Ok(bytes / span) } else { Err(nothing()) });
+    let survivors = f64::from(setting.survivors);
+    let ideal = setting.ideal_per_server.map(|each| each * survivors).ok_or_else(nothing);
+    let planned = recovered.work.as_ref().map_or(0.0, |work| work.bytes as f64);
+    let bound = recovered.bound.as_secs_f64();
+    let most = |busy: &dyn Fn(&ServerSeen) -> f64| observed.servers.iter().map(busy).fold(0.0, f64::max);
+    let full = match &left {
+        Some(reason) => Err(reason.clone()),
+        None if recovered.jobs == 0 => Ok(0.0),
+        None => Ok(since(recovered.last_write)),
+    };
+    let two = match (&left, recovered.last_by_spare[0]) {
+        (Some(reason), _) => Err(reason.clone()),
+        (None, Some(at)) => Ok(since(at)),
+        (None, None) => Ok(0.0),
+    };
+    let written: Vec<f64> = observed.servers.iter().map(|server| server.written as f64).collect();
+    let mean = written.iter().sum::<f64>() / written.len().max(1) as f64;
+    let share_of = |name: &str| observed.resources.iter().find(|resource| resource.name == name);
+    let uplinks = share_of("rack uplinks").map(|resource| resource.busiest);
+    let fill = setting.capacity.as_ref().map(|capacity| {
+        let fills = recovered.fill.iter().zip(capacity).map(|(used, size)| *used as f64 / *size as f64);
+        fills.fold(0.0, f64::max)
+    });
+    let stuck = recovered.stuck;
+    vec![
+        full,
+        two,
+        Ok(waiting.detection.as_secs_f64()),
+        if waiting.noout { Err("`noout` is set".to_owned()) } else { Ok(waiting.down_out.as_secs_f64()) },
+        span.clone(),
+        rate.clone(),
+        ideal.clone(),
+        if bound > 0.0 { Ok(planned.max(bytes) / bound) } else { Err(nothing()) },
+        rate.clone().and_then(|rate| ideal.map(|ideal| rate / ideal)),
+        rate.map(|rate| rate / survivors),
+        Ok(bytes),
+        Ok(recovered.jobs as f64),
+        Ok(affected.records() as f64),
+        Ok(stuck.lost as f64),
+        Ok((stuck.waiting + stuck.homeless + stuck.full) as f64),
+        Ok(recovered.below_min_size as f64),
+        Ok(recovered.drivers as f64),
+        Ok(written.iter().filter(|&&bytes| bytes > 0.0).count() as f64),
+        if mean > 0.0 { Ok(written.iter().copied().fold(0.0, f64::max) / mean) } else { Err(nothing()) },
+        Ok(most(&|server| server.disk_busy)),
+        Ok(share_of("disks").map_or(0.0, |resource| resource.mean)),
+        Ok(most(&|server| server.sending_busy.max(server.receiving_busy))),
+        uplinks.ok_or_else(|| "uplinks are not limited".to_owned()),
+        Ok(share_of("reservations").map_or(0.0, |resource| resource.mean)),
+        Ok(share_of("rests").map_or(0.0, |resource| resource.mean)),
+        fill.ok_or_else(|| "nobody says how much a disk holds".to_owned()),
+    ]
+}

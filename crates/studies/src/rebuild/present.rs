@@ -1,0 +1,229 @@
+//! The answer, tables and figures of a rebuild.
+
+use metrics::{MeanInterval, mean_interval_95};
+use report::{Cell, Column, Table, human};
+
+use super::figures;
+use super::observed::Observed;
+use super::scenario::Scenario;
+use crate::{PointResult, Presentation};
+
+/// One point with what its replicates came to know.
+pub struct View<'a> {
+    /// The point.
+    pub result: &'a PointResult<'a>,
+    /// Its scenario.
+    pub scenario: Scenario,
+    /// Its replicates.
+    pub observed: Vec<Observed>,
+    /// What tells it from the others.
+    pub label: String,
+}
+
+impl<'a> View<'a> {
+    fn of(result: &'a PointResult<'a>) -> Option<Self> {
+        let scenario: Scenario = serde_json::from_value(result.scenario.clone()).ok()?;
+        let read =
+            |outcome: &report::Outcome| serde_json::from_value(outcome.series.get("observed")?.clone()).ok();
+        let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
+        let value =
+            |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let setting = |(key, setting): &(String, serde_json::Value)| format!("{key} = {}", value(setting));
+        let label = result.settings.iter().map(setting).collect::<Vec<_>>().join(", ");
+        (!observed.is_empty()).then_some(Self { result, scenario, observed, label })
+    }
+
+    /// The mean of a measure over the replicates that have it.
+    #[must_use]
+    pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
+        mean_interval_95(&self.values(measure))
+    }
+
+    /// A measure of all replicates that have it.
+    #[must_use]
+    pub fn values(&self, measure: &str) -> Vec<f64> {
+        self.result.outcomes.iter().filter_map(|outcome| outcome.measures.get(measure)?.value()).collect()
+    }
+
+    /// What the label is where nothing is swept.
+    #[must_use]
+    pub fn name(&self) -> String {
+        if self.label.is_empty() { placed(&self.scenario) } else { self.label.clone() }
+    }
+}
+
+/// How objects are placed, in words.
+#[must_use]
+pub fn placed(scenario: &Scenario) -> String {
+    let name = scenario.placement.algorithm().name().replace('_', "-");
+    match scenario.groups {
+        Some(groups) => format!("{name}, {groups} groups"),
+        None => format!("{name}, object by object"),
+    }
+}
+
+/// What the study says about all its points.
+#[must_use]
+pub fn present(points: &[PointResult<'_>]) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
+    let Some(first) = views.first() else { return Presentation::default() };
+    let mut tables = vec![points_table(&views), resources(&views)];
+    let mut figures = figures::of_all(&views);
+    if let [one] = &views[..] {
+        tables.push(servers(one));
+        figures.extend(figures::of_one(one));
+    }
+    let _ = first;
+    Presentation {
+        answer: answer(&views),
+        tables,
+        figures,
+        claims: super::published::claims(&views),
+        warnings: warnings(&views),
+    }
+}
+
+fn answer(views: &[View<'_>]) -> String {
+    let [one] = views else { return compared(views) };
+    let time = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "s"));
+    let rate = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "bytes/s"));
+    let failed = one.observed[0].failed.join(", ");
+    let Some(full) = time("time_to_full_redundancy_s") else {
+        let reason = one.result.outcomes.iter().find_map(|outcome| {
+            outcome.measures.get("time_to_full_redundancy_s")?.reason().map(str::to_owned)
+        });
+        return format!("{failed}: not all is safe again: {}.", reason.unwrap_or_default());
+    };
+    let mut text = format!("{failed}: all is safe again after {full}");
+    if let (Some(rate), Some(ideal), Some(share)) =
+        (rate("aggregate_rate_bytes_per_s"), rate("ideal_rate_bytes_per_s"), one.mean("ideal_share"))
+    {
+        text += &format!(
+            "; {} at {rate}, {:.0} % of the ideal {ideal}",
+            human::quantity(one.mean("bytes_rebuilt").map_or(0.0, |bytes| bytes.mean), "bytes"),
+            100.0 * share.mean
+        );
+    }
+    if let Some(bottleneck) = &one.observed[0].bottleneck {
+        text += &format!(". What held it up: {}. To change that: {}", bottleneck.name, bottleneck.advice);
+    }
+    text + "."
+}
+
+/// The answer over several points: each in a few words.
+fn compared(views: &[View<'_>]) -> String {
+    let told = |view: &View<'_>| {
+        let mean = |measure: &str| Some(view.mean(measure)?.mean);
+        Some(format!(
+            "{}: {} at {} ({:.0} % of ideal)",
+            view.name(),
+            human::quantity(mean("time_to_full_redundancy_s")?, "s"),
+            human::quantity(mean("aggregate_rate_bytes_per_s")?, "bytes/s"),
+            100.0 * mean("ideal_share")?
+        ))
+    };
+    const TOLD_MAX: usize = 4;
+    let mut all: Vec<String> = views.iter().filter_map(told).collect();
+    let more = all.len().saturating_sub(TOLD_MAX);
+    all.truncate(TOLD_MAX);
+    let rest = if more > 0 { format!("; and {more} more in the table") } else { String::new() };
+    if all.is_empty() { String::new() } else { all.join("; ") + &rest + "." }
+}
+
+fn warnings(views: &[View<'_>]) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    let mut say = |text: String| {
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    };
+    for view in views {
+        for outcome in view.result.outcomes {
+            outcome.warnings.iter().cloned().for_each(&mut say);
+        }
+        let seen = &view.observed[0];
+        if seen.found.starts_with("drawn") {
+            say("the objects that lie on what fails were drawn from the exact distribution of their placement, not found by \
+                 asking every object"
+                .to_owned());
+        }
+        if !seen.grouped && view.scenario.max_backfills.is_some_and(|most| most > 0) {
+            say("objects are placed one by one, so there are no reservations, only streams for each disk; with groups, \
+                 `max_backfills` holds back more than placement does"
+                .to_owned());
+        }
+    }
+    warnings
+}
+
+const COLUMNS: [(&str, &str, &str); 9] = [
+    ("time_to_full_redundancy", "time_to_full_redundancy_s", "s"),
+    ("transfer", "transfer_s", "s"),
+    ("aggregate_rate", "aggregate_rate_bytes_per_s", "bytes/s"),
+    ("ideal_rate", "ideal_rate_bytes_per_s", "bytes/s"),
+    ("bound_rate", "bound_rate_bytes_per_s", "bytes/s"),
+    ("rate_per_survivor", "rate_per_survivor_bytes_per_s", "bytes/s"),
+    ("most_over_mean", "written_max_over_mean", ""),
+    ("disk_busy_mean", "disk_busy_mean", "fraction"),
+    ("lost_objects", "lost_objects", "objects"),
+];
+
+fn points_table(views: &[View<'_>]) -> Table {
+    let mut columns = vec![Column::text("point")];
+    columns.extend(COLUMNS.map(|(name, _, unit)| Column::number(name, unit)));
+    columns.push(Column::text("held_up_by"));
+    let about = "Means over the replicates. The ideal has all even; the bound is what the busiest device allows with \
+                 this placement.";
+    let mut table = Table::new("rebuilds", "How long, how fast, and what held it up", columns).about(about);
+    for view in views {
+        let mut row: Vec<Cell> = vec![view.name().into()];
+        row.extend(COLUMNS.map(|(_, measure, _)| match view.mean(measure) {
+            Some(mean) => Cell::from(mean.mean),
+            None => Cell::missing("no replicate has it"),
+        }));
+        let name =
+            view.observed[0].bottleneck.as_ref().map_or("nothing", |bottleneck| bottleneck.name.as_str());
+        row.push(name.into());
+        table.push(row);
+    }
+    table
+}
+
+fn resources(views: &[View<'_>]) -> Table {
+    let mut columns = vec![Column::text("point"), Column::text("resource"), Column::text("busiest")];
+    columns.extend(["busiest_share", "mean_share"].map(|name| Column::number(name, "fraction")));
+    columns.extend(["saturated", "of"].map(|name| Column::number(name, "")));
+    let about =
+        "Shares of the time of the transfers, in the first replicate. Saturated is nine tenths or more.";
+    let mut table = Table::new("resources", "What was busy", columns).about(about);
+    for view in views {
+        for resource in &view.observed[0].resources {
+            table.push(vec![
+                view.name().into(),
+                resource.name.as_str().into(),
+                resource.which.as_str().into(),
+                resource.busiest.into(),
+                resource.mean.into(),
+                resource.saturated.into(),
+                resource.count.into(),
+            ]);
+        }
+    }
+    table
+}
+
+fn servers(view: &View<'_>) -> Table {
+    let mut columns = vec![Column::number("server", "")];
+    columns.extend(["sent", "received", "read", "written"].map(|name| Column::number(name, "bytes")));
+    columns
+        .extend(["disk_busy", "sending_busy", "receiving_busy"].map(|name| Column::number(name, "fraction")));
+    let about = "Survivors of the first replicate. Busy is a share of the time of the transfers; of several disks, the busiest.";
+    let mut table = Table::new("servers", "Server by server", columns).about(about);
+    for server in &view.observed[0].servers {
+        let mut row: Vec<Cell> = vec![u64::from(server.server).into()];
+        row.extend([server.sent, server.received, server.read, server.written].map(Cell::from));
+        row.extend([server.disk_busy, server.sending_busy, server.receiving_busy].map(Cell::from));
+        table.push(row);
+    }
+    table
+}

@@ -1,0 +1,333 @@
+//! From the first failure to the last durable write: what happens when, and the runs of the model between.
+//!
+//! A failure is a moment at which devices stop; a while later the cluster knows; a while after that it gives them up, and
+//! their data are made again elsewhere. Each of these moments ends the transfers under way and makes a new plan: what is
+//! durable stays, and objects in work go on from their last durable unit where their targets are still the same.
+
+use std::collections::BTreeSet;
+
+use devices::Lane;
+use kernel::Outcome as Run;
+use units::{SimSpan, SimTime};
+
+use super::affected::Affected;
+use super::bound::Work;
+use super::failures::Struck;
+use super::hardware::Hardware;
+use super::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck};
+use super::model::{BINS, Counts, Entity, Limits, Rebuild, SPARES, Slot};
+use crate::{RunContext, StudyError};
+
+/// How a failure becomes known, and when it is given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// Until it is known.
+    pub detection: SimSpan,
+    /// From then until it is given up.
+    pub down_out: SimSpan,
+    /// Never.
+    pub noout: bool,
+    /// Whole racks are given up too.
+    pub rack_out: bool,
+}
+
+/// All that a recovery needs to know.
+pub struct Recovery<'a> {
+    /// The machines.
+    pub hardware: &'a Hardware,
+    /// How much is done at once.
+    pub limits: &'a Limits,
+    /// What is affected.
+    pub affected: &'a Affected,
+    /// What fails.
+    pub struck: &'a [Struck],
+    /// What happens between a failure and its rebuild.
+    pub waiting: Waiting,
+    /// How plans are made.
+    pub rules: Rules,
+    /// Bytes on each device before, and the most it takes.
+    pub used: Vec<u64>,
+    /// The most bytes each takes.
+    pub limit: Vec<u64>,
+}
+
+/// What one resource did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// How long it worked.
+    pub span: SimSpan,
+    /// Bytes through it.
+    pub bytes: u64,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Recovered {
+    /// When the first transfer could begin.
+    pub first_transfer: SimTime,
+    /// When the last write was durable; none if something could not be rebuilt.
+    pub last_write: SimTime,
+    /// The last write of objects with so many copies or shards to spare.
+    pub last_by_spare: [Option<SimTime>; SPARES],
+    /// What could not be rebuilt, at the end.
+    pub stuck: Stuck,
+    /// Bytes and jobs that were finished.
+    pub bytes: u64,
+    /// Objects made whole.
+    pub jobs: u64,
+    /// When how much was finished: (end of a bin, bytes).
+    pub progress: Vec<(SimTime, u64)>,
+    /// The bound, summed over phases, and the work it came from, of the largest phase.
+    pub bound: SimSpan,
+    /// What the largest phase gave the devices to do.
+    pub work: Option<Work>,
+    /// For each disk, how long it worked, and the bytes read and written.
+    pub disks: Vec<(SimSpan, u64, u64, u32)>,
+    /// For each server's card.
+    pub cards: Vec<[Busy; 2]>,
+    /// For each rack's uplink, up and down.
+    pub uplinks: Vec<[SimSpan; 2]>,
+    /// Waiting for reservations.
+    pub reserving: SimSpan,
+    /// Rests.
+    pub sleeping: SimSpan,
+    /// Devices that drove something.
+    pub drivers: u64,
+    /// Tasks finished: when, which group.
+    pub finished: Vec<(SimTime, u32, u32)>,
+    /// Copies or shards of the worst record.
+    pub least_copies: u32,
+    /// Records below min_size at the most.
+    pub below_min_size: u64,
+    /// The fullest device, and how full it is of what it may take.
+    pub fill: Vec<u64>,
+    /// Digests of all phases.
+    pub digests: Vec<kernel::Digest>,
+    /// Events of all phases.
+    pub events: u64,
+    /// Units planned.
+    pub units: u64,
+    /// Stopped early.
+    pub partial: bool,
+}
+
+impl Recovery<'_> {
+    /// Every moment at which something changes, in order.
+    fn moments(&self) -> Vec<SimTime> {
+        let mut moments = BTreeSet::new();
+        for struck in self.struck {
+            let (down, out) = self.moments_of(struck);
+            moments.insert(SimTime::ZERO.saturating_add(struck.at));
+            moments.insert(down);
+            moments.extend(out);
+        }
+        moments.into_iter().collect()
+    }
+
+    /// When a failure is known, and when it is given up.
+    fn moments_of(&self, struck: &Struck) -> (SimTime, Option<SimTime>) {
+        let down = SimTime::ZERO.saturating_add(struck.at).saturating_add(self.waiting.detection);
+        let stays = self.waiting.noout || (struck.rack && !self.waiting.rack_out);
+        (down, (!stays).then(|| down.saturating_add(self.waiting.down_out)))
+    }
+
+    fn standing(&self, at: SimTime, used: Vec<u64>) -> Standing {
+        let mut standing = Standing {
+            stopped: vec![false; self.hardware.devices() as usize],
+            down: vec![false; self.hardware.devices() as usize],
+            out: vec![false; self.hardware.devices() as usize],
+            used,
+            limit: self.limit.clone(),
+        };
+        for struck in self.struck {
+            let (down, out) = self.moments_of(struck);
+            for device in &struck.devices {
+                standing.stopped[device.index()] |= SimTime::ZERO.saturating_add(struck.at) <= at;
+                standing.down[device.index()] |= down <= at;
+                standing.out[device.index()] |= out.is_some_and(|out| out <= at);
+            }
+        }
+        standing
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When the model fails.
+    pub fn run(&self, context: &RunContext<'_>) -> Result<Recovered, StudyError> {
+        let mut ledger = Ledger::new(self.affected, self.hardware, self.rules);
+        let mut found = self.nothing();
+        let moments = self.moments();
+        for (at, &moment) in moments.iter().enumerate() {
+            let next = moments.get(at + 1).copied();
+            let mut standing = self.standing(moment, self.used.clone());
+            ledger.strike(&standing);
+            let planned = ledger.plan(&mut standing);
+            found.least_copies = found.least_copies.min(planned.least_copies);
+            found.below_min_size = found.below_min_size.max(planned.below_min_size);
+            found.stuck = planned.stuck;
+            found.fill = standing.used.clone();
+            if !planned.jobs.is_empty() {
+                self.phase(&mut ledger, &planned, &standing, (moment, next), &mut found, context)?;
+            }
+            if found.partial {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn nothing(&self) -> Recovered {
+        Recovered {
+            first_transfer: SimTime::MAX,
+            last_write: SimTime::ZERO,
+            last_by_spare: [None; SPARES],
+            stuck: Stuck::default(),
+            bytes: 0,
+            jobs: 0,
+            progress: Vec::new(),
+            bound: SimSpan::ZERO,
+            work: None,
+            disks: vec![(SimSpan::ZERO, 0, 0, 0); self.hardware.devices() as usize],
+            cards: vec![[Busy::default(); 2]; self.hardware.servers() as usize],
+            uplinks: vec![[SimSpan::ZERO; 2]; self.hardware.racks() as usize],
+            reserving: SimSpan::ZERO,
+            sleeping: SimSpan::ZERO,
+            drivers: 0,
+            finished: Vec::new(),
+            least_copies: u32::MAX,
+            below_min_size: 0,
+            fill: Vec::new(),
+            digests: Vec::new(),
+            events: 0,
+            units: 0,
+            partial: false,
+        }
+    }
+
+    /// The transfers from one moment to the next.
+    fn phase(
+        &self,
+        ledger: &mut Ledger<'_>,
+        planned: &Planned,
+        standing: &Standing,
+        (from, until): (SimTime, Option<SimTime>),
+        found: &mut Recovered,
+        context: &RunContext<'_>,
+    ) -> Result<(), StudyError> {
+        let work = Work::of(self.hardware, self.limits, &planned.plan);
+        let bound = work.bound();
+        // A disk that has stopped takes its server's other disks with it only where all of them have.
+        let dead =
+            |server: u32| self.hardware.devices_of(server).all(|device| standing.stopped[device.index()]);
+        let bin = SimSpan::from_ns(bound.as_ns().div_ceil(BINS as u64 / 4).max(1));
+        let model = Rebuild::new(self.hardware, &planned.plan, self.limits)
+            .with_bin(bin)
+            .with_dead((0..self.hardware.servers()).map(dead).collect());
+        let span = until.map(|until| SimTime::ZERO.saturating_add(until.since(from)));
+        let run = context.simulate(&model, span)?;
+        found.first_transfer = found.first_transfer.min(from);
+        found.events += run.run.committed;
+        found.digests.push(run.digest);
+        found.partial |= run.partial;
+        found.units += work.units;
+        found.bound = found.bound.saturating_add(bound);
+        found.take(self.hardware, &run, from, bin);
+        let group = |task: u32| planned.plan.task(task);
+        for written in &run.outputs {
+            let at = from.saturating_add(written.key.at.since(SimTime::ZERO));
+            let task = group(written.output.task);
+            found.finished.push((at, task.group, task.priority));
+        }
+        found.drivers = found.drivers.max(
+            (0..self.hardware.devices())
+                .filter(|&device| !planned.plan.tasks_of(super::plan::DeviceId(device)).is_empty())
+                .count() as u64,
+        );
+        if found.work.as_ref().is_none_or(|largest| largest.bytes < work.bytes) {
+            found.work = Some(work);
+        }
+        if until.is_some() {
+            let progress = progress(self.hardware, planned, &run);
+            ledger.settle(planned, |job| progress[job as usize]);
+        }
+        Ok(())
+    }
+}
+
+impl Recovered {
+    fn take(&mut self, hardware: &Hardware, run: &Run<Rebuild<'_>>, from: SimTime, bin: SimSpan) {
+        let counts: Counts = run.merged_statistics();
+        self.bytes += counts.bytes;
+        self.jobs += counts.jobs;
+        self.reserving = self.reserving.saturating_add(counts.reserving);
+        self.sleeping = self.sleeping.saturating_add(counts.sleeping);
+        let later = |at: SimTime| from.saturating_add(at.since(SimTime::ZERO));
+        for (mine, last) in self.last_by_spare.iter_mut().zip(counts.last) {
+            if last > SimTime::ZERO {
+                *mine = (*mine).max(Some(later(last)));
+                self.last_write = self.last_write.max(later(last));
+            }
+        }
+        for (number, bytes) in (1u64..).zip(&counts.progress) {
+            self.progress.push((from.saturating_add(bin.saturating_mul(number)), *bytes));
+        }
+        let busy = |lane: Lane, bytes: u64| Busy { span: lane.busy, bytes };
+        let add = |to: &mut Busy, more: Busy| {
+            to.span = to.span.saturating_add(more.span);
+            to.bytes += more.bytes;
+        };
+        for (number, entity) in (0u32..).zip(&run.entities) {
+            match entity {
+                Entity::Server(server) => {
+                    let card = &mut self.cards[number as usize];
+                    add(&mut card[0], busy(server.out, server.sent));
+                    add(&mut card[1], busy(server.inward, server.received));
+                    for (id, device) in hardware.devices_of(number).zip(&server.devices) {
+                        let disk = &mut self.disks[id.index()];
+                        disk.0 = disk.0.saturating_add(device.disk.lane.busy);
+                        disk.1 += device.read;
+                        disk.2 += device.written;
+                        disk.3 += device.disk.seeks;
+                    }
+                }
+                Entity::Rack(lanes) => {
+                    let rack = &mut self.uplinks[(number - hardware.servers()) as usize];
+                    for (mine, lane) in rack.iter_mut().zip(lanes.iter()) {
+                        *mine = mine.saturating_add(lane.busy);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How far each job is when a phase has ended.
+fn progress(hardware: &Hardware, planned: &Planned, run: &Run<Rebuild<'_>>) -> Vec<Progress> {
+    let mut all = vec![Progress::Whole; planned.jobs.len()];
+    let mut open = |jobs: std::ops::Range<u32>| {
+        all[jobs.start as usize..jobs.end as usize].fill(Progress::Units(0));
+    };
+    let mut slots: Vec<Slot> = Vec::new();
+    for (number, entity) in (0u32..).zip(&run.entities) {
+        let Entity::Server(server) = entity else { continue };
+        for (_, device) in hardware.devices_of(number).zip(&server.devices) {
+            for task in device.tasks.clone() {
+                open(planned.plan.task(task).jobs.clone());
+            }
+            for active in &device.active {
+                open(active.next_job..planned.plan.task(active.task).jobs.end);
+            }
+            slots.extend(device.slots.iter().filter(|slot| slot.job != Slot::NONE));
+        }
+    }
+    for slot in slots {
+        // Units become durable in their order where a job has one source and one target; else none in flight counts.
+        let units = hardware.units(planned.plan.job(slot.job).bytes);
+        let in_order = slot.reads == 1 && slot.writes == 1;
+        let resume = planned.plan.job(slot.job).resume;
+        let durable = if in_order { units - slot.left } else { resume };
+        all[slot.job as usize] = Progress::Units(durable);
+    }
+    all
+}

@@ -1,0 +1,437 @@
+//! What a user may say about a rebuild, what is wrong with it, and what is filled in.
+
+use ::scenario::{Draft, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Percent, Rate, SimSpan};
+
+use super::failures::{FailWords, Failure};
+use super::model::WINDOW_MAX;
+use super::population::{DataSet, PopulationSpec};
+use crate::place::Algorithm;
+
+/// A cluster, what it holds, what fails, and how the lost copies are made again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Where defaults come from: the published study, or Ceph as it is shipped.
+    #[serde(default)]
+    pub preset: Preset,
+    /// Servers.
+    #[serde(default = "servers")]
+    #[schemars(range(min = 2, max = 16_384))]
+    pub servers: u32,
+    /// Racks, in which servers are numbered one after the other; copies of an object lie in different ones where
+    /// `failure_domain` is `rack`.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 4_096))]
+    pub racks: u32,
+    /// Disks of a server, which share what it holds.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 128))]
+    pub disks_per_server: u32,
+    /// What a server holds, all copies counted. Left out: 60 TiB, unless `objects` says how much there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_server: Option<Bytes>,
+    /// How many objects there are, in place of `per_server`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub objects: Option<u64>,
+    /// What the data are.
+    #[serde(default)]
+    pub population: PopulationSpec,
+    /// How objects, or groups of them, find their servers.
+    #[serde(default)]
+    pub placement: Placement,
+    /// Virtual nodes of a server, for rings.
+    #[serde(default = "vnodes")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub vnodes: u32,
+    /// Placement groups: objects of one group lie on the same servers. Left out: each object is placed by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4_194_304))]
+    pub groups: Option<u32>,
+    /// Copies or shards of groups on a server, in place of `groups`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub groups_per_server: Option<u32>,
+    /// What copies of an object must not share.
+    #[serde(default)]
+    pub failure_domain: Domain,
+    /// Copies of an object.
+    #[serde(default = "three")]
+    #[schemars(range(min = 1, max = 16))]
+    pub replicas: u32,
+    /// Erasure coding in place of copies: `8+3` cuts an object into 8 shards and adds 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ec: Option<String>,
+    /// What fails, and when: `server`, `disk`, `rack` draw one; `server=5`, `osd.3`, `rack=1`, `host=node7` name one; `@30s`
+    /// behind it says when.
+    #[serde(default)]
+    pub fail: FailWords,
+    /// How lost objects are found: by asking every object, or drawn from the exact distribution where placement has no
+    /// inverse.
+    #[serde(default)]
+    pub lost_set: LostSet,
+    /// Bytes a disk reads in a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_read: Option<Rate>,
+    /// Bytes a disk writes in a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_write: Option<Rate>,
+    /// Bytes a disk holds. Left out: as many as come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_capacity: Option<Bytes>,
+    /// What moving a disk's head costs: the published table, a usual 7,200 rpm disk, or nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeks: Option<Seeks>,
+    /// How much of an object one seek is good for, however many objects are in work: what read-ahead and write-back gather.
+    #[serde(default = "extent")]
+    pub seek_extent: Bytes,
+    /// A server's card, each way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nic: Option<Rate>,
+    /// From one card to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<SimSpan>,
+    /// A rack's uplink, each way. Left out: never the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<Rate>,
+    /// The most one object's rebuild moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream_limit: Option<Rate>,
+    /// The most one disk's rebuilds move together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_cap: Option<Rate>,
+    /// Objects go in units of this size.
+    #[serde(default = "unit")]
+    pub unit: Bytes,
+    /// Units of an object under way at once.
+    #[serde(default = "four")]
+    #[schemars(range(min = 1, max = 16))]
+    pub window: u32,
+    /// Objects that a disk's rebuilds work on at once: Ceph's `osd_recovery_max_active`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_024))]
+    pub recovery_max_active: Option<u32>,
+    /// Groups that a disk leads at once, and as many again that it takes in. 0: no reservations. Only for groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_024))]
+    pub max_backfills: Option<u32>,
+    /// How long a disk's rebuilds rest after each object: Ceph's `osd_recovery_sleep`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_sleep: Option<SimSpan>,
+    /// Which copy is read.
+    #[serde(default)]
+    pub source: Source,
+    /// Where shards are gathered and decoded.
+    #[serde(default)]
+    pub gather: Gather,
+    /// From a failure until the cluster knows of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detection: Option<SimSpan>,
+    /// From then on until what failed is given up and its data are made again elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down_out: Option<SimSpan>,
+    /// What failed is never given up: nothing is made again.
+    #[serde(default)]
+    pub noout: bool,
+    /// Whether a whole rack is given up too; Ceph by default does not (`mon_osd_down_out_subtree_limit`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack_out: Option<bool>,
+    /// No disk takes anything in beyond this share of its capacity.
+    #[serde(default = "ninety")]
+    pub backfillfull_ratio: Percent,
+}
+
+fn servers() -> u32 {
+    64
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn three() -> u32 {
+    3
+}
+
+fn four() -> u32 {
+    4
+}
+
+fn vnodes() -> u32 {
+    64
+}
+
+fn extent() -> Bytes {
+    Bytes::from_mib(16)
+}
+
+fn unit() -> Bytes {
+    Bytes::from_mib(4)
+}
+
+fn ninety() -> Percent {
+    Percent::from_percent(90).expect("less than all")
+}
+
+/// Where defaults come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// The published study: its disks and network, no reservations, no rests, no waiting.
+    #[default]
+    Paper,
+    /// Ceph as it is shipped, on rotating disks: one backfill a disk, three objects, a rest of 0.1 s, ten minutes until out.
+    Ceph,
+}
+
+/// How objects find their servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// CRUSH with straw2 buckets.
+    #[serde(rename = "crush-straw2", alias = "crush")]
+    CrushStraw2,
+    /// CRUSH with straw buckets.
+    CrushStraw,
+    /// CRUSH with one ring bucket of independent draws.
+    #[default]
+    CrushVring,
+    /// A ring with virtual nodes.
+    Ring,
+    /// One ring a virtual node.
+    Multiring,
+    /// Rendezvous hashing.
+    Rendezvous,
+    /// Jump consistent hash.
+    Jump,
+    /// Maglev's table.
+    Maglev,
+    /// The remainder of a hash.
+    StaticModulo,
+}
+
+impl Placement {
+    /// As the placement study knows it.
+    #[must_use]
+    pub fn algorithm(self) -> Algorithm {
+        match self {
+            Placement::CrushStraw2 => Algorithm::Crush,
+            Placement::CrushStraw => Algorithm::CrushStraw,
+            Placement::CrushVring => Algorithm::CrushVring,
+            Placement::Ring => Algorithm::Ring,
+            Placement::Multiring => Algorithm::Multiring,
+            Placement::Rendezvous => Algorithm::Rendezvous,
+            Placement::Jump => Algorithm::Jump,
+            Placement::Maglev => Algorithm::Maglev,
+            Placement::StaticModulo => Algorithm::StaticModulo,
+        }
+    }
+}
+
+/// What copies of an object must not share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Domain {
+    /// A server.
+    #[default]
+    Server,
+    /// A rack.
+    Rack,
+}
+
+/// How lost objects are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LostSet {
+    /// By the placement's inverse; else by asking every object, or drawn where there are more than 20 million.
+    #[default]
+    Auto,
+    /// By asking every object.
+    Enumerate,
+    /// Drawn from the exact distribution.
+    Draw,
+}
+
+/// What moving a disk's head costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Seeks {
+    /// The table of a JBOD that CODES' guide prints.
+    Jbod,
+    /// 8 ms before a read and 4 ms before a write, as data sheets of 7,200 rpm disks have it.
+    Hdd,
+    /// Flash: nothing.
+    None,
+}
+
+/// Which copy is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The first that is left.
+    #[default]
+    Primary,
+    /// Any that is left, drawn for each object.
+    Random,
+    /// The one that has been given the least to read so far.
+    LeastLoaded,
+}
+
+/// Where shards are gathered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gather {
+    /// On the primary, as Ceph does.
+    #[default]
+    Primary,
+    /// On the first target.
+    Target,
+}
+
+/// How objects are kept safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redundancy {
+    /// What is needed to read: 1 copy, or k shards.
+    pub data: u32,
+    /// Copies or shards in all.
+    pub width: u32,
+}
+
+impl Redundancy {
+    /// Fewer than that, and the object takes no writes: Ceph's default, one less than all copies, or one more than k.
+    #[must_use]
+    pub fn min_size(self) -> u32 {
+        if self.data == 1 { self.width - self.width / 2 } else { (self.data + 1).min(self.width) }
+    }
+}
+
+/// A scenario with everything that can be known of it before it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Complete {
+    /// All defaults filled in.
+    pub scenario: Scenario,
+    /// How objects are kept safe.
+    pub redundancy: Redundancy,
+    /// What fails, in the order of time.
+    pub failures: Vec<Failure>,
+    /// What the data are.
+    pub data: DataSet,
+}
+
+impl Scenario {
+    /// Everything that is wrong, or the scenario with what was left out filled in.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn complete(mut self, draft: &Draft) -> Result<Complete, Problems> {
+        let mut problems = Problems::new();
+        let redundancy = self.redundancy(draft, &mut problems);
+        self.fill_in();
+        self.check_sizes(draft, redundancy, &mut problems);
+        self.check_groups(draft, redundancy, &mut problems);
+        let failures = self.fail.resolve(&self, draft, &mut problems);
+        problems.into_result(())?;
+        let width_usual = (self.servers / redundancy.width).max(1);
+        self.population = self.population.clone().complete(draft, "population", width_usual)?;
+        let data = self.population.data_set(draft, "population")?;
+        Ok(Complete { scenario: self, redundancy, failures, data })
+    }
+
+    fn redundancy(&self, draft: &Draft, problems: &mut Problems) -> Redundancy {
+        let Some(text) = &self.ec else { return Redundancy { data: 1, width: self.replicas } };
+        let parts = text.split_once('+').and_then(|(k, m)| {
+            let (k, m): (u32, u32) = (k.trim().parse().ok()?, m.trim().parse().ok()?);
+            (k > 0 && m > 0 && k + m <= 64).then_some(Redundancy { data: k, width: k + m })
+        });
+        parts.unwrap_or_else(|| {
+            let message = format!("`ec` is `{text}`, which is no code");
+            let hint = "write data and parity shards, such as \"8+3\": at most 64 together";
+            problems.push(draft.problem("ec", message).hint(hint));
+            Redundancy { data: 1, width: 1 }
+        })
+    }
+
+    /// Defaults that depend on other keys.
+    fn fill_in(&mut self) {
+        let ceph = self.preset == Preset::Ceph;
+        let rate = |paper: u64, shipped: u64| {
+            let count = if ceph { shipped } else { paper };
+            Rate::from_bytes_per_second(count).expect("above zero")
+        };
+        // JBOD table and InfiniBand (LogGP) table of the study; a nearline disk's data sheet, and 10 Gbit/s.
+        self.disk_read.get_or_insert(rate(1_617_009_050, 200_000_000));
+        self.disk_write.get_or_insert(rate(1_585_132_340, 190_000_000));
+        self.nic.get_or_insert(rate(2_012_072_435, 1_250_000_000));
+        self.latency.get_or_insert(if ceph { SimSpan::from_us(50) } else { SimSpan::from_ns(6_780) });
+        self.seeks.get_or_insert(if ceph { Seeks::Hdd } else { Seeks::Jbod });
+        self.recovery_max_active.get_or_insert(if ceph { 3 } else { 8 });
+        self.max_backfills.get_or_insert(u32::from(ceph));
+        self.recovery_sleep.get_or_insert(if ceph { SimSpan::from_ms(100) } else { SimSpan::ZERO });
+        self.detection.get_or_insert(if ceph { SimSpan::from_secs(20) } else { SimSpan::ZERO });
+        self.down_out.get_or_insert(if ceph { SimSpan::from_secs(600) } else { SimSpan::ZERO });
+        self.rack_out.get_or_insert(!ceph);
+        if self.objects.is_none() {
+            self.per_server.get_or_insert(Bytes::new(60 << 40));
+        }
+    }
+
+    fn check_sizes(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
+        if self.racks > self.servers {
+            let message = format!("`racks` is {}, but there are {} servers", self.racks, self.servers);
+            problems.push(draft.problem("racks", message).hint("set it to at most `servers`"));
+        }
+        let domains = if self.failure_domain == Domain::Rack { self.racks } else { self.servers };
+        if redundancy.width > domains {
+            let (key, what) = if self.ec.is_some() { ("ec", "shards") } else { ("replicas", "copies") };
+            let names = if self.failure_domain == Domain::Rack { "racks" } else { "servers" };
+            let message =
+                format!("{} {what} are asked for, but there are {domains} {names}", redundancy.width);
+            problems.push(draft.problem(key, message).hint(format!("set more {names}, or fewer {what}")));
+        }
+        if self.objects.is_some() && self.per_server.is_some() {
+            let message = "`objects` and `per_server` both say how much there is";
+            problems.push(draft.problem("objects", message).hint("leave one of them out"));
+        }
+        let legal = 512..=1 << 30;
+        if !legal.contains(&self.unit.get()) {
+            let message = format!("`unit` is {}, but it must lie from 512B to 1GiB", self.unit);
+            problems.push(draft.problem("unit", message).hint("4MiB is what Ceph and the study use"));
+        }
+        if self.window as usize > WINDOW_MAX {
+            let message = format!("`window` is {}, at most {WINDOW_MAX}", self.window);
+            problems.push(draft.problem("window", message).hint("take larger units"));
+        }
+        if self.failure_domain == Domain::Rack && self.placement != Placement::CrushStraw2 {
+            let message = "`failure_domain` is `rack`, but only `crush-straw2` knows racks";
+            problems.push(draft.problem("failure_domain", message).hint("set placement = \"crush-straw2\""));
+        }
+        if self.backfillfull_ratio > Percent::FULL {
+            let message = format!("`backfillfull_ratio` is {}, more than all", self.backfillfull_ratio);
+            problems.push(draft.problem("backfillfull_ratio", message).hint("Ceph's default is 90%"));
+        }
+    }
+
+    fn check_groups(&mut self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
+        match (self.groups, self.groups_per_server) {
+            (Some(_), Some(_)) => {
+                let message = "`groups` and `groups_per_server` both say how many groups there are";
+                problems.push(draft.problem("groups_per_server", message).hint("leave one of them out"));
+            }
+            (None, Some(each)) => {
+                let all = u64::from(each) * u64::from(self.servers) / u64::from(redundancy.width.max(1));
+                self.groups = Some(u32::try_from(all).unwrap_or(u32::MAX).clamp(1, 1 << 22));
+                self.groups_per_server = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a group must reserve its servers.
+    #[must_use]
+    pub fn reservations(&self) -> Option<u32> {
+        self.groups.and(self.max_backfills).filter(|&most| most > 0)
+    }
+}

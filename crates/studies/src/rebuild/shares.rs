@@ -1,0 +1,241 @@
+//! Servers drawn one after the other by their shares, none twice: what CRUSH's flat buckets and rendezvous hashing do with
+//! every object, and so the exact distribution of where objects lie that touch what fails.
+//!
+//! An object that touches is drawn without drawing those that do not. At the rank j of its list, an object that has not
+//! touched yet touches with probability `p = W / (1 - S)`, where W is the share of what fails and S that of the servers
+//! before; with S at most that of the j greatest, p is at most some q. So each object is a candidate with the probability that any
+//! of its ranks is below its q ([`Shares::candidates`]); of a candidate, the first such rank is drawn, then the servers
+//! before it, and it touches there with p / q. What remains is drawn without conditions. Nothing is approximated.
+
+use streams::Uniform;
+
+/// Shares of servers that add up to one, ready for drawing.
+#[derive(Clone, Debug)]
+pub struct Shares {
+    shares: Vec<f64>,
+    failing: Vec<bool>,
+    /// The share of all that fails.
+    failing_share: f64,
+    /// For each rank, the bound of the probability to touch there.
+    bounds: Vec<f64>,
+    /// Vose's alias table: the probability to keep a draw, and what it becomes otherwise.
+    keep: Vec<f64>,
+    other: Vec<u32>,
+}
+
+impl Shares {
+    /// Lists of `width` servers count; `failing` are those that fail.
+    ///
+    /// # Panics
+    /// When shares are not positive, or everything fails.
+    #[must_use]
+    pub fn new(weights: &[f64], failing: &[bool], width: usize) -> Shares {
+        let total: f64 = weights.iter().sum();
+        let shares: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
+        assert!(shares.iter().all(|&share| share > 0.0), "every server has a share");
+        let of = |fails: bool| {
+            shares
+                .iter()
+                .zip(failing)
+                .filter(|(_, at)| **at == fails)
+                .map(|(share, _)| *share)
+                .collect::<Vec<f64>>()
+        };
+        let mut sound = of(false);
+        assert!(!sound.is_empty(), "something does not fail");
+        sound.sort_by(|left, right| right.total_cmp(left));
+        let failing_share: f64 = of(true).iter().sum();
+        let mut before = 0.0;
+        let mut bounds = Vec::new();
+        for rank in 0..width {
+            // What is bounded must not be exceeded by a rounding.
+            bounds.push((failing_share / (1.0 - before) * (1.0 + 1e-12)).min(1.0));
+            before += sound.get(rank).copied().unwrap_or(0.0);
+        }
+        let (keep, other) = alias(&shares);
+        Shares { shares, failing: failing.to_vec(), failing_share, bounds, keep, other }
+    }
+
+    /// The probability that an object is a candidate.
+    #[must_use]
+    pub fn candidates(&self) -> f64 {
+        1.0 - self.bounds.iter().map(|bound| 1.0 - bound).product::<f64>()
+    }
+
+    /// Of a candidate, the list of its servers, or false where it does not touch after all. `list` is filled; its first ranks,
+    /// as many as the width, are where the object lies.
+    pub fn draw(&self, list: &mut [u32], draws: &mut impl Uniform) -> bool {
+        let Some(mut rank) = self.first_rank(draws) else { return false };
+        let mut drawn = 0;
+        let mut before = 0.0;
+        loop {
+            while drawn < rank {
+                let server = self.next(&list[..drawn], Some(false), draws);
+                before += self.shares[server as usize];
+                list[drawn] = server;
+                drawn += 1;
+            }
+            let touches = self.failing_share / (1.0 - before);
+            if draws.unit_f64() * self.bounds[rank] < touches {
+                break;
+            }
+            // Not here after all: perhaps at one of the ranks behind.
+            rank += 1;
+            loop {
+                let Some(bound) = self.bounds.get(rank) else { return false };
+                if draws.unit_f64() < *bound {
+                    break;
+                }
+                rank += 1;
+            }
+        }
+        list[drawn] = self.next(&list[..drawn], Some(true), draws);
+        for at in drawn + 1..list.len() {
+            list[at] = self.next(&list[..at], None, draws);
+        }
+        true
+    }
+
+    /// The first rank at which a candidate is below its bound.
+    fn first_rank(&self, draws: &mut impl Uniform) -> Option<usize> {
+        let mut left = draws.unit_f64() * self.candidates();
+        for (rank, bound) in self.bounds.iter().enumerate() {
+            if left < *bound {
+                return Some(rank);
+            }
+            left = (left - bound) / (1.0 - bound);
+        }
+        // Only by a rounding.
+        self.bounds.len().checked_sub(1)
+    }
+
+    /// A server that is not in `list`, by share among those that fail, that do not, or all.
+    fn next(&self, list: &[u32], fails: Option<bool>, draws: &mut impl Uniform) -> u32 {
+        if fails == Some(true) {
+            return self.failing_one(draws);
+        }
+        loop {
+            let word = draws.next_u64();
+            let product = u128::from(word) * self.shares.len() as u128;
+            let (at, rest) =
+                ((product >> 64) as usize, (product as u64) as f64 / 18_446_744_073_709_551_616.0);
+            let server = if rest < self.keep[at] { at as u32 } else { self.other[at] };
+            if fails.is_none_or(|fails| self.failing[server as usize] == fails) && !list.contains(&server) {
+                return server;
+            }
+        }
+    }
+
+    fn failing_one(&self, draws: &mut impl Uniform) -> u32 {
+        let mut left = draws.unit_f64() * self.failing_share;
+        let mut last = 0;
+        for (server, share) in (0u32..).zip(&self.shares).filter(|(server, _)| self.failing[*server as usize])
+        {
+            last = server;
+            if left < *share {
+                break;
+            }
+            left -= share;
+        }
+        last
+    }
+}
+
+/// Vose's alias method (1991): each of n equal columns holds at most two of the shares.
+fn alias(shares: &[f64]) -> (Vec<f64>, Vec<u32>) {
+    let count = shares.len();
+    let mut left: Vec<f64> = shares.iter().map(|share| share * count as f64).collect();
+    let (mut keep, mut other) = (vec![1.0; count], (0..count as u32).collect::<Vec<u32>>());
+    let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..count).partition(|&at| left[at] < 1.0);
+    while let (Some(less), Some(&more)) = (small.pop(), large.last()) {
+        keep[less] = left[less];
+        other[less] = more as u32;
+        left[more] -= 1.0 - left[less];
+        if left[more] < 1.0 {
+            large.pop();
+            small.push(more);
+        }
+    }
+    (keep, other)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use streams::{Draws, Purpose, Seed};
+
+    use super::*;
+
+    /// The obvious way: draw every object's list, and keep those that touch.
+    fn all_lists(weights: &[f64], length: usize, draws: &mut impl Uniform) -> Vec<u32> {
+        let mut list = Vec::new();
+        while list.len() < length {
+            let open = |server: &u32| !list.contains(server);
+            let left: f64 = (0u32..).zip(weights).filter(|(server, _)| open(server)).map(|(_, w)| w).sum();
+            let mut at = draws.unit_f64() * left;
+            let mut chosen = None;
+            for (server, weight) in (0u32..).zip(weights).filter(|(server, _)| open(server)) {
+                chosen = Some(server);
+                if at < *weight {
+                    break;
+                }
+                at -= weight;
+            }
+            list.push(chosen.expect("some are left"));
+        }
+        list
+    }
+
+    #[test]
+    fn what_is_drawn_is_what_enumeration_finds() {
+        let weights = [3.0, 1.0, 1.0, 2.0, 1.0, 0.5];
+        let failing = [false, true, false, true, false, false];
+        let (width, length, objects) = (3, 4, 400_000u64);
+        let shares = Shares::new(&weights, &failing, width);
+        let mut drawn: BTreeMap<Vec<u32>, f64> = BTreeMap::new();
+        let mut listed: BTreeMap<Vec<u32>, f64> = BTreeMap::new();
+        let candidates = shares.candidates();
+        for object in 0..objects {
+            let mut draws = Draws::new(Seed(3), 0, object);
+            let mut source = draws.of(Purpose(0));
+            let mut list = vec![0; length];
+            if source.unit_f64() < candidates && shares.draw(&mut list, &mut source) {
+                *drawn.entry(list).or_default() += 1.0;
+            }
+            let mut draws = Draws::new(Seed(4), 0, object);
+            let list = all_lists(&weights, length, &mut draws.of(Purpose(0)));
+            if list[..width].iter().any(|&server| failing[server as usize]) {
+                *listed.entry(list).or_default() += 1.0;
+            }
+        }
+        // 296 of the 360 lists touch. Two samples: the sum of (a - b)² / (a + b) is chi-squared.
+        assert_eq!(listed.len(), 336);
+        let chi: f64 = listed
+            .iter()
+            .map(|(list, &count)| {
+                let other = drawn.get(list).copied().unwrap_or(0.0);
+                (count - other).powi(2) / (count + other)
+            })
+            .sum();
+        let freedom = listed.len() as f64;
+        assert!((chi - freedom).abs() < 4.0 * (2.0 * freedom).sqrt(), "{chi} with {freedom} degrees");
+        assert!(drawn.keys().all(|list| listed.contains_key(list)));
+    }
+
+    #[test]
+    fn equal_shares_touch_as_often_as_hands_of_cards() {
+        let failing: Vec<bool> = (0..64).map(|server| server == 9).collect();
+        let shares = Shares::new(&[1.0; 64], &failing, 3);
+        let mut found = 0u32;
+        for object in 0..200_000 {
+            let mut draws = Draws::new(Seed(1), 0, object);
+            let mut source = draws.of(Purpose(0));
+            let mut list = [0; 4];
+            found +=
+                u32::from(source.unit_f64() < shares.candidates() && shares.draw(&mut list, &mut source));
+        }
+        // 3 of 64: 9375 of 200,000, with a standard deviation of 95.
+        assert!((9_000..9_750).contains(&found), "{found}");
+    }
+}
