@@ -61,6 +61,13 @@ impl Draft {
         read(&self.root)
     }
 
+    /// Whether the user, or a sweep, says anything of `key`; what a study fills in by itself does not count.
+    #[must_use]
+    pub fn says(&self, key: &str) -> bool {
+        let path: KeyPath = key.parse().unwrap_or_default();
+        self.root.find(&path).is_some()
+    }
+
     /// A problem with the value of `key` (`cluster.servers`, `stations[0].rate`), at its place: the key's line in the file,
     /// or the flag that set it. A key that the user left out is told at the nearest table around it.
     #[must_use]

@@ -12,7 +12,7 @@ use streams::{Draws, Purpose, Seed, mix};
 use super::hardware::Hardware;
 use super::map_places::{Homes, MapPlaces};
 use super::plan::DeviceId;
-use super::scenario::{Complete, Domain, LostSet, Placement};
+use super::scenario::{Complete, Domain, LostSet, Placement, Redundancy};
 use super::shares::Shares;
 use crate::RunContext;
 use crate::place::Arrangement;
@@ -31,11 +31,26 @@ pub enum Found {
     Drawn,
 }
 
+/// How the objects of a record are kept safe, and what its places mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Copies or shards.
+    pub redundancy: Redundancy,
+    /// With fewer left, it takes no writes.
+    pub min_size: u32,
+    /// Each shard has its own place; else any order of the devices means the same.
+    pub by_place: bool,
+}
+
 /// What is affected. A record is an object placed by itself, or a group.
 #[derive(Debug)]
 pub struct Affected {
-    /// Copies or shards of a record.
+    /// Copies or shards of a record, of the kind that has most.
     pub width: usize,
+    /// The kinds of records that there are.
+    kinds: Vec<Kind>,
+    /// For each record its kind; empty where there is but one.
+    kind_of: Vec<u16>,
     /// For each record its devices in order, more than `width` of them, so that the next ones can take over.
     lists: Vec<DeviceId>,
     length: usize,
@@ -106,11 +121,21 @@ impl Affected {
         (self.numbers[record], self.keys.get(record).copied().unwrap_or(0))
     }
 
+    /// How a record is kept safe.
+    #[inline]
+    #[must_use]
+    pub fn kind(&self, record: usize) -> Kind {
+        self.kinds[self.kind_of.get(record).copied().map_or(0, usize::from)]
+    }
+
     /// Records given one by one, as real clusters list their groups.
     #[must_use]
-    pub fn of_groups(width: usize, homes: Box<dyn Homes>) -> Affected {
+    pub fn of_groups(kinds: Vec<Kind>, homes: Box<dyn Homes>) -> Affected {
+        let width = kinds.iter().map(|kind| kind.redundancy.width as usize).max().unwrap_or(0);
         Affected {
             width,
+            kinds,
+            kind_of: Vec::new(),
             lists: Vec::new(),
             length: width,
             first_object: vec![0],
@@ -124,8 +149,20 @@ impl Affected {
         }
     }
 
-    /// Adds a group with its devices, padded with [`NOWHERE`], and its objects.
-    pub fn push_group(&mut self, number: u64, list: &[DeviceId], sizes: impl Iterator<Item = u64>) {
+    /// Adds a group of a kind with its devices, padded with [`NOWHERE`], and its objects.
+    pub fn push_group_of(
+        &mut self,
+        kind: u16,
+        number: u64,
+        list: &[DeviceId],
+        sizes: impl Iterator<Item = u64>,
+    ) {
+        self.kind_of.push(kind);
+        self.push_group(number, list, sizes);
+    }
+
+    /// Adds a group of the only kind.
+    fn push_group(&mut self, number: u64, list: &[DeviceId], sizes: impl Iterator<Item = u64>) {
         self.numbers.push(number);
         self.lists.extend_from_slice(list);
         self.lists.resize(self.numbers.len() * self.length, NOWHERE);
@@ -217,8 +254,12 @@ impl Search<'_> {
         let failing = (0..self.hardware.servers()).filter(|&server| self.fails(server)).count();
         let length = (width + failing + 1).min(self.hardware.servers() as usize);
         let first_object = if self.complete.scenario.groups.is_some() { vec![0] } else { Vec::new() };
+        let redundancy = self.complete.redundancy;
+        let by_place = map.is_some() && redundancy.data > 1;
         Affected {
             width,
+            kinds: vec![Kind { redundancy, min_size: redundancy.min_size(), by_place }],
+            kind_of: Vec::new(),
             lists: Vec::new(),
             length: if map.is_some() { width } else { length },
             homes: map.map(|map| Box::new(map.clone()) as Box<dyn Homes>),

@@ -136,11 +136,27 @@ pub fn population(complete: &Complete, seed: streams::Seed) -> Result<Population
     })
 }
 
-/// Runs a replicate; none if the user stopped it before anything was known.
+/// What a recovery leaves.
+pub struct Course {
+    /// The machines.
+    pub hardware: Hardware,
+    /// What was affected.
+    pub affected: Affected,
+    /// What failed.
+    pub struck: Vec<Struck>,
+    /// What came of it.
+    pub recovered: Recovered,
+    /// How much was done at once.
+    pub limits: Limits,
+    /// Objects in all.
+    pub stored_objects: u64,
+}
+
+/// Finds what is lost and rebuilds it; none if the user stopped it before anything was known.
 ///
 /// # Errors
 /// When placement or model fail.
-pub fn replicate(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Replicate>, StudyError> {
+pub fn course(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Course>, StudyError> {
     let scenario = &complete.scenario;
     let hardware = hardware(scenario);
     let struck = strike(&complete.failures, &hardware, context.seed);
@@ -160,8 +176,8 @@ pub fn replicate(complete: &Complete, context: &RunContext<'_>) -> Result<Option
     })?;
     let Some(affected) = affected else { return Ok(None) };
     let limits = limits(scenario);
-    let raw = population.bytes_expected() * f64::from(complete.redundancy.width)
-        / f64::from(complete.redundancy.data);
+    let redundancy = complete.redundancy;
+    let raw = population.bytes_expected() * f64::from(redundancy.width) / f64::from(redundancy.data);
     let each = (raw / f64::from(hardware.devices())) as u64;
     let most = scenario.disk_capacity.map(|capacity| scenario.backfillfull_ratio.of(capacity.get()));
     let recovery = Recovery {
@@ -171,26 +187,37 @@ pub fn replicate(complete: &Complete, context: &RunContext<'_>) -> Result<Option
         struck: &struck,
         waiting: waiting(scenario),
         rules: Rules {
-            redundancy: complete.redundancy,
             source: scenario.source,
             gather: scenario.gather,
             seed: context.seed,
             reserve: limits.reservations.is_some(),
         },
+        down: Vec::new(),
         used: vec![each; hardware.devices() as usize],
         limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
     };
     let recovered = recovery.run(context)?;
-    let survivors = (0..hardware.servers())
-        .filter(|&server| !hardware.devices_of(server).all(|device| failing[device.index()]))
-        .count() as u32;
+    Ok(Some(Course { hardware, affected, struck, recovered, limits, stored_objects: population.objects() }))
+}
+
+/// Runs a replicate; none if the user stopped it before anything was known.
+///
+/// # Errors
+/// When placement or model fail.
+pub fn replicate(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Replicate>, StudyError> {
+    let Some(course) = course(complete, context)? else { return Ok(None) };
+    let Course { hardware, affected, struck, recovered, limits, stored_objects } = course;
+    let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
+    let survivors =
+        (0..hardware.servers()).filter(|&server| !hardware.devices_of(server).all(failed)).count() as u32;
     let ideal = ideal::rate_per_server(&hardware, &limits, &affected, complete.redundancy.data)?;
+    let capacity = complete.scenario.disk_capacity;
     let setting = Setting {
         survivors,
         ideal_per_server: ideal,
-        stored_objects: population.objects(),
+        stored_objects,
         width: complete.redundancy.width,
-        capacity: scenario.disk_capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
+        capacity: capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
         reservations: limits.reservations,
     };
     Ok(Some(Replicate { hardware, affected, struck, recovered, setting, limits }))

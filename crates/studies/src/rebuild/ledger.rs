@@ -8,14 +8,13 @@ use streams::{Draws, Purpose, Seed, Uniform};
 
 use super::affected::{Affected, NOWHERE};
 use super::hardware::Hardware;
+use super::map_places::Wanted;
 use super::plan::{DeviceId, Plan};
-use super::scenario::{Gather, Redundancy, Source};
+use super::scenario::{Gather, Source};
 
 /// Rules by which a plan is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// How objects are kept safe.
-    pub redundancy: Redundancy,
     /// Which copy is read.
     pub source: Source,
     /// Where shards are gathered.
@@ -98,7 +97,8 @@ impl<'a> Ledger<'a> {
     }
 
     fn places(&self, record: usize) -> std::ops::Range<usize> {
-        record * self.affected.width..(record + 1) * self.affected.width
+        let first = record * self.affected.width;
+        first..first + self.affected.kind(record).redundancy.width as usize
     }
 
     /// What is on stopped devices that are known to be down is lost to its record.
@@ -114,9 +114,11 @@ impl<'a> Ledger<'a> {
     pub fn plan(&mut self, standing: &mut Standing) -> Planned {
         let mut orders = Vec::new();
         let mut stuck = Stuck::default();
+        let out = standing.out.clone();
         let (mut least_copies, mut below_min_size) = (self.affected.width as u32, 0);
         let mut read_load = vec![0u64; self.hardware.devices() as usize];
-        let mut wanted = vec![NOWHERE; self.affected.width];
+        let affected = self.affected;
+        let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(&out));
         for record in 0..self.affected.records() {
             let places = self.places(record);
             let missing = self.holders[places.clone()].iter().filter(|holder| **holder == NOWHERE).count();
@@ -127,14 +129,16 @@ impl<'a> Ledger<'a> {
                 continue;
             }
             let objects = self.affected.sizes(record).len() as u64;
-            let copies = (self.affected.width - missing) as u32;
-            if copies < self.rules.redundancy.data {
+            let kind = self.affected.kind(record);
+            let data = kind.redundancy.data;
+            let copies = kind.redundancy.width - missing as u32;
+            if copies < data {
                 stuck.lost += objects;
                 continue;
             }
             least_copies = least_copies.min(copies);
-            below_min_size += u64::from(copies < self.rules.redundancy.min_size());
-            let open = self.aim(record, standing, &mut wanted);
+            below_min_size += u64::from(copies < kind.min_size);
+            let open = self.aim(record, standing, homes.as_deref_mut());
             let reason = match open {
                 Aimed::Some => self.check_room(record, standing),
                 other => other,
@@ -142,7 +146,7 @@ impl<'a> Ledger<'a> {
             match reason {
                 Aimed::Some => {
                     let driver = self.driver(record, &mut read_load);
-                    orders.push((driver, (copies - self.rules.redundancy.data) as u8, record as u32));
+                    orders.push((driver, (copies - data) as u8, record as u32));
                 }
                 Aimed::Waiting => stuck.waiting += objects,
                 Aimed::Homeless => stuck.homeless += objects,
@@ -155,13 +159,14 @@ impl<'a> Ledger<'a> {
     }
 
     /// Finds homes for what a record lacks. Where they differ from those it was being rebuilt on, it begins again.
-    fn aim(&mut self, record: usize, standing: &Standing, wanted: &mut [DeviceId]) -> Aimed {
+    fn aim(&mut self, record: usize, standing: &Standing, homes: Option<&mut (dyn Wanted + '_)>) -> Aimed {
         let places = self.places(record);
-        self.wanted(record, standing, wanted);
+        let mut wanted = vec![NOWHERE; places.len()];
+        self.wanted(record, standing, homes, &mut wanted);
         let holders = &self.holders[places.clone()];
-        let by_place = self.affected.homes.as_ref().is_some_and(|homes| homes.by_place());
+        let by_place = self.affected.kind(record).by_place;
         let mut next = wanted.iter().copied().filter(|home| *home != NOWHERE && !holders.contains(home));
-        let mut aims = vec![NOWHERE; self.affected.width];
+        let mut aims = vec![NOWHERE; places.len()];
         let (mut found, mut waits) = (0, false);
         for (place, holder) in holders.iter().enumerate() {
             if *holder != NOWHERE {
@@ -192,9 +197,15 @@ impl<'a> Ledger<'a> {
     }
 
     /// Where a record belongs now.
-    fn wanted(&self, record: usize, standing: &Standing, wanted: &mut [DeviceId]) {
-        if let Some(homes) = &self.affected.homes {
-            homes.wanted(self.affected.name(record), &standing.out, wanted);
+    fn wanted(
+        &self,
+        record: usize,
+        standing: &Standing,
+        homes: Option<&mut (dyn Wanted + '_)>,
+        wanted: &mut [DeviceId],
+    ) {
+        if let Some(homes) = homes {
+            homes.find(self.affected.name(record), wanted);
             return;
         }
         wanted.fill(NOWHERE);
@@ -220,7 +231,7 @@ impl<'a> Ledger<'a> {
     fn driver(&self, record: usize, read_load: &mut [u64]) -> DeviceId {
         let places = self.places(record);
         let holders = self.holders[places.clone()].iter().copied().filter(|holder| *holder != NOWHERE);
-        if self.rules.redundancy.data > 1 && self.rules.gather == Gather::Target {
+        if self.data(record) > 1 && self.rules.gather == Gather::Target {
             let mut aims = self.aims[places].iter().copied().filter(|aim| *aim != NOWHERE);
             return aims.next().unwrap_or(NOWHERE);
         }
@@ -241,13 +252,18 @@ impl<'a> Ledger<'a> {
         chosen
     }
 
+    /// How many devices a record is read from.
+    fn data(&self, record: usize) -> usize {
+        self.affected.kind(record).redundancy.data as usize
+    }
+
     /// The devices a record is read from: the driver itself first, where it holds a part.
     fn sources(&self, record: usize, driver: DeviceId, sources: &mut Vec<DeviceId>) {
         sources.clear();
         let holders = self.holders[self.places(record)].iter().copied().filter(|holder| *holder != NOWHERE);
         sources.extend(holders.clone().filter(|holder| *holder == driver));
         sources.extend(holders.filter(|holder| *holder != driver));
-        sources.truncate(self.rules.redundancy.data as usize);
+        sources.truncate(self.data(record));
     }
 
     fn write_plan(&self, orders: &[(DeviceId, u8, u32)]) -> (Plan, Vec<(u32, u32)>) {
@@ -255,7 +271,7 @@ impl<'a> Ledger<'a> {
         let mut jobs = Vec::new();
         if !self.affected.grouped {
             jobs.reserve(orders.len());
-            plan.reserve(orders.len(), orders.len() * (self.rules.redundancy.data as usize + 1));
+            plan.reserve(orders.len(), orders.len() * (self.data(0) + 1));
         }
         let mut orders = orders.iter().peekable();
         let (mut sources, mut targets) = (Vec::new(), Vec::new());

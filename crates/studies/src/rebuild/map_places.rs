@@ -16,33 +16,43 @@ use super::scenario::Complete;
 pub struct MapPlaces {
     mapper: Mapper,
     hardware: Hardware,
-    by_place: bool,
 }
 
 /// Where records belong when some devices are out, where the lists of `affected` do not say.
 pub trait Homes: Send + Sync + std::fmt::Debug {
-    /// The devices of a record, by its number and key; [`NOWHERE`] where there is none.
-    fn wanted(&self, record: (u64, u64), out: &[bool], devices: &mut [DeviceId]);
+    /// The placement with these devices out.
+    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a>;
+}
 
-    /// Whether each shard has its own place.
-    fn by_place(&self) -> bool;
+/// Where records belong, at one moment.
+pub trait Wanted {
+    /// The devices of a record, by its number and key; [`NOWHERE`] where there is none.
+    fn find(&mut self, record: (u64, u64), devices: &mut [DeviceId]);
+}
+
+/// The same map with some servers out.
+struct WithOut<'a> {
+    places: &'a MapPlaces,
+    servers: Vec<bool>,
 }
 
 impl Homes for MapPlaces {
-    fn wanted(&self, (_, key): (u64, u64), out: &[bool], devices: &mut [DeviceId]) {
+    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
         let gone = |server: u32| {
             self.hardware.devices_of(server).all(|device| out.get(device.index()).copied().unwrap_or(false))
         };
-        let servers: Vec<bool> = (0..self.hardware.servers()).map(gone).collect();
-        let mut list = vec![ServerId::NONE; devices.len()];
-        self.servers(key, &servers, &mut list);
-        for (device, server) in devices.iter_mut().zip(list) {
-            *device = if server == ServerId::NONE { NOWHERE } else { disk_of(&self.hardware, server.0, key) };
-        }
+        Box::new(WithOut { places: self, servers: (0..self.hardware.servers()).map(gone).collect() })
     }
+}
 
-    fn by_place(&self) -> bool {
-        self.by_place
+impl Wanted for WithOut<'_> {
+    fn find(&mut self, (_, key): (u64, u64), devices: &mut [DeviceId]) {
+        let hardware = &self.places.hardware;
+        let mut list = vec![ServerId::NONE; devices.len()];
+        self.places.servers(key, &self.servers, &mut list);
+        for (device, server) in devices.iter_mut().zip(list) {
+            *device = if server == ServerId::NONE { NOWHERE } else { disk_of(hardware, server.0, key) };
+        }
     }
 }
 
@@ -78,7 +88,7 @@ impl MapPlaces {
         map.rules.push(Some(Rule { ruleset: 0, kind, min_size: 1, max_size: u8::MAX, steps }));
         map.finalize();
         let mapper = map.compile().expect("racks of servers are a legal map");
-        MapPlaces { mapper, hardware: hardware.clone(), by_place }
+        MapPlaces { mapper, hardware: hardware.clone() }
     }
 
     /// The servers of a key, with some of them out. Places without one hold [`ServerId::NONE`].

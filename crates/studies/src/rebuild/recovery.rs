@@ -16,6 +16,7 @@ use super::failures::Struck;
 use super::hardware::Hardware;
 use super::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck};
 use super::model::{BINS, Counts, Entity, Limits, Rebuild, SPARES, Slot};
+use super::plan::DeviceId;
 use crate::{RunContext, StudyError};
 
 /// How a failure becomes known, and when it is given up.
@@ -45,6 +46,9 @@ pub struct Recovery<'a> {
     pub waiting: Waiting,
     /// How plans are made.
     pub rules: Rules,
+    /// Devices that were down before anything failed: they hold nothing, and nobody gives them up unless they fail too.
+    /// Empty where there are none.
+    pub down: Vec<DeviceId>,
     /// Bytes on each device before, and the most it takes.
     pub used: Vec<u64>,
     /// The most bytes each takes.
@@ -139,6 +143,10 @@ impl Recovery<'_> {
             used,
             limit: self.limit.clone(),
         };
+        for device in &self.down {
+            standing.stopped[device.index()] = true;
+            standing.down[device.index()] = true;
+        }
         for struck in self.struck {
             let (down, out) = self.moments_of(struck);
             for device in &struck.devices {
@@ -241,7 +249,7 @@ impl Recovery<'_> {
         }
         found.drivers = found.drivers.max(
             (0..self.hardware.devices())
-                .filter(|&device| !planned.plan.tasks_of(super::plan::DeviceId(device)).is_empty())
+                .filter(|&device| !planned.plan.tasks_of(DeviceId(device)).is_empty())
                 .count() as u64,
         );
         if found.work.as_ref().is_none_or(|largest| largest.bytes < work.bytes) {
