@@ -47,8 +47,6 @@ pub struct Wanted {
     pub disk_wait: SimSpan,
     /// How wide a bid is.
     pub bid: SimSpan,
-    /// How much of it a transfer needs.
-    pub window: SimSpan,
     /// How long the data alone take.
     pub net: SimSpan,
     /// What lies between two windows.

@@ -61,6 +61,8 @@ pub struct Rules {
     pub skips_last_choice: bool,
     /// Common window: a chunk for which none is found is given up, and its time with it.
     pub drops_chunks: bool,
+    /// Common window: what is cancelled stays in a server's list as a hole, which only a short list offers again.
+    pub keeps_holes: bool,
     /// Unicast: the last frame of a replica counts neither for the link nor for its flow.
     pub last_frame_free: bool,
     /// Unicast: a frame crosses the wire at the rate of its flow, and not at that of the link.
@@ -77,6 +79,7 @@ impl Rules {
             trims_at_once: true,
             skips_last_choice: true,
             drops_chunks: true,
+            keeps_holes: true,
             last_frame_free: true,
             frames_at_flow_rate: true,
             control_holds_data: true,
@@ -90,6 +93,7 @@ impl Rules {
             trims_at_once: false,
             skips_last_choice: false,
             drops_chunks: false,
+            keeps_holes: false,
             last_frame_free: false,
             frames_at_flow_rate: false,
             control_holds_data: false,

@@ -22,7 +22,7 @@ pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study};
 /// Every study, in the order of `towtank list`.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Study] {
-    &[&queue::Queue, &place::Place, &preview::Preview, &rebuild::Rebuild]
+    &[&queue::Queue, &place::Place, &preview::Preview, &rebuild::Rebuild, &put::Put]
 }
 
 /// The study called `name`.

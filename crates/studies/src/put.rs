@@ -10,6 +10,7 @@
 //! - `present` and `figures`: what the report shows.
 
 mod events;
+mod figures;
 mod model;
 mod observed;
 mod ports;
@@ -79,6 +80,17 @@ impl Study for Put {
 
     fn measures(&self) -> &'static [MeasureSpec] {
         MEASURES
+    }
+
+    fn published(&self) -> &'static [&'static str] {
+        &[
+            "put-table2-16k",
+            "put-table2-128k",
+            "put-table2-1m",
+            "put-table3-16k",
+            "put-table3-128k",
+            "put-table3-1m",
+        ]
     }
 
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {

@@ -1,6 +1,10 @@
-//! Replicast-M's list of reservations, in the order in which they were made.
+//! SURGE's list of reservations for Replicast-M, in the order in which they were made.
 //!
-//! What was cancelled stays in the list as a hole that a later request may get, until it can no longer be reached in time.
+//! What was cancelled stays in the list as a hole that a later request may get, until it can no longer be reached in time. A
+//! list of more than three keeps its holes to itself, so that under a load of control messages which makes negotiations fail,
+//! bids move further and further into the future: `docs/put.md` shows how badly. The model's servers keep [`OwnBids`] instead.
+//!
+//! [`OwnBids`]: super::OwnBids
 
 use units::{SimSpan, SimTime};
 
@@ -31,9 +35,9 @@ impl CommonBids {
         self.list.retain(|one| one.state != State::Cancelled || !too_short(one.window, reach, bid));
     }
 
-    /// Makes a bid: a hole, or the time behind all others. `any_hole` takes one even if the transfer will not fit, as SURGE.
-    pub fn offer(&mut self, wanted: &Wanted, any_hole: bool) -> Window {
-        if let Some(window) = self.reuse(wanted, any_hole) {
+    /// Makes a bid: a hole, or the time behind all others. A hole is taken as it is, whatever its width.
+    pub fn offer(&mut self, wanted: &Wanted) -> Window {
+        if let Some(window) = self.reuse(wanted) {
             return window;
         }
         let idle = self.list.is_empty();
@@ -50,22 +54,17 @@ impl CommonBids {
         window
     }
 
-    fn reuse(&mut self, wanted: &Wanted, any_hole: bool) -> Option<Window> {
+    fn reuse(&mut self, wanted: &Wanted) -> Option<Window> {
         if !wanted.disk_wait.is_zero() || self.list.len() > REUSED_UP_TO {
             return None;
         }
-        for hole in self.list.iter_mut().rev().filter(|one| one.state == State::Cancelled) {
-            if too_short(hole.window, wanted.soonest, wanted.bid) {
-                return None;
-            }
-            let left = hole.window.left.max(wanted.soonest).max(wanted.from);
-            if any_hole || left.saturating_add(wanted.window) <= hole.window.right {
-                hole.put = wanted.put;
-                hole.state = State::Tentative;
-                return Some(hole.window);
-            }
+        let hole = self.list.iter_mut().rev().find(|one| one.state == State::Cancelled)?;
+        if too_short(hole.window, wanted.soonest, wanted.bid) {
+            return None;
         }
-        None
+        hole.put = wanted.put;
+        hole.state = State::Tentative;
+        Some(hole.window)
     }
 
     /// A bid is taken, and this is what is taken of it. Holes beside it grow by what is left, if that is more than `least`.
@@ -133,7 +132,6 @@ mod tests {
             soonest: now.saturating_add(ns(60)),
             disk_wait: SimSpan::ZERO,
             bid: ns(140),
-            window: ns(110),
             net: ns(100),
             trip: ns(10),
         }
@@ -146,21 +144,21 @@ mod tests {
     #[test]
     fn an_idle_server_bids_wide_and_others_queue_behind() {
         let mut bids = CommonBids::default();
-        assert_eq!(span(bids.offer(&wanted(1, 0), true)), (60, 400));
-        assert_eq!(span(bids.offer(&wanted(2, 0), true)), (410, 550));
+        assert_eq!(span(bids.offer(&wanted(1, 0))), (60, 400));
+        assert_eq!(span(bids.offer(&wanted(2, 0))), (410, 550));
         let busy = Wanted { disk_wait: SimSpan::from_ns(900), ..wanted(3, 0) };
-        assert_eq!(span(bids.offer(&busy, true)), (900, 1_040));
+        assert_eq!(span(bids.offer(&busy)), (900, 1_040));
     }
 
     #[test]
     fn what_is_cancelled_is_offered_again() {
         let mut bids = CommonBids::default();
         let first = wanted(1, 0);
-        bids.offer(&first, true);
-        bids.offer(&wanted(2, 0), true);
+        bids.offer(&first);
+        bids.offer(&wanted(2, 0));
         assert!(bids.cancel(first.put) && !bids.cancel(first.put));
         bids.expire(SimTime::from_ns(35), SimSpan::from_ns(140));
-        assert_eq!(span(bids.offer(&wanted(3, 1), true)), (60, 400), "the hole, bonus and all");
+        assert_eq!(span(bids.offer(&wanted(3, 1))), (60, 400), "the hole, bonus and all");
         // Taken for its first part only; what is behind it was no hole, so nothing grows.
         let taken = Window { left: SimTime::from_ns(60), right: SimTime::from_ns(170) };
         assert!(bids.accept(wanted(3, 1).put, taken, SimSpan::from_ns(24)));
@@ -168,7 +166,7 @@ mod tests {
         assert!(bids.cancel(wanted(2, 0).put));
         bids.expire(SimTime::from_ns(35), SimSpan::from_ns(140));
         assert_eq!(bids.list().len(), 1, "a hole at the end is forgotten");
-        assert_eq!(span(bids.offer(&wanted(4, 2), true)), (180, 320));
+        assert_eq!(span(bids.offer(&wanted(4, 2))), (180, 320));
         assert_eq!(bids.remove(wanted(3, 1).put).unwrap().window, taken);
         assert!(overlapping(bids.list()).is_none());
     }
@@ -177,7 +175,7 @@ mod tests {
     fn holes_beside_each_other_become_one() {
         let mut bids = CommonBids::default();
         for number in 1..=4 {
-            bids.offer(&wanted(number, 0), true);
+            bids.offer(&wanted(number, 0));
         }
         for number in [1, 3, 2] {
             assert!(bids.cancel(wanted(number, 0).put));

@@ -1,4 +1,5 @@
-//! Replicast-H's list of reservations, in the order of their beginnings. What is cancelled is gone at once.
+//! Reservations in the order of their beginnings: Replicast-H's, and Replicast-M's where SURGE's list is not wanted. What is
+//! cancelled is gone at once, and a bid gets the first gap that is wide enough.
 
 use super::{Reservation, State, Wanted};
 use crate::{PutId, Window};
@@ -84,7 +85,6 @@ mod tests {
             soonest: SimTime::from_ns(60),
             disk_wait: SimSpan::ZERO,
             bid: ns(110),
-            window: ns(100),
             net: ns(90),
             trip: ns(10),
         }

@@ -39,7 +39,12 @@ struct Put {
     from: SimTime,
     attempt: u32,
     groups_tried: u32,
+    /// Rounds in a row that found no window.
+    futile: u32,
 }
+
+/// How often the wait before another round doubles.
+const BACKOFFS_MAX: u32 = 8;
 
 impl NegotiatingGateway {
     /// A gateway without puts.
@@ -74,6 +79,7 @@ impl NegotiatingGateway {
             from: step.now,
             attempt: 0,
             groups_tried: 1,
+            futile: 0,
         };
         put.ask(self.me, step);
         self.puts.push(put);
@@ -416,9 +422,11 @@ impl Put {
         }
         let (terms, now) = (step.terms, step.now);
         let at = match picks {
-            // No window could be used: somebody else's will have ended some time later.
+            // No window could be used. Asking again at once would only add to the load that made it so.
             [] => {
-                let wait = step.draws.below(terms.size(self.size).net.as_ns().max(1));
+                let most = terms.size(self.size).net.max(terms.lead).as_ns() << self.futile.min(BACKOFFS_MAX);
+                self.futile += 1;
+                let wait = step.draws.below(most.max(1));
                 let at = now.saturating_add(SimSpan::from_ns(wait));
                 self.from = at;
                 at
@@ -437,6 +445,7 @@ impl Put {
                 let between = (picks.len() == 2 && room(first.window.right, last.window.left))
                     .then_some(first.window.right);
                 let ahead = terms.lead.saturating_sub(terms.fixed.trip);
+                self.futile = 0;
                 self.from = end;
                 self.planned_from = Some(end);
                 planned.or(between).unwrap_or(end.saturating_sub(ahead).max(last.window.left))

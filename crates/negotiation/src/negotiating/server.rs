@@ -5,12 +5,12 @@ use units::{SimSpan, SimTime};
 use crate::bids::{CommonBids, OwnBids, Reservation, Wanted};
 use crate::{Action, Disk, Message, Protocol, PutId, ServerId, Size, Step, Terms};
 
-/// The reservations of a server, by protocol.
+/// The reservations of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Reservations {
-    /// Replicast-M's.
+    /// SURGE's for Replicast-M.
     Common(CommonBids),
-    /// Replicast-H's.
+    /// All others.
     Own(OwnBids),
 }
 
@@ -25,10 +25,12 @@ pub struct NegotiatingServer {
 impl NegotiatingServer {
     /// A server without any work.
     #[must_use]
-    pub fn new(me: ServerId, protocol: Protocol) -> NegotiatingServer {
-        let reservations = match protocol {
-            Protocol::ReplicastH => Reservations::Own(OwnBids::default()),
-            _ => Reservations::Common(CommonBids::default()),
+    pub fn new(me: ServerId, terms: &Terms) -> NegotiatingServer {
+        let holes = terms.fixed.protocol == Protocol::ReplicastM && terms.fixed.rules.keeps_holes;
+        let reservations = if holes {
+            Reservations::Common(CommonBids::default())
+        } else {
+            Reservations::Own(OwnBids::default())
         };
         NegotiatingServer { me, reservations, disk: Disk::default() }
     }
@@ -101,15 +103,16 @@ impl NegotiatingServer {
             soonest: now.saturating_add(terms.lead),
             disk_wait: self.disk_wait(size, step),
             bid: of_size.bid,
-            window: of_size.window,
             net: of_size.net,
             trip: terms.fixed.trip,
         };
         let window = match &mut self.reservations {
-            Reservations::Common(bids) => bids.offer(&wanted, terms.fixed.rules.drops_chunks),
+            Reservations::Common(bids) => bids.offer(&wanted),
             Reservations::Own(bids) => {
-                let coin = bids.list().is_empty() && step.draws.below(2) == 1;
-                bids.offer(&wanted, coin)
+                // Replicast-M's idle servers always bid wide, Replicast-H's toss a coin.
+                let idle = bids.list().is_empty();
+                let wide = idle && (terms.fixed.protocol == Protocol::ReplicastM || step.draws.below(2) == 1);
+                bids.offer(&wanted, wide)
             }
         };
         step.tell(put.gateway, Message::Bid { put, server: self.me, round, window }, SimSpan::ZERO);

@@ -18,6 +18,7 @@ use units::{SimSpan, SimTime};
 
 use super::events::{Counts, Entity, Event, GatewayTally, Initiator, ServerTally, Trace};
 use super::ports::Ports;
+use super::scenario::is_among;
 
 /// What machines draw: servers, groups, lots, coins.
 const PROTOCOL: Purpose = Purpose(1);
@@ -74,7 +75,7 @@ pub struct Cluster {
     pub load: Load,
     /// For each size, the part of 2^64 of all chunks up to it.
     pub shares: Vec<u64>,
-    /// How many servers fail, the first ones, and when.
+    /// How many servers fail, spread evenly over all, and when.
     pub failures: (u32, SimTime),
     /// When things are counted.
     pub measured: Measured,
@@ -187,7 +188,7 @@ impl Model for Cluster {
             Entity::Server(_) => {
                 let server = context.me().0 - self.gateways;
                 let (failing, at) = self.failures;
-                if server < failing {
+                if is_among(failing, self.terms.fixed.servers, server) {
                     context.send(context.me(), at.since(SimTime::ZERO), Event::Fail);
                 }
             }

@@ -12,12 +12,6 @@ pub struct Port {
 }
 
 impl Port {
-    /// When it falls free.
-    #[must_use]
-    pub fn free(&self) -> SimTime {
-        self.free
-    }
-
     /// Sends what takes `span`, behind what is there; when that begins.
     pub fn send(&mut self, now: SimTime, span: SimSpan) -> SimTime {
         let begin = self.free.max(now);

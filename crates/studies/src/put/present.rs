@@ -1,9 +1,169 @@
-//! What a reader sees.
+//! All replicates of all points: one row a protocol and point, and the sentence that heads the page.
 
+use metrics::{Histogram, MeanInterval, mean_interval_95};
+use negotiation::Protocol;
+use report::{Cell, Column, Table, human};
+
+use super::figures;
+use super::observed::{MEASURES, Observed, PER_PROTOCOL, prefix};
+use super::published;
+use super::scenario::{Fidelity, Scenario};
 use crate::{PointResult, Presentation};
+
+/// One protocol at one point, with everything that tables and figures need of it.
+pub struct View<'a> {
+    /// The point.
+    pub result: &'a PointResult<'a>,
+    /// Its scenario.
+    pub scenario: Scenario,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// What its replicates counted; the first one has what is drawn.
+    pub observed: Vec<Observed>,
+    /// The swept keys with their values; empty without a sweep.
+    pub label: String,
+}
+
+impl<'a> View<'a> {
+    fn all_of(result: &'a PointResult<'a>) -> Vec<View<'a>> {
+        let Ok(scenario) = serde_json::from_value::<Scenario>(result.scenario.clone()) else {
+            return Vec::new();
+        };
+        let of = |protocol: Protocol| {
+            let read = |outcome: &report::Outcome| {
+                serde_json::from_value(outcome.series.get(protocol.name())?.clone()).ok()
+            };
+            let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
+            let label = label(result.settings);
+            (!observed.is_empty()).then(|| View {
+                result,
+                scenario: scenario.clone(),
+                protocol,
+                observed,
+                label,
+            })
+        };
+        scenario.protocols().into_iter().filter_map(of).collect()
+    }
+
+    /// The mean of a measure over the replicates that have it.
+    #[must_use]
+    pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
+        let alone = self.scenario.protocols().len() == 1;
+        let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) };
+        let values = self.result.outcomes.iter().filter_map(|outcome| outcome.measures.get(&name)?.value());
+        mean_interval_95(&values.collect::<Vec<f64>>())
+    }
+
+    /// Latencies of all replicates in nanoseconds.
+    #[must_use]
+    pub fn latencies(&self) -> Histogram {
+        let mut all = Histogram::new();
+        self.observed.iter().for_each(|observed| all.merge(&observed.latencies));
+        all
+    }
+
+    /// What tells it from the others.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.label.as_str() {
+            "" => self.protocol.name().to_owned(),
+            label => format!("{}, {label}", self.protocol.name()),
+        }
+    }
+}
+
+/// The swept keys with their values, but for the protocol, which is told anyway.
+fn label(settings: &[(String, serde_json::Value)]) -> String {
+    let setting = |(key, value): &(String, serde_json::Value)| match value {
+        serde_json::Value::String(text) => format!("{key} = {text}"),
+        other => format!("{key} = {other}"),
+    };
+    let told = settings.iter().filter(|(key, _)| key != "protocol");
+    told.map(setting).collect::<Vec<_>>().join(", ")
+}
 
 /// What the study says about all its points.
 #[must_use]
-pub fn present(_points: &[PointResult<'_>]) -> Presentation {
-    Presentation::default()
+pub fn present(points: &[PointResult<'_>]) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().flat_map(View::all_of).collect();
+    if views.is_empty() {
+        return Presentation::default();
+    }
+    Presentation {
+        answer: answer(&views),
+        tables: vec![counted(&views)],
+        figures: figures::all(&views),
+        claims: views.iter().flat_map(published::claims).collect(),
+        warnings: warnings(&views),
+    }
+}
+
+fn answer(views: &[View<'_>]) -> String {
+    let rate = |view: &View<'_>| view.mean("chunks_per_second").map_or(f64::NEG_INFINITY, |mean| mean.mean);
+    let Some(best) = views.iter().max_by(|left, right| rate(left).total_cmp(&rate(right))) else {
+        return String::new();
+    };
+    let told = |view: &View<'_>| {
+        let mean = view.mean("chunks_per_second")?;
+        let busy = view.mean("disk_utilisation")?.mean * 100.0;
+        let latency = view.mean("put_latency_mean_us")?.mean / 1e6;
+        Some(format!(
+            "{}: {} chunks/s, disks {} % busy, a put takes {} on average",
+            view.name(),
+            human::digits(mean.mean),
+            human::digits(busy),
+            human::quantity(latency, "s")
+        ))
+    };
+    match (views, told(best)) {
+        (_, None) => String::new(),
+        ([_], Some(words)) => format!("{words}."),
+        (_, Some(words)) => format!("Most is stored by {words}."),
+    }
+}
+
+fn counted(views: &[View<'_>]) -> Table {
+    let mut columns = vec![Column::text("protocol"), Column::text("point"), Column::text("fidelity")];
+    let measures = &MEASURES[..PER_PROTOCOL];
+    columns.extend(measures.iter().map(|measure| Column::number(measure.name, measure.unit)));
+    let about = "Means over the replicates.";
+    let mut table = Table::new("protocols", "Protocol by protocol", columns).about(about);
+    for view in views {
+        let fidelity = match view.scenario.fidelity {
+            Fidelity::Model => "model",
+            Fidelity::Surge => "surge",
+        };
+        let mut row: Vec<Cell> =
+            vec![view.protocol.name().into(), view.label.as_str().into(), fidelity.into()];
+        row.extend(measures.iter().map(|measure| Cell::from(view.mean(measure.name).map(|mean| mean.mean))));
+        table.push(row);
+    }
+    table
+}
+
+/// Fewer puts than this say little of a tail.
+const PUTS_FOR_TAIL: u64 = 1_000;
+
+fn warnings(views: &[View<'_>]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for view in views {
+        let (puts, name) = (view.latencies().count(), view.name());
+        if puts < PUTS_FOR_TAIL {
+            warnings.push(format!(
+                "{name}: {puts} puts say little of p99.9; lengthen `duration` or add replicates"
+            ));
+        }
+        if let Some(failed) = view.mean("puts_failed").filter(|failed| failed.mean > 0.0) {
+            warnings
+                .push(format!("{name}: {} puts a replicate found no servers and were given up", failed.mean));
+        }
+        if let Some(broken) = view.mean("violations").filter(|broken| broken.mean > 0.0) {
+            warnings.push(format!(
+                "{name}: {} transfers a replicate left their window, or windows overlap",
+                broken.mean
+            ));
+        }
+    }
+    warnings
 }

@@ -5,6 +5,11 @@
 //! paper. Run lengths follow from the printed rates being whole numbers of chunks.
 
 use negotiation::Protocol;
+use report::{Claim, ClaimDraft, Reading, Tolerance};
+use units::{Bytes, SimSpan};
+
+use super::present::View;
+use super::scenario::{Bids, Faults, Fidelity, Network, Scenario};
 
 /// A cell of table 2 or 3.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,3 +85,111 @@ pub const CELLS: [Cell; 18] = [
     cell((1000, 1024, 40), ReplicastM, quoted(19_850.0, 18_000.0, 19_850.0), quoted(68.6, 62.2, 68.6), quoted(4_242.0, 4_242.0, 4_703.1)),
     cell((1000, 1024, 40), ReplicastH, quoted(16_075.0, 14_850.0, 16_075.0), quoted(57.1, 53.2, 57.1), quoted(5_163.8, 5_163.8, 5_570.3)),
 ];
+
+/// Fewer seeds than this are not held against a table.
+const SEEDS_MIN: usize = 10;
+/// How far throughput and latency may lie outside the range, and how far where the start-up dominates.
+const FRACTION: (f64, f64) = (0.03, 0.10);
+/// The same for utilisation, in points.
+const POINTS: (f64, f64) = (2.0, 5.0);
+
+/// The cell that a point repeats, if it does: the paper's cluster with all of SURGE's numbers.
+#[must_use]
+pub fn cell_of(scenario: &Scenario, protocol: Protocol) -> Option<&'static Cell> {
+    let usual = scenario.fidelity == Fidelity::Surge
+        && (scenario.gateways, scenario.servers, scenario.replicas, scenario.group) == (90, 90, 3, 9)
+        && scenario.start_spread.is_none_or(SimSpan::is_zero)
+        && scenario.network == Network::default()
+        && scenario.bids == Bids::default()
+        && scenario.faults == Faults::default();
+    let same = |cell: &&Cell| {
+        cell.protocol == protocol
+            && scenario.chunk == Bytes::from_kib(cell.chunk_kib)
+            && scenario.disk.bytes_per_second() == cell.disk_mib << 20
+            && scenario.duration == SimSpan::from_ms(cell.duration_ms)
+    };
+    CELLS.iter().filter(|_| usual).find(same)
+}
+
+/// The claims of one protocol at one point.
+#[must_use]
+pub fn claims(view: &View<'_>) -> Vec<Claim> {
+    let Some(cell) = cell_of(&view.scenario, view.protocol) else { return Vec::new() };
+    let partial = view.result.outcomes.iter().any(|outcome| outcome.partial);
+    if partial || view.result.outcomes.len() < SEEDS_MIN {
+        return Vec::new();
+    }
+    let pick = |pair: (f64, f64)| if cell.scatters { pair.1 } else { pair.0 };
+    let (fraction, points) = (pick(FRACTION), pick(POINTS));
+    let wide = |quoted: Quoted| (quoted.low * (1.0 - fraction), quoted.high * (1.0 + fraction));
+    let facts = [
+        ("chunks_per_second", "chunks/s", 1.0, cell.rate, wide(cell.rate)),
+        ("disk_utilisation", "%", 100.0, cell.disk, (cell.disk.low - points, cell.disk.high + points)),
+        ("put_latency_mean_us", "us", 1.0, cell.latency, wide(cell.latency)),
+    ];
+    let claim = |(measure, unit, factor, quoted, (low, high)): (&str, &str, f64, Quoted, (f64, f64))| {
+        let mean = view.mean(measure)?;
+        let (from, to) = mean.range?;
+        let of = format!("{} KiB, {} MiB/s", cell.chunk_kib, cell.disk_mib);
+        let name = format!(
+            "{}_{}k_{}_{measure}",
+            view.protocol.name().replace('-', "_"),
+            cell.chunk_kib,
+            cell.disk_mib
+        );
+        let draft = ClaimDraft {
+            name,
+            source: format!("{SOURCE}, table {}", cell.table),
+            statement: format!("{measure} of {} at {of}", view.protocol.name()),
+            unit: unit.to_owned(),
+            published: Reading::with_range(quoted.paper, quoted.low, quoted.high),
+            ours: Reading::with_range(mean.mean * factor, from * factor, to * factor),
+            tolerance: Tolerance::Range { low, high },
+            fitted: false,
+            note: Some(format!(
+                "the published range spans the paper and runs of its simulator's model code; {} seeds",
+                view.result.outcomes.len()
+            )),
+        };
+        Some(draft.judge())
+    };
+    let mut claims: Vec<Claim> = facts.into_iter().filter_map(claim).collect();
+    claims.extend(undecided(cell, view));
+    claims
+}
+
+const SOURCE: &str = "Aizman and Bestler, Scalable object storage with resource reservations";
+
+/// The chance that another request comes within `wait_us` of one, if they come at random every `gap_us` on average.
+#[must_use]
+pub fn chance_within(rate_per_us: f64, wait_us: f64) -> f64 {
+    -libm::expm1(-rate_per_us * wait_us)
+}
+
+/// Table 5: the paper's rates and the 7 us that a bid and its answer take. What it prints as the formula, 1 - λ·exp(-λt), is
+/// a misprint: 1 - exp(-λt) gives its numbers.
+fn undecided(cell: &Cell, view: &View<'_>) -> Option<Claim> {
+    let (rate, printed) = match (cell.disk_mib, cell.protocol, cell.chunk_kib) {
+        (1000, Protocol::ReplicastM, 16) => (0.09, 46.7),
+        (1000, Protocol::ReplicastM, 128) => (0.02, 13.0),
+        (1000, Protocol::ReplicastM, 1024) => (0.002, 1.39),
+        _ => return None,
+    };
+    let seen = view.mean("undecided_share").map_or(String::new(), |mean| {
+        format!("; here {:.1} % of requests found another bid of their server undecided", mean.mean * 100.0)
+    });
+    let draft = ClaimDraft {
+        name: format!("table_5_{}k", cell.chunk_kib),
+        source: format!("{SOURCE}, table 5"),
+        statement: format!(
+            "1 - exp(-λ · 7 us) with λ = {rate}/us is the chance of a request within 7 us of another"
+        ),
+        unit: "%".to_owned(),
+        published: Reading::of(printed),
+        ours: Reading::of(chance_within(rate, 7.0) * 100.0),
+        tolerance: Tolerance::Relative { fraction: 0.01 },
+        fitted: false,
+        note: Some(format!("the formula as printed, 1 - λ·exp(-λt), does not give these numbers{seen}")),
+    };
+    Some(draft.judge())
+}

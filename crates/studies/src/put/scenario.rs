@@ -177,11 +177,11 @@ impl Default for Bids {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
-    /// So many servers, the last ones, have the disk `slow_disk`.
+    /// So many servers, spread evenly over all, have the disk `slow_disk`.
     pub slow_servers: u32,
     /// How fast their disks write.
     pub slow_disk: Rate,
-    /// So many servers, the first ones, fail for good.
+    /// So many servers, spread evenly over all, fail for good.
     pub failed_servers: u32,
     /// When, after the beginning of the run. Left out: when the warm-up is over.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -265,6 +265,13 @@ fn protocols(text: &str) -> Result<Vec<Protocol>, (String, String)> {
 
 fn replicast_m() -> String {
     Protocol::ReplicastM.name().to_owned()
+}
+
+/// Whether a server is one of `some` that are spread evenly over all.
+#[must_use]
+pub fn is_among(some: u32, all: u32, server: u32) -> bool {
+    let before = |at: u32| u64::from(at) * u64::from(some) / u64::from(all.max(1));
+    before(server + 1) > before(server)
 }
 
 /// How many times the length of an idle put the default warm-up takes.
@@ -476,7 +483,7 @@ impl Scenario {
                 .then_some(Timeouts { bids: self.faults.bid_timeout, acks: self.faults.ack_timeout }),
             sizes: self.sizes(),
             disks: vec![self.disk, self.faults.slow_disk],
-            disk_of: (0..self.servers).map(|at| u8::from(at >= self.servers - slow)).collect(),
+            disk_of: (0..servers).map(|at| u8::from(is_among(slow, servers, at))).collect(),
             rules: if surge { Rules::surge() } else { Rules::model() },
         };
         if !surge && fixed.lead.is_none() {

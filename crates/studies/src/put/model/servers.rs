@@ -15,9 +15,8 @@ use crate::put::ports::Ports;
 
 impl Cluster {
     pub(super) fn new_server(&self, me: ServerId) -> Server {
-        let protocol = self.terms.fixed.protocol;
         let machine = if self.negotiates() {
-            Target::Negotiating(NegotiatingServer::new(me, protocol))
+            Target::Negotiating(NegotiatingServer::new(me, &self.terms))
         } else {
             Target::Unicast(UnicastServer::new(me))
         };

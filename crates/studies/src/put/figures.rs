@@ -1,0 +1,197 @@
+//! Pictures: throughput, utilisation and latency by protocol, every put, and who holds which window.
+
+use report::{Axis, BarSeries, CurvePoint, Draw, EcdfSeries, Figure, Kind, Lane, LineSeries, Num, Span};
+
+use super::events::Trace;
+use super::present::View;
+
+/// Points of a line that is drawn from every put.
+const POINTS_MAX: usize = 400;
+/// Windows of a timeline.
+const SPANS_MAX: usize = 1_500;
+
+/// All figures.
+#[must_use]
+pub fn all(views: &[View<'_>]) -> Vec<Figure> {
+    let mut figures = vec![
+        bars(
+            views,
+            "throughput",
+            "Chunks stored per second",
+            ("chunks", "1/s"),
+            &[("chunks/s", "chunks_per_second", 1.0)],
+        ),
+        bars(
+            views,
+            "utilisation",
+            "How busy the disks are",
+            ("share of time", "%"),
+            &[("disks", "disk_utilisation", 100.0)],
+        ),
+        bars(
+            views,
+            "latency",
+            "How long a put takes",
+            ("latency", "us"),
+            &[
+                ("mean", "put_latency_mean_us", 1.0),
+                ("p50", "put_latency_p50_us", 1.0),
+                ("p99", "put_latency_p99_us", 1.0),
+                ("p99.9", "put_latency_p999_us", 1.0),
+            ],
+        ),
+        distribution(views),
+    ];
+    figures.extend(sorted(views));
+    figures.extend(over_time(views));
+    figures.extend(views.iter().filter(|view| view.protocol.negotiates()).take(4).filter_map(timeline));
+    figures
+}
+
+/// One bar a protocol and point, with the interval over the replicates.
+fn bars(
+    views: &[View<'_>],
+    id: &str,
+    title: &str,
+    (axis, unit): (&str, &str),
+    measures: &[(&str, &str, f64)],
+) -> Figure {
+    let series = measures.iter().map(|(name, measure, factor)| {
+        let means: Vec<_> = views.iter().map(|view| view.mean(measure)).collect();
+        let end = |pick: fn((f64, f64)) -> f64| -> Vec<Num> {
+            means
+                .iter()
+                .map(|mean| Num::from(mean.and_then(|mean| mean.range).map(|range| pick(range) * factor)))
+                .collect()
+        };
+        BarSeries {
+            name: (*name).to_owned(),
+            values: means.iter().map(|mean| Num::from(mean.map(|mean| mean.mean * factor))).collect(),
+            low: end(|range| range.0),
+            high: end(|range| range.1),
+        }
+    });
+    Figure {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        caption: "Means over the replicates with their 95 % interval.".to_owned(),
+        kind: Kind::Bar {
+            x: "protocol".to_owned(),
+            y: Axis::linear(axis, unit),
+            categories: views.iter().map(View::name).collect(),
+            series: series.collect(),
+            stacked: false,
+            references: Vec::new(),
+        },
+    }
+}
+
+fn distribution(views: &[View<'_>]) -> Figure {
+    let of = |view: &View<'_>| {
+        let latencies = view.latencies();
+        let (total, mut below) = (latencies.count().max(1), 0);
+        let points = latencies.bins().map(|bin| {
+            below += bin.count;
+            (Num::from(bin.middle() / 1e3), Num::from(below as f64 / total as f64))
+        });
+        EcdfSeries { name: view.name(), points: points.collect() }
+    };
+    Figure {
+        id: "latencies".to_owned(),
+        title: "Distribution of put latencies".to_owned(),
+        caption: "The share of puts that take at most so long, over all replicates.".to_owned(),
+        kind: Kind::Ecdf {
+            x: Axis::log("latency", "us"),
+            series: views.iter().map(of).collect(),
+            references: Vec::new(),
+            tail: false,
+        },
+    }
+}
+
+/// When puts of the first replicate ended, in milliseconds, and how long they took, in microseconds.
+fn puts(view: &View<'_>) -> Vec<(f64, f64)> {
+    let Some(observed) = view.observed.first() else { return Vec::new() };
+    let put = |(at, _, trace): &(u64, u32, Trace)| match trace {
+        Trace::Put { latency_ns } => Some((*at as f64 / 1e6, latency_ns.as_ns() as f64 / 1e3)),
+        _ => None,
+    };
+    observed.traces.iter().filter_map(put).collect()
+}
+
+/// At most [`POINTS_MAX`] of them, evenly.
+fn thinned<T: Copy>(all: &[T]) -> impl Iterator<Item = (usize, T)> {
+    let step = all.len().div_ceil(POINTS_MAX).max(1);
+    all.iter().copied().enumerate().step_by(step)
+}
+
+fn sorted(views: &[View<'_>]) -> Option<Figure> {
+    let of = |view: &View<'_>| {
+        let mut latencies: Vec<f64> = puts(view).into_iter().map(|(_, latency)| latency).collect();
+        latencies.sort_by(f64::total_cmp);
+        let points = thinned(&latencies).map(|(at, latency)| CurvePoint::new(at, latency)).collect();
+        LineSeries { name: view.name(), points, draw: Draw::Line }
+    };
+    let series: Vec<LineSeries> = views.iter().map(of).filter(|line| !line.points.is_empty()).collect();
+    (!series.is_empty()).then(|| Figure {
+        id: "sorted_latency".to_owned(),
+        title: "Sorted put latency".to_owned(),
+        caption: "Every put of the first replicate, from the fastest to the slowest.".to_owned(),
+        kind: Kind::Line {
+            x: Axis::linear("put", ""),
+            y: Axis::linear("latency", "us"),
+            series,
+            references: Vec::new(),
+        },
+    })
+}
+
+fn over_time(views: &[View<'_>]) -> Option<Figure> {
+    let of = |view: &View<'_>| {
+        let points = thinned(&puts(view)).map(|(_, (at, latency))| CurvePoint::new(at, latency)).collect();
+        LineSeries { name: view.name(), points, draw: Draw::Points }
+    };
+    let series: Vec<LineSeries> = views.iter().map(of).filter(|line| !line.points.is_empty()).collect();
+    (!series.is_empty()).then(|| Figure {
+        id: "latency_over_time".to_owned(),
+        title: "Put latency over time".to_owned(),
+        caption: "Puts of the first replicate, at the time of their last acknowledgement, warm-up included."
+            .to_owned(),
+        kind: Kind::Line {
+            x: Axis::linear("time", "ms"),
+            y: Axis::linear("latency", "us"),
+            series,
+            references: Vec::new(),
+        },
+    })
+}
+
+/// Who holds which window of the servers of the first group, at the beginning of the first replicate.
+fn timeline(view: &View<'_>) -> Option<Figure> {
+    let observed = view.observed.first()?;
+    let mut lanes: Vec<Lane> = (0..view.scenario.group)
+        .map(|server| Lane { name: format!("server {server}"), spans: Vec::new(), marks: Vec::new() })
+        .collect();
+    let windows = observed.traces.iter().filter(|(_, _, trace)| !matches!(trace, Trace::Put { .. }));
+    for (at, server, trace) in windows.take(SPANS_MAX) {
+        let (gateway, from, to, what) = match *trace {
+            Trace::Accepted { gateway, left_ns, right_ns } => (gateway, left_ns, right_ns, "accepted"),
+            Trace::Offered { gateway, left_ns, right_ns } => (gateway, left_ns, right_ns, "offered"),
+            Trace::Written { gateway, left_ns, right_ns } => (gateway, left_ns, right_ns, "written to disk"),
+            Trace::Put { .. } => continue,
+        };
+        let us = |ns: units::SimTime| Num::from(ns.as_ns() as f64 / 1e3);
+        let note = format!("gateway {gateway}, said at {} us", *at as f64 / 1e3);
+        let span = Span { from: us(from), to: us(to), what: what.to_owned(), note };
+        lanes.get_mut(*server as usize)?.spans.push(span);
+    }
+    let drawn = lanes.iter().any(|lane| !lane.spans.is_empty());
+    drawn.then(|| Figure {
+        id: format!("windows_{}", view.name().replace(|c: char| !c.is_ascii_alphanumeric(), "_")),
+        title: format!("Reservations of one group: {}", view.name()),
+        caption: "The first group of servers, from the beginning of the first replicate: windows offered to gateways, the part \
+                  of them that was accepted for data, and the writes that follow."
+            .to_owned(),
+        kind: Kind::Timeline { x: Axis::linear("time", "us"), lanes },
+    })
+}
