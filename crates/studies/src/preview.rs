@@ -12,11 +12,11 @@
 //! - `present`: tables and figures.
 
 mod changes;
-mod cluster;
+pub(crate) mod cluster;
 mod moves;
 mod present;
 mod scenario;
-mod upmaps;
+pub(crate) mod upmaps;
 
 use ::scenario::{Draft, Problems};
 use report::Outcome;

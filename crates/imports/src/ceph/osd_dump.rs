@@ -20,6 +20,12 @@ pub struct OsdDump {
     pub pools: Vec<PoolEntry>,
     /// The devices.
     pub osds: Vec<OsdEntry>,
+    /// Words joined by `,`: `noout,sortbitwise`.
+    #[serde(default)]
+    flags: serde_json::Value,
+    /// No device takes in groups beyond this part of its size.
+    #[serde(default)]
+    backfillfull_ratio: serde_json::Value,
     #[serde(default)]
     pg_upmap: Vec<WholeMapping>,
     #[serde(default)]
@@ -46,6 +52,9 @@ pub struct PoolEntry {
     kind: u8,
     /// Copies, or data and parity shards together.
     pub size: u32,
+    /// With fewer copies or shards, groups take no writes.
+    #[serde(default)]
+    pub min_size: Option<u32>,
     /// The id of its rule.
     pub crush_rule: u32,
     /// Groups.
@@ -193,6 +202,18 @@ impl OsdDump {
             pg_temp: whole(&self.pg_temp),
             primary_temp: self.primary_temp.iter().map(|entry| (entry.group, entry.osd)).collect(),
         }
+    }
+
+    /// Whether a flag such as `noout` is set.
+    #[must_use]
+    pub fn has_flag(&self, flag: &str) -> bool {
+        self.flags.as_str().is_some_and(|flags| flags.split(',').any(|own| own.trim() == flag))
+    }
+
+    /// The part of its size beyond which no device takes in groups, where the dump says one from 0 to 1.
+    #[must_use]
+    pub fn backfillfull_ratio(&self) -> Option<f64> {
+        self.backfillfull_ratio.as_f64().filter(|ratio| *ratio > 0.0 && *ratio <= 1.0)
     }
 
     /// The number of data shards that a profile cuts objects into.

@@ -14,7 +14,7 @@ use super::upmaps;
 
 /// Makes all changes.
 pub fn apply(scenario: &Scenario, draft: &Draft, loaded: Loaded) -> Result<Case, Problems> {
-    let Loaded { cluster: before, mut warnings } = loaded;
+    let Loaded { cluster: before, mut warnings, .. } = loaded;
     let mut after = before.clone();
     let mut words = Vec::new();
     if scenario.after_map.is_some()

@@ -9,7 +9,26 @@ use placement::crush::pools::{Device, Overlay, PgId, Pool};
 use placement::crush::{Map, RuleKind};
 use scenario::{Draft, Input, Problem, Problems};
 
-use super::scenario::Scenario;
+/// The files that a user names, and the keys that name them. `pg_dump`, `osd_df` and `report` are called so everywhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exported<'a> {
+    /// The key of the CRUSH map.
+    pub map_key: &'static str,
+    /// The key of the osd dump.
+    pub osd_dump_key: &'static str,
+    /// The CRUSH map.
+    pub map: Option<&'a str>,
+    /// `ceph osd dump`.
+    pub osd_dump: Option<&'a str>,
+    /// `ceph pg dump`.
+    pub pg_dump: Option<&'a str>,
+    /// `ceph osd df`.
+    pub osd_df: Option<&'a str>,
+    /// `ceph report`.
+    pub report: Option<&'a str>,
+    /// What states of groups mean to the study, by the words of the dump.
+    pub states: &'a [(&'a str, &'a str)],
+}
 
 /// More groups than this are refused: the largest known clusters have some 300,000.
 pub const GROUPS_MAX: u64 = 1 << 22;
@@ -36,6 +55,8 @@ pub struct PoolState {
     pub placed: Pool,
     /// How many shards an object's data are cut into; 1 for copies.
     pub data_shards: u32,
+    /// With fewer copies or shards, its groups take no writes; nothing where the dump does not say.
+    pub min_size: Option<u32>,
     /// Its groups by number; shared by the states before and after.
     pub groups: Vec<Group>,
 }
@@ -45,6 +66,8 @@ pub struct PoolState {
 pub struct Group {
     /// Bytes of its objects, each counted once.
     pub bytes: u64,
+    /// Its objects; 0 where a dump counts none, though it may have bytes.
+    pub objects: u64,
     /// Where it is served, or nothing where no dump says so.
     pub acting: Option<Vec<i32>>,
     /// Where it should be, as the cluster sees it.
@@ -59,6 +82,8 @@ pub struct Loaded {
     pub cluster: Cluster,
     /// Sentences.
     pub warnings: Vec<String>,
+    /// The osd dump itself, for what placement does not need.
+    pub osd_dump: OsdDump,
 }
 
 /// The files as they were read.
@@ -71,19 +96,19 @@ struct Exports {
 }
 
 /// Reads and joins the exports.
-pub fn load(scenario: &Scenario, draft: &Draft) -> Result<Loaded, Problems> {
+pub(crate) fn load(named: &Exported<'_>, draft: &Draft) -> Result<Loaded, Problems> {
     let mut warnings = Vec::new();
-    let exports = read_all(scenario, draft, &mut warnings)?;
+    let exports = read_all(named, draft, &mut warnings)?;
     let report = exports.report;
     let (map, map_file) = exports
         .map
-        .or_else(|| Some((report.as_ref()?.map.clone(), scenario.report.clone()?)))
-        .ok_or_else(|| missing(draft, "map", "`ceph osd getcrushmap -o FILE`"))?;
+        .or_else(|| Some((report.as_ref()?.map.clone(), named.report?.to_owned())))
+        .ok_or_else(|| missing(draft, named.map_key, "`ceph osd getcrushmap -o FILE`"))?;
     let (osd_dump, dump_file) = exports
         .osd_dump
-        .or_else(|| Some((report.as_ref()?.osd_dump.clone(), scenario.report.clone()?)))
-        .ok_or_else(|| missing(draft, "osd_dump", "`ceph osd dump -f json`"))?;
-    let osd_key = if scenario.osd_dump.is_some() { "osd_dump" } else { "report" };
+        .or_else(|| Some((report.as_ref()?.osd_dump.clone(), named.report?.to_owned())))
+        .ok_or_else(|| missing(draft, named.osd_dump_key, "`ceph osd dump -f json`"))?;
+    let osd_key = if named.osd_dump.is_some() { named.osd_dump_key } else { "report" };
     let pools = pools_of(draft, osd_key, &dump_file, (&osd_dump, &map, &map_file))?;
     let mut cluster = Cluster { map, overlay: osd_dump.overlay(), pools, fill: BTreeMap::new() };
     note_devices(&cluster, &map_file, &dump_file, &mut warnings);
@@ -92,6 +117,7 @@ pub fn load(scenario: &Scenario, draft: &Draft) -> Result<Loaded, Problems> {
     match (&exports.pg_dump, &report) {
         (Some((dump, file)), _) => {
             take_groups(&mut cluster, dump, file, draft, &mut warnings)?;
+            note_states(&dump.groups, file, named.states, &mut warnings);
             stated.clone_from(&dump.devices);
         }
         (None, Some(report)) => {
@@ -106,7 +132,7 @@ pub fn load(scenario: &Scenario, draft: &Draft) -> Result<Loaded, Problems> {
     for used in stated.into_iter().chain(exports.fill.unwrap_or_default()) {
         cluster.fill.insert(used.id, used);
     }
-    Ok(Loaded { cluster, warnings })
+    Ok(Loaded { cluster, warnings, osd_dump })
 }
 
 fn missing(draft: &Draft, key: &str, export: &str) -> Problem {
@@ -116,15 +142,15 @@ fn missing(draft: &Draft, key: &str, export: &str) -> Problem {
     ))
 }
 
-fn read_all(scenario: &Scenario, draft: &Draft, warnings: &mut Vec<String>) -> Result<Exports, Problems> {
+fn read_all(named: &Exported<'_>, draft: &Draft, warnings: &mut Vec<String>) -> Result<Exports, Problems> {
     let mut problems = Problems::new();
     let mut reader = Reader { draft, warnings, problems: &mut problems };
     let exports = Exports {
-        map: reader.read(scenario.map.is_some(), "map", ceph::read_map),
-        osd_dump: reader.read(scenario.osd_dump.is_some(), "osd_dump", ceph::read_osd_dump),
-        pg_dump: reader.read(scenario.pg_dump.is_some(), "pg_dump", ceph::read_pg_dump),
-        fill: reader.read(scenario.osd_df.is_some(), "osd_df", ceph::read_osd_df).map(|(fill, _)| fill),
-        report: reader.read(scenario.report.is_some(), "report", ceph::read_report).map(|(report, _)| report),
+        map: reader.read(named.map.is_some(), named.map_key, ceph::read_map),
+        osd_dump: reader.read(named.osd_dump.is_some(), named.osd_dump_key, ceph::read_osd_dump),
+        pg_dump: reader.read(named.pg_dump.is_some(), "pg_dump", ceph::read_pg_dump),
+        fill: reader.read(named.osd_df.is_some(), "osd_df", ceph::read_osd_df).map(|(fill, _)| fill),
+        report: reader.read(named.report.is_some(), "report", ceph::read_report).map(|(report, _)| report),
     };
     problems.into_result(exports)
 }
@@ -217,7 +243,8 @@ fn pools_of(
             continue;
         };
         let groups = vec![Group::default(); entry.pg_num as usize];
-        pools.push(PoolState { name: entry.name.clone(), placed, data_shards, groups });
+        let (name, min_size) = (entry.name.clone(), entry.min_size);
+        pools.push(PoolState { name, placed, data_shards, min_size, groups });
     }
     pools.sort_by_key(|pool| pool.placed.id);
     problems.into_result(pools)
@@ -340,7 +367,6 @@ fn take_groups(
             ));
         }
     }
-    note_states(&dump.groups, file, warnings);
     Ok(())
 }
 
@@ -351,6 +377,7 @@ fn group_of(stat: &GroupStat) -> Group {
     };
     Group {
         bytes: stat.sum.num_bytes,
+        objects: stat.sum.num_objects,
         acting: placed(&stat.acting),
         up: placed(&stat.up),
         primary: i32::try_from(stat.acting_primary).ok().filter(|primary| *primary >= 0),
@@ -358,20 +385,8 @@ fn group_of(stat: &GroupStat) -> Group {
 }
 
 /// States in which what the dump says is not all there is.
-const STATES: [(&str, &str); 6] = [
-    ("unknown", "the map says where they are taken to be"),
-    ("stale", "nobody has reported them for a while, so their sizes are old"),
-    ("degraded", "their missing copies are counted as bytes to move"),
-    (
-        "undersized",
-        "they have fewer copies than their pool asks for; what comes back is counted as bytes to move",
-    ),
-    ("remapped", "they are not where they should be; what is on its way is counted as bytes to move"),
-    ("incomplete", "their data may be lost, which no change of the map mends"),
-];
-
-fn note_states(groups: &[GroupStat], file: &str, warnings: &mut Vec<String>) {
-    for (word, effect) in STATES {
+fn note_states(groups: &[GroupStat], file: &str, states: &[(&str, &str)], warnings: &mut Vec<String>) {
+    for (word, effect) in states {
         let count = groups.iter().filter(|stat| stat.is(word)).count();
         if count > 0 {
             let all = groups.len();
@@ -384,10 +399,11 @@ fn note_states(groups: &[GroupStat], file: &str, warnings: &mut Vec<String>) {
 fn share_sums(cluster: &mut Cluster, report: &Report) {
     for pool in &mut cluster.pools {
         let sum = report.pools.iter().find(|(id, _)| *id == pool.placed.id);
-        let bytes = sum.map_or(0, |(_, sum)| sum.num_bytes);
+        let (bytes, objects) = sum.map_or((0, 0), |(_, sum)| (sum.num_bytes, sum.num_objects));
         let count = pool.groups.len() as u64;
         for (seed, group) in (0..count).zip(&mut pool.groups) {
             group.bytes = bytes / count + u64::from(seed < bytes % count);
+            group.objects = objects / count + u64::from(seed < objects % count);
         }
     }
 }

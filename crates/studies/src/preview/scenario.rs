@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use scenario::{Draft, Problems};
 
 use super::changes;
-use super::cluster::{self, Cluster};
+use super::cluster::{self, Cluster, Exported};
 
 /// A cluster's exports, and what is to be changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,13 +102,36 @@ pub struct Case {
     pub changes: Vec<String>,
 }
 
+/// States in which what the dump says is not all there is.
+const STATES: [(&str, &str); 6] = [
+    ("unknown", "the map says where they are taken to be"),
+    ("stale", "nobody has reported them for a while, so their sizes are old"),
+    ("degraded", "their missing copies are counted as bytes to move"),
+    (
+        "undersized",
+        "they have fewer copies than their pool asks for; what comes back is counted as bytes to move",
+    ),
+    ("remapped", "they are not where they should be; what is on its way is counted as bytes to move"),
+    ("incomplete", "their data may be lost, which no change of the map mends"),
+];
+
 impl Scenario {
     /// Reads the exports and makes the changes.
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
     pub fn case(&self, draft: &Draft) -> Result<Case, Problems> {
-        let loaded = cluster::load(self, draft)?;
+        let exported = Exported {
+            map_key: "map",
+            osd_dump_key: "osd_dump",
+            map: self.map.as_deref(),
+            osd_dump: self.osd_dump.as_deref(),
+            pg_dump: self.pg_dump.as_deref(),
+            osd_df: self.osd_df.as_deref(),
+            report: self.report.as_deref(),
+            states: &STATES,
+        };
+        let loaded = cluster::load(&exported, draft)?;
         changes::apply(self, draft, loaded)
     }
 }

@@ -44,10 +44,10 @@ pub fn resources(replicate: &Replicate, seconds: f64) -> Vec<Resource> {
     let sound = |server: u32| !hardware.devices_of(server).all(failed);
     let servers = || (0..hardware.servers()).filter(|&server| sound(server));
     let disks = servers().flat_map(|server| hardware.devices_of(server)).filter(|&device| !failed(device));
-    let disks = disks.map(|device| (format!("disk {}", device.0), share(recovered.disks[device.index()].0)));
+    let disks = disks.map(|device| (hardware.disk_name(device), share(recovered.disks[device.index()].0)));
     let card = |way: usize| {
         servers().map(move |server| {
-            (format!("server {server}"), share(recovered.cards[server as usize][way].span))
+            (hardware.server_name(server), share(recovered.cards[server as usize][way].span))
         })
     };
     let mut all = vec![
@@ -57,7 +57,8 @@ pub fn resources(replicate: &Replicate, seconds: f64) -> Vec<Resource> {
     ];
     if hardware.uplinks().is_some() {
         let ways = (0u32..).zip(&recovered.uplinks).flat_map(|(rack, lanes)| {
-            [(format!("rack {rack}, up"), share(lanes[0])), (format!("rack {rack}, down"), share(lanes[1]))]
+            let name = hardware.rack_name(rack);
+            [(format!("{name}, up"), share(lanes[0])), (format!("{name}, down"), share(lanes[1]))]
         });
         all.push(kind("rack uplinks", ways.collect()));
     }

@@ -62,7 +62,7 @@ pub struct Struck {
 const CHOICE: Purpose = Purpose(40);
 
 impl FailWords {
-    fn all(&self) -> &[String] {
+    pub(super) fn all(&self) -> &[String] {
         match self {
             FailWords::One(text) => std::slice::from_ref(text),
             FailWords::Many(texts) => texts,
@@ -124,36 +124,47 @@ fn parse(text: &str, scenario: &Scenario) -> Result<Failure, (String, String)> {
     Ok(Failure { what, at })
 }
 
-/// The devices of each failure; what is not named is drawn among what has not failed before.
+/// The devices of one thing that fails, and its name; one that is not named is drawn among those that have not failed
+/// before.
+#[must_use]
+pub fn strike_one(
+    what: Failing,
+    hardware: &Hardware,
+    failed: &[bool],
+    mut draws: Draws,
+) -> (Vec<DeviceId>, String) {
+    let mut draw = |fit: Vec<u32>| {
+        let at = draws.of(CHOICE).below(fit.len().max(1) as u64) as usize;
+        fit.get(at).copied().unwrap_or(0)
+    };
+    let whole = |server: u32| !hardware.devices_of(server).any(|device| failed[device.index()]);
+    match what {
+        Failing::Server(named) => {
+            let server = named
+                .unwrap_or_else(|| draw((0..hardware.servers()).filter(|&server| whole(server)).collect()));
+            (hardware.devices_of(server).collect::<Vec<_>>(), hardware.server_name(server))
+        }
+        Failing::Device(named) => {
+            let fit = || (0..hardware.devices()).filter(|&device| !failed[device as usize]).collect();
+            let device = named.unwrap_or_else(|| draw(fit()));
+            (vec![DeviceId(device)], hardware.disk_name(DeviceId(device)))
+        }
+        Failing::Rack(named) => {
+            let rack = named.unwrap_or_else(|| draw((0..hardware.racks()).collect()));
+            let servers = (0..hardware.servers()).filter(|&server| hardware.rack_of(server) == rack);
+            (servers.flat_map(|server| hardware.devices_of(server)).collect(), hardware.rack_name(rack))
+        }
+    }
+}
+
+/// The devices of each failure.
 #[must_use]
 pub fn strike(failures: &[Failure], hardware: &Hardware, seed: Seed) -> Vec<Struck> {
     let mut failed = vec![false; hardware.devices() as usize];
     let mut struck = Vec::new();
     for (ordinal, failure) in (0u64..).zip(failures) {
-        let mut draws = Draws::new(seed, u32::MAX, ordinal);
-        let mut draw = |fit: Vec<u32>| {
-            let at = draws.of(CHOICE).below(fit.len().max(1) as u64) as usize;
-            fit.get(at).copied().unwrap_or(0)
-        };
-        let whole = |server: u32| !hardware.devices_of(server).any(|device| failed[device.index()]);
-        let (devices, name) = match failure.what {
-            Failing::Server(named) => {
-                let server = named.unwrap_or_else(|| {
-                    draw((0..hardware.servers()).filter(|&server| whole(server)).collect())
-                });
-                (hardware.devices_of(server).collect::<Vec<_>>(), format!("server {server}"))
-            }
-            Failing::Device(named) => {
-                let fit = || (0..hardware.devices()).filter(|&device| !failed[device as usize]).collect();
-                let device = named.unwrap_or_else(|| draw(fit()));
-                (vec![DeviceId(device)], format!("disk {device}"))
-            }
-            Failing::Rack(named) => {
-                let rack = named.unwrap_or_else(|| draw((0..hardware.racks()).collect()));
-                let servers = (0..hardware.servers()).filter(|&server| hardware.rack_of(server) == rack);
-                (servers.flat_map(|server| hardware.devices_of(server)).collect(), format!("rack {rack}"))
-            }
-        };
+        let draws = Draws::new(seed, u32::MAX, ordinal);
+        let (devices, name) = strike_one(failure.what, hardware, &failed, draws);
         devices.iter().for_each(|device| failed[device.index()] = true);
         let rack = matches!(failure.what, Failing::Rack(_)) && hardware.racks() > 1;
         struck.push(Struck { at: failure.at, devices, name, rack });

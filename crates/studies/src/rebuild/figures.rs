@@ -192,7 +192,7 @@ fn servers(view: &View<'_>) -> Figure {
         Kind::Bar {
             x: "server".to_owned(),
             y: Axis::linear("busy", "percent"),
-            categories: seen.iter().map(|server| server.server.to_string()).collect(),
+            categories: seen.iter().map(super::observed::ServerSeen::label).collect(),
             series: vec![bars("busiest disk", &|server| 100.0 * server.disk_busy)],
             stacked: false,
             references: Vec::new(),

@@ -7,7 +7,7 @@ use units::{Bytes, SimSpan};
 use super::affected::{Affected, Search};
 use super::failures::{Failing, Struck, strike};
 use super::hardware::{Hardware, Layout, Uplinks};
-use super::ideal;
+use super::ideal::{self, Typical};
 use super::ledger::Rules;
 use super::model::Limits;
 use super::observed::Setting;
@@ -103,6 +103,7 @@ pub fn limits(scenario: &Scenario) -> Limits {
         sleep: scenario.recovery_sleep.expect("filled in by `complete`"),
         stream_rate: scenario.stream_limit,
         device_rate: scenario.rate_cap,
+        paces: Vec::new(),
     }
 }
 
@@ -210,7 +211,8 @@ pub fn replicate(complete: &Complete, context: &RunContext<'_>) -> Result<Option
     let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
     let survivors =
         (0..hardware.servers()).filter(|&server| !hardware.devices_of(server).all(failed)).count() as u32;
-    let ideal = ideal::rate_per_server(&hardware, &limits, &affected, complete.redundancy.data)?;
+    let typical = Typical { server: 0, data: complete.redundancy.data };
+    let ideal = ideal::rate_per_server(&hardware, &limits, &affected, typical)?;
     let capacity = complete.scenario.disk_capacity;
     let setting = Setting {
         survivors,

@@ -32,6 +32,18 @@ pub struct Hardware {
     control: SimSpan,
     uplinks: Option<Uplinks>,
     unit: u64,
+    names: Option<Names>,
+}
+
+/// What the machines of a real cluster are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// For each server.
+    pub servers: Vec<String>,
+    /// For each disk.
+    pub disks: Vec<String>,
+    /// For each rack.
+    pub racks: Vec<String>,
 }
 
 /// Who is where.
@@ -81,6 +93,7 @@ impl Hardware {
             control,
             uplinks,
             unit: unit.get(),
+            names: None,
         }
     }
 
@@ -134,6 +147,47 @@ impl Hardware {
     #[must_use]
     pub fn place_of(&self, device: DeviceId) -> usize {
         (device.0 - self.devices_of[self.server_of(device) as usize].0) as usize
+    }
+
+    /// Which of the kinds of disks a disk is.
+    #[inline]
+    #[must_use]
+    pub fn class_of(&self, device: DeviceId) -> usize {
+        usize::from(self.class_of[device.index()])
+    }
+
+    /// The names of servers, disks and racks, in the order of their numbers, for those that have some.
+    #[must_use]
+    pub fn with_names(mut self, names: Names) -> Hardware {
+        self.names = Some(names);
+        self
+    }
+
+    /// What the machines are called; none where they have only numbers.
+    #[must_use]
+    pub fn names(&self) -> Option<&Names> {
+        self.names.as_ref()
+    }
+
+    /// A disk in words.
+    #[must_use]
+    pub fn disk_name(&self, device: DeviceId) -> String {
+        let named = self.names.as_ref().map(|names| names.disks[device.index()].clone());
+        named.unwrap_or_else(|| format!("disk {}", device.0))
+    }
+
+    /// A server in words.
+    #[must_use]
+    pub fn server_name(&self, server: u32) -> String {
+        let named = self.names.as_ref().map(|names| names.servers[server as usize].clone());
+        named.unwrap_or_else(|| format!("server {server}"))
+    }
+
+    /// A rack in words.
+    #[must_use]
+    pub fn rack_name(&self, rack: u32) -> String {
+        let named = self.names.as_ref().map(|names| names.racks[rack as usize].clone());
+        named.unwrap_or_else(|| format!("rack {rack}"))
     }
 
     /// A disk's times.

@@ -22,6 +22,15 @@ const UNITS_MAX: u64 = 60_000;
 /// No piece is larger than this part of what a server gets.
 const PIECES: u64 = 64;
 
+/// What stands for all.
+#[derive(Clone, Copy, Debug)]
+pub struct Typical {
+    /// A server whose disks are like those of most.
+    pub server: u32,
+    /// From how many sources an object is read.
+    pub data: u32,
+}
+
 /// Bytes that one survivor rebuilds in a second, or none where nothing is lost.
 ///
 /// # Errors
@@ -30,20 +39,28 @@ pub fn rate_per_server(
     hardware: &Hardware,
     limits: &Limits,
     affected: &Affected,
-    data: u32,
+    Typical { server, data }: Typical,
 ) -> Result<Option<f64>, StudyError> {
     let pieces = sample(affected, hardware.unit());
     if pieces.is_empty() {
         return Ok(None);
     }
-    let disks = hardware.devices_of(0).len() as u32;
+    let disks = hardware.devices_of(server).len() as u32;
+    let class = hardware.devices_of(server).next().map_or(0, |device| hardware.class_of(device));
     let servers = SERVERS.max(data + 2);
     let small = hardware.small(Layout {
         server_of: (0..servers * disks).map(|device| device / disks).collect(),
         rack_of: vec![0; servers as usize],
-        class_of: vec![0; (servers * disks) as usize],
+        class_of: vec![class as u8; (servers * disks) as usize],
     });
-    let limits = Limits { reservations: None, sleep: SimSpan::ZERO, device_rate: None, ..limits.clone() };
+    let limits = Limits {
+        reservations: None,
+        sleep: SimSpan::ZERO,
+        device_rate: None,
+        streams: limits.paces.get(class).map_or(limits.streams, |pace| pace.streams),
+        paces: Vec::new(),
+        ..limits.clone()
+    };
     let plan = even(&small, &pieces, data);
     let model = Rebuild::new(&small, &plan, &limits);
     let run = kernel::run(&model, RunOptions::default())?;

@@ -43,6 +43,29 @@ pub struct Limits {
     pub stream_rate: Option<Rate>,
     /// The most one device drives.
     pub device_rate: Option<Rate>,
+    /// For each kind of disk, where they differ, what replaces `streams` and `sleep`.
+    pub paces: Vec<Pace>,
+}
+
+/// How a kind of disk drives its jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Jobs at once.
+    pub streams: u32,
+    /// How long it rests after a job.
+    pub sleep: SimSpan,
+}
+
+impl Limits {
+    /// How a device drives its jobs.
+    #[inline]
+    #[must_use]
+    pub fn pace(&self, hardware: &Hardware, device: DeviceId) -> Pace {
+        if self.paces.is_empty() {
+            return Pace { streams: self.streams, sleep: self.sleep };
+        }
+        self.paces[hardware.class_of(device)]
+    }
 }
 
 /// The model: the tables of a phase.
@@ -203,8 +226,10 @@ impl Model for Rebuild<'_> {
             return Entity::Rack(Box::default());
         }
         let devices = self.hardware.devices_of(id.0);
-        let streams = if self.limits.sleep.is_zero() { self.limits.streams } else { 1 };
-        let device = |device: DeviceId| Device::new(self.plan.tasks_of(device), streams);
+        let device = |device: DeviceId| {
+            let Pace { streams, sleep } = self.limits.pace(self.hardware, device);
+            Device::new(self.plan.tasks_of(device), if sleep.is_zero() { streams } else { 1 })
+        };
         Entity::Server(Server::new(devices.map(device).collect()))
     }
 

@@ -6,6 +6,7 @@ use units::{SimSpan, SimTime};
 
 use super::bottleneck::{Bottleneck, Resource, name as name_bottleneck};
 use super::generated::Replicate;
+use super::hardware::Hardware;
 use super::recovery::{Recovered, Waiting};
 use crate::MeasureSpec;
 
@@ -56,6 +57,9 @@ pub struct Observed {
 pub struct ServerSeen {
     /// Its number.
     pub server: u32,
+    /// Its name, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Bytes it sent.
     pub sent: u64,
     /// Bytes it received.
@@ -70,6 +74,14 @@ pub struct ServerSeen {
     pub sending_busy: f64,
     /// And receiving.
     pub receiving_busy: f64,
+}
+
+impl ServerSeen {
+    /// Its name, or its number.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.server.to_string())
+    }
 }
 
 /// Who sends to whom.
@@ -138,6 +150,7 @@ impl Observed {
             let card = recovered.cards[server as usize];
             servers.push(ServerSeen {
                 server,
+                name: hardware.names().map(|names| names.servers[server as usize].clone()),
                 sent: card[0].bytes,
                 received: card[1].bytes,
                 read: disks().map(|disk| disk.1).sum(),
@@ -157,10 +170,7 @@ impl Observed {
             bottleneck: name_bottleneck(&resources, setting),
             resources,
             servers,
-            traffic: recovered
-                .work
-                .as_ref()
-                .and_then(|work| traffic(work.traffic.as_deref()?, hardware.servers())),
+            traffic: recovered.work.as_ref().and_then(|work| traffic(work.traffic.as_deref()?, hardware)),
             progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
             finished: recovered.finished.iter().map(|(at, _, _)| at.as_secs_f64()).collect(),
             found: found.to_owned(),
@@ -179,7 +189,8 @@ pub fn transfer(recovered: &Recovered) -> Option<SimSpan> {
 /// More labels than this cannot be told apart round a circle; then neighbours are taken together.
 const LABELS_MAX: u32 = 32;
 
-fn traffic(matrix: &[u64], servers: u32) -> Option<Traffic> {
+fn traffic(matrix: &[u64], hardware: &Hardware) -> Option<Traffic> {
+    let servers = hardware.servers();
     let each = servers.div_ceil(LABELS_MAX).max(1);
     let labels = servers.div_ceil(each);
     let mut joined = vec![vec![0u64; labels as usize]; labels as usize];
@@ -189,10 +200,25 @@ fn traffic(matrix: &[u64], servers: u32) -> Option<Traffic> {
     }
     let name = |label: u32| {
         let (first, last) = (label * each, ((label + 1) * each).min(servers) - 1);
-        if first == last { first.to_string() } else { format!("{first}\u{2013}{last}") }
+        let one = |server: u32| match hardware.names() {
+            Some(names) => names.servers[server as usize].clone(),
+            None => server.to_string(),
+        };
+        if first == last { one(first) } else { format!("{}\u{2013}{}", one(first), one(last)) }
     };
     let any = joined.iter().flatten().any(|&bytes| bytes > 0);
     any.then(|| Traffic { labels: (0..labels).map(name).collect(), matrix: joined })
+}
+
+/// The outcome of a replicate that was stopped too soon.
+#[must_use]
+pub fn stopped() -> Outcome {
+    let mut outcome = Outcome { partial: true, ..Outcome::default() };
+    for measure in MEASURES {
+        let reason = "the run was stopped before it was known what is lost";
+        outcome.missing(measure.name, measure.unit, reason);
+    }
+    outcome
 }
 
 /// The outcome of a replicate.

@@ -55,6 +55,9 @@ impl<'a> View<'a> {
 /// How objects are placed, in words.
 #[must_use]
 pub fn placed(scenario: &Scenario) -> String {
+    if scenario.is_real() {
+        return "groups as exported".to_owned();
+    }
     let name = scenario.placement.algorithm().name().replace('_', "-");
     match scenario.groups {
         Some(groups) => format!("{name}, {groups} groups"),
@@ -213,14 +216,16 @@ fn resources(views: &[View<'_>]) -> Table {
 }
 
 fn servers(view: &View<'_>) -> Table {
-    let mut columns = vec![Column::number("server", "")];
+    let named = view.observed[0].servers.iter().any(|server| server.name.is_some());
+    let mut columns = vec![if named { Column::text("server") } else { Column::number("server", "") }];
     columns.extend(["sent", "received", "read", "written"].map(|name| Column::number(name, "bytes")));
     columns
         .extend(["disk_busy", "sending_busy", "receiving_busy"].map(|name| Column::number(name, "fraction")));
     let about = "Survivors of the first replicate. Busy is a share of the time of the transfers; of several disks, the busiest.";
     let mut table = Table::new("servers", "Server by server", columns).about(about);
     for server in &view.observed[0].servers {
-        let mut row: Vec<Cell> = vec![u64::from(server.server).into()];
+        let mut row: Vec<Cell> =
+            vec![if named { server.label().into() } else { u64::from(server.server).into() }];
         row.extend([server.sent, server.received, server.read, server.written].map(Cell::from));
         row.extend([server.disk_busy, server.sending_busy, server.receiving_busy].map(Cell::from));
         table.push(row);

@@ -17,6 +17,22 @@ pub struct Scenario {
     /// Where defaults come from: the published study, or Ceph as it is shipped.
     #[serde(default)]
     pub preset: Preset,
+    /// A real cluster's CRUSH map, as text, binary, or JSON of `ceph osd crush dump`, in place of a generated one. Left out:
+    /// that of `report`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceph_map: Option<String>,
+    /// What `ceph osd dump -f json` printed. Left out: that of `report`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceph_dump: Option<String>,
+    /// What `ceph pg dump -f json` printed. Left out: groups of equal size, from the sums of `report`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pg_dump: Option<String>,
+    /// What `ceph osd df -f json` printed, for the fill of devices. Left out: as `pg_dump` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub osd_df: Option<String>,
+    /// What `ceph report` printed, in place of single dumps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
     /// Servers.
     #[serde(default = "servers")]
     #[schemars(range(min = 2, max = 16_384))]
@@ -355,7 +371,7 @@ impl Scenario {
     }
 
     /// Defaults that depend on other keys.
-    fn fill_in(&mut self) {
+    pub(super) fn fill_in(&mut self) {
         let ceph = self.preset == Preset::Ceph;
         let rate = |paper: u64, shipped: u64| {
             let count = if ceph { shipped } else { paper };
@@ -429,9 +445,17 @@ impl Scenario {
         }
     }
 
+    /// Whether the cluster comes from exports of a real one.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        let files = [&self.ceph_map, &self.ceph_dump, &self.pg_dump, &self.osd_df, &self.report];
+        files.into_iter().any(Option::is_some)
+    }
+
     /// Whether a group must reserve its servers.
     #[must_use]
     pub fn reservations(&self) -> Option<u32> {
-        self.groups.and(self.max_backfills).filter(|&most| most > 0)
+        let grouped = self.is_real() || self.groups.is_some();
+        self.max_backfills.filter(|&most| grouped && most > 0)
     }
 }

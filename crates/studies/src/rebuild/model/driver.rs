@@ -207,11 +207,12 @@ impl Rebuild<'_> {
                 self.tell(target, self.about(Kind::Release, task, target, at.device), context);
             }
         }
-        if !self.limits.sleep.is_zero() {
+        let sleep = self.limits.pace(self.hardware, at.device).sleep;
+        if !sleep.is_zero() {
             device.asleep = true;
-            context.record(Sample::Slept(self.limits.sleep));
+            context.record(Sample::Slept(sleep));
             let wake = self.about(Kind::Wake, task, at.device, at.device);
-            context.send(context.me(), self.limits.sleep, wake);
+            context.send(context.me(), sleep, wake);
         }
         self.go_on(server, at.device, context);
         Ok(())
