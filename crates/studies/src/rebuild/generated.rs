@@ -12,7 +12,7 @@ use super::ledger::Rules;
 use super::model::Limits;
 use super::observed::Setting;
 use super::recovery::{Recovered, Recovery, Waiting};
-use super::scenario::{Complete, Scenario, Seeks};
+use super::scenario::{Complete, Placement, Scenario, Seeks};
 use crate::{RunContext, StudyError};
 
 /// (KiB, write seek, read seek) in microseconds: the JBOD table of CODES' guide, with overheads of 29.67 us before a write
@@ -131,7 +131,15 @@ pub fn population(complete: &Complete, seed: streams::Seed) -> Result<Population
             Extent::Bytes(raw * u128::from(complete.redundancy.data) / u128::from(complete.redundancy.width))
         }
     };
-    complete.data.population(extent, seed).map_err(|error| StudyError::Model {
+    let laid_out = complete.data.population(extent, seed);
+    // Which of its rings a key belongs to is its remainder.
+    let keyed = match scenario.placement {
+        Placement::Multiring if scenario.groups.is_none() => {
+            laid_out.and_then(|laid_out| laid_out.with_key_modulus(u64::from(scenario.vnodes)))
+        }
+        _ => laid_out,
+    };
+    keyed.map_err(|error| StudyError::Model {
         message: format!("the data cannot be laid out: {error}"),
         hint: Some(error.hint().to_owned()),
     })

@@ -411,6 +411,15 @@ impl Scenario {
             let message = "`objects` and `per_server` both say how much there is";
             problems.push(draft.problem("objects", message).hint("leave one of them out"));
         }
+        if self.failure_domain == Domain::Rack && self.placement != Placement::CrushStraw2 {
+            let message = "`failure_domain` is `rack`, but only `crush-straw2` knows racks";
+            problems.push(draft.problem("failure_domain", message).hint("set placement = \"crush-straw2\""));
+        }
+        self.check_amounts(draft, problems);
+    }
+
+    /// What must hold of real clusters too.
+    pub(super) fn check_amounts(&self, draft: &Draft, problems: &mut Problems) {
         let legal = 512..=1 << 30;
         if !legal.contains(&self.unit.get()) {
             let message = format!("`unit` is {}, but it must lie from 512B to 1GiB", self.unit);
@@ -419,10 +428,6 @@ impl Scenario {
         if self.window as usize > WINDOW_MAX {
             let message = format!("`window` is {}, at most {WINDOW_MAX}", self.window);
             problems.push(draft.problem("window", message).hint("take larger units"));
-        }
-        if self.failure_domain == Domain::Rack && self.placement != Placement::CrushStraw2 {
-            let message = "`failure_domain` is `rack`, but only `crush-straw2` knows racks";
-            problems.push(draft.problem("failure_domain", message).hint("set placement = \"crush-straw2\""));
         }
         if self.backfillfull_ratio > Percent::FULL {
             let message = format!("`backfillfull_ratio` is {}, more than all", self.backfillfull_ratio);

@@ -1,0 +1,123 @@
+//! `towtank bench rebuild`: the published study's largest rebuild, and how fast it goes.
+//!
+//! The work is fixed (`studies::rebuild::benchmark`); placement, the plan and the simulation all count. The clock is read
+//! when the command begins and when all is done.
+
+#![allow(clippy::disallowed_methods, reason = "a bench measures time")]
+
+use std::num::NonZeroU32;
+use std::time::Instant;
+
+use clap::Args;
+use kernel::Executor;
+use scenario::Problem;
+use serde_json::json;
+use streams::Seed;
+use studies::RunContext;
+use studies::rebuild::benchmark;
+use studies::rebuild::generated::{Course, course};
+use units::Bytes;
+
+use super::phold::{Format, peak_rss_bytes};
+use crate::args::executors;
+use crate::exit::{Exit, Trouble};
+use crate::{interrupt, screen};
+
+/// Flags of `towtank bench rebuild`.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// Servers; the published run has 1024
+    #[arg(long, value_name = "N", default_value_t = benchmark::SERVERS, value_parser = clap::value_parser!(u32).range(8..=16_384))]
+    pub servers: u32,
+    /// Servers that fail at once; with 2 there are about as many events as were published
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=3))]
+    pub fail: u32,
+    /// What a server holds
+    #[arg(long, value_name = "BYTES", default_value = "60TiB")]
+    pub per_server: Bytes,
+    /// How events are executed; the digest is the same
+    #[arg(long, value_name = "NAME", default_value = "sequential", value_parser = executors())]
+    pub executor: Executor,
+    /// Threads, for the conservative and the optimistic executor
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub workers: NonZeroU32,
+    /// Where all random draws come from
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// Text for people, or one JSON object
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: Format,
+}
+
+/// Measures it.
+pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
+    let begun = Instant::now();
+    if flags.per_server.is_zero() {
+        let problem = Problem::new("--per-server is 0B, so nothing can be lost");
+        return Err(problem.hint("60TiB is what the published study has").into());
+    }
+    let stop = interrupt::watch();
+    let context = RunContext {
+        seed: Seed(flags.seed),
+        replicate: 0,
+        executor: flags.executor,
+        workers: flags.workers.get(),
+        stop: stop.flag(),
+        progress: &|_| (),
+        notice: &|notice| screen::say(&format!("note: {notice}\n")),
+    };
+    let complete = benchmark::scenario(flags.servers, flags.fail, &flags.per_server.to_string());
+    let Some(course) = course(&complete, &context).map_err(Trouble::failed)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let wall_seconds = begun.elapsed().as_secs_f64();
+    let text = match flags.format {
+        Format::Json => format!("{:#}\n", figures(&course, wall_seconds)),
+        Format::Text => lines(&course, wall_seconds),
+    };
+    screen::print(&text).map_err(Trouble::failed)?;
+    Ok(if course.recovered.partial { Exit::Interrupted } else { Exit::Done })
+}
+
+fn figures(course: &Course, wall_seconds: f64) -> serde_json::Value {
+    let recovered = &course.recovered;
+    let units = recovered.units;
+    json!({
+        "replicas": course.stored_objects * 3,
+        "replicas_enumerated": course.affected.asked * 3,
+        "units": units,
+        "bytes_rebuilt": recovered.bytes,
+        // Each unit is sent once and acknowledged once.
+        "messages": 2 * units,
+        "events": recovered.events,
+        "events_per_unit": recovered.events as f64 / units.max(1) as f64,
+        "digest": recovered.digests.first().map(ToString::to_string),
+        "wall_seconds": wall_seconds,
+        "peak_rss_bytes": peak_rss_bytes(),
+        "events_per_second": recovered.events as f64 / wall_seconds,
+        "objects_rebuilt": recovered.jobs,
+        "lost_objects": recovered.stuck.lost,
+        "transfer_seconds": recovered.last_write.as_secs_f64(),
+        "partial": recovered.partial,
+    })
+}
+
+fn lines(course: &Course, wall_seconds: f64) -> String {
+    let recovered = &course.recovered;
+    let simulated = recovered.last_write.as_secs_f64();
+    let rate = recovered.bytes as f64 / simulated.max(f64::MIN_POSITIVE);
+    let digest = recovered.digests.first().map_or_else(String::new, ToString::to_string);
+    let lines = [
+        ("replicas", (course.stored_objects * 3).to_string()),
+        ("objects rebuilt", recovered.jobs.to_string()),
+        ("units", recovered.units.to_string()),
+        ("rebuilt", report::human::quantity(recovered.bytes as f64, "bytes")),
+        ("in", report::human::quantity(simulated, "s")),
+        ("at", report::human::quantity(rate, "bytes/s")),
+        ("events", recovered.events.to_string()),
+        ("wall time", format!("{wall_seconds:.3} s")),
+        ("events per second", format!("{:.3} M", recovered.events as f64 / wall_seconds / 1e6)),
+        ("digest", digest),
+    ];
+    lines.iter().map(|(name, value)| format!("{name:<20}{value}\n")).collect()
+}

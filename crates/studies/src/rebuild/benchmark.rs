@@ -1,0 +1,43 @@
+//! The fixed work of `towtank bench rebuild`: the published study's largest run.
+//!
+//! 1,024 servers of 60 TiB, Mira's files, three copies, object by object on CRUSH's ring bucket, in units of 4 MiB. The
+//! published run had "over 200 million events"; a unit here takes five, none of which only re-posts itself, so it takes two
+//! failed servers to come near.
+
+use serde_json::json;
+use units::SimSpan;
+
+use super::failures::{Failing, Failure};
+use super::population::{DataSet, PresetName};
+use super::scenario::{Complete, Redundancy, Scenario};
+
+/// Servers of the published run.
+pub const SERVERS: u32 = 1_024;
+
+/// What is measured: the published cluster with another number of servers, failed servers and bytes a server, if need be.
+///
+/// # Panics
+/// Never: the scenario is legal.
+#[must_use]
+pub fn scenario(servers: u32, failed: u32, per_server: &str) -> Complete {
+    let text = json!({
+        "servers": servers,
+        "per_server": per_server,
+        "placement": "crush-vring",
+        "population": { "preset": "mira" },
+        "lost_set": "draw",
+    });
+    let mut scenario: Scenario = serde_json::from_value(text).expect("the benchmark's keys are legal");
+    scenario.fill_in();
+    let redundancy = Redundancy { data: 1, width: 3 };
+    let preset = PresetName::Mira.preset();
+    let data = DataSet {
+        spec: scenario.population.clone(),
+        sizes: preset.histogram(),
+        layout: preset.layout((servers / 3).max(1)),
+        warnings: Vec::new(),
+        section: "population".to_owned(),
+    };
+    let failure = Failure { what: Failing::Server(None), at: SimSpan::ZERO };
+    Complete { scenario, redundancy, failures: vec![failure; failed as usize], data }
+}

@@ -1,0 +1,332 @@
+//! A cluster that exists: its machines, groups and what lies on them from the exports of Ceph, and one replicate of its
+//! rebuild.
+//!
+//! Groups start where they are served (`acting`), so what was missing or on its way before anything failed is as it was.
+//! New homes are where Ceph 16.2 places a group once what failed is out, with explicit mappings and primary affinities.
+//! What it leaves out: `mon_osd_min_in_ratio`, scans of groups before their backfill (one operation in 512 objects), and
+//! data that move because the place of a copy that is left has changed too.
+//!
+//! - `machines`: hosts, racks and disks, and how fast they are taken to be;
+//! - `groups`: what is affected, and where it belongs;
+//! - `failing`: what the user means by the names of the map.
+
+mod failing;
+mod groups;
+mod machines;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ::scenario::{Draft, Problems};
+use report::Outcome;
+use units::{Bytes, Percent};
+
+use self::failing::Failure;
+use self::groups::{Groups, share_in};
+use self::machines::Machines;
+use super::failures::Struck;
+use super::generated::{self, Replicate};
+use super::ideal::{self, Typical};
+use super::ledger::Rules;
+use super::observed::{self, Setting};
+use super::recovery::Recovery;
+use super::scenario::{Preset, Scenario};
+use crate::preview::cluster::{self, Exported, Loaded};
+use crate::{Prepared, RunContext, StudyError};
+
+/// A checked scenario with the cluster.
+pub struct Ready {
+    scenario: Scenario,
+    groups: Arc<Groups>,
+    failures: Vec<Failure>,
+    warnings: Vec<String>,
+}
+
+/// Keys of a cluster that is made up; a real one has its own.
+const GENERATED: [&str; 14] = [
+    "servers",
+    "racks",
+    "disks_per_server",
+    "per_server",
+    "objects",
+    "population",
+    "placement",
+    "vnodes",
+    "groups",
+    "groups_per_server",
+    "failure_domain",
+    "replicas",
+    "ec",
+    "disk_capacity",
+];
+
+/// One more that has a default which is no use here.
+const LOST_SET: &str = "lost_set";
+
+/// States in which what the dump says is not all there is.
+const STATES: [(&str, &str); 6] = [
+    ("unknown", "the map says where they are taken to be"),
+    ("stale", "nobody has reported them for a while, so their sizes are old"),
+    ("degraded", "what they lack is made again as whole copies or shards, where it has a home"),
+    ("undersized", "they have fewer copies or shards than their pool asks for"),
+    ("remapped", "they are taken to be where they are served; what is on its way already is not counted"),
+    ("incomplete", "their data may be lost already"),
+];
+
+/// Ceph's `mon_osd_min_in_ratio`.
+const IN_RATIO_MIN: f64 = 0.75;
+
+impl Ready {
+    /// Reads the exports and finds everything that is wrong.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn check(asked: Scenario, draft: &Draft) -> Result<Ready, Problems> {
+        let mut problems = refused(draft);
+        let mut scenario = asked.clone();
+        if !draft.says("preset") {
+            scenario.preset = Preset::Ceph;
+        }
+        scenario.fill_in();
+        scenario.check_amounts(draft, &mut problems);
+        problems.into_result(())?;
+        let exported = Exported {
+            map_key: "ceph_map",
+            osd_dump_key: "ceph_dump",
+            map: asked.ceph_map.as_deref(),
+            osd_dump: asked.ceph_dump.as_deref(),
+            pg_dump: asked.pg_dump.as_deref(),
+            osd_df: asked.osd_df.as_deref(),
+            report: asked.report.as_deref(),
+            states: &STATES,
+        };
+        let Loaded { cluster, mut warnings, osd_dump } = cluster::load(&exported, draft)?;
+        if !draft.says("backfillfull_ratio")
+            && let Some(ratio) = osd_dump.backfillfull_ratio()
+        {
+            // Ceph keeps it as a 32-bit float; a millionth is more than anybody means.
+            scenario.backfillfull_ratio = Percent::from_billionths((ratio * 1e6).round() as u64 * 1_000);
+        }
+        if !draft.says("noout") && osd_dump.has_flag("noout") {
+            scenario.noout = true;
+            let text = "`noout` is set in the osd dump, so nothing that fails is given up; noout = false asks what happens \
+                        without";
+            warnings.push(text.to_owned());
+        }
+        for flag in ["nobackfill", "norecover"] {
+            if osd_dump.has_flag(flag) {
+                warnings.push(format!("`{flag}` is set in the osd dump; it is taken as unset, else nothing is made again"));
+            }
+        }
+        let mut problems = check_pools(&cluster, &scenario, draft);
+        let machines = Machines::of(&cluster, &asked, &scenario);
+        warnings.extend(machines.warnings.iter().cloned());
+        let groups = Groups::new(cluster, machines).map_err(|fault| {
+            let key = if asked.ceph_map.is_some() { "ceph_map" } else { "report" };
+            draft.problem(key, fault).hint("mend the map")
+        })?;
+        let failures = failing::resolve(&scenario, &groups, draft, &mut problems);
+        problems.into_result(())?;
+        Ok(Ready { scenario, groups: Arc::new(groups), failures, warnings })
+    }
+
+    /// The limits, with those of each class of disks.
+    fn limits(&self) -> super::model::Limits {
+        let paces = self.groups.machines.paces.clone();
+        // What the report calls the rest is the longest one.
+        let sleep = paces.iter().map(|pace| pace.sleep).max().unwrap_or_default();
+        super::model::Limits { paces, sleep, ..generated::limits(&self.scenario) }
+    }
+
+    /// For each device what is on it, what it may take, and its size; `u64::MAX` where nobody says.
+    fn fill(&self) -> (Vec<u64>, Vec<u64>, Option<Vec<u64>>) {
+        let machines = &self.groups.machines;
+        let of = |osd: &i32| self.groups.cluster.fill.get(osd).filter(|fill| fill.size_bytes > 0);
+        let size = |osd| of(osd).map_or(u64::MAX, |fill| fill.size_bytes);
+        let limit = |osd| of(osd).map_or(u64::MAX, |fill| self.scenario.backfillfull_ratio.of(fill.size_bytes));
+        let used = machines.osds.iter().map(|osd| of(osd).map_or(0, |fill| fill.used_bytes)).collect();
+        let known = machines.osds.iter().any(|osd| of(osd).is_some());
+        let sizes = known.then(|| machines.osds.iter().map(size).collect());
+        (used, machines.osds.iter().map(limit).collect(), sizes)
+    }
+
+    /// One replicate, with what must be said of it; none if the user stopped it before anything was known.
+    fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<String>)>, StudyError> {
+        let (groups, scenario) = (&self.groups, &self.scenario);
+        let hardware = groups.machines.hardware.clone();
+        let waiting = generated::waiting(scenario);
+        let struck = failing::strike(&self.failures, groups, waiting, context.seed);
+        let mut failing = vec![false; hardware.devices() as usize];
+        struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
+        let Some((affected, lacking)) = groups.affected(&failing, context) else { return Ok(None) };
+        let warnings = self.told(&struck, lacking);
+        let limits = self.limits();
+        let (used, limit, capacity) = self.fill();
+        let recovery = Recovery {
+            hardware: &hardware,
+            limits: &limits,
+            affected: &affected,
+            struck: &struck,
+            waiting,
+            rules: Rules {
+                source: scenario.source,
+                gather: scenario.gather,
+                seed: context.seed,
+                reserve: limits.reservations.is_some(),
+            },
+            down: groups.down(),
+            used,
+            limit,
+        };
+        let recovered = recovery.run(context)?;
+        let down = groups.down();
+        let live = |device| !failing[super::plan::DeviceId::index(device)] && !down.contains(&device);
+        let survivors =
+            (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(live)).collect::<Vec<_>>();
+        let typical = self.typical(&survivors, &affected);
+        let ideal_per_server = ideal::rate_per_server(&hardware, &limits, &affected, typical)?;
+        let stored = groups.cluster.pools.iter().flat_map(|pool| &pool.groups).map(Groups::objects);
+        let setting = Setting {
+            survivors: survivors.len() as u32,
+            ideal_per_server,
+            stored_objects: stored.sum(),
+            width: affected.width as u32,
+            capacity,
+            reservations: limits.reservations,
+        };
+        Ok(Some((Replicate { hardware, affected, struck, recovered, setting, limits }, warnings)))
+    }
+
+    /// The survivor, and the redundancy, that stand for all: the number of disks that most have, and the pools with the most
+    /// bytes to make again.
+    fn typical(&self, survivors: &[u32], affected: &super::affected::Affected) -> Typical {
+        let hardware = &self.groups.machines.hardware;
+        let disks = |server: u32| {
+            let class = hardware.devices_of(server).next().map(|device| hardware.class_of(device));
+            (hardware.devices_of(server).len(), class)
+        };
+        let alike = |server: u32| survivors.iter().filter(|&&other| disks(other) == disks(server)).count();
+        let mut counted: Vec<((usize, Option<usize>), usize, u32)> = Vec::new();
+        for &server in survivors {
+            if !counted.iter().any(|(seen, ..)| *seen == disks(server)) {
+                counted.push((disks(server), alike(server), server));
+            }
+        }
+        let server = counted.iter().rev().max_by_key(|(_, count, _)| *count).map_or(0, |(_, _, server)| *server);
+        let mut bytes = std::collections::BTreeMap::<u32, u64>::new();
+        for record in 0..affected.records() {
+            let data = affected.kind(record).redundancy.data;
+            *bytes.entry(data).or_default() += affected.sizes(record).iter().sum::<u64>();
+        }
+        let data = bytes.iter().max_by_key(|(_, bytes)| **bytes).map_or(1, |(data, _)| *data);
+        Typical { server, data }
+    }
+
+    /// What a reader must know of what fails.
+    fn told(&self, struck: &[Struck], lacking: u64) -> Vec<String> {
+        let mut warnings = self.warnings.clone();
+        let machines = &self.groups.machines;
+        if lacking > 0 {
+            warnings.push(format!(
+                "{lacking} groups lacked copies or shards before anything failed; they are made again too, where they have a \
+                 home"
+            ));
+        }
+        let down = self.groups.down();
+        for struck in struck {
+            let already = struck.devices.iter().filter(|device| down.contains(device)).count();
+            if already > 0 {
+                let (name, all) = (&struck.name, struck.devices.len());
+                let which = if all == 1 { String::new() } else { format!("{already} of {all} devices of ") };
+                warnings.push(format!(
+                    "{which}{name} did not serve any more when the dump was made; the time is counted from the failure all \
+                     the same"
+                ));
+            }
+            if struck.rack && !self.scenario.noout && self.scenario.rack_out == Some(false) {
+                warnings.push(format!(
+                    "{}: all of a rack is down then, which Ceph does not give up by itself (`mon_osd_down_out_subtree_limit`); \
+                     rack_out = true asks what happens if an operator does",
+                    struck.name
+                ));
+            }
+        }
+        let out: BTreeSet<i32> =
+            struck.iter().flat_map(|struck| &struck.devices).map(|device| machines.osds[device.index()]).collect();
+        if !self.scenario.noout && out.len() > 1 && share_in(&self.groups, &out) < IN_RATIO_MIN {
+            warnings.push(format!(
+                "less than {:.0} % of the devices would stay in; Ceph's monitors stop giving up more by themselves then \
+                 (`mon_osd_min_in_ratio`), here all are given up",
+                100.0 * IN_RATIO_MIN
+            ));
+        }
+        warnings
+    }
+}
+
+/// What the user said of a cluster that is made up.
+fn refused(draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    for key in GENERATED.into_iter().chain([LOST_SET]).filter(|key| draft.says(key)) {
+        let message = format!("`{key}` is of a cluster that is made up, but exports of a real one are given");
+        let hint = "leave it out: hosts, pools and groups are those of the exports; or leave out the exports";
+        problems.push(draft.problem(key, message).hint(hint));
+    }
+    problems
+}
+
+/// Pools that no rebuild can be worked out for.
+fn check_pools(cluster: &cluster::Cluster, scenario: &Scenario, draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    let key = if scenario.ceph_dump.is_some() { "ceph_dump" } else { "report" };
+    for pool in cluster.pools.iter().filter(|pool| pool.data_shards > pool.placed.size) {
+        let message = format!(
+            "pool `{}` has {} shards, fewer than the {} that its data are cut into",
+            pool.name, pool.placed.size, pool.data_shards
+        );
+        problems.push(draft.problem(key, message).hint("export the osd dump again, in full"));
+    }
+    let groups = cluster.pools.iter().flat_map(|pool| &pool.groups);
+    let objects: u64 = groups.map(Groups::objects).fold(0, u64::saturating_add);
+    if objects > OBJECTS_MAX {
+        let message = format!("the groups hold {objects} objects, more than the {OBJECTS_MAX} that are numbered");
+        problems.push(draft.problem("pg_dump", message).hint("check `num_objects` of the dump"));
+    }
+    problems
+}
+
+/// Objects are numbered in 32 bits.
+const OBJECTS_MAX: u64 = u32::MAX as u64;
+
+impl Prepared for Ready {
+    fn resolved(&self) -> serde_json::Value {
+        let mut value = serde_json::to_value(&self.scenario)
+            .expect("a scenario came out of text and goes back into it");
+        if let Some(table) = value.as_object_mut() {
+            table.retain(|key, _| !GENERATED.contains(&key.as_str()) && key != LOST_SET);
+        }
+        value
+    }
+
+    fn memory_estimate(&self) -> Option<Bytes> {
+        let failing = failing::expected(&self.failures, &self.groups);
+        let share = failing / f64::from(self.groups.machines.hardware.devices().max(1));
+        let of_pool = |pool: &cluster::PoolState| {
+            let objects: u64 = pool.groups.iter().map(Groups::objects).sum();
+            objects as f64 * (f64::from(pool.placed.size) * share).min(1.0)
+        };
+        let affected: f64 = self.groups.cluster.pools.iter().map(of_pool).sum();
+        // A size, its state, a job with its devices, and how far it is.
+        Some(Bytes::new((affected * 96.0) as u64 + (32 << 20)))
+    }
+
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
+        let Some((replicate, warnings)) = self.replicate(context)? else { return Ok(observed::stopped()) };
+        let mut outcome = observed::outcome(&replicate, generated::waiting(&self.scenario));
+        outcome.warnings.extend(warnings);
+        Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! The groups of a real cluster as records of a rebuild, and where they belong when something is out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use placement::crush::pools::{Device, Placer, Pool};
+use placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
+
+use super::super::affected::{Affected, Kind, NOWHERE};
+use super::super::map_places::{Homes, Wanted};
+use super::super::plan::DeviceId;
+use super::super::scenario::Redundancy;
+use super::machines::Machines;
+use crate::RunContext;
+use crate::preview::cluster::{Cluster, Group, PoolState};
+use crate::preview::upmaps;
+
+/// A cluster and its machines, ready to be asked.
+#[derive(Debug)]
+pub struct Groups {
+    /// As the exports have it.
+    pub cluster: Cluster,
+    /// Its machines.
+    pub machines: Machines,
+    mapper: Mapper,
+}
+
+/// Where the records of one run belong.
+#[derive(Debug)]
+struct Homeward {
+    groups: Arc<Groups>,
+    /// The numbers of the records, rising.
+    numbers: Vec<u64>,
+    width: usize,
+}
+
+/// Objects of a dump that counts bytes but no objects: RBD cuts images into these.
+const OBJECT_USUAL: u64 = 4 << 20;
+
+impl Groups {
+    /// Lays out a cluster whose map has been read.
+    ///
+    /// # Errors
+    /// The fault of a map that cannot be laid out.
+    pub fn new(cluster: Cluster, machines: Machines) -> Result<Groups, String> {
+        let mapper = cluster.map.compile().map_err(|fault| fault.to_string())?;
+        Ok(Groups { cluster, machines, mapper })
+    }
+
+    fn placed(&self, placer: &Placer<'_>, workspace: &mut Workspace, pool: &Pool, seed: u32) -> Vec<ItemId> {
+        let mut crush = |rule, x, result_max, weights: &[u32], pool| {
+            let mut found = Vec::with_capacity(result_max);
+            self.mapper.do_rule(Ask { rule, x, result_max, weights, pool }, workspace, &mut found);
+            found
+        };
+        placer.place_by(pool, seed, &mut crush).up.devices
+    }
+
+    /// Whether a device serves.
+    pub fn serves(&self, osd: ItemId) -> bool {
+        let device = usize::try_from(osd).ok().and_then(|at| self.cluster.overlay.devices.get(at));
+        device.is_some_and(|device| device.exists && device.up)
+    }
+
+    /// Devices that do not serve.
+    pub fn down(&self) -> Vec<DeviceId> {
+        let devices = self.machines.devices.iter();
+        devices.filter(|(osd, _)| !self.serves(**osd)).map(|(_, device)| *device).collect()
+    }
+
+    fn kind(pool: &PoolState) -> Kind {
+        let redundancy = Redundancy { data: pool.data_shards, width: pool.placed.size };
+        let min_size = pool.min_size.map_or_else(|| redundancy.min_size(), |size| size.min(redundancy.width));
+        Kind { redundancy, min_size, by_place: pool.placed.kind == RuleKind::Erasure }
+    }
+
+    /// The groups that touch what fails, and those that lack copies before that: their numbers, and how many these are.
+    /// Nothing if the user stopped it.
+    pub fn affected(self: &Arc<Self>, failing: &[bool], context: &RunContext<'_>) -> Option<(Affected, u64)> {
+        let placer = Placer::new(&self.cluster.map, &self.cluster.overlay);
+        let mut workspace = Workspace::default();
+        let mut kinds: Vec<Kind> = Vec::new();
+        let mut records = Vec::new();
+        let (mut number, mut asked, mut lacking) = (0u64, 0, 0);
+        for pool in &self.cluster.pools {
+            let own = Self::kind(pool);
+            let kind = kinds.iter().position(|kind| *kind == own).unwrap_or_else(|| {
+                kinds.push(own);
+                kinds.len() - 1
+            });
+            let width = own.redundancy.width as usize;
+            for (seed, group) in (0u32..).zip(&pool.groups) {
+                if context.stopped() {
+                    return None;
+                }
+                let computed;
+                let acting = match &group.acting {
+                    Some(acting) => acting,
+                    None => {
+                        computed = self.placed(&placer, &mut workspace, &pool.placed, seed);
+                        &computed
+                    }
+                };
+                let list = self.list(acting, group.primary, own, width);
+                let lacks = list.iter().filter(|device| **device == NOWHERE).count() > 0;
+                let touches = list.iter().any(|device| *device != NOWHERE && failing[device.index()]);
+                lacking += u64::from(lacks && !touches && group.bytes + group.objects > 0);
+                if lacks || touches {
+                    records.push((kind as u16, number, list, group, own.redundancy.data));
+                }
+                asked += 1;
+                number += 1;
+            }
+        }
+        let numbers: Vec<u64> = records.iter().map(|record| record.1).collect();
+        let width = kinds.iter().map(|kind| kind.redundancy.width as usize).max().unwrap_or(0);
+        let homes = Homeward { groups: Arc::clone(self), numbers, width };
+        let mut affected = Affected::of_groups(kinds, Box::new(homes));
+        affected.asked = asked;
+        for (kind, number, list, group, data) in records {
+            affected.push_group_of(kind, number, &list, sizes(group, data));
+        }
+        Some((affected, lacking))
+    }
+
+    /// The devices of a group that serve, in their places; copies follow their primary.
+    fn list(&self, acting: &[ItemId], primary: Option<ItemId>, kind: Kind, width: usize) -> Vec<DeviceId> {
+        let device = |osd: &ItemId| match self.machines.devices.get(osd) {
+            Some(device) if self.serves(*osd) => *device,
+            _ => NOWHERE,
+        };
+        let mut list: Vec<DeviceId> = acting.iter().take(width).map(device).collect();
+        if !kind.by_place {
+            list.retain(|device| *device != NOWHERE);
+            let lead = primary.and_then(|osd| self.machines.devices.get(&osd));
+            if let Some(at) = lead.and_then(|lead| list.iter().position(|device| device == lead)) {
+                list[..=at].rotate_right(1);
+            }
+        }
+        list.resize(width, NOWHERE);
+        list
+    }
+
+    /// What a count of objects says of a group.
+    pub fn objects(group: &Group) -> u64 {
+        if group.objects > 0 { group.objects } else { group.bytes.div_ceil(OBJECT_USUAL) }
+    }
+}
+
+/// Objects of the mean size; what does not divide goes to the first ones. An object without bytes is an operation all the
+/// same, so it counts as one byte.
+fn sizes(group: &Group, data: u32) -> impl Iterator<Item = u64> + use<> {
+    let objects = Groups::objects(group);
+    let bytes = group.bytes;
+    let (each, more) = bytes.checked_div(objects).map_or((0, 0), |each| (each, bytes % objects));
+    (0..objects).map(move |at| (each + u64::from(at < more)).div_ceil(u64::from(data)).max(1))
+}
+
+impl Homes for Homeward {
+    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
+        let groups = &self.groups;
+        let mut state = Cluster {
+            map: groups.cluster.map.clone(),
+            overlay: groups.cluster.overlay.clone(),
+            pools: groups.cluster.pools.iter().map(without_groups).collect(),
+            fill: BTreeMap::new(),
+        };
+        // What is down and not given up still counts: its groups wait for it. So all are taken as up here.
+        state.overlay.devices.iter_mut().for_each(|device| device.up = device.exists);
+        for (osd, _) in groups.machines.osds.iter().zip(out).filter(|(_, out)| **out) {
+            if let Some(device) = state.overlay.devices.get_mut(*osd as usize) {
+                device.weight = 0;
+            }
+        }
+        if out.contains(&true) {
+            // Mappings by hand to what is out go, as the monitors drop them.
+            upmaps::drop_broken(&mut state);
+        }
+        let placer = Placer::new(&state.map, &state.overlay);
+        let mut workspace = Workspace::default();
+        let mut table = vec![NOWHERE; self.numbers.len() * self.width];
+        let mut numbers = self.numbers.iter().copied().zip(table.chunks_mut(self.width.max(1))).peekable();
+        let mut first = 0;
+        for pool in &groups.cluster.pools {
+            let end = first + pool.groups.len() as u64;
+            while let Some((number, row)) = numbers.next_if(|(number, _)| *number < end) {
+                let up = groups.placed(&placer, &mut workspace, &pool.placed, (number - first) as u32);
+                for (place, osd) in row.iter_mut().zip(up).filter(|(_, osd)| *osd != NONE) {
+                    *place = groups.machines.devices.get(&osd).copied().unwrap_or(NOWHERE);
+                }
+            }
+            first = end;
+        }
+        Box::new(Table { numbers: &self.numbers, width: self.width, table })
+    }
+}
+
+fn without_groups(pool: &PoolState) -> PoolState {
+    let PoolState { name, placed, data_shards, min_size, groups: _ } = pool;
+    PoolState {
+        name: name.clone(),
+        placed: *placed,
+        data_shards: *data_shards,
+        min_size: *min_size,
+        groups: Vec::new(),
+    }
+}
+
+/// Where all records belong at one moment.
+struct Table<'a> {
+    numbers: &'a [u64],
+    width: usize,
+    table: Vec<DeviceId>,
+}
+
+impl Wanted for Table<'_> {
+    fn find(&mut self, (number, _): (u64, u64), devices: &mut [DeviceId]) {
+        devices.fill(NOWHERE);
+        if let Ok(at) = self.numbers.binary_search(&number) {
+            devices.iter_mut().zip(&self.table[at * self.width..]).for_each(|(to, from)| *to = *from);
+        }
+    }
+}
+
+/// Buckets of at least the size of a rack of which nothing serves any more: Ceph gives up none of their devices by itself
+/// (`mon_osd_down_out_subtree_limit` is `rack`). Nothing where the map knows no racks.
+pub fn in_dead_rack(groups: &Groups, osd: ItemId, down: &BTreeSet<ItemId>) -> bool {
+    let map = &groups.cluster.map;
+    let Some(rack) = map.type_id("rack") else { return false };
+    let parents = super::machines::parents(map);
+    let dead = |bucket: ItemId| {
+        let mut open = vec![bucket];
+        while let Some(item) = open.pop() {
+            match map.bucket(item) {
+                Some(bucket) => open.extend(&bucket.items),
+                None if item >= 0 && !down.contains(&item) && groups.serves(item) => return false,
+                None => {}
+            }
+        }
+        true
+    };
+    let mut at = parents.get(&osd).copied();
+    while let Some(bucket) = at.filter(|&bucket| dead(bucket)) {
+        if map.bucket(bucket).is_some_and(|bucket| i32::from(bucket.kind) >= rack) {
+            return true;
+        }
+        at = parents.get(&bucket).copied();
+    }
+    false
+}
+
+/// Of the devices of the cluster that are in, those that stay so: less than three quarters, and Ceph's monitors stop giving
+/// up more (`mon_osd_min_in_ratio`).
+pub fn share_in(groups: &Groups, out: &BTreeSet<ItemId>) -> f64 {
+    let all = || (0..).zip(&groups.cluster.overlay.devices).filter(|(_, device): &(i32, &Device)| device.exists);
+    let inside = all().filter(|(osd, device)| device.weight > 0 && !out.contains(osd)).count();
+    inside as f64 / all().count().max(1) as f64
+}

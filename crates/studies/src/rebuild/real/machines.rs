@@ -1,0 +1,258 @@
+//! The machines of a real cluster: devices by their place in the CRUSH map, and disks by their device class.
+//!
+//! A host of the map is a server, a rack is a rack; a device that is in no host stands alone. The exports have no speeds:
+//! those of a class come from the data sheets of usual disks, and what the user says replaces them for all classes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use placement::crush::{ItemId, Map};
+use units::{Rate, SimSpan};
+
+use super::super::generated;
+use super::super::hardware::{Hardware, Layout, Names, Uplinks};
+use super::super::model::Pace;
+use super::super::plan::DeviceId;
+use super::super::scenario::{Preset, Scenario, Seeks};
+use crate::preview::cluster::Cluster;
+
+/// Machines, and which device of Ceph is which.
+#[derive(Clone, Debug)]
+pub struct Machines {
+    /// As the model takes them.
+    pub hardware: Hardware,
+    /// For each device, its id in Ceph.
+    pub osds: Vec<ItemId>,
+    /// The other way round.
+    pub devices: BTreeMap<ItemId, DeviceId>,
+    /// Whether the map has racks.
+    pub racks: bool,
+    /// For each class that there is, how its disks drive their jobs.
+    pub paces: Vec<Pace>,
+    /// What a reader must know.
+    pub warnings: Vec<String>,
+}
+
+/// A device class with what its disks can do.
+struct Class {
+    name: &'static str,
+    read: u64,
+    write: u64,
+    seeks: Seeks,
+    /// Ceph's `osd_recovery_max_active_*` and `osd_recovery_sleep_*`.
+    active: u32,
+    sleep: SimSpan,
+}
+
+/// A nearline disk of 7,200 rpm, a SATA and an NVMe drive for servers, as their data sheets have them for large sequential
+/// requests; what Ceph 16.2 ships for each.
+const CLASSES: [Class; 3] = [
+    Class {
+        name: "hdd",
+        read: 200_000_000,
+        write: 190_000_000,
+        seeks: Seeks::Hdd,
+        active: 3,
+        sleep: SimSpan::from_ms(100),
+    },
+    Class {
+        name: "ssd",
+        read: 550_000_000,
+        write: 500_000_000,
+        seeks: Seeks::None,
+        active: 10,
+        sleep: SimSpan::ZERO,
+    },
+    Class {
+        name: "nvme",
+        read: 3_000_000_000,
+        write: 2_000_000_000,
+        seeks: Seeks::None,
+        active: 10,
+        sleep: SimSpan::ZERO,
+    },
+];
+
+/// The bucket that holds each item; shadow trees are passed over.
+pub fn parents(map: &Map) -> BTreeMap<ItemId, ItemId> {
+    let shadow = |id: &ItemId| map.item_names.get(id).is_some_and(|name| name.contains('~'));
+    let mut parents = BTreeMap::new();
+    for bucket in map.each_bucket().filter(|bucket| !shadow(&bucket.id)) {
+        for &item in &bucket.items {
+            parents.entry(item).or_insert(bucket.id);
+        }
+    }
+    parents
+}
+
+/// The name of an item of the map.
+pub fn item_name(map: &Map, item: ItemId) -> String {
+    map.item_names.get(&item).cloned().unwrap_or_else(|| match item {
+        0.. => format!("osd.{item}"),
+        _ => format!("bucket {item}"),
+    })
+}
+
+/// Where a server is: a host of the map, or a device that is in none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Host(ItemId),
+    Alone(ItemId),
+}
+
+impl Machines {
+    /// The machines of a cluster. `asked` is what the user said, `scenario` the same with defaults.
+    pub fn of(cluster: &Cluster, asked: &Scenario, scenario: &Scenario) -> Machines {
+        let map = &cluster.map;
+        let parents = parents(map);
+        let above = |item: ItemId, kind: &str| {
+            let kind = map.type_id(kind)?;
+            let chain = std::iter::successors(parents.get(&item), |bucket| parents.get(bucket));
+            chain.copied().find(|&id| map.bucket(id).is_some_and(|bucket| i32::from(bucket.kind) == kind))
+        };
+        let mut places: BTreeMap<Place, Vec<ItemId>> = BTreeMap::new();
+        for osd in devices_of(cluster) {
+            let place = above(osd, "host").map_or(Place::Alone(osd), Place::Host);
+            places.entry(place).or_default().push(osd);
+        }
+        // In the order of their first devices, as people count them.
+        let mut servers: Vec<(Place, Vec<ItemId>)> = places.into_iter().collect();
+        servers.sort_by_key(|(_, osds)| osds.first().copied());
+        let rack = |osds: &[ItemId]| osds.first().and_then(|&osd| above(osd, "rack"));
+        let racks: Vec<Option<ItemId>> =
+            servers.iter().map(|(_, osds)| rack(osds)).collect::<BTreeSet<_>>().into_iter().rev().collect();
+        let number = |rack: Option<ItemId>| racks.iter().position(|one| *one == rack).unwrap_or(0) as u32;
+        let osds: Vec<ItemId> = servers.iter().flat_map(|(_, osds)| osds).copied().collect();
+        let mut classes = Classes::default();
+        let class_of = osds.iter().map(|&osd| classes.of(map, osd, scenario.preset)).collect();
+        let layout = Layout {
+            server_of: (0u32..).zip(&servers).flat_map(|(at, (_, osds))| osds.iter().map(move |_| at)).collect(),
+            rack_of: servers.iter().map(|(_, osds)| number(rack(osds))).collect(),
+            class_of,
+        };
+        let names = Names {
+            servers: servers
+                .iter()
+                .map(|(place, _)| match place {
+                    Place::Host(id) => format!("host {}", item_name(map, *id)),
+                    Place::Alone(osd) => format!("no host (osd.{osd})"),
+                })
+                .collect(),
+            disks: osds.iter().map(|osd| format!("osd.{osd}")).collect(),
+            racks: racks
+                .iter()
+                .map(|rack| rack.map_or("no rack".to_owned(), |id| format!("rack {}", item_name(map, id))))
+                .collect(),
+        };
+        let has_racks = racks.iter().any(Option::is_some);
+        let uplinks = scenario.uplink.filter(|_| racks.len() > 1).map(|rate| Uplinks { rate });
+        let (disks, paces) = classes.disks(asked, scenario);
+        let hardware = Hardware::new(layout, disks, generated::card(scenario), uplinks, scenario.unit);
+        Machines {
+            hardware: hardware.with_names(names),
+            devices: osds.iter().copied().zip((0..).map(DeviceId)).collect(),
+            osds,
+            racks: has_racks,
+            paces,
+            warnings: classes.warnings(asked, scenario),
+        }
+    }
+}
+
+/// All devices that the exports name: in the map, in the osd dump, or serving a group.
+fn devices_of(cluster: &Cluster) -> BTreeSet<ItemId> {
+    let held = cluster.map.each_bucket().flat_map(|bucket| bucket.items.iter().copied());
+    let known = (0..).zip(&cluster.overlay.devices).filter(|(_, device)| device.exists).map(|(id, _)| id);
+    let groups = cluster.pools.iter().flat_map(|pool| &pool.groups);
+    let serving = groups.filter_map(|group| group.acting.as_ref()).flatten().copied();
+    let all = held.filter(|id| *id >= 0).chain(known).chain(serving);
+    all.filter(|id| *id != placement::crush::NONE).collect()
+}
+
+/// The classes that there are, in the order in which they are met.
+#[derive(Default)]
+struct Classes {
+    met: Vec<usize>,
+    /// Names that say nothing about speed, and devices without a class.
+    strange: BTreeSet<String>,
+}
+
+impl Classes {
+    /// The number of a device's class among those met. Only Ceph's preset tells them apart.
+    fn of(&mut self, map: &Map, osd: ItemId, preset: Preset) -> u8 {
+        let name = map.item_classes.get(&osd).and_then(|class| map.class_names.get(class));
+        let known = name.and_then(|name| CLASSES.iter().position(|class| class.name == name));
+        if known.is_none() {
+            self.strange.insert(name.map_or("no class".to_owned(), |name| format!("class `{name}`")));
+        }
+        let class = if preset == Preset::Ceph { known.unwrap_or(0) } else { 0 };
+        let at = self.met.iter().position(|met| *met == class).unwrap_or_else(|| {
+            self.met.push(class);
+            self.met.len() - 1
+        });
+        at as u8
+    }
+
+    fn disks(&self, asked: &Scenario, scenario: &Scenario) -> (Vec<devices::DiskSpec>, Vec<Pace>) {
+        let rate = |count| Rate::from_bytes_per_second(count).expect("above zero");
+        let one = |class: &usize| {
+            let class = &CLASSES[*class];
+            if scenario.preset != Preset::Ceph {
+                let streams = scenario.recovery_max_active.expect("filled in");
+                let sleep = scenario.recovery_sleep.expect("filled in");
+                return (generated::disk(scenario), Pace { streams, sleep });
+            }
+            let mut own = scenario.clone();
+            own.disk_read = asked.disk_read.or(Some(rate(class.read)));
+            own.disk_write = asked.disk_write.or(Some(rate(class.write)));
+            own.seeks = asked.seeks.or(Some(class.seeks));
+            let pace = Pace {
+                streams: asked.recovery_max_active.unwrap_or(class.active),
+                sleep: asked.recovery_sleep.unwrap_or(class.sleep),
+            };
+            (generated::disk(&own), pace)
+        };
+        self.met.iter().map(one).unzip()
+    }
+
+    fn warnings(&self, asked: &Scenario, scenario: &Scenario) -> Vec<String> {
+        let mut taken = Vec::new();
+        for class in self.met.iter().map(|class| &CLASSES[*class]).filter(|_| scenario.preset == Preset::Ceph) {
+            let mut words = Vec::new();
+            if asked.disk_read.is_none() {
+                words.push(format!("reads {} MB/s", class.read / 1_000_000));
+            }
+            if asked.disk_write.is_none() {
+                words.push(format!("writes {} MB/s", class.write / 1_000_000));
+            }
+            if asked.seeks.is_none() && class.seeks == Seeks::Hdd {
+                words.push("seeks 8 ms before a read and 4 ms before a write".to_owned());
+            }
+            if asked.recovery_sleep.is_none() && !class.sleep.is_zero() {
+                words.push(format!("rests {} after each object", class.sleep));
+            }
+            if !words.is_empty() {
+                taken.push(format!("{} {}", class.name, words.join(", ")));
+            }
+        }
+        if scenario.preset == Preset::Paper && asked.disk_read.is_none() {
+            taken.push("disks as fast as those of the published study".to_owned());
+        }
+        if asked.nic.is_none() {
+            let nic = scenario.nic.expect("filled in");
+            taken.push(format!("cards {nic}"));
+        }
+        let mut warnings = Vec::new();
+        if !taken.is_empty() {
+            warnings.push(format!(
+                "the exports do not say how fast machines are, so this result rests on usual ones: {}; say what yours do with \
+                 `disk_read`, `disk_write`, `seeks`, `nic`, `recovery_sleep`",
+                taken.join("; ")
+            ));
+        }
+        if !self.strange.is_empty() && scenario.preset == Preset::Ceph {
+            let names: Vec<&str> = self.strange.iter().map(String::as_str).collect();
+            warnings.push(format!("devices of {} are taken as rotating disks", names.join(", ")));
+        }
+        warnings
+    }
+}

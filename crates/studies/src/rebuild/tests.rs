@@ -1,0 +1,358 @@
+//! The study against closed forms, exhaustive enumeration and its own promises.
+
+use std::sync::atomic::AtomicBool;
+
+use ::scenario::{Document, Source};
+use kernel::Executor;
+use proptest::prelude::*;
+use streams::Seed;
+
+use super::affected::{Found, NOWHERE, Search};
+use super::failures::strike;
+use super::generated::{self, course};
+use super::scenario::{LostSet, Placement, Scenario};
+use super::*;
+
+fn prepare(text: &str) -> Result<Complete, Problems> {
+    let source = Source::file("rebuild.toml", format!("study = \"rebuild\"\n{text}"));
+    let outline = Document::parse(&source)?.outline()?;
+    let draft = outline.points()[0].draft();
+    draft.read::<Scenario>()?.complete(&draft)
+}
+
+fn complete(text: &str) -> Complete {
+    prepare(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
+}
+
+fn with<T>(executor: Executor, workers: u32, seed: u64, run: impl FnOnce(&RunContext<'_>) -> T) -> T {
+    run(&RunContext {
+        seed: Seed(seed),
+        replicate: 0,
+        executor,
+        workers,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        notice: &|_| {},
+    })
+}
+
+fn outcome(text: &str, seed: u64) -> Outcome {
+    let ready = Ready { complete: complete(text) };
+    with(Executor::Sequential, 1, seed, |context| ready.run(context)).unwrap()
+}
+
+fn value(outcome: &Outcome, measure: &str) -> f64 {
+    outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
+}
+
+/// Small clusters of every kind: copies and shards, gathered here and there, groups with reservations, racks, rests, rates,
+/// several disks, and failures one after the other.
+const KINDS: [&str; 10] = [
+    "servers = 8\nper_server = \"2GiB\"",
+    "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
+    "servers = 9\nper_server = \"2GiB\"\nec = \"4+2\"\nplacement = \"crush-straw2\"",
+    "servers = 9\nper_server = \"2GiB\"\nec = \"4+2\"\ngather = \"target\"\nfail = [\"server\", \"server\"]",
+    "servers = 9\nper_server = \"2GiB\"\nec = \"3+2\"\ngroups = 30\nmax_backfills = 1\nfail = [\"server\", \"server\"]",
+    "servers = 12\nracks = 4\nuplink = \"200MiB/s\"\nper_server = \"2GiB\"\nfailure_domain = \"rack\"\nplacement = \"crush-straw2\"\nfail = \"rack\"",
+    "servers = 6\nper_server = \"1GiB\"\nrecovery_sleep = \"10ms\"\nplacement = \"ring\"",
+    "servers = 6\nper_server = \"1GiB\"\nstream_limit = \"50MiB/s\"\nrate_cap = \"80MiB/s\"\nplacement = \"multiring\"",
+    "servers = 6\ndisks_per_server = 3\nper_server = \"3GiB\"\nfail = \"disk\"\nsource = \"random\"",
+    "servers = 8\nper_server = \"4GiB\"\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"\nsource = \"least-loaded\"",
+];
+
+#[test]
+fn executors_and_workers_never_show() {
+    for text in KINDS {
+        let ready = Ready { complete: complete(text) };
+        let run = |executor, workers| with(executor, workers, 5, |context| ready.run(context)).unwrap();
+        let want = run(Executor::Sequential, 1);
+        assert!(want.events > 100, "{text}");
+        for (executor, workers) in [
+            (Executor::Check, 1),
+            (Executor::Conservative, 2),
+            (Executor::Optimistic, 1),
+            (Executor::Optimistic, 2),
+            (Executor::Optimistic, 3),
+        ] {
+            assert_eq!(run(executor, workers), want, "{executor:?} on {workers}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_bound_is_never_beaten_and_all_comes_back() {
+    for text in KINDS {
+        for seed in 1..4 {
+            let outcome = outcome(text, seed);
+            let (rate, bound) =
+                (value(&outcome, "aggregate_rate_bytes_per_s"), value(&outcome, "bound_rate_bytes_per_s"));
+            assert!(rate <= bound * (1.0 + 1e-9), "{rate} beats {bound}: {text}");
+            assert!(rate > 0.05 * bound, "{rate} is far below {bound}: {text}");
+            assert!(value(&outcome, "disk_busy_max") <= 1.0 + 1e-9, "{text}");
+            assert_eq!(value(&outcome, "lost_objects") + value(&outcome, "stuck_objects"), 0.0, "{text}");
+        }
+    }
+}
+
+/// One object of one unit: each stage takes what the tables say, one after the other.
+#[test]
+fn one_unit_takes_what_its_stages_take() {
+    let text = "servers = 3\nreplicas = 2\nobjects = 1\nfail = \"server=0\"\n[population]\ndistribution = \"constant\"\n\
+                size = \"4MiB\"";
+    let mib = 1_048_576.0;
+    let read = 11_700.3e-6 + 23.67e-6 + 4.0 * mib / 1_617_009_050.0;
+    let card = 4.0 * mib / 2_012_072_435.0 + 1.1e-6;
+    let write = 6_108.8e-6 + 29.67e-6 + 4.0 * mib / 1_585_132_340.0;
+    let ack = 6.78e-6 + 128.0 / 2_012_072_435.0 + 1.1e-6;
+    let want = read + card + 6.78e-6 + write + ack;
+    let mut seen = 0;
+    for seed in 0..20 {
+        let outcome = outcome(text, seed);
+        if value(&outcome, "objects_rebuilt") == 1.0 {
+            seen += 1;
+            let found = value(&outcome, "transfer_s");
+            assert!((found - want).abs() < 1e-7, "{found} s, expected {want} s");
+        }
+    }
+    // The object lies on two of three servers.
+    assert!(seen > 5, "{seen} of 20 placements touch server 0");
+}
+
+/// Many objects of one size from one disk to another: the slower of the two disks sets the pace.
+#[test]
+fn a_long_stream_runs_at_the_pace_of_its_slowest_stage() {
+    let text = "servers = 3\nreplicas = 2\nobjects = 30\nfail = \"server=0\"\nseeks = \"none\"\nplacement = \"static-modulo\"\n\
+                recovery_max_active = 1\nwindow = 8\n[population]\ndistribution = \"constant\"\nsize = \"1GiB\"\nlayout = \"whole\"";
+    let outcome = outcome(text, 1);
+    // Server 0 shares a third of all objects with each of the others; each disk reads its own and writes the other's.
+    let (bytes, rate) = (value(&outcome, "bytes_rebuilt"), value(&outcome, "aggregate_rate_bytes_per_s"));
+    let unit = 4.0 * 1_048_576.0;
+    let both = 23.67e-6 + 29.67e-6 + unit / 1_617_009_050.0 + unit / 1_585_132_340.0;
+    let want = 2.0 * unit / both;
+    assert!(bytes > 0.0 && (rate / want - 1.0).abs() < 0.12, "{rate}, expected about {want}");
+}
+
+#[test]
+fn rests_set_the_time_where_they_are_long() {
+    let text = "servers = 4\nreplicas = 2\nobjects = 400\nfail = \"server=0\"\nrecovery_sleep = \"100ms\"\n\
+                [population]\ndistribution = \"constant\"\nsize = \"1KiB\"";
+    let outcome = outcome(text, 2);
+    let seen: super::observed::Observed =
+        serde_json::from_value(outcome.series["observed"].clone()).unwrap();
+    // The disk that leads most objects rests after each but needs not after its last.
+    let most = seen.servers.iter().map(|server| server.read / 1024).max().unwrap() as f64;
+    let found = value(&outcome, "transfer_s");
+    assert!(found > 0.1 * (most - 1.0) && found < 0.11 * most, "{found} s for {most} objects");
+    assert!(seen.bottleneck.unwrap().name.contains("rest"));
+}
+
+/// Every object asked, against what the search found; at 10^7 objects by the ring's inverse.
+#[test]
+fn what_is_lost_is_what_enumeration_finds() {
+    let check = |text: &str, want: Found| {
+        let complete = complete(text);
+        let hardware = generated::hardware(&complete.scenario);
+        let population = generated::population(&complete, Seed(7)).unwrap();
+        let struck = strike(&complete.failures, &hardware, Seed(7));
+        let mut failing = vec![false; hardware.devices() as usize];
+        struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
+        let find = |complete: &Complete| {
+            let search = Search {
+                complete,
+                hardware: &hardware,
+                population: &population,
+                failing: &failing,
+                seed: Seed(7),
+            };
+            with(Executor::Sequential, 1, 7, |context| search.run(context)).unwrap().unwrap()
+        };
+        let found = find(&complete);
+        assert_eq!(found.found, want, "{text}");
+        let mut slow = complete.clone();
+        slow.scenario.lost_set = LostSet::Enumerate;
+        let listed = find(&slow);
+        assert_eq!(found.numbers, listed.numbers, "{text}");
+        for record in 0..found.records() {
+            assert_eq!(found.list(record), listed.list(record), "{text}");
+            assert_eq!(found.sizes(record), listed.sizes(record), "{text}");
+        }
+        found
+    };
+    let found = check("servers = 300\nobjects = 10_000_000\nplacement = \"ring\"", Found::ByInverse);
+    assert!((80_000..120_000).contains(&found.records()), "{}", found.records());
+    check("servers = 40\nobjects = 100_000\nplacement = \"multiring\"\nfail = [\"server\", \"server\"]", Found::ByInverse);
+}
+
+/// The objects of lost groups: every object asked for its group, and the group for its servers.
+#[test]
+fn the_objects_of_lost_groups_are_all_theirs() {
+    let complete = complete("servers = 16\nobjects = 50_000\nplacement = \"crush-straw\"\ngroups = 128");
+    let course = with(Executor::Sequential, 1, 3, |context| course(&complete, context)).unwrap().unwrap();
+    let population = generated::population(&complete, Seed(3)).unwrap();
+    let groups: Vec<u64> = course.affected.numbers.clone();
+    let mut want = vec![Vec::new(); groups.len()];
+    for id in 0..population.objects() {
+        if let Ok(at) = groups.binary_search(&(population.rank(id) % 128)) {
+            want[at].push(population.object(id).size.get());
+        }
+    }
+    for (record, mut sizes) in want.into_iter().enumerate() {
+        let mut found = course.affected.sizes(record).to_vec();
+        found.sort_unstable();
+        sizes.sort_unstable();
+        assert_eq!(found, sizes, "group {}", groups[record]);
+    }
+}
+
+/// Drawn and asked one by one, the lost set is as large, its bytes are as many, and each peer shares as much of it.
+#[test]
+fn drawn_sets_are_like_those_that_are_asked() {
+    for placement in ["crush-vring", "crush-straw2", "rendezvous"] {
+        let sets = |how: &str| {
+            let text = format!(
+                "servers = 12\nobjects = 60_000\nplacement = \"{placement}\"\nlost_set = \"{how}\"\nfail = \"server=4\""
+            );
+            let course =
+                with(Executor::Sequential, 1, 9, |context| course(&complete(&text), context)).unwrap().unwrap();
+            let mut shared = [0f64; 12];
+            for record in 0..course.affected.records() {
+                let list = &course.affected.list(record)[..3];
+                assert!(list.iter().any(|device| device.0 == 4) && !list.contains(&NOWHERE));
+                list.iter().for_each(|device| shared[device.index()] += 1.0);
+            }
+            shared
+        };
+        let (drawn, asked) = (sets("draw"), sets("enumerate"));
+        let chi: f64 = drawn.iter().zip(&asked).map(|(a, b)| (a - b).powi(2) / (a + b)).sum();
+        // Twelve counts; what two samples of one distribution exceed once in ten thousand cases.
+        assert!(chi < 38.0, "{placement}: {chi}: {drawn:?} {asked:?}");
+    }
+}
+
+#[test]
+fn objects_on_both_of_two_failed_servers_are_lost_with_two_copies() {
+    let text = "servers = 6\nreplicas = 2\nobjects = 20_000\nfail = [\"server=1\", \"server=2\"]";
+    let complete = complete(text);
+    let course = with(Executor::Sequential, 1, 4, |context| course(&complete, context)).unwrap().unwrap();
+    let both = (0..course.affected.records())
+        .filter(|&record| course.affected.list(record)[..2].iter().all(|device| [1, 2].contains(&device.0)))
+        .count();
+    assert!(both > 1_000);
+    let outcome = outcome(text, 4);
+    assert_eq!(value(&outcome, "lost_objects"), both as f64);
+    let measure = &outcome.measures["time_to_full_redundancy_s"];
+    assert_eq!(measure.value(), None);
+    assert!(measure.reason().unwrap().contains("are lost"), "{measure:?}");
+    assert_eq!(value(&outcome, "objects_rebuilt") as usize, course.affected.records() - both);
+}
+
+#[test]
+fn a_second_failure_loses_only_what_was_not_yet_rebuilt() {
+    let lost = |second: &str| {
+        let text = format!(
+            "servers = 6\nreplicas = 2\nobjects = 2_000\nfail = [\"server=1\", \"server=2@{second}\"]\n\
+             [population]\ndistribution = \"constant\"\nsize = \"64MiB\""
+        );
+        value(&outcome(&text, 4), "lost_objects")
+    };
+    let (at_once, meanwhile, after) = (lost("0s"), lost("5s"), lost("10h"));
+    assert!(at_once > meanwhile && meanwhile > after, "{at_once} {meanwhile} {after}");
+    assert_eq!(after, 0.0);
+}
+
+#[test]
+fn what_cannot_be_rebuilt_is_told_with_its_reason() {
+    let check = |text: &str, words: &str| {
+        let outcome = outcome(text, 1);
+        let measure = &outcome.measures["time_to_full_redundancy_s"];
+        assert_eq!(measure.value(), None, "{text}");
+        assert!(measure.reason().unwrap().contains(words), "{text}: {measure:?}");
+        assert!(value(&outcome, "stuck_objects") > 0.0, "{text}");
+    };
+    check("servers = 3\nobjects = 500", "no legal home");
+    check("servers = 6\nobjects = 500\nnoout = true", "`noout` is set");
+    check("servers = 8\nracks = 4\nobjects = 500\nfail = \"rack\"\nrack_out = false", "not given up");
+    check("servers = 6\nper_server = \"10GiB\"\ndisk_capacity = \"11GiB\"", "backfillfull_ratio");
+}
+
+#[test]
+fn detection_and_waiting_come_before_transfers() {
+    let outcome = outcome("servers = 8\nper_server = \"1GiB\"\npreset = \"ceph\"\nrecovery_sleep = \"0s\"", 1);
+    let all = value(&outcome, "time_to_full_redundancy_s");
+    assert!((all - 620.0 - value(&outcome, "transfer_s")).abs() < 1e-6, "{all}");
+    assert_eq!(value(&outcome, "time_to_two_copies_s"), 0.0);
+}
+
+#[test]
+fn mistakes_are_told_with_their_next_step() {
+    let told = |text: &str| {
+        let Err(problems) = prepare(text) else { panic!("{text} is legal") };
+        let all: Vec<String> = problems
+            .iter()
+            .map(|problem| format!("{} | {}", problem.message(), problem.next_step().unwrap_or("")))
+            .collect();
+        all.join("\n")
+    };
+    insta::assert_snapshot!(told("servers = 3\nreplicas = 4"), @"4 copies are asked for, but there are 3 servers | set more servers, or fewer copies");
+    insta::assert_snapshot!(told("ec = \"8\""), @r#"`ec` is `8`, which is no code | write data and parity shards, such as "8+3": at most 64 together"#);
+    insta::assert_snapshot!(told("fail = \"server=99\""), @"`fail` names `server=99`, but servers go from 0 to 63 | take one of 0 to 63");
+    insta::assert_snapshot!(told("fail = \"moon\""), @"`fail` names `moon`, which is nothing that fails | say server, disk or rack to have one drawn, or name it: server=5, osd.3, rack=1");
+    insta::assert_snapshot!(told("groups = 8\ngroups_per_server = 3"), @"`groups` and `groups_per_server` both say how many groups there are | leave one of them out");
+    insta::assert_snapshot!(told("failure_domain = \"rack\"\nracks = 4"), @r#"`failure_domain` is `rack`, but only `crush-straw2` knows racks | set placement = "crush-straw2""#);
+    insta::assert_snapshot!(told("objects = 5\nper_server = \"1GiB\""), @"`objects` and `per_server` both say how much there is | leave one of them out");
+}
+
+#[test]
+fn the_resolved_scenario_reads_back() {
+    for text in KINDS {
+        let ready = Ready { complete: complete(text) };
+        let again: Scenario = serde_json::from_value(ready.resolved()).unwrap();
+        assert_eq!(again, ready.complete.scenario, "{text}");
+    }
+}
+
+#[test]
+fn memory_is_about_what_is_estimated() {
+    let complete = complete("servers = 64\nper_server = \"60TiB\"");
+    let estimate = generated::memory_estimate(&complete).get();
+    // A million objects: some hundred bytes each.
+    assert!((100 << 20..600 << 20).contains(&estimate), "{estimate}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Any small cluster: conservation is audited by the model, the bound holds, and workers do not show.
+    #[test]
+    fn any_small_cluster_keeps_its_promises(
+        servers in 5u32..14, replicas in 2u32..4, disks in 1u32..4, mib in 1u64..200, groups in prop::option::of(4u32..50),
+        streams in 1u32..5, window in 1u32..9, placement in 0usize..6, seed in 0u64..1000,
+    ) {
+        let placement = ["crush-vring", "crush-straw", "ring", "multiring", "rendezvous", "jump"][placement];
+        let groups = groups.map_or(String::new(), |groups| format!("groups = {groups}\nmax_backfills = 1\n"));
+        let text = format!(
+            "servers = {servers}\nreplicas = {replicas}\ndisks_per_server = {disks}\nobjects = 300\n\
+             recovery_max_active = {streams}\nwindow = {window}\nplacement = \"{placement}\"\n{groups}\
+             [population]\ndistribution = \"log_normal\"\nmedian = \"{mib}MiB\"\nsigma = 1.5\nlayout = \"chunks\""
+        );
+        let ready = Ready { complete: complete(&text) };
+        let run = |executor, workers| with(executor, workers, seed, |context| ready.run(context)).unwrap();
+        let want = run(Executor::Sequential, 1);
+        prop_assert_eq!(&run(Executor::Optimistic, 2), &want);
+        if let (Some(rate), Some(bound)) = (
+            want.measures["aggregate_rate_bytes_per_s"].value(),
+            want.measures["bound_rate_bytes_per_s"].value(),
+        ) {
+            prop_assert!(rate <= bound * (1.0 + 1e-9), "{} beats {}", rate, bound);
+        }
+        prop_assert!(value(&want, "lost_objects") == 0.0);
+    }
+}
+
+#[test]
+fn every_placement_has_its_name() {
+    for (name, placement) in [("crush-straw2", Placement::CrushStraw2), ("static-modulo", Placement::StaticModulo)] {
+        let text = format!("placement = \"{name}\"\nservers = 8\nobjects = 10");
+        assert_eq!(complete(&text).scenario.placement, placement);
+    }
+}
