@@ -7,11 +7,13 @@
 //!
 //! - `scenario`, `population`, `failures`: what a user may say;
 //! - `generated`: one replicate, from the scenario to what came of it;
+//! - `real`: the same from the exports of a cluster;
 //! - `bound` and `ideal`: what no run beats, and what it would be if all were even;
 //! - `observed`, `bottleneck`: the measures, and what held it up;
 //! - `present`, `figures`, `published`: what the report shows.
 
 pub mod affected;
+pub mod benchmark;
 pub mod bottleneck;
 pub mod bound;
 pub mod failures;
@@ -27,6 +29,7 @@ pub mod plan;
 pub mod population;
 mod present;
 mod published;
+pub mod real;
 pub mod recovery;
 pub mod scenario;
 pub mod shares;
@@ -49,6 +52,11 @@ const fn flag(name: &'static str, key: &'static str) -> Flag {
 
 const FLAGS: &[Flag] = &[
     flag("preset", "preset"),
+    flag("ceph-map", "ceph_map"),
+    flag("ceph-dump", "ceph_dump"),
+    flag("pg-dump", "pg_dump"),
+    flag("osd-df", "osd_df"),
+    flag("report", "report"),
     flag("servers", "servers"),
     flag("racks", "racks"),
     flag("disks-per-server", "disks_per_server"),
@@ -117,7 +125,11 @@ impl Study for Rebuild {
     }
 
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
-        let complete = draft.read::<Scenario>()?.complete(draft)?;
+        let scenario = draft.read::<Scenario>()?;
+        if scenario.is_real() {
+            return Ok(Box::new(real::Ready::check(scenario, draft)?));
+        }
+        let complete = scenario.complete(draft)?;
         Ok(Box::new(Ready { complete }))
     }
 
@@ -143,18 +155,13 @@ impl Prepared for Ready {
 
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
         let Some(replicate) = generated::replicate(&self.complete, context)? else {
-            let mut outcome = Outcome { partial: true, ..Outcome::default() };
-            for measure in MEASURES {
-                outcome.missing(
-                    measure.name,
-                    measure.unit,
-                    "the run was stopped before it was known what is lost",
-                );
-            }
-            return Ok(outcome);
+            return Ok(observed::stopped());
         };
         let mut outcome = observed::outcome(&replicate, generated::waiting(&self.complete.scenario));
         outcome.warnings.extend(self.complete.data.warnings.iter().cloned());
         Ok(outcome)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,9 +141,6 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         }
     };
     for view in views {
-        for outcome in view.result.outcomes {
-            outcome.warnings.iter().cloned().for_each(&mut say);
-        }
         let seen = &view.observed[0];
         if seen.found.starts_with("drawn") {
             say("the objects that lie on what fails were drawn from the exact distribution of their placement, not found by \
