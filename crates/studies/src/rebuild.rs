@@ -124,6 +124,10 @@ impl Study for Rebuild {
         MEASURES
     }
 
+    fn published(&self) -> &'static [&'static str] {
+        &["rebuild-64"]
+    }
+
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
         let scenario = draft.read::<Scenario>()?;
         if scenario.is_real() {

@@ -4,7 +4,7 @@
 //! distribution (`shares`). All failures of a run are known beforehand, so it is found once; `recovery` follows what
 //! becomes of it.
 
-use placement::algorithms::{Cluster, KeyRun, ServerId, SetupError, Territory, Touching};
+use placement::algorithms::{Cluster, KeyRun, KeySpace, ServerId, SetupError, Territory, Touching};
 use placement::crush::vring;
 use population::Population;
 use streams::{Draws, Purpose, Seed, mix};
@@ -240,9 +240,14 @@ impl Search<'_> {
         if let Some(groups) = scenario.groups {
             return Ok(self.by_groups(groups, &place, None, context));
         }
-        let inverse = scenario.lost_set == LostSet::Auto
-            && placement.territory(Touching { server: ServerId(0), replicas: 0 }, &mut |_| ())
-                != Territory::Unknown;
+        let none = Touching { server: ServerId(0), replicas: 0 };
+        let rings = matches!(scenario.placement, Placement::Ring | Placement::Multiring);
+        let inverse = rings
+            && scenario.lost_set == LostSet::Auto
+            && matches!(
+                placement.territory(none, &mut |_| ()),
+                Territory::Exact(KeySpace::AsGiven) | Territory::Superset(KeySpace::AsGiven)
+            );
         if inverse {
             return Ok(self.by_inverse(placement.as_ref(), context));
         }

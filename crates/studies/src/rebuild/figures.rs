@@ -27,14 +27,13 @@ pub fn of_all(views: &[View<'_>]) -> Vec<Figure> {
 fn scaling(views: &[View<'_>]) -> Figure {
     let mut names: Vec<String> = Vec::new();
     let name = |view: &View<'_>| {
-        let other: Vec<String> = view
-            .result
-            .settings
-            .iter()
-            .filter(|(key, _)| key != "servers")
-            .map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-            .collect();
-        if other.is_empty() { placed(&view.scenario) } else { other.join(", ") }
+        let telling = |(key, _): &&(String, serde_json::Value)| {
+            !["servers", "placement", "groups", "groups_per_server"].contains(&key.as_str())
+        };
+        let other = view.result.settings.iter().filter(telling).map(|(key, value)| {
+            format!("{key} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        });
+        std::iter::once(placed(&view.scenario)).chain(other).collect::<Vec<_>>().join("; ")
     };
     views.iter().map(name).for_each(|name| {
         if !names.contains(&name) {

@@ -290,7 +290,6 @@ fn values(replicate: &Replicate, observed: &Observed, waiting: Waiting) -> Vec<V
     let rate = span.clone().and_then(|span| if span > 0.0 { Ok(bytes / span) } else { Err(nothing()) });
     let survivors = f64::from(setting.survivors);
     let ideal = setting.ideal_per_server.map(|each| each * survivors).ok_or_else(nothing);
-    let planned = recovered.work.as_ref().map_or(0.0, |work| work.bytes as f64);
     let bound = recovered.bound.as_secs_f64();
     let most = |busy: &dyn Fn(&ServerSeen) -> f64| observed.servers.iter().map(busy).fold(0.0, f64::max);
     let full = match &left {
@@ -320,7 +319,7 @@ fn values(replicate: &Replicate, observed: &Observed, waiting: Waiting) -> Vec<V
         span.clone(),
         rate.clone(),
         ideal.clone(),
-        if bound > 0.0 { Ok(planned.max(bytes) / bound) } else { Err(nothing()) },
+        if bound > 0.0 { Ok(bytes / bound) } else { Err(nothing()) },
         rate.clone().and_then(|rate| ideal.map(|ideal| rate / ideal)),
         rate.map(|rate| rate / survivors),
         Ok(bytes),

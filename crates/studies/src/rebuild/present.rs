@@ -28,8 +28,15 @@ impl<'a> View<'a> {
         let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
         let value =
             |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let setting = |(key, setting): &(String, serde_json::Value)| format!("{key} = {}", value(setting));
-        let label = result.settings.iter().map(setting).collect::<Vec<_>>().join(", ");
+        let setting = |(key, setting): &(String, serde_json::Value)| match key.as_str() {
+            "servers" => format!("{} servers", value(setting)),
+            _ => format!("{key} = {}", value(setting)),
+        };
+        // Placement and groups read better together.
+        let together = |key: &str| ["placement", "groups", "groups_per_server"].contains(&key);
+        let (how, other): (Vec<_>, Vec<_>) = result.settings.iter().partition(|(key, _)| together(key));
+        let how = (!how.is_empty()).then(|| placed(&scenario));
+        let label = how.into_iter().chain(other.into_iter().map(setting)).collect::<Vec<_>>().join("; ");
         (!observed.is_empty()).then_some(Self { result, scenario, observed, label })
     }
 

@@ -239,8 +239,10 @@ impl Recovery<'_> {
         found.digests.push(run.digest);
         found.partial |= run.partial;
         found.units += work.units;
-        found.bound = found.bound.saturating_add(bound);
-        found.take(self.hardware, &run, from, bin);
+        // A phase that is cut short says no more than how long it was.
+        let least = until.map_or(bound, |until| bound.min(until.since(from)));
+        found.bound = found.bound.saturating_add(least);
+        found.take(self.hardware, &run, (from, span), bin);
         let group = |task: u32| planned.plan.task(task);
         for written in &run.outputs {
             let at = from.saturating_add(written.key.at.since(SimTime::ZERO));
@@ -264,7 +266,18 @@ impl Recovery<'_> {
 }
 
 impl Recovered {
-    fn take(&mut self, hardware: &Hardware, run: &Run<Rebuild<'_>>, from: SimTime, bin: SimSpan) {
+    fn take(
+        &mut self,
+        hardware: &Hardware,
+        run: &Run<Rebuild<'_>>,
+        (from, end): (SimTime, Option<SimTime>),
+        bin: SimSpan,
+    ) {
+        // What a queue would have done after the end of the phase, it has not done.
+        let done = |lane: Lane| {
+            let after = end.map_or(SimSpan::ZERO, |end| lane.idle_at.max(end).since(end));
+            lane.busy.saturating_sub(after)
+        };
         let counts: Counts = run.merged_statistics();
         self.bytes += counts.bytes;
         self.jobs += counts.jobs;
@@ -280,7 +293,7 @@ impl Recovered {
         for (number, bytes) in (1u64..).zip(&counts.progress) {
             self.progress.push((from.saturating_add(bin.saturating_mul(number)), *bytes));
         }
-        let busy = |lane: Lane, bytes: u64| Busy { span: lane.busy, bytes };
+        let busy = |lane: Lane, bytes: u64| Busy { span: done(lane), bytes };
         let add = |to: &mut Busy, more: Busy| {
             to.span = to.span.saturating_add(more.span);
             to.bytes += more.bytes;
@@ -293,7 +306,7 @@ impl Recovered {
                     add(&mut card[1], busy(server.inward, server.received));
                     for (id, device) in hardware.devices_of(number).zip(&server.devices) {
                         let disk = &mut self.disks[id.index()];
-                        disk.0 = disk.0.saturating_add(device.disk.lane.busy);
+                        disk.0 = disk.0.saturating_add(done(device.disk.lane));
                         disk.1 += device.read;
                         disk.2 += device.written;
                         disk.3 += device.disk.seeks;
@@ -302,7 +315,7 @@ impl Recovered {
                 Entity::Rack(lanes) => {
                     let rack = &mut self.uplinks[(number - hardware.servers()) as usize];
                     for (mine, lane) in rack.iter_mut().zip(lanes.iter()) {
-                        *mine = mine.saturating_add(lane.busy);
+                        *mine = mine.saturating_add(done(*lane));
                     }
                 }
             }

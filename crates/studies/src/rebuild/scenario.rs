@@ -63,9 +63,9 @@ pub struct Scenario {
     #[serde(default = "vnodes")]
     #[schemars(range(min = 1, max = 65_536))]
     pub vnodes: u32,
-    /// Placement groups: objects of one group lie on the same servers. Left out: each object is placed by itself.
+    /// Placement groups: objects of one group lie on the same servers. Left out, or 0: each object is placed by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 4_194_304))]
+    #[schemars(range(max = 4_194_304))]
     pub groups: Option<u32>,
     /// Copies or shards of groups on a server, in place of `groups`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -448,6 +448,7 @@ impl Scenario {
             }
             _ => {}
         }
+        self.groups = self.groups.filter(|&groups| groups > 0);
     }
 
     /// Whether the cluster comes from exports of a real one.

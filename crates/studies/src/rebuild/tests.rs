@@ -137,8 +137,7 @@ fn rests_set_the_time_where_they_are_long() {
     let text = "servers = 4\nreplicas = 2\nobjects = 400\nfail = \"server=0\"\nrecovery_sleep = \"100ms\"\n\
                 [population]\ndistribution = \"constant\"\nsize = \"1KiB\"";
     let outcome = outcome(text, 2);
-    let seen: super::observed::Observed =
-        serde_json::from_value(outcome.series["observed"].clone()).unwrap();
+    let seen: super::observed::Observed = serde_json::from_value(outcome.series["observed"].clone()).unwrap();
     // The disk that leads most objects rests after each but needs not after its last.
     let most = seen.servers.iter().map(|server| server.read / 1024).max().unwrap() as f64;
     let found = value(&outcome, "transfer_s");
@@ -180,7 +179,10 @@ fn what_is_lost_is_what_enumeration_finds() {
     };
     let found = check("servers = 300\nobjects = 10_000_000\nplacement = \"ring\"", Found::ByInverse);
     assert!((80_000..120_000).contains(&found.records()), "{}", found.records());
-    check("servers = 40\nobjects = 100_000\nplacement = \"multiring\"\nfail = [\"server\", \"server\"]", Found::ByInverse);
+    check(
+        "servers = 40\nobjects = 100_000\nplacement = \"multiring\"\nfail = [\"server\", \"server\"]",
+        Found::ByInverse,
+    );
 }
 
 /// The objects of lost groups: every object asked for its group, and the group for its servers.
@@ -212,8 +214,9 @@ fn drawn_sets_are_like_those_that_are_asked() {
             let text = format!(
                 "servers = 12\nobjects = 60_000\nplacement = \"{placement}\"\nlost_set = \"{how}\"\nfail = \"server=4\""
             );
-            let course =
-                with(Executor::Sequential, 1, 9, |context| course(&complete(&text), context)).unwrap().unwrap();
+            let course = with(Executor::Sequential, 1, 9, |context| course(&complete(&text), context))
+                .unwrap()
+                .unwrap();
             let mut shared = [0f64; 12];
             for record in 0..course.affected.records() {
                 let list = &course.affected.list(record)[..3];
@@ -277,7 +280,8 @@ fn what_cannot_be_rebuilt_is_told_with_its_reason() {
 
 #[test]
 fn detection_and_waiting_come_before_transfers() {
-    let outcome = outcome("servers = 8\nper_server = \"1GiB\"\npreset = \"ceph\"\nrecovery_sleep = \"0s\"", 1);
+    let outcome =
+        outcome("servers = 8\nper_server = \"1GiB\"\npreset = \"ceph\"\nrecovery_sleep = \"0s\"", 1);
     let all = value(&outcome, "time_to_full_redundancy_s");
     assert!((all - 620.0 - value(&outcome, "transfer_s")).abs() < 1e-6, "{all}");
     assert_eq!(value(&outcome, "time_to_two_copies_s"), 0.0);
@@ -351,7 +355,9 @@ proptest! {
 
 #[test]
 fn every_placement_has_its_name() {
-    for (name, placement) in [("crush-straw2", Placement::CrushStraw2), ("static-modulo", Placement::StaticModulo)] {
+    for (name, placement) in
+        [("crush-straw2", Placement::CrushStraw2), ("static-modulo", Placement::StaticModulo)]
+    {
         let text = format!("placement = \"{name}\"\nservers = 8\nobjects = 10");
         assert_eq!(complete(&text).scenario.placement, placement);
     }
