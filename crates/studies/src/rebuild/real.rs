@@ -115,7 +115,9 @@ impl Ready {
         }
         for flag in ["nobackfill", "norecover"] {
             if osd_dump.has_flag(flag) {
-                warnings.push(format!("`{flag}` is set in the osd dump; it is taken as unset, else nothing is made again"));
+                warnings.push(format!(
+                    "`{flag}` is set in the osd dump; it is taken as unset, else nothing is made again"
+                ));
             }
         }
         let mut problems = check_pools(&cluster, &scenario, draft);
@@ -143,7 +145,8 @@ impl Ready {
         let machines = &self.groups.machines;
         let of = |osd: &i32| self.groups.cluster.fill.get(osd).filter(|fill| fill.size_bytes > 0);
         let size = |osd| of(osd).map_or(u64::MAX, |fill| fill.size_bytes);
-        let limit = |osd| of(osd).map_or(u64::MAX, |fill| self.scenario.backfillfull_ratio.of(fill.size_bytes));
+        let limit =
+            |osd| of(osd).map_or(u64::MAX, |fill| self.scenario.backfillfull_ratio.of(fill.size_bytes));
         let used = machines.osds.iter().map(|osd| of(osd).map_or(0, |fill| fill.used_bytes)).collect();
         let known = machines.osds.iter().any(|osd| of(osd).is_some());
         let sizes = known.then(|| machines.osds.iter().map(size).collect());
@@ -181,8 +184,9 @@ impl Ready {
         let recovered = recovery.run(context)?;
         let down = groups.down();
         let live = |device| !failing[super::plan::DeviceId::index(device)] && !down.contains(&device);
-        let survivors =
-            (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(live)).collect::<Vec<_>>();
+        let survivors = (0..hardware.servers())
+            .filter(|&server| hardware.devices_of(server).any(live))
+            .collect::<Vec<_>>();
         let typical = self.typical(&survivors, &affected);
         let ideal_per_server = ideal::rate_per_server(&hardware, &limits, &affected, typical)?;
         let stored = groups.cluster.pools.iter().flat_map(|pool| &pool.groups).map(Groups::objects);
@@ -212,7 +216,8 @@ impl Ready {
                 counted.push((disks(server), alike(server), server));
             }
         }
-        let server = counted.iter().rev().max_by_key(|(_, count, _)| *count).map_or(0, |(_, _, server)| *server);
+        let server =
+            counted.iter().rev().max_by_key(|(_, count, _)| *count).map_or(0, |(_, _, server)| *server);
         let mut bytes = std::collections::BTreeMap::<u32, u64>::new();
         for record in 0..affected.records() {
             let data = affected.kind(record).redundancy.data;
@@ -251,8 +256,11 @@ impl Ready {
                 ));
             }
         }
-        let out: BTreeSet<i32> =
-            struck.iter().flat_map(|struck| &struck.devices).map(|device| machines.osds[device.index()]).collect();
+        let out: BTreeSet<i32> = struck
+            .iter()
+            .flat_map(|struck| &struck.devices)
+            .map(|device| machines.osds[device.index()])
+            .collect();
         if !self.scenario.noout && out.len() > 1 && share_in(&self.groups, &out) < IN_RATIO_MIN {
             warnings.push(format!(
                 "less than {:.0} % of the devices would stay in; Ceph's monitors stop giving up more by themselves then \
@@ -289,7 +297,8 @@ fn check_pools(cluster: &cluster::Cluster, scenario: &Scenario, draft: &Draft) -
     let groups = cluster.pools.iter().flat_map(|pool| &pool.groups);
     let objects: u64 = groups.map(Groups::objects).fold(0, u64::saturating_add);
     if objects > OBJECTS_MAX {
-        let message = format!("the groups hold {objects} objects, more than the {OBJECTS_MAX} that are numbered");
+        let message =
+            format!("the groups hold {objects} objects, more than the {OBJECTS_MAX} that are numbered");
         problems.push(draft.problem("pg_dump", message).hint("check `num_objects` of the dump"));
     }
     problems
@@ -300,8 +309,8 @@ const OBJECTS_MAX: u64 = u32::MAX as u64;
 
 impl Prepared for Ready {
     fn resolved(&self) -> serde_json::Value {
-        let mut value = serde_json::to_value(&self.scenario)
-            .expect("a scenario came out of text and goes back into it");
+        let mut value =
+            serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it");
         if let Some(table) = value.as_object_mut() {
             table.retain(|key, _| !GENERATED.contains(&key.as_str()) && key != LOST_SET);
         }

@@ -105,8 +105,12 @@ fn named(text: &str, groups: &Groups) -> Result<What, Wrong> {
 
 fn no_such(name: &str, groups: &Groups) -> Wrong {
     let map = &groups.cluster.map;
-    let mut names: Vec<String> =
-        map.item_names.iter().filter(|(id, name)| **id < 0 && !name.contains('~')).map(|at| at.1.clone()).collect();
+    let mut names: Vec<String> = map
+        .item_names
+        .iter()
+        .filter(|(id, name)| **id < 0 && !name.contains('~'))
+        .map(|at| at.1.clone())
+        .collect();
     names.extend(groups.machines.osds.iter().map(|osd| format!("osd.{osd}")));
     let hint = did_you_mean(name, names.iter().map(String::as_str)).unwrap_or_else(|| {
         let first: Vec<&str> = names.iter().take(12).map(String::as_str).collect();

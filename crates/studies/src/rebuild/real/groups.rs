@@ -252,7 +252,8 @@ pub fn in_dead_rack(groups: &Groups, osd: ItemId, down: &BTreeSet<ItemId>) -> bo
 /// Of the devices of the cluster that are in, those that stay so: less than three quarters, and Ceph's monitors stop giving
 /// up more (`mon_osd_min_in_ratio`).
 pub fn share_in(groups: &Groups, out: &BTreeSet<ItemId>) -> f64 {
-    let all = || (0..).zip(&groups.cluster.overlay.devices).filter(|(_, device): &(i32, &Device)| device.exists);
+    let all =
+        || (0..).zip(&groups.cluster.overlay.devices).filter(|(_, device): &(i32, &Device)| device.exists);
     let inside = all().filter(|(osd, device)| device.weight > 0 && !out.contains(osd)).count();
     inside as f64 / all().count().max(1) as f64
 }

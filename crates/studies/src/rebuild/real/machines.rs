@@ -125,7 +125,10 @@ impl Machines {
         let mut classes = Classes::default();
         let class_of = osds.iter().map(|&osd| classes.of(map, osd, scenario.preset)).collect();
         let layout = Layout {
-            server_of: (0u32..).zip(&servers).flat_map(|(at, (_, osds))| osds.iter().map(move |_| at)).collect(),
+            server_of: (0u32..)
+                .zip(&servers)
+                .flat_map(|(at, (_, osds))| osds.iter().map(move |_| at))
+                .collect(),
             rack_of: servers.iter().map(|(_, osds)| number(rack(osds))).collect(),
             class_of,
         };
@@ -216,7 +219,8 @@ impl Classes {
 
     fn warnings(&self, asked: &Scenario, scenario: &Scenario) -> Vec<String> {
         let mut taken = Vec::new();
-        for class in self.met.iter().map(|class| &CLASSES[*class]).filter(|_| scenario.preset == Preset::Ceph) {
+        for class in self.met.iter().map(|class| &CLASSES[*class]).filter(|_| scenario.preset == Preset::Ceph)
+        {
             let mut words = Vec::new();
             if asked.disk_read.is_none() {
                 words.push(format!("reads {} MB/s", class.read / 1_000_000));
