@@ -66,6 +66,8 @@ pub struct Ledger<'a> {
     done: Vec<bool>,
     /// For objects in work, the units that are durable.
     begun: std::collections::BTreeMap<usize, u32>,
+    /// Room to work in.
+    spare: [Vec<DeviceId>; 2],
 }
 
 /// A plan, and which job is which object.
@@ -93,7 +95,16 @@ impl<'a> Ledger<'a> {
             (0..affected.records()).flat_map(|record| &affected.list(record)[..width]).copied().collect();
         let aims = vec![NOWHERE; affected.records() * width];
         let done = vec![false; affected.objects()];
-        Ledger { affected, hardware, rules, holders, aims, done, begun: std::collections::BTreeMap::new() }
+        Ledger {
+            affected,
+            hardware,
+            rules,
+            holders,
+            aims,
+            done,
+            begun: std::collections::BTreeMap::new(),
+            spare: Default::default(),
+        }
     }
 
     fn places(&self, record: usize) -> std::ops::Range<usize> {
@@ -161,12 +172,15 @@ impl<'a> Ledger<'a> {
     /// Finds homes for what a record lacks. Where they differ from those it was being rebuilt on, it begins again.
     fn aim(&mut self, record: usize, standing: &Standing, homes: Option<&mut (dyn Wanted + '_)>) -> Aimed {
         let places = self.places(record);
-        let mut wanted = vec![NOWHERE; places.len()];
+        let [mut wanted, mut aims] = std::mem::take(&mut self.spare);
+        for list in [&mut wanted, &mut aims] {
+            list.clear();
+            list.resize(places.len(), NOWHERE);
+        }
         self.wanted(record, standing, homes, &mut wanted);
         let holders = &self.holders[places.clone()];
         let by_place = self.affected.kind(record).by_place;
         let mut next = wanted.iter().copied().filter(|home| *home != NOWHERE && !holders.contains(home));
-        let mut aims = vec![NOWHERE; places.len()];
         let (mut found, mut waits) = (0, false);
         for (place, holder) in holders.iter().enumerate() {
             if *holder != NOWHERE {
@@ -187,8 +201,11 @@ impl<'a> Ledger<'a> {
             let first = self.affected.first_object(record);
             let objects = first..first + self.affected.sizes(record).len();
             self.done[objects.clone()].fill(false);
-            self.begun.retain(|object, _| !objects.contains(object));
+            if !self.begun.is_empty() {
+                self.begun.retain(|object, _| !objects.contains(object));
+            }
         }
+        self.spare = [wanted, aims];
         match (found, waits) {
             (0, true) => Aimed::Waiting,
             (0, false) => Aimed::Homeless,

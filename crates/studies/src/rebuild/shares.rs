@@ -14,6 +14,8 @@ use streams::Uniform;
 pub struct Shares {
     shares: Vec<f64>,
     failing: Vec<bool>,
+    /// Those that fail, with their shares.
+    failing_ones: Vec<(u32, f64)>,
     /// The share of all that fails.
     failing_share: f64,
     /// For each rank, the bound of the probability to touch there.
@@ -44,6 +46,11 @@ impl Shares {
         let mut sound = of(false);
         assert!(!sound.is_empty(), "something does not fail");
         sound.sort_by(|left, right| right.total_cmp(left));
+        let failing_ones: Vec<(u32, f64)> = (0u32..)
+            .zip(&shares)
+            .filter(|(server, _)| failing[*server as usize])
+            .map(|(server, share)| (server, *share))
+            .collect();
         let failing_share: f64 = of(true).iter().sum();
         let mut before = 0.0;
         let mut bounds = Vec::new();
@@ -53,7 +60,7 @@ impl Shares {
             before += sound.get(rank).copied().unwrap_or(0.0);
         }
         let (keep, other) = alias(&shares);
-        Shares { shares, failing: failing.to_vec(), failing_share, bounds, keep, other }
+        Shares { shares, failing: failing.to_vec(), failing_ones, failing_share, bounds, keep, other }
     }
 
     /// The probability that an object is a candidate.
@@ -129,10 +136,9 @@ impl Shares {
     fn failing_one(&self, draws: &mut impl Uniform) -> u32 {
         let mut left = draws.unit_f64() * self.failing_share;
         let mut last = 0;
-        for (server, share) in (0u32..).zip(&self.shares).filter(|(server, _)| self.failing[*server as usize])
-        {
+        for &(server, share) in &self.failing_ones {
             last = server;
-            if left < *share {
+            if left < share {
                 break;
             }
             left -= share;
