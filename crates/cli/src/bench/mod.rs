@@ -3,6 +3,8 @@
 mod crush;
 mod phold;
 mod place;
+mod put;
+mod rebuild;
 
 use clap::{Args, Subcommand};
 
@@ -24,6 +26,10 @@ pub enum What {
     Crush(crush::Flags),
     /// Placements: random keys looked up one after the other, on one core
     Place(place::Flags),
+    /// Puts: gateways store chunks by one protocol after the other
+    Put(put::Flags),
+    /// The published study's largest rebuild: two of 1,024 servers, 3.9 billion replicas
+    Rebuild(rebuild::Flags),
 }
 
 /// Measures it.
@@ -32,5 +38,7 @@ pub fn run(bench: &Bench) -> Result<Exit, Trouble> {
         What::Phold(flags) => phold::run(flags),
         What::Crush(flags) => crush::run(flags),
         What::Place(flags) => place::run(flags),
+        What::Put(flags) => put::run(flags),
+        What::Rebuild(flags) => rebuild::run(flags),
     }
 }
