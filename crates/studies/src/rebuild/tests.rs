@@ -17,7 +17,7 @@ fn prepare(text: &str) -> Result<Complete, Problems> {
     let source = Source::file("rebuild.toml", format!("study = \"rebuild\"\n{text}"));
     let outline = Document::parse(&source)?.outline()?;
     let draft = outline.points()[0].draft();
-    draft.read::<Scenario>()?.complete(&draft)
+    draft.read::<Scenario>()?.complete(draft)
 }
 
 fn complete(text: &str) -> Complete {
