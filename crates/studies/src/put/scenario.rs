@@ -153,6 +153,10 @@ pub struct Bids {
     /// `replicast-h`: windows this far apart still follow each other. Left out: three control messages, or a frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<SimSpan>,
+    /// `replicast-m`: servers keep the list of reservations that SURGE has: what was cancelled stays in it as a hole that only a
+    /// short list offers again. Left out: only in `surge` fidelity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_holes: Option<bool>,
     /// A server admits data while less than this waits for its disk ...
     pub queue: Bytes,
     /// ... or less than so many chunks.
@@ -167,6 +171,7 @@ impl Default for Bids {
             extension_h: percent(110),
             lead: None,
             gap: None,
+            keep_holes: None,
             queue: Bytes::from_kib(256),
             queue_chunks: 2,
         }
@@ -486,6 +491,7 @@ impl Scenario {
             disk_of: (0..servers).map(|at| u8::from(is_among(slow, servers, at))).collect(),
             rules: if surge { Rules::surge() } else { Rules::model() },
         };
+        fixed.rules.keeps_holes = self.bids.keep_holes.unwrap_or(surge);
         if !surge && fixed.lead.is_none() {
             let terms = Terms::new(fixed.clone());
             fixed.lead = Some(terms.lead.saturating_add(terms.control.saturating_mul(u64::from(self.group))));

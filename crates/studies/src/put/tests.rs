@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use ::scenario::{Document, Source};
 use kernel::{Committed, Executor, Model, RunOptions};
 use negotiation::Protocol;
+use proptest::prelude::*;
 use report::Verdict;
 use streams::Seed;
 
@@ -282,5 +283,33 @@ fn shipped_scenarios_are_legal() {
         for point in outline.points() {
             assert!(Put.check(point.draft()).is_ok(), "{text}");
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Every run ends in an audit: bytes and chunks are conserved, transfers stay in their windows, and windows that were accepted
+    /// never overlap. Whoever puts, on whatever links, and whichever servers fail.
+    #[test]
+    fn any_cluster_keeps_its_promises(
+        protocol in prop::sample::select(vec!["replicast-m", "replicast-h", "uch-ccp", "uch-aimd", "serial"]),
+        (gateways, groups, group) in (1_u32..12, 1_u32..4, 3_u32..10),
+        replicas in 1_u32..4,
+        chunk_kib in prop::sample::select(vec![1_u32, 16, 70, 128]),
+        (in_flight, trip_us) in (1_u32..4, 1_u32..30),
+        failed in 0_u32..3,
+        other in any::<bool>(),
+    ) {
+        let other = if other { "other_chunks = [{ chunk = \"9000B\", share = \"40%\" }]\n" } else { "" };
+        let text = format!(
+            "protocol = \"{protocol}\"\ngateways = {gateways}\nservers = {}\ngroup = {group}\nreplicas = {replicas}\n\
+             chunk = \"{chunk_kib}KiB\"\nin_flight = {in_flight}\nduration = \"4ms\"\nwarm_up = \"1ms\"\n{other}\
+             network = {{ trip = \"{trip_us}us\" }}\n\
+             faults = {{ failed_servers = {failed}, ack_timeout = \"3ms\", bid_timeout = \"400us\" }}",
+            groups * group
+        );
+        let outcome = run(&text);
+        prop_assert_eq!(outcome.measures["violations"].value(), Some(0.0));
     }
 }
