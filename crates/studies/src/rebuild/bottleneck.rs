@@ -105,21 +105,26 @@ pub fn name(resources: &[Resource], setting: &Setting) -> Option<Bottleneck> {
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let say = |name: String, advice: &str| Some(Bottleneck { name, advice: advice.to_owned() });
-    if let Some(rests) = of("rests").filter(|rests| rests.mean > 0.5) {
-        let name = format!("the rest after each object, {} of the time", percent(rests.mean));
-        return say(name, "lower `recovery_sleep`, or spread the work over more leading disks");
-    }
     let top =
         resources.iter().find(|resource| resource.name != "rests" && resource.name != "reservations")?;
+    let mean = |name: &str| of(name).map_or(0.0, |resource| resource.mean);
+    // Shares of all leading disks are small where a few of them lead much longer than the others, so where nothing was busy
+    // the larger of the two is named.
+    let idle = |share: f64| top.busiest < 0.7 && share > top.mean.max(0.1);
+    let (rests, waits) = (mean("rests"), mean("reservations"));
+    if rests > 0.5 || (idle(rests) && rests >= waits) {
+        let name = format!("the rest after each object, {} of the time of all leading disks", percent(rests));
+        return say(name, "lower `recovery_sleep`, or spread the work over more leading disks");
+    }
     if top.busiest <= 0.0 {
         return None;
     }
-    if let Some(waits) = of("reservations").filter(|waits| waits.mean > 0.3 && top.mean < 0.7) {
+    if idle(waits) || (waits > 0.3 && top.mean < 0.7) {
         let most = setting.reservations.unwrap_or(0);
         let name = format!(
             "reservations: with {most} a disk, groups waited {} of the time while disks worked {}",
-            percent(waits.mean),
-            percent(of("disks").map_or(0.0, |disks| disks.mean))
+            percent(waits),
+            percent(mean("disks"))
         );
         return say(name, "raise `max_backfills`, or take smaller groups");
     }
