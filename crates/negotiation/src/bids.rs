@@ -1,9 +1,9 @@
 //! The reservations of one server: what it has offered, and what was taken.
 
-mod common;
+mod holes;
 mod own;
 
-pub use common::CommonBids;
+pub use holes::CommonBids;
 pub use own::OwnBids;
 
 use units::{SimSpan, SimTime};
