@@ -7,5 +7,6 @@ mod help;
 mod hostile;
 mod interrupt;
 mod lists;
+mod put;
 mod runs;
 mod tool;
