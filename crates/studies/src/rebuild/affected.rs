@@ -17,8 +17,8 @@ use super::shares::Shares;
 use crate::RunContext;
 use crate::place::Arrangement;
 
-/// More objects than this are not asked one by one unless the user says so.
-const ASKED_MAX: u64 = 2_000_000;
+/// More objects than this are not asked one by one unless the user says so: CRUSH takes microseconds for each.
+const ASKED_MAX: u64 = 100_000;
 
 /// How the affected were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -262,7 +262,7 @@ pub enum Domain {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LostSet {
-    /// By the placement's inverse; else by asking every object, or drawn where there are more than 20 million.
+    /// By the placement's inverse; else by asking every object, or drawn where there are more than 100,000.
     #[default]
     Auto,
     /// By asking every object.
