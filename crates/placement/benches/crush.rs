@@ -1,13 +1,17 @@
 //! How many inputs a second CRUSH maps, beside crushtool on the same maps, turn by turn, in processor time.
 //!
-//! `cargo bench -p towtank-placement --bench crush -- [runs] [part of a case's name]`. Crushtool is asked as in the published
+//! `cargo bench -p towtank-placement --bench crush -- [runs] [part of a case's name]`; with `golden` for a name, every golden map
+//! with all its rules, which is to be slower than crushtool on none. Crushtool is asked as in the published
 //! figures (`--test --show-utilization`), less the time that it takes for one input. Without crushtool only ours is shown.
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on may panic")]
 
+use placement::crush::tester::present_weights;
 use placement::crush::text::compile;
 use placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary};
 use std::fmt::Write;
 use std::hint::black_box;
+use std::io::Read;
+use std::path::Path;
 use std::process::Command;
 
 struct Case {
@@ -121,6 +125,75 @@ fn crushtool(path: &str, replicas: usize, inputs: u32) -> Option<f64> {
     Some(children_seconds() - start)
 }
 
+/// The golden maps, by name.
+fn golden_maps() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/maps");
+    let mut maps = Vec::new();
+    for file in std::fs::read_dir(folder).expect("the golden maps are there").flatten() {
+        let name = file.file_name().into_string().expect("the names are text");
+        if let Some(name) = name.strip_suffix(".bin.gz") {
+            let mut bytes = Vec::new();
+            let packed = std::fs::File::open(file.path()).expect("it was listed");
+            flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).expect("it is packed by gzip");
+            maps.push((name.to_owned(), bytes));
+        }
+    }
+    maps.sort();
+    maps
+}
+
+/// Mappings a second of all rules in turn, three replicas.
+fn ours_by_all_rules(map: &Map) -> f64 {
+    let mapper = map.compile().expect("a golden map is sound");
+    let weights = present_weights(map).expect("a golden map is small");
+    let rules: Vec<usize> = (0..map.rules.len()).filter(|&rule| map.rule(rule).is_some()).collect();
+    let (mut workspace, mut out) = (Workspace::default(), Vec::new());
+    let (mut done, start) = (0u32, own_seconds());
+    loop {
+        for &rule in &rules {
+            for x in done..done + 1_000 {
+                let ask = Ask { rule, x, result_max: 3, weights: &weights, pool: 0 };
+                mapper.do_rule(ask, &mut workspace, &mut out);
+                black_box(&out);
+            }
+        }
+        done += 1_000;
+        let seconds = own_seconds() - start;
+        if seconds > 0.15 {
+            return f64::from(done) * rules.len() as f64 / seconds;
+        }
+    }
+}
+
+/// Every golden map, as rows of a table; the least ratio last.
+fn golden(runs: usize, path: &Path) {
+    let file = path.to_str().expect("a temporary path is text");
+    let mut ratios = Vec::new();
+    println!("| map | crushtool | Towtank | ratio |\n| --- | ---: | ---: | ---: |");
+    for (name, bytes) in golden_maps() {
+        let map = binary::read(&bytes).expect("a golden map is sound");
+        let rules = map.rules.iter().flatten().count() as f64;
+        std::fs::write(path, &bytes).expect("it cannot fail here");
+        // As many inputs as take crushtool some 0.4 s, whose clock ticks in hundredths.
+        let first = crushtool(file, 3, 1_024).expect("crushtool is installed").max(0.01);
+        let inputs = (1_024.0 * 0.4 / first).clamp(1_024.0, 1e6) as u32;
+        let (mut own, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..runs {
+            own.push(ours_by_all_rules(&map));
+            let all = crushtool(file, 3, inputs).expect("crushtool is installed");
+            let one = crushtool(file, 3, 1).expect("crushtool is installed");
+            theirs.push(f64::from(inputs) * rules / (all - one).max(0.01));
+        }
+        let (own, theirs) = (median(own), median(theirs));
+        println!("| `{name}` | {:.1} | {:.1} | {:.1} |", theirs / 1e3, own / 1e3, own / theirs);
+        ratios.push((own / theirs, name));
+    }
+    ratios.sort_by(|left, right| left.0.total_cmp(&right.0));
+    for (ratio, name) in ratios.iter().take(3) {
+        println!("least: {ratio:.1} on {name}");
+    }
+}
+
 fn median(mut rates: Vec<f64>) -> f64 {
     rates.sort_by(f64::total_cmp);
     rates[rates.len() / 2]
@@ -131,6 +204,9 @@ fn main() {
     let runs: usize = words.first().and_then(|word| word.parse().ok()).unwrap_or(3);
     let part = words.get(1).cloned().unwrap_or_default();
     let path = std::env::temp_dir().join(format!("towtank-bench-crush-{}.bin", std::process::id()));
+    if part == "golden" {
+        golden(runs, &path);
+    }
     for case in cases().iter().filter(|case| case.name.contains(&part)) {
         std::fs::write(&path, binary::write(&case.map)).expect("it cannot fail here");
         let file = path.to_str().expect("a temporary path is text");

@@ -3,7 +3,7 @@
 //! The loops are plain Rust, written so that the compiler makes vectors of them: one body, instantiated for wider
 //! registers by a function attribute. The portable path is the same body without one. No result depends on the path.
 
-use super::hash::{hash3, hash3_all, hash4};
+use super::hash::{hash3_all, hash4_among_many};
 
 /// Items are padded to a multiple of this, so that the loops have no ragged end.
 pub(super) const WIDTH: usize = 16;
@@ -90,11 +90,13 @@ on_lanes! {
     fn next_at_most(scores: &[f32], most: f32, from: usize) -> Option<usize> = next_at_most_body;
     /// The first position with the longest straw; `hashes` is room for as many words as there are ids.
     fn longest(x: u32, ids: &[u32], r: u32, straws: &[u32], hashes: &mut [u32]) -> usize = longest_body;
+    /// The hashes of a tree bucket's nodes.
+    fn hash_nodes(x: u32, nodes: &[u32], r: u32, id: u32, hashes: &mut [u32]) = hash_nodes_body;
     /// The last position whose draw in a list bucket falls below its weight.
     fn last_in_list(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usize> = last_in_list_body;
 }
 
-/// The items of a list bucket.
+/// The items of a list bucket, padded in front: what weighs nothing falls below nothing.
 #[derive(Clone, Copy)]
 pub(super) struct ListLanes<'a> {
     pub items: &'a [u32],
@@ -117,7 +119,7 @@ fn hash_two_widths(x: u32, ids: &[u32; 2 * WIDTH], r: u32, hashes: &mut [u32; 2 
 #[inline(always)]
 fn hash_width(x: u32, ids: &[u32; WIDTH], r: u32, hashes: &mut [u32; WIDTH]) {
     for (&id, hash) in ids.iter().zip(hashes) {
-        *hash = hash3(x, id, r);
+        [*hash] = hash3_all(x, [id], r);
     }
 }
 
@@ -240,6 +242,15 @@ fn score_all_body(draws: &[u32], inverse: &[f32], table: &[f32], scores: &mut [f
 }
 
 #[inline(always)]
+fn hash_nodes_body(x: u32, nodes: &[u32], r: u32, id: u32, hashes: &mut [u32]) {
+    for (hashes, nodes) in hashes.as_chunks_mut::<WIDTH>().0.iter_mut().zip(nodes.as_chunks::<WIDTH>().0) {
+        for (hash, &node) in hashes.iter_mut().zip(nodes) {
+            *hash = hash4_among_many(x, node, r, id);
+        }
+    }
+}
+
+#[inline(always)]
 fn last_in_list_body(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usize> {
     let chunks = list
         .items
@@ -250,7 +261,7 @@ fn last_in_list_body(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usi
     for ((items, sums), weights) in chunks {
         let mut below = [false; WIDTH];
         for (((below, &item), &sum), &weight) in below.iter_mut().zip(items).zip(sums).zip(weights) {
-            let draw = u64::from(hash4(x, item, r, id) & 0xffff);
+            let draw = u64::from(hash4_among_many(x, item, r, id) & 0xffff);
             *below = (draw * u64::from(sum)) >> 16 < u64::from(weight);
         }
         if let Some(at) = below.iter().rposition(|&below| below) {
@@ -258,15 +269,13 @@ fn last_in_list_body(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usi
         }
         end -= WIDTH;
     }
-    (0..end).rev().find(|&at| {
-        let draw = u64::from(hash4(x, list.items[at], r, id) & 0xffff);
-        (draw * u64::from(list.sums[at])) >> 16 < u64::from(list.weights[at])
-    })
+    None
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crush::hash::hash3;
 
     /// More items than marks tell apart, two of them equal in all, and the padding.
     #[test]

@@ -20,7 +20,7 @@ pub(super) struct Node {
 #[derive(Clone, Debug)]
 pub(super) enum NodeShape {
     Uniform,
-    /// Not padded: a list ends with its first item.
+    /// Padded in front, with weights of 0, since a list ends with its first item.
     List {
         words: Vec<u32>,
         sums: Vec<u32>,
@@ -28,6 +28,8 @@ pub(super) enum NodeShape {
     },
     Tree {
         node_weights: Vec<u32>,
+        /// The numbers of the inner nodes, which are the even ones, each at half its number; padded.
+        inner: Vec<u32>,
     },
     Straw {
         straws: Vec<u32>,
@@ -62,10 +64,15 @@ impl Node {
         let words: Vec<u32> = bucket.items.iter().map(|&item| item as u32).collect();
         let shape = match &bucket.shape {
             Shape::Uniform { .. } => NodeShape::Uniform,
-            Shape::List { weights, sums } => {
-                NodeShape::List { words: words.clone(), sums: sums.clone(), weights: weights.clone() }
-            }
-            Shape::Tree { node_weights } => NodeShape::Tree { node_weights: node_weights.clone() },
+            Shape::List { weights, sums } => NodeShape::List {
+                words: padded_in_front(&words),
+                sums: padded_in_front(sums),
+                weights: padded_in_front(weights),
+            },
+            Shape::Tree { node_weights } => NodeShape::Tree {
+                node_weights: node_weights.clone(),
+                inner: padded((0..node_weights.len() as u32).step_by(2).collect()),
+            },
             Shape::Straw { straws, .. } => NodeShape::Straw { straws: padded(straws.clone()) },
             Shape::Straw2 { weights } => NodeShape::Straw2(Weights::new(weights)),
             Shape::Vring { .. } => NodeShape::Vring(Ring::new(bucket)),
@@ -100,6 +107,11 @@ fn padded<T: Copy>(mut values: Vec<T>) -> Vec<T> {
         values.resize(values.len().next_multiple_of(WIDTH), first);
     }
     values
+}
+
+fn padded_in_front(values: &[u32]) -> Vec<u32> {
+    let padding = values.len().next_multiple_of(WIDTH) - values.len();
+    std::iter::repeat_n(0, padding).chain(values.iter().copied()).collect()
 }
 
 /// Lays out a set of choose args; only straw2 buckets take any.

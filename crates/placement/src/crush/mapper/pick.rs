@@ -2,7 +2,7 @@
 
 use super::layout::{Node, NodeShape, Weights};
 use crate::crush::hash::{RJENKINS1, hash3_by, hash4_by};
-use crate::crush::lanes::{self, Lanes, ListLanes};
+use crate::crush::lanes::{self, Lanes, ListLanes, WIDTH};
 use crate::crush::ln::{below_max, draw};
 use crate::crush::map::ItemId;
 use std::sync::OnceLock;
@@ -16,18 +16,35 @@ const WITHIN: u32 = 12;
 /// to a whole number.
 const SCORE_SLACK: f32 = 1.0 + 1e-6;
 
-/// Draws and scores of the bucket at hand, and the last permutation.
+/// Draws and scores of the bucket at hand, and the permutations of the input.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     draws: Vec<u32>,
     scores: Vec<f32>,
-    permutation: Permutation,
+    /// Those of the input at hand come first.
+    permutations: Vec<Permutation>,
+    begun: usize,
 }
 
 impl Scratch {
     /// Forgets what depends on the input.
     pub fn start(&mut self) {
-        self.permutation.of = None;
+        self.begun = 0;
+    }
+
+    /// The permutation of a bucket, as far as it was made for this input.
+    fn permutation(&mut self, of: u32, size: u32) -> &mut Permutation {
+        let known = self.permutations[..self.begun].iter().position(|permutation| permutation.of == of);
+        let at = known.unwrap_or_else(|| {
+            let at = if self.begun < PERMUTATIONS_MAX { self.begun } else { of as usize % PERMUTATIONS_MAX };
+            self.begun = self.begun.max(at + 1);
+            if self.permutations.len() < self.begun {
+                self.permutations.push(Permutation::default());
+            }
+            self.permutations[at].restart(of, size);
+            at
+        });
+        &mut self.permutations[at]
     }
 
     /// Room for as many draws.
@@ -44,7 +61,7 @@ impl Scratch {
 #[derive(Clone, Debug, Default)]
 struct Permutation {
     /// The bucket that it belongs to.
-    of: Option<u32>,
+    of: u32,
     /// How many places are final.
     done: u32,
     moved: Vec<(u32, u32)>,
@@ -55,12 +72,21 @@ struct Permutation {
 /// From this many moved places on, looking through them costs more than keeping all.
 const MOVED_MAX: usize = 24;
 
+/// Permutations kept: replicas of one input go through the same upper buckets again.
+const PERMUTATIONS_MAX: usize = 16;
+
+/// Up to this many places, keeping all from the start costs less than looking through those that moved.
+const WHOLE_AT_ONCE: u32 = 64;
+
 impl Permutation {
-    fn restart(&mut self, of: u32) {
-        self.of = Some(of);
+    fn restart(&mut self, of: u32, size: u32) {
+        self.of = of;
         self.done = 0;
         self.moved.clear();
         self.whole.clear();
+        if size <= WHOLE_AT_ONCE {
+            self.whole.extend(0..size);
+        }
     }
 
     fn at(&self, place: u32) -> u32 {
@@ -105,14 +131,21 @@ pub(super) struct Draw<'a> {
     pub ids: Option<&'a [u32]>,
 }
 
+/// Up to so many items are drawn for one by one, which takes less than a vector does.
+const FEW: usize = 3;
+
 /// The item that a bucket with items picks; `None` for a draw that ends outside the bucket.
 pub(super) fn pick(node: &Node, draw: Draw<'_>, scratch: &mut Scratch) -> Option<ItemId> {
+    // A draw in a tree may end beside its only item.
+    if let ([only], false) = (&node.items[..], matches!(node.shape, NodeShape::Tree { .. })) {
+        return Some(*only);
+    }
     let position = match &node.shape {
         NodeShape::Uniform => return Some(permuted(node, draw.x, draw.r, scratch)),
         NodeShape::List { words, sums, weights } => {
             list(node, draw, ListLanes { items: words, sums, weights })
         }
-        NodeShape::Tree { node_weights } => tree(node, draw, node_weights)?,
+        NodeShape::Tree { node_weights, inner } => tree(node, draw, node_weights, inner, scratch)?,
         NodeShape::Vring(ring) => ring.pick(draw.x, draw.r).unwrap_or(0),
         // Under an unknown hash every draw is 0.
         NodeShape::Straw { .. } if node.hash != RJENKINS1 => 0,
@@ -128,10 +161,7 @@ pub(super) fn pick(node: &Node, draw: Draw<'_>, scratch: &mut Scratch) -> Option
 pub(super) fn permuted(node: &Node, x: u32, r: u32, scratch: &mut Scratch) -> ItemId {
     let size = node.items.len() as u32;
     let place = r % size;
-    let permutation = &mut scratch.permutation;
-    if permutation.of != Some(node.id) {
-        permutation.restart(node.id);
-    }
+    let permutation = scratch.permutation(node.id, size);
     while permutation.done <= place {
         let p = permutation.done;
         if p + 1 < size {
@@ -144,22 +174,44 @@ pub(super) fn permuted(node: &Node, x: u32, r: u32, scratch: &mut Scratch) -> It
 }
 
 fn list(node: &Node, draw: Draw<'_>, list: ListLanes<'_>) -> usize {
-    let found = if node.hash == RJENKINS1 {
+    let padding = list.items.len() - node.items.len();
+    let found = if node.items.len() <= FEW {
+        (padding..list.items.len()).rev().find(|&at| {
+            let hash = hash4_by(node.hash, draw.x, list.items[at], draw.r, node.id);
+            (u64::from(hash & 0xffff) * u64::from(list.sums[at])) >> 16 < u64::from(list.weights[at])
+        })
+    } else if node.hash == RJENKINS1 {
         lanes::last_in_list(draw.lanes, draw.x, draw.r, node.id, list)
     } else {
         list.weights.iter().rposition(|&weight| weight > 0)
     };
-    found.unwrap_or(0)
+    found.map_or(0, |at| at - padding)
 }
 
-fn tree(node: &Node, draw: Draw<'_>, node_weights: &[u32]) -> Option<usize> {
+/// From the root to a leaf. Which node is next depends on the hash of this one, so hashes one after the other would each wait
+/// for the last: a vector hashes all nodes sooner, where one takes them all.
+fn tree(
+    node: &Node,
+    draw: Draw<'_>,
+    node_weights: &[u32],
+    inner: &[u32],
+    scratch: &mut Scratch,
+) -> Option<usize> {
+    if node.hash != RJENKINS1 || inner.len() > WIDTH {
+        return descend(node_weights, |at| hash4_by(node.hash, draw.x, at as u32, draw.r, node.id));
+    }
+    let hashes = scratch.room(inner.len());
+    lanes::hash_nodes(draw.lanes, draw.x, inner, draw.r, node.id, hashes);
+    descend(node_weights, |at| hashes[at / 2])
+}
+
+fn descend(node_weights: &[u32], hash: impl Fn(usize) -> u32) -> Option<usize> {
     let mut at = node_weights.len() / 2;
     if at == 0 {
         return None;
     }
     while at & 1 == 0 {
-        let hash = hash4_by(node.hash, draw.x, at as u32, draw.r, node.id);
-        let point = (u64::from(hash) * u64::from(node_weights[at])) >> 32;
+        let point = (u64::from(hash(at)) * u64::from(node_weights[at])) >> 32;
         let half = 1 << (at.trailing_zeros() - 1);
         at = if point < u64::from(node_weights[at - half]) { at - half } else { at + half };
     }
@@ -168,6 +220,9 @@ fn tree(node: &Node, draw: Draw<'_>, node_weights: &[u32]) -> Option<usize> {
 
 fn straw2(node: &Node, weights: &Weights, draw: Draw<'_>, scratch: &mut Scratch) -> usize {
     let ids = draw.ids.unwrap_or(&node.ids);
+    if node.items.len() <= FEW {
+        return few_straws(node, weights, draw, ids);
+    }
     scratch.room(ids.len());
     let draws = &mut scratch.draws[..ids.len()];
     let greatest = if node.hash == RJENKINS1 {
@@ -191,6 +246,22 @@ fn straw2(node: &Node, weights: &Weights, draw: Draw<'_>, scratch: &mut Scratch)
             best(next, |at| exact(draws[at], weights[at]), node.items.len())
         }
     }
+}
+
+fn few_straws(node: &Node, weights: &Weights, draw: Draw<'_>, ids: &[u32]) -> usize {
+    let (mut best, mut greatest) = (0, None);
+    for (at, &id) in ids.iter().enumerate().take(node.items.len()) {
+        let weight = match weights {
+            Weights::Zero => return 0,
+            Weights::Equal(weight) => *weight,
+            Weights::Mixed { weights, .. } => weights[at],
+        };
+        let value = exact(hash3_by(node.hash, draw.x, id, draw.r) & 0xffff, weight);
+        if greatest.is_none_or(|greatest| value > greatest) {
+            (best, greatest) = (at, Some(value));
+        }
+    }
+    best
 }
 
 /// The first position with the greatest value among the candidates; padding is no candidate.
