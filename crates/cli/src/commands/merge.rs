@@ -1,7 +1,10 @@
 //! `towtank merge DIR…`: joins what the shards of one campaign left.
 
+use std::path::{Path, PathBuf};
+
 use campaign::{Inputs, Store, Takeover, Writer, merge as join};
 use kernel::Executor;
+use scenario::Problem;
 
 use super::gates;
 use crate::args::{MachineFlags, Merge};
@@ -10,6 +13,9 @@ use crate::{output, screen, street};
 
 /// Joins the parts, and reports what there is.
 pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
+    if let Some(out) = &merge.keep.out {
+        refuse_part(out, &merge.parts)?;
+    }
     let merged = join(&merge.parts).map_err(trouble_of)?;
     let header = merged.plan().header();
     let study = studies::named(&header.study).ok_or_else(|| {
@@ -69,6 +75,16 @@ pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
         screen::say("not judged: a gate is about the whole, and runs are missing\n");
     }
     Ok(Exit::Failed)
+}
+
+/// The whole written over one of its parts would claim that this machine ran it all.
+fn refuse_part(out: &Path, parts: &[PathBuf]) -> Result<(), Problem> {
+    let Ok(target) = out.canonicalize() else { return Ok(()) };
+    if parts.iter().any(|part| part.canonicalize().is_ok_and(|part| part == target)) {
+        return Err(Problem::new(format!("`{}` is one of the parts, which are only read", out.display()))
+            .hint("name another directory with --out"));
+    }
+    Ok(())
 }
 
 fn trouble_of(error: campaign::MergeError) -> Trouble {

@@ -69,6 +69,11 @@ fn parts_join_to_the_whole() {
     double: replicates 0, 2 in `one` and `all`
     double: replicate 1 in `two` and `all`
     ");
+    assert_snapshot!(folder.run(&["merge", "one", "two", "--out", "./two", "--force"]), @r"
+    error: `./two` is one of the parts, which are only read
+    hint: name another directory with --out
+    exit 2
+    ");
     assert_snapshot!(folder.run(&["merge", "one", "counter.toml"]), @"
     error: `counter.toml` holds no campaign
     hint: name a directory that was given to `--out`

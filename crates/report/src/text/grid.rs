@@ -219,7 +219,8 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks at spaces, and inside a word only when the word alone is too long. Always gives at least one line.
+/// Breaks at spaces, and inside a word only when the word alone is too long; then behind a mark that joins names, if there is
+/// one. Always gives at least one line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     if length(text) <= width {
@@ -233,9 +234,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
             line.push_str(word);
             continue;
         }
-        let letters: Vec<char> = word.chars().collect();
-        for piece in letters.chunks(width) {
-            let piece: String = piece.iter().collect();
+        for piece in pieces(word, width) {
             match lines.last_mut() {
                 Some(line) if line.is_empty() => line.push_str(&piece),
                 _ => lines.push(piece),
@@ -245,18 +244,36 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A word in pieces of at most `width` letters.
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let mut rest = &letters[..];
+    let mut pieces = Vec::new();
+    while rest.len() > width {
+        let joint = rest[..width].iter().rposition(|letter| matches!(letter, '/' | '_' | '-' | '.'));
+        // A joint near the front would leave most of the line empty.
+        let end = joint.map(|joint| joint + 1).filter(|end| 2 * end > width).unwrap_or(width);
+        pieces.push(rest[..end].iter().collect());
+        rest = &rest[end..];
+    }
+    pieces.push(rest.iter().collect());
+    pieces
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn text_breaks_at_spaces_and_long_words_inside() {
-        let cases: [(&str, usize, &[&str]); 5] = [
+        let cases: [(&str, usize, &[&str]); 7] = [
             ("", 5, &[""]),
             ("one two three", 20, &["one two three"]),
             ("one two three", 7, &["one two", "three"]),
             ("abcdefghij k", 4, &["abcd", "efgh", "ij k"]),
             ("a  b", 3, &["a b"]),
+            ("rebuild-groups/rebuilt_max", 20, &["rebuild-groups/", "rebuilt_max"]),
+            ("a/bcdefghijklm", 8, &["a/bcdefg", "hijklm"]),
         ];
         for (text, width, want) in cases {
             assert_eq!(wrap(text, width), want, "{text:?} at {width}");
