@@ -78,3 +78,150 @@ fn flags_that_make_no_sense_are_refused() {
     hint: choose conservative or optimistic
     ");
 }
+
+const MAP: &str = "\
+device 0 osd.0
+device 1 osd.1
+device 2 osd.2
+device 3 osd.3
+type 0 osd
+type 1 root
+root r {
+\talg straw2
+\titem osd.0 weight 1
+\titem osd.1 weight 2
+\titem osd.2 weight 1
+\titem osd.3 weight 1
+}
+rule spread {
+\tid 3
+\ttype replicated
+\tmin_size 1
+\tmax_size 10
+\tstep take r
+\tstep choose firstn 0 type osd
+\tstep emit
+}
+";
+
+#[test]
+fn crush_is_measured_and_threads_never_show() {
+    let folder = Folder::new("bench_crush");
+    folder.write("map.txt", MAP);
+    let made = folder.run(&["crush", "-c", "map.txt", "-o", "map.bin"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let figures = |more: &[&str]| -> serde_json::Value {
+        let usual = ["bench", "crush", "--num-rep", "3", "--inputs", "5000", "--format", "json"];
+        serde_json::from_str(&folder.run(&[&usual, more].concat()).data()).expect("the output is JSON")
+    };
+    let one = figures(&["--map", "map.bin", "--rule", "3"]);
+    assert!(one["mappings_per_second"].as_f64() > Some(0.0), "{one}");
+    assert_eq!(
+        (&one["rule"], &one["num_rep"], &one["inputs"], &one["threads"]),
+        (&3.into(), &3.into(), &5000.into(), &1.into())
+    );
+    assert_eq!(one["digest"].as_str().map(str::len), Some(16), "{one}");
+    for more in [
+        &["--map", "map.bin", "--rule", "3", "--threads", "2"][..],
+        &["--map", "map.bin", "--rule", "3", "--threads", "7"],
+        &["--map", "map.txt", "--rule", "3"],
+        &["--map", "map.txt", "--rule", "spread"],
+    ] {
+        assert_eq!(figures(more)["digest"], one["digest"], "{more:?}");
+    }
+}
+
+#[test]
+fn crush_is_not_measured_on_what_is_not_there() {
+    let folder = Folder::new("bench_crush_errors");
+    folder.write("map.txt", MAP);
+    folder.write("cut.txt", &MAP[..150]);
+    let refused = |flags: &[&str]| folder.run(&[&["bench", "crush"], flags].concat());
+    insta::assert_snapshot!(refused(&["--map", "none.bin"]), @r"
+    error: cannot read `none.bin`: no such file or directory
+    hint: check the path
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--map", "cut.txt"]), @r"
+    error: found `ite` where `}` belongs
+      --> cut.txt:11:2
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--map", "map.txt", "--rule", "spred"]), @r"
+    error: the map has no rule `spred`
+    hint: did you mean `spread`?
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--map", "map.txt"]), @r"
+    error: the map has no rule `0`
+    hint: its rules are 3
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--map", "map.txt", "--rule", "3", "--threads", "5000"]), @r"
+    error: --threads is 5000, but at most 1024 are run
+    hint: take as many as there are cores
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--map", "map.txt", "--rule", "3", "--inputs", "0"]), @r"
+    error: invalid value '0' for '--inputs <COUNT>': number would be zero for non-zero type
+
+    For more information, try '--help'.
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--map", "map.txt", "--rule", "3", "--num-rep", "0"]), @r"
+    error: invalid value '0' for '--num-rep <N>': 0 is not in 1..=1024
+
+    For more information, try '--help'.
+    exit 2
+    ");
+}
+
+#[test]
+fn placing_is_measured() {
+    let folder = Folder::new("bench_place");
+    let figures = |algorithm: &str, more: &[&str]| -> serde_json::Value {
+        let usual = ["bench", "place", "--algorithm", algorithm, "--servers", "40", "--keys", "3000"];
+        let said = folder.run(&[&usual, more, &["--format", "json"]].concat());
+        serde_json::from_str(&said.data()).expect("the output is JSON")
+    };
+    let ring = figures("ring", &[]);
+    for name in ["placements_per_second", "run_seconds", "init_seconds"] {
+        assert!(ring[name].is_number(), "{name}: {ring}");
+    }
+    assert_eq!(ring["digest"].as_str().map(str::len), Some(16));
+    assert_eq!(figures("ring", &[])["digest"], ring["digest"]);
+    assert_ne!(figures("ring", &["--seed", "2"])["digest"], ring["digest"]);
+    assert_ne!(figures("multiring", &[])["digest"], ring["digest"]);
+}
+
+#[test]
+fn placing_is_not_measured_without_sense() {
+    let folder = Folder::new("bench_place_errors");
+    let refused = |flags: &[&str]| folder.run(&[&["bench", "place"], flags].concat());
+    insta::assert_snapshot!(refused(&["--algorithm", "rnig"]), @r"
+    error: there is no algorithm called `rnig`
+    hint: did you mean `ring`?
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--servers", "0"]), @r"
+    error: invalid value '0' for '--servers <N>': 0 is not in 1..=1048576
+
+    For more information, try '--help'.
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--servers", "2", "--replicas", "3"]), @r"
+    error: --replicas is 3, but there are 2 servers
+    hint: ask for fewer replicas, or more servers
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--replicas", "65"]), @r"
+    error: invalid value '65' for '--replicas <N>': 65 is not in 1..=64
+
+    For more information, try '--help'.
+    exit 2
+    ");
+    insta::assert_snapshot!(refused(&["--vnodes", "4000000000"]), @r"
+    error: ring cannot be set up: 4096000000000 positions are asked for, at most 100000000 fit: use fewer virtual nodes or smaller weights
+    exit 2
+    ");
+}

@@ -7,6 +7,8 @@ mod help;
 mod hostile;
 mod interrupt;
 mod lists;
+mod place;
+mod preview;
 mod put;
 mod runs;
 mod tool;

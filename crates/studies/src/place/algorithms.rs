@@ -132,6 +132,10 @@ impl Algorithm {
     /// When it cannot serve such a cluster.
     pub fn set_up(self, cluster: &Cluster, with: &Arrangement) -> Result<Box<dyn Placement>, SetupError> {
         let Arrangement { vnodes, groups, replicas, seed } = *with;
+        let positions: u64 = cluster.live().map(|(_, weight)| u64::from(weight.share_of(vnodes))).sum();
+        if self.has_virtual_nodes() && positions > POSITIONS_MAX {
+            return Err(SetupError::TooManyPositions { asked: positions, limit: POSITIONS_MAX });
+        }
         Ok(match self {
             Self::Crush => Box::new(FlatCrush::new(cluster, Alg::Straw2, seed)?),
             Self::CrushStraw => Box::new(FlatCrush::new(cluster, Alg::Straw, seed)?),
@@ -149,6 +153,9 @@ impl Algorithm {
         })
     }
 }
+
+/// The most positions on rings: each takes 16 bytes or more.
+pub(super) const POSITIONS_MAX: u64 = 100_000_000;
 
 /// CRUSH on one bucket of servers, as libch-placement's benchmark sets it up.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use scenario::{Draft, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::algorithms::{Algorithm, Arrangement};
+use super::algorithms::{Algorithm, Arrangement, POSITIONS_MAX};
 
 /// Servers, what they hold, and how it is placed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -78,9 +78,6 @@ pub enum Change {
     Halve,
 }
 
-/// The most positions on rings: each takes 16 bytes or more.
-const POSITIONS_MAX: f64 = 1e8;
-
 impl Scenario {
     /// Everything that is wrong.
     ///
@@ -103,10 +100,9 @@ impl Scenario {
         let live = self.cluster().live_count();
         let left = live - usize::from(self.change == Change::Remove && live > 0);
         if left < self.replicas as usize {
-            let message = format!(
-                "`replicas` is {}, but only {left} servers with a weight are there after the change",
-                self.replicas
-            );
+            let servers = if left == 1 { "server with a weight is" } else { "servers with a weight are" };
+            let message =
+                format!("`replicas` is {}, but only {left} {servers} there after the change", self.replicas);
             problems.push(
                 draft
                     .problem("replicas", message)
@@ -114,10 +110,10 @@ impl Scenario {
             );
         }
         let positions = f64::from(self.servers) * f64::from(self.vnodes) * self.heavy_weight.max(1.0);
-        if self.algorithm.has_virtual_nodes() && positions > POSITIONS_MAX {
+        if self.algorithm.has_virtual_nodes() && positions > POSITIONS_MAX as f64 {
             let message = format!("`vnodes` is {}, which makes up to {positions:.0} positions", self.vnodes);
             problems.push(
-                draft.problem("vnodes", message).hint(format!("at most {POSITIONS_MAX:.0} fit; use fewer")),
+                draft.problem("vnodes", message).hint(format!("at most {POSITIONS_MAX} fit; use fewer")),
             );
         }
         if let Some(members) = self.algorithm.members()

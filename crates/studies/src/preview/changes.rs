@@ -83,7 +83,11 @@ impl Fault {
 
 impl From<EditError> for Fault {
     fn from(error: EditError) -> Self {
-        Self::new(error.to_string(), "`towtank crush --tree -i MAP` shows what the map holds")
+        // An edit's error ends in a next step, where there is one.
+        match error.to_string().split_once("; ") {
+            Some((message, hint)) => Self::new(message, hint),
+            None => Self::new(error.to_string(), "`towtank crush --tree -i MAP` shows what the map holds"),
+        }
     }
 }
 

@@ -1,0 +1,124 @@
+//! `towtank place` as its users meet it.
+
+use insta::assert_snapshot;
+
+use super::tool::Folder;
+
+#[test]
+fn the_whole_answer_at_eighty_columns() {
+    let folder = Folder::new("place");
+    let said = folder.run(&[
+        "place",
+        "--algorithm",
+        "ring",
+        "--servers",
+        "8",
+        "--keys",
+        "2000",
+        "--replicates",
+        "2",
+        "--quiet",
+    ]);
+    assert_snapshot!(said.without_keys(), @r"
+    How evenly a placement spreads data, who shares it, and what a change moves
+    ring: loads stand 5.759 % from what they should be (2.887 % by chance), and the change moves 1.02
+    times the least.
+
+    Summary over 2 replicates
+                                        mean  95 % interval
+    load_deviation           0.05759          -0.1327 to 0.2479
+    load_deviation_binomial  0.02887          0.02887 to 0.02887
+    load_max                   1.076          0.9235 to 1.228
+    load_max_binomial          1.041          1.041 to 1.041
+    peers_mean                     7 servers  7 to 7 servers
+    peers_min                      7 servers  7 to 7 servers
+    failure_lost                 765          307.6 to 1,222
+    failure_expected             750          750 to 750
+    rebuilt_max                155.5          -41.45 to 352.4
+    rebuilt_none                   0 servers  0 to 0 servers
+    rebuilt_max_over_mean      1.419          0.4659 to 2.373
+    moved_fraction            0.1275          0.05126 to 0.2037
+    minimum_fraction           0.125          0.125 to 0.125
+    moved_over_minimum          1.02          0.4101 to 1.63
+
+    Placement by placement
+    Means over the replicates. A failure and the change both strike the last server.
+    placement  placed        load_deviation  load_deviation_binomial  load_max  load_max_binomial
+    ring       2000 objects         0.05759                  0.02887     1.076              1.041
+
+    placement  peers_mean [servers]  peers_min [servers]  failure_lost  failure_expected  rebuilt_max
+    ring                          7                    7           765               750        155.5
+
+    placement  rebuilt_none [servers]  rebuilt_max_over_mean  moved_fraction  minimum_fraction
+    ring                            0                  1.419          0.1275             0.125
+
+    placement  moved_over_minimum
+    ring                     1.02
+
+    What the algorithms promise
+    By construction, before any sampling noise. None of these keeps replicas apart by more than the
+    server.
+    placement  balance            peers              weights           on_add     on_remove  on_reweight
+    ring       arcs of 64         neighbours of 64   in steps of 1/64  the least  the least  the least
+               virtual nodes      nodes
+
+    placement  cost
+    ring       constant
+
+    seed 1, 4,000 events, executor sequential, digest KEY, scenario
+    KEY, towtank 0.1.0 (results 1)
+    --
+    exit 0
+    ");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = Folder::new("place_refused");
+    let refused = |flags: &[&str]| folder.run(&[&["place"], flags].concat());
+    assert_snapshot!(refused(&["--algorithm", "rign"]), @r#"
+    error: `algorithm` is "rign", but it must be "crush", "crush_straw", "crush_vring", "ring", "multiring", "rendezvous", "jump", "maglev", "static_modulo", "two_choice", "xor", "two_d" or "negotiating"
+      --> --algorithm rign
+                      ^^^^
+    hint: did you mean "ring"?
+    exit 2
+    "#);
+    assert_snapshot!(refused(&["--algorithm", "ring", "--servers", "2", "--replicas", "3"]), @r"
+    error: `replicas` is 3, but only 1 server with a weight is there after the change
+      --> --replicas 3
+                     ^
+    hint: set `replicas` to at most 1, or add servers
+    exit 2
+    ");
+    assert_snapshot!(refused(&["--algorithm", "ring", "--servers", "0"]), @r"
+    error: `servers` is 0, but it must be from 1 to 16384
+      --> --servers 0
+                    ^
+    hint: set `servers` to a value from 1 to 16384
+    exit 2
+    ");
+    assert_snapshot!(refused(&["--algorithm", "ring", "--change", "remov"]), @r#"
+    error: `change` is "remov", but it must be "remove", "add" or "halve"
+      --> --change remov
+                   ^^^^^
+    hint: did you mean "remove"?
+    exit 2
+    "#);
+    assert_snapshot!(refused(&["--algorithm", "ring", "--keys", "-5"]), @r"
+    error: `keys` is -5, but it must be from 1 to 1000000000
+      --> --keys -5
+                 ^^
+    hint: set `keys` to a value from 1 to 1000000000
+    exit 2
+    ");
+    assert_snapshot!(refused(&["--algorithm", "ring", "--vnode", "5"]), @r"
+    error: unexpected argument '--vnode' found
+
+      tip: a similar argument exists: '--vnodes'
+
+    Usage: towtank place --algorithm <VALUE> --vnodes <N>
+
+    For more information, try '--help'.
+    exit 2
+    ");
+}
