@@ -163,6 +163,12 @@ impl Prepared for Ready {
         };
         let mut outcome = observed::outcome(&replicate, generated::waiting(&self.complete.scenario));
         outcome.warnings.extend(self.complete.data.warnings.iter().cloned());
+        if context.replicate == 0 {
+            let population = generated::population(&self.complete, context.seed)?;
+            let shown = population::Shown::of(&self.complete.data, &population);
+            let json = serde_json::to_value(shown).expect("figures and tables go into JSON");
+            outcome.series.insert("population".to_owned(), json);
+        }
         Ok(outcome)
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use streams::Seed;
 use units::Bytes;
 
-pub use figures::{figures, tables};
+pub use figures::Shown;
 
 /// How large files are, and how they become objects. Left out: like the 1000 Genomes data set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@ use report::{Cell, Column, Table, human};
 
 use super::figures;
 use super::observed::Observed;
+use super::population::Shown;
 use super::scenario::Scenario;
 use crate::{PointResult, Presentation};
 
@@ -83,7 +84,11 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
         tables.push(servers(one));
         figures.extend(figures::of_one(one));
     }
-    let _ = first;
+    let shown = first.result.outcomes.iter().find_map(|outcome| outcome.series.get("population")).cloned();
+    if let Some(shown) = shown.and_then(|shown| serde_json::from_value::<Shown>(shown).ok()) {
+        figures.extend(shown.figures);
+        tables.extend(shown.tables);
+    }
     Presentation {
         answer: answer(&views),
         tables,

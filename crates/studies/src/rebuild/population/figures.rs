@@ -2,12 +2,29 @@
 
 use population::{Population, SizeTally, TallyBin};
 use report::{Axis, Bin, Cell, Column, Figure, HistogramSeries, Kind, Num, Table};
+use serde::{Deserialize, Serialize};
 
 use super::DataSet;
 
+/// What a report shows of the data, kept from a run for the presentation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shown {
+    /// Of files and of objects.
+    pub figures: Vec<Figure>,
+    /// Their numbers.
+    pub tables: Vec<Table>,
+}
+
+impl Shown {
+    /// What is shown of a data set.
+    #[must_use]
+    pub fn of(set: &DataSet, population: &Population) -> Shown {
+        Shown { figures: figures(set, population), tables: tables(set, population) }
+    }
+}
+
 /// Two histograms by power of two: of files, and of objects.
-#[must_use]
-pub fn figures(set: &DataSet, population: &Population) -> Vec<Figure> {
+fn figures(set: &DataSet, population: &Population) -> Vec<Figure> {
     vec![
         figure("file_sizes", "File sizes", "files", &set.origin(), &population.file_tally()),
         figure(
@@ -48,8 +65,7 @@ fn bar(bin: &TallyBin, height: f64) -> Bin {
 }
 
 /// The numbers of the figures.
-#[must_use]
-pub fn tables(set: &DataSet, population: &Population) -> Vec<Table> {
+fn tables(set: &DataSet, population: &Population) -> Vec<Table> {
     let about = |things: &str| {
         format!("A row is a power of two; numbers of {things} are expected ones. {}", set.origin())
     };

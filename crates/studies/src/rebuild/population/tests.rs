@@ -180,7 +180,7 @@ fn number(cell: &report::Cell) -> Option<f64> {
 fn figures_and_tables_add_up() {
     let set = completed("preset = \"mira\"");
     let population = set.population(Extent::Bytes((64 * 20) << 40), Seed(1)).unwrap();
-    let drawn = figures(&set, &population);
+    let Shown { figures: drawn, tables } = Shown::of(&set, &population);
     assert_eq!(
         drawn.iter().map(|figure| figure.id.as_str()).collect::<Vec<_>>(),
         ["file_sizes", "object_sizes"]
@@ -194,7 +194,7 @@ fn figures_and_tables_add_up() {
             assert!((sum - 1.0).abs() < 1e-9, "{}: {sum}", series.name);
         }
     }
-    for (table, things) in tables(&set, &population).iter().zip([population.files(), population.objects()]) {
+    for (table, things) in tables.iter().zip([population.files(), population.objects()]) {
         let sum = |column: usize| -> f64 { table.rows().iter().filter_map(|row| number(&row[column])).sum() };
         assert!((sum(2) - things as f64).abs() < 1e-3, "{}: {}", table.id(), sum(2));
         assert!((sum(3) / population.bytes_expected() - 1.0).abs() < 1e-9);
