@@ -90,7 +90,9 @@ impl Rebuild<'_> {
             left: self.hardware.units(job.bytes) - job.resume,
             reads: reads.len() as u8,
             writes: writes.len() as u8,
+            source: reads[0],
             target: writes[0],
+            bytes: job.bytes,
             ..Slot::EMPTY
         };
         self.issue(server, at, context);
@@ -112,8 +114,7 @@ impl Rebuild<'_> {
         let device = &mut server.devices[at.place];
         let slot = &mut device.slots[at.slot];
         while u32::from(slot.flying) < self.limits.window && u32::from(slot.flying) < slot.left {
-            let job = self.plan.job(slot.job);
-            let bytes = unit.min(job.bytes - u64::from(slot.next) * unit);
+            let bytes = unit.min(slot.bytes - u64::from(slot.next) * unit);
             let mut wait = SimSpan::ZERO;
             if let Some(rate) = self.limits.stream_rate {
                 let begin = slot.pace_at.max(context.now());
@@ -135,7 +136,9 @@ impl Rebuild<'_> {
                 device: at.device,
                 driver: at.device,
             };
-            for &source in self.plan.reads(job) {
+            let one = [slot.source];
+            let sources = if slot.reads == 1 { &one } else { self.plan.reads(self.plan.job(slot.job)) };
+            for &source in sources {
                 let to = self.entity_of(source);
                 let remote = to != context.me();
                 let wait = if remote { wait.saturating_add(self.hardware.control()) } else { wait };

@@ -98,8 +98,12 @@ pub struct Slot {
     pub reads: u8,
     /// How many targets.
     pub writes: u8,
+    /// The first source. What most units need of the job is kept here: the plan's tables are far from the cache.
+    pub source: DeviceId,
     /// The first target.
     pub target: DeviceId,
+    /// The bytes of a copy or shard.
+    pub bytes: u64,
     /// When the next unit may start, under a rate of the stream.
     pub pace_at: SimTime,
     /// For each unit in flight, the parts that are there.
@@ -120,7 +124,9 @@ impl Slot {
         flying: 0,
         reads: 0,
         writes: 0,
+        source: DeviceId(0),
         target: DeviceId(0),
+        bytes: 0,
         pace_at: SimTime::ZERO,
         parts: [0; WINDOW_MAX],
         acks: [0; WINDOW_MAX],
