@@ -39,7 +39,7 @@ build: setup-build ## build target/release/towtank
 
 demo: build ## run the main study and write its report
 	@rm -rf out/demo
-	$(TOWTANK) run rebuild-64 --set per_server=2TiB --out out/demo
+	$(TOWTANK) run rebuild-64 --set per_server=1TiB --out out/demo
 	@echo
 	@echo 'The report, for a browser: $(CURDIR)/out/demo/report.html'
 
