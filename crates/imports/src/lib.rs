@@ -1,6 +1,6 @@
 //! Other tools' files: bytes in, typed values out, and no opinion about what is in them.
 //!
-//! [`ceph`] reads what `ceph … -f json` prints, and CRUSH maps in each of their forms. Real exports are messy, and what can
+//! [`iops`] reads what benchmarks measured. [`ceph`] reads what `ceph … -f json` prints, and CRUSH maps in each of their forms. Real exports are messy, and what can
 //! be read without guessing is read: gzip, a line of words before the JSON, `nan` and `inf` where JSON has no such number.
 //! Everything else is refused with the file and the key.
 //!
@@ -12,6 +12,7 @@
 pub mod ceph;
 mod envelope;
 mod error;
+pub mod iops;
 
 pub use envelope::{UNPACKED_MAX, UNPACKED_RATIO_MAX};
 pub use error::ImportError;

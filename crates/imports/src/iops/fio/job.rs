@@ -1,0 +1,246 @@
+//! One job of fio: its options, what it counted, and whether that says anything of the system.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Stream;
+use super::size::{self, Sizes};
+use crate::iops::{PARTS_MAX, Part, Shares};
+use crate::{File, ImportError};
+
+/// Options by name, as they were given.
+pub(super) type Options = BTreeMap<String, Value>;
+
+#[derive(Deserialize)]
+pub(super) struct Job {
+    #[serde(default, rename = "jobname")]
+    pub(super) name: String,
+    #[serde(default, rename = "groupid")]
+    pub(super) group: u64,
+    #[serde(default)]
+    error: i64,
+    #[serde(default)]
+    total_err: i64,
+    #[serde(default, rename = "job options")]
+    options: Options,
+    #[serde(default)]
+    read: Count,
+    #[serde(default)]
+    write: Count,
+    #[serde(default)]
+    trim: Count,
+    mixed: Option<Count>,
+}
+
+/// What was done in one direction.
+#[derive(Clone, Copy, Default, Deserialize)]
+struct Count {
+    #[serde(default)]
+    iops: f64,
+    #[serde(default)]
+    io_bytes: u64,
+    #[serde(default)]
+    total_ios: u64,
+    /// Milliseconds.
+    #[serde(default)]
+    runtime: f64,
+}
+
+/// Options that hold a job below what the system can do.
+const LIMITS: [&str; 6] = ["rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "latency_target"];
+/// How far the bytes of an operation may lie from the size that was asked for; the last operation of a file is cut.
+const SIZE_OFF: f64 = 0.02;
+/// The same for sizes drawn at random, and how many operations there must be to see it.
+const SPLIT_OFF: (f64, u64) = (0.15, 1_000);
+
+/// The options of a job over the global ones.
+struct Asked<'a> {
+    own: &'a Options,
+    global: &'a Options,
+}
+
+impl Asked<'_> {
+    fn text(&self, names: &[&str]) -> Option<String> {
+        let find = |options: &Options| names.iter().find_map(|name| options.get(*name)).map(plain);
+        find(self.own).or_else(|| find(self.global))
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.text(&[name])?.trim().parse().ok().filter(|number: &f64| number.is_finite())
+    }
+}
+
+/// fio quotes every value; other writers of its format may not.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+impl Job {
+    fn asked<'a>(&'a self, global: &'a Options) -> Asked<'a> {
+        Asked { own: &self.options, global }
+    }
+
+    /// Whether it waited for the jobs before it.
+    pub(super) fn waits(&self, global: &Options) -> bool {
+        self.asked(global).text(&["stonewall", "wait_for_previous"]).is_some_and(|value| value != "0")
+    }
+
+    /// What it brings to its run, if that says anything of the system.
+    pub(super) fn stream(
+        &self,
+        file: File<'_>,
+        global: &Options,
+        place: &str,
+    ) -> Result<Stream, ImportError> {
+        let asked = self.asked(global);
+        self.refuse(file, &asked, place)?;
+        let (reads, writes) = (self.read.iops, self.write.iops);
+        let percent = self.read_percent(&asked);
+        let (parts, shares) = self.parts(file, &asked, percent, place)?;
+        let jobs = match asked.text(&["group_reporting"]).is_some_and(|value| value != "0") {
+            true => asked.number("numjobs").unwrap_or(1.0),
+            false => 1.0,
+        };
+        let depth = (asked.number("iodepth").unwrap_or(1.0) * jobs).clamp(1.0, 1e9);
+        let seconds = self.read.runtime.max(self.write.runtime) / 1e3;
+        Ok(Stream { parts, shares, asked: percent, reads, writes, depth, seconds, place: place.to_owned() })
+    }
+
+    fn refuse(&self, file: File<'_>, asked: &Asked<'_>, place: &str) -> Result<(), ImportError> {
+        let wrong = |key: &str, reason: String, hint: &str| {
+            Err(ImportError::new(file.name, reason).key(format!("{place}.{key}")).hint(hint))
+        };
+        let name = &self.name;
+        for (key, error) in [("error", self.error), ("total_err", self.total_err)] {
+            if error != 0 {
+                return wrong(
+                    key,
+                    format!("job `{name}` had errors: {error}"),
+                    "mend the cause and measure again",
+                );
+            }
+        }
+        for limit in LIMITS {
+            let Some(value) = asked.text(&[limit]) else { continue };
+            if value.split(',').any(|one| !matches!(one.trim(), "" | "0")) {
+                let reason = format!(
+                    "job `{name}` had a limit, {limit}={value}, so it does not show what the system can do"
+                );
+                return wrong(
+                    &format!("job options.{limit}"),
+                    reason,
+                    "measure without it, with the queue kept full",
+                );
+            }
+        }
+        if self.mixed.is_some() {
+            let reason = format!("job `{name}` does not tell reads from writes");
+            return wrong("mixed", reason, "measure with unified_rw_reporting=0");
+        }
+        if self.trim.iops > 0.0 {
+            let reason = format!("job `{name}` trims, and a capacity is of reads and writes");
+            return wrong("trim.iops", reason, "measure without trims");
+        }
+        let sound = |count: &Count| count.iops.is_finite() && count.iops >= 0.0;
+        if !sound(&self.read) || !sound(&self.write) {
+            return wrong("read.iops", format!("job `{name}` has no sound rate"), "measure again");
+        }
+        if self.read.iops + self.write.iops == 0.0 {
+            let reason = format!("job `{name}` did nothing: reads and writes are zero");
+            return wrong("read.iops", reason, "leave the job out, or see why it did nothing");
+        }
+        Ok(())
+    }
+
+    /// The share of reads that was asked for.
+    fn read_percent(&self, asked: &Asked<'_>) -> f64 {
+        if self.write.iops == 0.0 {
+            return 100.0;
+        }
+        if self.read.iops == 0.0 {
+            return 0.0;
+        }
+        let seen = 100.0 * self.read.iops / (self.read.iops + self.write.iops);
+        let reads = asked.number("rwmixread");
+        let percent = reads.or_else(|| Some(100.0 - asked.number("rwmixwrite")?)).unwrap_or(50.0);
+        // What was drawn lies near what was asked for; if not, something else ruled (a file's end, two rates).
+        let near = (percent - seen).abs() <= 5.0 && percent > 0.0 && percent < 100.0;
+        if near { percent } else { seen.round().clamp(1.0, 99.0) }
+    }
+
+    /// The sizes that were asked for, held against the bytes that were moved.
+    fn parts(
+        &self,
+        file: File<'_>,
+        asked: &Asked<'_>,
+        percent: f64,
+        place: &str,
+    ) -> Result<(Vec<Part>, Shares), ImportError> {
+        let wrong = |key: &str, reason: String, hint: &str| {
+            ImportError::new(file.name, reason).key(format!("{place}.job options.{key}")).hint(hint)
+        };
+        if let Some(range) = asked.text(&["bsrange", "blocksize_range"]) {
+            let hint = "measure size by size, or with `bssplit`";
+            return Err(wrong("bsrange", format!("sizes were drawn from the range {range}"), hint));
+        }
+        let kilo = if asked.number("kb_base") == Some(1000.0) { 1000 } else { 1024 };
+        if let Some(split) = asked.text(&["bssplit"]) {
+            let sizes =
+                size::split(&split, kilo).filter(|sizes| sizes.len() <= PARTS_MAX).ok_or_else(|| {
+                    wrong(
+                        "bssplit",
+                        format!("`{split}` is no split of sizes in percent that is read here"),
+                        "write it as 16k/50:256k/50",
+                    )
+                })?;
+            let mean = sizes.iter().map(|(size, share)| *size as f64 * share / 100.0).sum();
+            self.moved(file, place, (mean, mean), true)?;
+            let part =
+                |&(size_bytes, share_percent)| Part { size_bytes, share_percent, read_percent: percent };
+            return Ok((sizes.iter().map(part).collect(), Shares::Operations));
+        }
+        // fio's own default.
+        let text = asked.text(&["bs", "blocksize"]).unwrap_or_else(|| "4096".to_owned());
+        let Sizes { reads, writes } = size::sizes(&text, kilo)
+            .ok_or_else(|| wrong("bs", format!("`{text}` is no size"), "write it as 4k or 4096"))?;
+        self.moved(file, place, (reads as f64, writes as f64), false)?;
+        let parts = match percent {
+            100.0 => vec![Part::alone(reads, 100.0)],
+            0.0 => vec![Part::alone(writes, 0.0)],
+            _ if reads == writes => vec![Part::alone(reads, percent)],
+            _ => vec![
+                Part { size_bytes: reads, share_percent: percent, read_percent: 100.0 },
+                Part { size_bytes: writes, share_percent: 100.0 - percent, read_percent: 0.0 },
+            ],
+        };
+        Ok((parts, Shares::Operations))
+    }
+
+    fn moved(
+        &self,
+        file: File<'_>,
+        place: &str,
+        (reads, writes): (f64, f64),
+        drawn: bool,
+    ) -> Result<(), ImportError> {
+        for (key, count, size) in [("read", self.read, reads), ("write", self.write, writes)] {
+            let (off, few) = if drawn { SPLIT_OFF } else { (SIZE_OFF, 0) };
+            if count.total_ios <= few || count.io_bytes == 0 {
+                continue;
+            }
+            let mean = count.io_bytes as f64 / count.total_ios as f64;
+            if (mean - size).abs() > off * size {
+                let reason = format!(
+                    "job `{}` moved {mean:.0} bytes an operation, but its options say {size:.0}",
+                    self.name
+                );
+                return Err(ImportError::new(file.name, reason)
+                    .key(format!("{place}.{key}.io_bytes"))
+                    .hint("jobs of several sizes are hidden behind one by `group_reporting`: leave it out"));
+            }
+        }
+        Ok(())
+    }
+}
