@@ -23,9 +23,9 @@ pub enum State {
 
 /// A reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Reservation {
-    /// For which put.
-    pub put: PutId,
+pub struct Reservation<Id = PutId> {
+    /// For which put, or for which other thing.
+    pub put: Id,
     /// The time set aside.
     pub window: Window,
     /// What became of it.
@@ -34,9 +34,9 @@ pub struct Reservation {
 
 /// What a bid is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// The put.
-    pub put: PutId,
+pub struct Wanted<Id = PutId> {
+    /// The put, or what else the time is for.
+    pub put: Id,
     /// When the request was heard.
     pub now: SimTime,
     /// A bid of no use to the gateway begins before.
@@ -53,7 +53,7 @@ pub struct Wanted {
     pub trip: SimSpan,
 }
 
-impl Wanted {
+impl<Id> Wanted<Id> {
     /// What a server without other work adds to its bid.
     fn bonus(&self, idle: bool) -> SimSpan {
         if idle && self.disk_wait < self.net { self.net.saturating_mul(2) } else { SimSpan::ZERO }
@@ -62,7 +62,7 @@ impl Wanted {
 
 /// Two accepted reservations that overlap, if there are any.
 #[must_use]
-pub fn overlapping(reservations: &[Reservation]) -> Option<(Reservation, Reservation)> {
+pub fn overlapping<Id: Copy>(reservations: &[Reservation<Id>]) -> Option<(Reservation<Id>, Reservation<Id>)> {
     let accepted = || reservations.iter().enumerate().filter(|(_, one)| one.state == State::Accepted);
     for (at, one) in accepted() {
         if let Some((_, other)) =

@@ -11,6 +11,8 @@
 //! - **Replicast-H**: bids as before, but the gateway takes windows that follow each other and sends to one server after the
 //!   other, in several rounds if it must.
 //!
+//! Gets go on beside puts ([`getting`]).
+//!
 //! The source is Aizman and Bestler, "Scalable object storage with resource reservations and dynamic load balancing", and the
 //! behaviour of its simulator SURGE at build d92018f. Where the two differ, [`Rules`] says which one is followed.
 //!
@@ -21,18 +23,21 @@ pub mod bids;
 mod bucket;
 pub mod choice;
 mod disk;
+pub mod getting;
 mod message;
 pub mod negotiating;
 mod step;
+mod stored;
 mod terms;
 pub mod unicast;
 mod window;
 
 pub use bucket::Bucket;
 pub use disk::Disk;
-pub use message::{GatewayId, Message, PutId, ServerId, Size};
+pub use message::{GatewayId, GetId, Message, PutId, ServerId, Size};
 pub use negotiating::{NegotiatingGateway, NegotiatingServer};
-pub use step::{Action, Done, Peer, Step, Wake};
+pub use step::{Action, Done, DoneGet, Peer, Step, Wake};
+pub use stored::ChunkName;
 pub use terms::{DiskTerms, Extension, Fixed, Protocol, Rules, SizeTerms, Terms, Timeouts};
 pub use unicast::{UnicastGateway, UnicastServer};
 pub use window::Window;

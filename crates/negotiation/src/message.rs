@@ -2,7 +2,7 @@
 
 use units::SimTime;
 
-use crate::Window;
+use crate::{ChunkName, Window};
 
 /// A gateway: the initiator of puts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +15,15 @@ pub struct ServerId(pub u32);
 /// One put of one chunk, as its gateway numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PutId {
+    /// Whose it is.
+    pub gateway: GatewayId,
+    /// Which one.
+    pub number: u32,
+}
+
+/// One get of one chunk, as its gateway numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GetId {
     /// Whose it is.
     pub gateway: GatewayId,
     /// Which one.
@@ -99,6 +108,60 @@ pub enum Message {
         /// The put.
         put: PutId,
         /// Who has it.
+        server: ServerId,
+    },
+    /// To a server: a chunk is wanted.
+    GetRequest {
+        /// The get.
+        get: GetId,
+        /// Of which chunk.
+        chunk: ChunkName,
+        /// How large it is.
+        size: Size,
+        /// Which round of the negotiation this is, or which attempt.
+        round: u8,
+        /// Windows before this are of no use.
+        from: SimTime,
+    },
+    /// To a server: it is to send the chunk, in this window of its bid.
+    GetAccept {
+        /// The get.
+        get: GetId,
+        /// How large the chunk is.
+        size: Size,
+        /// What is taken of the bid.
+        window: Window,
+    },
+    /// To a server: its bid is not taken.
+    GetCancel {
+        /// The get.
+        get: GetId,
+    },
+    /// To a gateway: this server could have read the chunk and send it in this window, and keeps it free until it hears more.
+    GetBid {
+        /// The get.
+        get: GetId,
+        /// Who bids.
+        server: ServerId,
+        /// The round that the bid answers.
+        round: u8,
+        /// The window.
+        window: Window,
+    },
+    /// To a gateway: this server does not hold the chunk.
+    GetLacks {
+        /// The get.
+        get: GetId,
+        /// Who lacks it.
+        server: ServerId,
+        /// The round that this answers.
+        round: u8,
+    },
+    /// To a gateway: the server that was chosen cannot have read the chunk in time.
+    GetDeclined {
+        /// The get.
+        get: GetId,
+        /// Who says so.
         server: ServerId,
     },
 }

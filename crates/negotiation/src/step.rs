@@ -5,7 +5,7 @@ use std::fmt;
 use streams::Uniform;
 use units::{SimSpan, SimTime};
 
-use crate::{GatewayId, Message, PutId, ServerId, Size, Terms, Window};
+use crate::{GatewayId, GetId, Message, PutId, ServerId, Size, Terms, Window};
 
 /// What a machine gets when it is moved on: the numbers it was set up with, the time, chance, and a place for its actions.
 pub struct Step<'a> {
@@ -90,6 +90,43 @@ pub enum Wake {
         /// For which attempt.
         attempt: u32,
     },
+    /// The next round of a get.
+    GetRound {
+        /// Of which get.
+        number: u32,
+        /// Which one came before.
+        round: u8,
+    },
+    /// Answers to a get that have not come by now will not come.
+    GetBidsDue {
+        /// Of which get.
+        number: u32,
+        /// In which round.
+        round: u8,
+    },
+    /// Data of a get that have not come by now will not come.
+    GetDataDue {
+        /// Of which get.
+        number: u32,
+        /// For which attempt.
+        attempt: u32,
+    },
+    /// A server: the window of a get begins.
+    Deliver {
+        /// The get.
+        get: GetId,
+        /// How large its chunk is.
+        size: Size,
+    },
+    /// A server: a chunk is read.
+    HasRead {
+        /// For which get.
+        get: GetId,
+        /// How large it is.
+        size: Size,
+        /// For which attempt.
+        round: u8,
+    },
     /// A server, when all else that happens now has happened: tell flows of a new rate.
     Settle,
 }
@@ -102,6 +139,17 @@ pub struct Done {
     /// The size of its chunk.
     pub size: Size,
     /// When the chunk came into being.
+    pub created: SimTime,
+}
+
+/// A get that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DoneGet {
+    /// The get.
+    pub get: GetId,
+    /// The size of its chunk.
+    pub size: Size,
+    /// When it was wanted.
     pub created: SimTime,
 }
 
@@ -187,4 +235,48 @@ pub enum Action {
     Retried(PutId),
     /// A put is given up: so many servers fail that no others are left.
     Failed(Done),
+    /// A server reads a chunk.
+    Read {
+        /// For which get.
+        get: GetId,
+        /// When the disk begins.
+        begin: SimTime,
+        /// When it is done.
+        end: SimTime,
+    },
+    /// A chunk goes from a server to its reader, in a reserved window that begins now.
+    Deliver {
+        /// The get.
+        get: GetId,
+        /// The size of the chunk.
+        size: Size,
+        /// How long the data take.
+        span: SimSpan,
+        /// The window that was accepted for it.
+        window: Window,
+    },
+    /// Ask a server's link for room for one frame to a reader; `get_frame_started` tells when there is.
+    GetOffer {
+        /// The get.
+        get: GetId,
+        /// Which attempt.
+        round: u8,
+        /// How long the frame is.
+        bits: u64,
+    },
+    /// One frame goes from a server to a reader now.
+    GetFrame {
+        /// The get.
+        get: GetId,
+        /// Which attempt.
+        round: u8,
+        /// How long it is.
+        bits: u64,
+    },
+    /// A chunk has come to its reader.
+    GetDone(DoneGet),
+    /// A get goes on with another server, since one did not answer.
+    GetRetried(GetId),
+    /// A get is given up: no holder answers.
+    GetFailed(DoneGet),
 }

@@ -30,6 +30,12 @@ impl Window {
         self.left < other.right && other.left < self.right
     }
 
+    /// Whether it lies in another, which may be as long.
+    #[must_use]
+    pub fn lies_in(&self, other: &Window) -> bool {
+        other.left <= self.left && self.right <= other.right
+    }
+
     /// The first time from `left` on at which a stretch of `span` overlaps none of `busy`.
     #[must_use]
     pub fn first_free(left: SimTime, span: SimSpan, busy: &[Window]) -> SimTime {

@@ -1,24 +1,32 @@
 //! Reservations in the order of their beginnings: Replicast-H's, and Replicast-M's where SURGE's list is not wanted. What is
 //! cancelled is gone at once, and a bid gets the first gap that is wide enough.
 
+use units::SimTime;
+
 use super::{Reservation, State, Wanted};
 use crate::{PutId, Window};
 
 /// Reservations of one server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct OwnBids {
-    list: Vec<Reservation>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OwnBids<Id = PutId> {
+    list: Vec<Reservation<Id>>,
 }
 
-impl OwnBids {
+impl<Id> Default for OwnBids<Id> {
+    fn default() -> OwnBids<Id> {
+        OwnBids { list: Vec::new() }
+    }
+}
+
+impl<Id: Copy + PartialEq> OwnBids<Id> {
     /// The reservations, in the order of their beginnings.
     #[must_use]
-    pub fn list(&self) -> &[Reservation] {
+    pub fn list(&self) -> &[Reservation<Id>] {
         &self.list
     }
 
     /// Makes a bid: the first gap that is wide enough. An idle server bids wider if the coin says so.
-    pub fn offer(&mut self, wanted: &Wanted, coin: bool) -> Window {
+    pub fn offer(&mut self, wanted: &Wanted<Id>, coin: bool) -> Window {
         let mut left = wanted.from.max(wanted.soonest).max(wanted.now.saturating_add(wanted.disk_wait));
         for one in &self.list {
             if left < one.window.left && left.saturating_add(wanted.bid) <= one.window.left {
@@ -34,38 +42,45 @@ impl OwnBids {
     }
 
     /// A bid is cut before it is taken.
-    pub fn trim(&mut self, put: PutId, window: Window) -> bool {
+    pub fn trim(&mut self, put: Id, window: Window) -> bool {
         let Some(at) = self.find(put, State::Tentative) else { return false };
         self.list.remove(at);
         self.insert(Reservation { put, window, state: State::Tentative });
         true
     }
 
-    /// A bid is taken, and this is what is taken of it.
-    pub fn accept(&mut self, put: PutId, window: Window) -> bool {
+    /// A bid is taken, and this is what is taken of it. What was not offered, as when a message comes twice or late, cannot be.
+    pub fn accept(&mut self, put: Id, window: Window) -> bool {
         let Some(at) = self.find(put, State::Tentative) else { return false };
-        self.list.remove(at);
+        if !window.lies_in(&self.list.remove(at).window) {
+            return false;
+        }
         self.insert(Reservation { put, window, state: State::Accepted });
         true
     }
 
     /// A bid is not taken.
-    pub fn cancel(&mut self, put: PutId) -> bool {
+    pub fn cancel(&mut self, put: Id) -> bool {
         self.find(put, State::Tentative).map(|at| self.list.remove(at)).is_some()
     }
 
     /// The data are in.
-    pub fn remove(&mut self, put: PutId) -> Option<Reservation> {
+    pub fn remove(&mut self, put: Id) -> Option<Reservation<Id>> {
         let at = self.list.iter().position(|one| one.put == put)?;
         Some(self.list.remove(at))
     }
 
-    fn insert(&mut self, one: Reservation) {
+    /// Drops what is over by now.
+    pub fn forget(&mut self, now: SimTime) {
+        self.list.retain(|one| one.window.right > now);
+    }
+
+    fn insert(&mut self, one: Reservation<Id>) {
         let at = self.list.partition_point(|other| other.window.left <= one.window.left);
         self.list.insert(at, one);
     }
 
-    fn find(&self, put: PutId, state: State) -> Option<usize> {
+    fn find(&self, put: Id, state: State) -> Option<usize> {
         self.list.iter().position(|one| one.put == put && one.state == state)
     }
 }
@@ -74,7 +89,7 @@ impl OwnBids {
 mod tests {
     use super::*;
     use crate::GatewayId;
-    use units::{SimSpan, SimTime};
+    use units::SimSpan;
 
     fn wanted(number: u32, from: u64) -> Wanted {
         let ns = SimSpan::from_ns;
@@ -96,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_bid_takes_the_first_gap_that_is_wide_enough() {
-        let mut bids = OwnBids::default();
+        let mut bids = OwnBids::<PutId>::default();
         assert_eq!(span(bids.offer(&wanted(1, 400), false)), (400, 510));
         assert_eq!(
             span(bids.offer(&wanted(2, 0), true)),
@@ -115,7 +130,7 @@ mod tests {
 
     #[test]
     fn an_idle_server_may_bid_wide() {
-        assert_eq!(span(OwnBids::default().offer(&wanted(1, 0), true)), (60, 350));
-        assert_eq!(span(OwnBids::default().offer(&wanted(1, 0), false)), (60, 170));
+        assert_eq!(span(OwnBids::<PutId>::default().offer(&wanted(1, 0), true)), (60, 350));
+        assert_eq!(span(OwnBids::<PutId>::default().offer(&wanted(1, 0), false)), (60, 170));
     }
 }

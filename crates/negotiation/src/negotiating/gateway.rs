@@ -4,6 +4,7 @@ use units::{SimSpan, SimTime};
 
 use super::Flow;
 use crate::choice::{self, CommonWanted, Offer, Pick, SequenceWanted};
+use crate::getting::NegotiatedGets;
 use crate::{
     Action, Done, GatewayId, Message, Peer, Protocol, PutId, ServerId, Size, Step, Terms, Wake, Window,
 };
@@ -15,6 +16,8 @@ pub struct NegotiatingGateway {
     next_number: u32,
     previous_group: Option<u32>,
     puts: Vec<Put>,
+    /// What it fetches.
+    pub gets: NegotiatedGets,
 }
 
 /// A put that is not done.
@@ -50,7 +53,8 @@ impl NegotiatingGateway {
     /// A gateway without puts.
     #[must_use]
     pub fn new(me: GatewayId) -> NegotiatingGateway {
-        NegotiatingGateway { me, next_number: 0, previous_group: None, puts: Vec::new() }
+        let gets = NegotiatedGets::new(me);
+        NegotiatingGateway { me, next_number: 0, previous_group: None, puts: Vec::new(), gets }
     }
 
     /// Puts that are not done.
@@ -91,7 +95,7 @@ impl NegotiatingGateway {
         match *message {
             Message::Bid { put, server, round, window } => self.consider(put, server, round, window, step),
             Message::Ack { put, server } => self.acknowledge(put.number, server, step),
-            _ => {}
+            _ => self.gets.hear(message, step),
         }
     }
 
@@ -105,6 +109,9 @@ impl NegotiatingGateway {
                 let Some(at) = self.find(number).filter(|at| self.puts[*at].round == round) else { return };
                 self.puts[at].ask(self.me, step);
                 self.hold_data(step);
+                if self.puts[at].expected == 0 {
+                    self.try_next_group(at, step);
+                }
             }
             Wake::BidsDue { number, round } => {
                 let due = |put: &Put| put.round == round && put.expected > 0;
@@ -117,7 +124,7 @@ impl NegotiatingGateway {
                     self.replace_holders(at, step);
                 }
             }
-            _ => {}
+            _ => self.gets.wake(wake, step),
         }
     }
 
@@ -275,16 +282,18 @@ impl NegotiatingGateway {
     /// Nobody is left in the group: go on with the next one, or give up after the last.
     fn try_next_group(&mut self, at: usize, step: &mut Step<'_>) {
         let put = &mut self.puts[at];
-        if put.groups_tried >= step.terms.groups() {
-            let put = self.puts.remove(at);
-            step.act(Action::Failed(put.done(self.me)));
-            return;
+        while put.groups_tried < step.terms.groups() {
+            put.groups_tried += 1;
+            put.group = (put.group + 1) % step.terms.groups();
+            put.from = step.now;
+            step.act(Action::Retried(PutId { gateway: self.me, number: put.number }));
+            put.ask(self.me, step);
+            if put.expected > 0 {
+                return;
+            }
         }
-        put.groups_tried += 1;
-        put.group = (put.group + 1) % step.terms.groups();
-        put.from = step.now;
-        step.act(Action::Retried(PutId { gateway: self.me, number: put.number }));
-        put.ask(self.me, step);
+        let put = self.puts.remove(at);
+        step.act(Action::Failed(put.done(self.me)));
     }
 }
 

@@ -2,8 +2,9 @@
 
 use units::{SimSpan, SimTime};
 
-use crate::bids::{CommonBids, OwnBids, Reservation, Wanted};
-use crate::{Action, Disk, Message, Protocol, PutId, ServerId, Size, Step, Terms};
+use crate::bids::{CommonBids, OwnBids, Reservation, State, Wanted};
+use crate::getting::{Asked, Deliveries};
+use crate::{Action, Disk, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// The reservations of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +20,7 @@ pub enum Reservations {
 pub struct NegotiatingServer {
     me: ServerId,
     reservations: Reservations,
+    deliveries: Deliveries,
     disk: Disk,
 }
 
@@ -32,7 +34,7 @@ impl NegotiatingServer {
         } else {
             Reservations::Own(OwnBids::default())
         };
-        NegotiatingServer { me, reservations, disk: Disk::default() }
+        NegotiatingServer { me, reservations, deliveries: Deliveries::new(me), disk: Disk::default() }
     }
 
     /// What it has promised and offered.
@@ -42,6 +44,12 @@ impl NegotiatingServer {
             Reservations::Common(bids) => bids.list(),
             Reservations::Own(bids) => bids.list(),
         }
+    }
+
+    /// What it has promised and offered to send.
+    #[must_use]
+    pub fn deliveries(&self) -> &Deliveries {
+        &self.deliveries
     }
 
     /// Its disk.
@@ -77,8 +85,39 @@ impl NegotiatingServer {
                     bids.trim(put, window);
                 }
             }
+            _ => self.hear_of_get(message, step),
+        }
+    }
+
+    fn hear_of_get(&mut self, message: &Message, step: &mut Step<'_>) {
+        match *message {
+            Message::GetRequest { get, chunk, size, round, from } => {
+                let writes = self.writes_before(step);
+                self.deliveries.offer(&Asked { get, chunk, size, round, from }, &self.disk, writes, step);
+            }
+            Message::GetAccept { get, size, window } => {
+                self.deliveries.accept((get, size, window), &mut self.disk, step);
+            }
+            Message::GetCancel { get } => self.deliveries.cancel(get),
             _ => {}
         }
+    }
+
+    /// A reminder that the machine asked for.
+    pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
+        if let Wake::Deliver { get, size } = wake {
+            self.deliveries.send(get, size, step);
+        }
+    }
+
+    /// What the disk may have to write of puts whose data can be here before a bid made now is answered. Reservations do not
+    /// tell sizes, so each counts as the largest.
+    fn writes_before(&self, step: &Step<'_>) -> SimSpan {
+        let (terms, answered) = (step.terms, step.now.saturating_add(step.terms.lead));
+        let coming = |one: &&Reservation| one.state != State::Cancelled && one.window.right <= answered;
+        let count = self.reservations().iter().filter(coming).count();
+        let sizes = (0..terms.sizes.len()).map(|at| terms.write(self.me, Size(at as u8)));
+        sizes.max().unwrap_or_default().saturating_mul(count as u64)
     }
 
     /// All data of a put have come; the reservation that they used, if there was one.
@@ -109,6 +148,11 @@ impl NegotiatingServer {
         let window = match &mut self.reservations {
             Reservations::Common(bids) => bids.offer(&wanted),
             Reservations::Own(bids) => {
+                // Asked twice, or again since a message was lost: it offers anew, but not what it has promised.
+                bids.cancel(put);
+                if bids.list().iter().any(|one| one.put == put) {
+                    return;
+                }
                 // Replicast-M's idle servers always bid wide, Replicast-H's toss a coin.
                 let idle = bids.list().is_empty();
                 let wide = idle && (terms.fixed.protocol == Protocol::ReplicastM || step.draws.below(2) == 1);

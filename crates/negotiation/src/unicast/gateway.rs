@@ -2,6 +2,7 @@
 
 use units::SimTime;
 
+use crate::getting::UnicastGets;
 use crate::terms::span_of;
 use crate::{
     Action, Bucket, Done, GatewayId, Message, Peer, Protocol, PutId, ServerId, Size, Step, Terms, Wake,
@@ -15,6 +16,8 @@ pub struct UnicastGateway {
     previous: Vec<ServerId>,
     egress: Bucket,
     puts: Vec<Put>,
+    /// What it fetches.
+    pub gets: UnicastGets,
 }
 
 /// A put that is not done.
@@ -55,7 +58,8 @@ impl UnicastGateway {
     #[must_use]
     pub fn new(me: GatewayId, terms: &Terms) -> UnicastGateway {
         let egress = Bucket::full(terms.bucket_bits, SimTime::ZERO);
-        UnicastGateway { me, next_number: 0, previous: Vec::new(), egress, puts: Vec::new() }
+        let (puts, gets) = (Vec::new(), UnicastGets::new(me));
+        UnicastGateway { me, next_number: 0, previous: Vec::new(), egress, puts, gets }
     }
 
     /// Puts that are not done.
@@ -135,7 +139,7 @@ impl UnicastGateway {
                     self.replace_silent(at, step);
                 }
             }
-            _ => {}
+            _ => self.gets.wake(wake, step),
         }
     }
 

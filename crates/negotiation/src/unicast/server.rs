@@ -2,7 +2,8 @@
 
 use units::{SimSpan, SimTime};
 
-use crate::{Action, Disk, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
+use crate::getting::UnicastSends;
+use crate::{Action, Disk, GetId, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// A server of a unicast protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +18,7 @@ pub struct UnicastServer {
     last_frame: Option<SimTime>,
     looked: SimTime,
     dinged: Option<PutId>,
+    sends: UnicastSends,
 }
 
 /// A replica that is coming.
@@ -45,6 +47,7 @@ impl UnicastServer {
             last_frame: None,
             looked: SimTime::ZERO,
             dinged: None,
+            sends: UnicastSends::default(),
         }
     }
 
@@ -71,6 +74,9 @@ impl UnicastServer {
         let (put, size) = match *message {
             Message::Request { put, size, .. } => (put, size),
             Message::Cancel { put } => return self.forget(put, step),
+            Message::GetRequest { get, size, round, .. } => {
+                return self.sends.read(self.me, (get, size, round), &mut self.disk, step);
+            }
             _ => return,
         };
         let bits_left = step.terms.size(size).bytes.get() * 8;
@@ -114,6 +120,26 @@ impl UnicastServer {
             self.look(put, step);
         }
         complete
+    }
+
+    /// What it sends to readers.
+    #[must_use]
+    pub fn sends(&self) -> &UnicastSends {
+        &self.sends
+    }
+
+    /// A reminder that the machine asked for.
+    pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
+        match wake {
+            Wake::Settle => self.settle(step),
+            Wake::HasRead { get, size, round } => self.sends.begin(get, size, round, step),
+            _ => {}
+        }
+    }
+
+    /// The link has room: the frame to a reader that was offered goes out.
+    pub fn get_frame_started(&mut self, get: GetId, round: u8, step: &mut Step<'_>) {
+        self.sends.frame_started(get, round, step);
     }
 
     /// All else that happens now has happened: rates follow the number of flows.

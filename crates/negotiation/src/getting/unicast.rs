@@ -1,0 +1,192 @@
+//! Gets of the unicast protocols: one holder is asked, reads, and sends frame after frame.
+
+use units::{SimSpan, SimTime};
+
+use crate::{Action, ChunkName, Disk, DoneGet, GatewayId, GetId, Message, Peer, ServerId, Size, Step, Wake};
+
+/// Gets of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UnicastGets {
+    me: GatewayId,
+    next_number: u32,
+    gets: Vec<Get>,
+}
+
+/// A get that is not done.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Get {
+    number: u32,
+    chunk: ChunkName,
+    size: Size,
+    created: SimTime,
+    /// Servers that did not send in time.
+    avoided: Vec<ServerId>,
+    /// Who was asked last.
+    server: ServerId,
+    bits_left: u64,
+    /// Counts requests; frames of earlier ones are of no use.
+    round: u8,
+}
+
+impl UnicastGets {
+    /// None yet.
+    #[must_use]
+    pub fn new(me: GatewayId) -> UnicastGets {
+        UnicastGets { me, next_number: 0, gets: Vec::new() }
+    }
+
+    /// Gets that are not done.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.gets.len()
+    }
+
+    /// Whether all are done.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.gets.is_empty()
+    }
+
+    /// Begins a get that was wanted at `created`.
+    pub fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
+        let number = self.next_number;
+        self.next_number += 1;
+        let get = Get {
+            number,
+            chunk: ChunkName(step.draws.next_u64()),
+            size,
+            created,
+            avoided: Vec::new(),
+            server: ServerId(0),
+            bits_left: 0,
+            round: 0,
+        };
+        self.gets.push(get);
+        self.ask(self.gets.len() - 1, step);
+    }
+
+    /// A frame has come.
+    pub fn receive(&mut self, id: GetId, round: u8, bits: u64, step: &mut Step<'_>) {
+        let current = |get: &Get| get.number == id.number && get.round == round;
+        let Some(at) = self.gets.iter().position(current) else { return };
+        let get = &mut self.gets[at];
+        get.bits_left = get.bits_left.saturating_sub(bits);
+        if get.bits_left == 0 {
+            let get = self.gets.remove(at);
+            step.act(Action::GetDone(get.done(self.me)));
+        }
+    }
+
+    /// Data that have not come by now will not come: ask another holder.
+    pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
+        let Wake::GetDataDue { number, attempt } = wake else { return };
+        let due = |get: &Get| get.number == number && u32::from(get.round) == attempt;
+        let Some(at) = self.gets.iter().position(due) else { return };
+        let get = &mut self.gets[at];
+        get.avoided.push(get.server);
+        step.act(Action::GetRetried(GetId { gateway: self.me, number }));
+        self.ask(at, step);
+    }
+
+    /// Asks a holder that has not been asked in vain, any of them; none left, the get has failed.
+    fn ask(&mut self, at: usize, step: &mut Step<'_>) {
+        let get = &mut self.gets[at];
+        let mut holders = step.terms.holders(get.chunk);
+        holders.retain(|server| !get.avoided.contains(server));
+        if holders.is_empty() {
+            let get = self.gets.remove(at);
+            step.act(Action::GetFailed(get.done(self.me)));
+            return;
+        }
+        get.server = holders[step.draws.below(holders.len() as u64) as usize];
+        get.round = get.round.wrapping_add(1);
+        get.bits_left = step.terms.size(get.size).bytes.get() * 8;
+        let message = Message::GetRequest {
+            get: GetId { gateway: self.me, number: get.number },
+            chunk: get.chunk,
+            size: get.size,
+            round: get.round,
+            from: step.now,
+        };
+        step.act(Action::Send { to: Peer::Server(get.server), message, after: SimSpan::ZERO });
+        if let Some(timeouts) = step.terms.fixed.timeouts {
+            let wake = Wake::GetDataDue { number: get.number, attempt: u32::from(get.round) };
+            step.act(Action::Wake { at: step.now.saturating_add(timeouts.acks), wake });
+        }
+    }
+}
+
+impl Get {
+    fn done(&self, gateway: GatewayId) -> DoneGet {
+        DoneGet { get: GetId { gateway, number: self.number }, size: self.size, created: self.created }
+    }
+}
+
+/// What a server reads and sends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct UnicastSends {
+    sends: Vec<Send>,
+}
+
+/// A chunk that is being sent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Send {
+    get: GetId,
+    size: Size,
+    round: u8,
+    frames_left: u64,
+}
+
+impl UnicastSends {
+    /// Chunks that are being sent.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sends.len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sends.is_empty()
+    }
+
+    /// A request: the chunk is read behind whatever waits for the disk.
+    pub fn read(
+        &self,
+        me: ServerId,
+        (get, size, round): (GetId, Size, u8),
+        disk: &mut Disk,
+        step: &mut Step<'_>,
+    ) {
+        let (begin, end) = disk.queue(step.now, step.terms.write(me, size));
+        step.act(Action::Read { get, begin, end });
+        step.act(Action::Wake { at: end, wake: Wake::HasRead { get, size, round } });
+    }
+
+    /// The chunk is read: its first frame wants to go.
+    pub fn begin(&mut self, get: GetId, size: Size, round: u8, step: &mut Step<'_>) {
+        let send = Send { get, size, round, frames_left: step.terms.size(size).frames };
+        step.act(Action::GetOffer { get, round, bits: send.next_bits(step) });
+        self.sends.push(send);
+    }
+
+    /// The link has room: a frame goes, and the next one wants to follow.
+    pub fn frame_started(&mut self, get: GetId, round: u8, step: &mut Step<'_>) {
+        let same = |send: &Send| send.get == get && send.round == round;
+        let Some(at) = self.sends.iter().position(same) else { return };
+        let send = &mut self.sends[at];
+        step.act(Action::GetFrame { get, round, bits: send.next_bits(step) });
+        send.frames_left -= 1;
+        if send.frames_left > 0 {
+            step.act(Action::GetOffer { get, round, bits: send.next_bits(step) });
+        } else {
+            self.sends.remove(at);
+        }
+    }
+}
+
+impl Send {
+    fn next_bits(&self, step: &Step<'_>) -> u64 {
+        if self.frames_left > 1 { step.terms.frame_bits } else { step.terms.size(self.size).last_bits }
+    }
+}
