@@ -56,6 +56,11 @@ impl DiskSpec {
         row.map_or(SimSpan::ZERO, |row| if write { row.write } else { row.read })
     }
 
+    fn least_seek(&self, write: bool) -> SimSpan {
+        let seeks = self.seeks.iter().map(|row| if write { row.write } else { row.read });
+        seeks.min().unwrap_or(SimSpan::ZERO)
+    }
+
     /// How long the bytes of a request take, the head in place.
     #[must_use]
     pub fn transfer(&self, bytes: u64, write: bool) -> SimSpan {
@@ -73,6 +78,7 @@ pub struct DiskClock {
     /// Read and write.
     transfer: [SimSpan; 2],
     seek: [SimSpan; 2],
+    least_seek: [SimSpan; 2],
 }
 
 impl DiskClock {
@@ -82,7 +88,8 @@ impl DiskClock {
         let usual = usual.get();
         let transfer = [spec.transfer(usual, false), spec.transfer(usual, true)];
         let seek = [spec.seek(usual, false), spec.seek(usual, true)];
-        DiskClock { spec, usual, transfer, seek }
+        let least_seek = [spec.least_seek(false), spec.least_seek(true)];
+        DiskClock { spec, usual, transfer, seek, least_seek }
     }
 
     /// How long the bytes of a request take, the head in place.
@@ -97,6 +104,13 @@ impl DiskClock {
     #[must_use]
     pub fn seek(&self, bytes: u64, write: bool) -> SimSpan {
         if bytes == self.usual { self.seek[usize::from(write)] } else { self.spec.seek(bytes, write) }
+    }
+
+    /// What moving it costs at the least, whatever the size.
+    #[inline]
+    #[must_use]
+    pub fn least_seek(&self, write: bool) -> SimSpan {
+        self.least_seek[usize::from(write)]
     }
 
     /// What the disk can do.
@@ -219,6 +233,7 @@ mod tests {
             let usual = DiskClock::new(clock(0).spec.clone(), Bytes::new(bytes));
             prop_assert_eq!(usual.transfer(bytes, write), clock(0).spec.transfer(bytes, write));
             prop_assert_eq!(usual.seek(bytes, write), clock(0).spec.seek(bytes, write));
+            prop_assert!(usual.least_seek(write) <= usual.seek(bytes, write));
         }
 
         #[test]

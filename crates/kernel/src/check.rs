@@ -6,7 +6,9 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::context::{Desk, TimerChange};
+use units::SimSpan;
+
+use crate::context::{Desk, Rules, TimerChange};
 use crate::error::{Place, RunError};
 use crate::key::{EventKey, Scheduled};
 use crate::model::{Model, Statistics, UndoBy};
@@ -105,6 +107,9 @@ impl<'m, M: Model> Check<'m, M> {
         if self.undo_by == UndoBy::Inverse {
             rules.model.committed(&mut slot.state, undo);
         }
+        if let Some(early) = too_soon(rules, scheduled, &second.sends) {
+            return Err(Box::new(early));
+        }
         (desk.sends, desk.samples, desk.outputs) = (second.sends, second.samples, second.outputs);
         self.commit(scheduled);
         Ok(())
@@ -118,6 +123,25 @@ impl<'m, M: Model> Check<'m, M> {
         plain.last = Some((scheduled.key, scheduled.to));
         plain.take_desk(scheduled.key, scheduled.to, scheduled.to.index());
     }
+}
+
+/// The first send that breaks what the event's slack promised. A send to the entity itself must promise as much again.
+fn too_soon<M: Model>(
+    rules: &Rules<'_, M>,
+    scheduled: &Scheduled<M::Event>,
+    sends: &[Scheduled<M::Event>],
+) -> Option<RunError> {
+    if rules.model.usual_slack() == SimSpan::ZERO {
+        return None;
+    }
+    let promised = scheduled.key.at.saturating_add(rules.model.slack(scheduled.to, &scheduled.event));
+    let felt = |send: &Scheduled<M::Event>| {
+        let own = send.to == scheduled.to;
+        let slack = if own { rules.model.slack(send.to, &send.event) } else { SimSpan::ZERO };
+        send.key.at.saturating_add(slack)
+    };
+    let early = sends.iter().find(|send| felt(send) < promised)?;
+    Some(rules.too_soon(early, felt(early), promised))
 }
 
 fn take_effects<M: Model>(slot: &Slot<M, ()>, desk: &mut Desk<M>) -> Effects<M> {

@@ -1,9 +1,12 @@
 //! The conservative executor: workers run side by side in windows no longer than the look-ahead.
 //!
 //! An event before `floor + look-ahead`, where `floor` is the least key anywhere, cannot be affected by another partition
-//! any more: whatever is sent there arrives later. So each worker runs its events up to that bound, sends each peer one
-//! packet with its events for it and its own floor, and waits for one packet from each. All workers then know the same
+//! any more: whatever is sent there arrives later. Where the model knows more of its events, the bound lies further off
+//! (`reach`). So each worker runs its events up to that bound, sends each peer one packet with its events for it, its own
+//! floor and reach, and waits for one packet from each. All workers then know the same
 //! facts and draw the same conclusion, so none has to lead.
+
+use units::SimTime;
 
 use crate::context::Rules;
 use crate::error::{Place, RunError};
@@ -14,6 +17,7 @@ use crate::outcome::Share;
 use crate::partition::{Plan, Territory};
 use crate::pending::PendingSet;
 use crate::plain::Plain;
+use crate::reach::Reach;
 use crate::transport::{Message, Packet, Step, Transport, Window};
 
 /// Events between two looks at the stop flag.
@@ -48,13 +52,19 @@ enum Phase {
 #[derive(Clone, Copy, Debug)]
 struct Told {
     floor: EventKey,
+    reach: SimTime,
     stop: bool,
 }
 
 impl<'m, M: Model> Conservative<'m, M> {
     pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize) -> Result<Self, RunError> {
+        let mut plain = Plain::new(rules, plan.territory(me))?;
+        if let Some(mut reach) = Reach::new(plain.rules.model, plan.look_ahead) {
+            plain.queue.for_each(|scheduled| reach.note(plain.rules.model, scheduled));
+            plain.reach = Some(reach);
+        }
         Ok(Conservative {
-            plain: Plain::new(rules, plan.territory(me))?,
+            plain,
             plan: plan.clone(),
             me,
             round: 0,
@@ -113,8 +123,20 @@ impl<'m, M: Model> Conservative<'m, M> {
             return;
         }
         let mut floor = self.plain.floor();
+        let mut reach = match &mut self.plain.reach {
+            Some(reach) => reach.least(floor),
+            None => floor.at.saturating_add(self.plan.look_ahead),
+        };
         for send in self.plain.outgoing.drain(..) {
+            if send.key < bound {
+                let early = self.plain.rules.too_soon(&send, send.key.at, bound.at);
+                self.error = RunError::earlier(self.error.take(), Some(early));
+            }
             floor = floor.min(send.key);
+            reach = reach.min(match &self.plain.reach {
+                Some(known) => known.of(self.plain.rules.model, &send),
+                None => send.key.at.saturating_add(self.plan.look_ahead),
+            });
             self.plain.run.messages += 1;
             self.mail[self.plan.owner(send.to)].push(send);
         }
@@ -123,6 +145,7 @@ impl<'m, M: Model> Conservative<'m, M> {
                 round: self.round,
                 events: std::mem::take(&mut self.mail[peer]),
                 floor,
+                reach,
                 committed: self.plain.run.committed,
                 last: self.plain.last,
                 error: self.error.clone(),
@@ -130,7 +153,7 @@ impl<'m, M: Model> Conservative<'m, M> {
             };
             transport.send(peer, Packet(Message::Window(window)));
         }
-        self.phase = Phase::Waiting(Told { floor, stop });
+        self.phase = Phase::Waiting(Told { floor, reach, stop });
     }
 
     /// When all packets of the round are here: what they mean for all.
@@ -139,7 +162,7 @@ impl<'m, M: Model> Conservative<'m, M> {
         if this_round < self.peers() {
             return Step::Waiting;
         }
-        let Told { mut floor, mut stop } = told;
+        let Told { mut floor, mut reach, mut stop } = told;
         let mut committed = self.plain.run.committed;
         let mut last = self.plain.last;
         let mut error = self.error.take();
@@ -148,11 +171,12 @@ impl<'m, M: Model> Conservative<'m, M> {
         self.heard = later;
         for window in now {
             floor = floor.min(window.floor);
+            reach = reach.min(window.reach);
             stop |= window.stop;
             committed += window.committed;
             last = last.max(window.last);
             error = RunError::earlier(error, window.error);
-            window.events.into_iter().for_each(|event| self.plain.queue.push(event));
+            window.events.into_iter().for_each(|event| self.plain.arrive(event));
         }
         let pending = self.plain.queue.len() as u64;
         self.plain.run.peak_pending = self.plain.run.peak_pending.max(pending);
@@ -168,7 +192,7 @@ impl<'m, M: Model> Conservative<'m, M> {
         } else if floor >= end || stop {
             self.finish(end, floor < end, transport);
         } else {
-            let bound = floor.at.checked_add(self.plan.look_ahead).map_or(EventKey::MAX, EventKey::first_at);
+            let bound = if reach == SimTime::MAX { EventKey::MAX } else { EventKey::first_at(reach) };
             self.phase = Phase::Running(bound.min(end));
         }
         Step::Worked

@@ -230,6 +230,23 @@ impl<M: Model> Rules<'_, M> {
         })
     }
 
+    /// A send that can be felt before its sender's slack allows.
+    #[cold]
+    pub(crate) fn too_soon(&self, sent: &Scheduled<M::Event>, felt: SimTime, promised: SimTime) -> RunError {
+        let origin = sent.key.origin;
+        RunError::ShortSlack {
+            place: Box::new(Place {
+                key: sent.key,
+                entity: origin,
+                name: self.model.describe(origin),
+                event: format!("{:?}", sent.event),
+            }),
+            to_name: self.model.describe(sent.to),
+            at_ns: felt.as_ns(),
+            promised_ns: promised.as_ns(),
+        }
+    }
+
     /// A refusal, with the event during which it happened.
     #[cold]
     pub(crate) fn refused(&self, place: Box<Place>, refusal: Refusal) -> RunError {

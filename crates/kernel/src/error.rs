@@ -80,6 +80,18 @@ pub enum RunError {
         /// The delay declared.
         least_ns: u64,
     },
+    /// Something that followed from an event reached another entity sooner than the model's slack promised.
+    #[error("{place}: this event for {to_name} can be felt by another entity at {at_ns} ns, but the model's slack promised nothing before {promised_ns} ns; promise less for what led to it")]
+    ShortSlack {
+        /// Where; the event is the one sent.
+        place: Box<Place>,
+        /// The receiver's name.
+        to_name: String,
+        /// When it can be felt.
+        at_ns: u64,
+        /// Before that nothing should have been.
+        promised_ns: u64,
+    },
     /// A send between entities that no link joins.
     #[error("{place}: sent to {to_name}, but no link from entity {} to entity {to} is declared; add it to the model's links", place.entity)]
     NoLink {
@@ -184,6 +196,7 @@ impl RunError {
             RunError::Model { place, .. }
             | RunError::Panic { place, .. }
             | RunError::ShortLink { place, .. }
+            | RunError::ShortSlack { place, .. }
             | RunError::NoLink { place, .. }
             | RunError::NoEntity { place, .. }
             | RunError::Past { place, .. }

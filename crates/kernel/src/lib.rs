@@ -24,6 +24,7 @@ pub mod pending;
 pub mod phold;
 mod plain;
 mod prefetch;
+mod reach;
 mod run;
 mod sequential;
 mod slot;

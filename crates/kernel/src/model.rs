@@ -7,6 +7,8 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
+use units::SimSpan;
+
 use crate::context::Context;
 use crate::error::Fault;
 use crate::key::EntityId;
@@ -95,6 +97,21 @@ pub trait Model: Sized + Sync {
     fn speculative(&self, id: EntityId) -> bool {
         let _ = id;
         true
+    }
+
+    /// How long after `event`, for entity `id`, anything that follows from it can reach another entity at the soonest: by its
+    /// own sends, or by those of the events that the entity sends itself. What the links declare is granted to every event;
+    /// a model that knows more lets conservative workers run further before they wait for each other. They and the check
+    /// executor end a run in which the promise is not kept.
+    fn slack(&self, id: EntityId, event: &Self::Event) -> SimSpan {
+        let _ = (id, event);
+        SimSpan::ZERO
+    }
+
+    /// The slack that most events have at least. Those with less cost a place in a heap each; with nothing here, slack is
+    /// not asked for.
+    fn usual_slack(&self) -> SimSpan {
+        SimSpan::ZERO
     }
 
     /// How much of the work falls to an entity, for sharing entities out among workers.

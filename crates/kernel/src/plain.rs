@@ -13,6 +13,7 @@ use crate::outcome::{RunStatistics, Share, Written};
 use crate::partition::Realm;
 use crate::pending::PendingSet;
 use crate::prefetch::prefetch;
+use crate::reach::Reach;
 use crate::slot::Slot;
 
 /// How many events ahead an entity's state is fetched into the cache.
@@ -28,6 +29,8 @@ pub(crate) struct Plain<'m, M: Model, R> {
     pub outputs: Vec<Written<M::Output>>,
     /// Sends to entities of other realms.
     pub outgoing: Vec<Scheduled<M::Event>>,
+    /// When pending events can be felt elsewhere, where somebody asks.
+    pub reach: Option<Reach>,
     pub run: RunStatistics,
     /// The key and entity of the last committed event.
     pub last: Option<(EventKey, EntityId)>,
@@ -43,6 +46,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             desk: Desk::new(),
             outputs: Vec::new(),
             outgoing: Vec::new(),
+            reach: None,
             run: RunStatistics::default(),
             last: None,
             current: None,
@@ -99,6 +103,9 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         let desk = &mut self.desk;
         for send in desk.sends.drain(..) {
             if self.realm.has(send.to) {
+                if let Some(reach) = &mut self.reach {
+                    reach.note(self.rules.model, &send);
+                }
                 self.queue.push(send);
             } else {
                 self.outgoing.push(send);
@@ -113,6 +120,15 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         }
         desk.timer_changes.clear();
         self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
+    }
+
+    /// An event comes from another realm.
+    #[inline]
+    pub(crate) fn arrive(&mut self, event: Scheduled<M::Event>) {
+        if let Some(reach) = &mut self.reach {
+            reach.note(self.rules.model, &event);
+        }
+        self.queue.push(event);
     }
 
     /// The next live event before `bound`, if there is one.

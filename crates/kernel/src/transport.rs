@@ -5,6 +5,7 @@
 //! once; nothing about when, or in what order.
 
 use serde::{Deserialize, Serialize};
+use units::SimTime;
 
 use crate::error::RunError;
 use crate::key::{EntityId, EventKey, Scheduled};
@@ -64,6 +65,9 @@ pub(crate) struct Window<E> {
     pub events: Vec<Scheduled<E>>,
     /// The least key this worker still has or has sent, after the window.
     pub floor: EventKey,
+    /// Before that nothing of it can be felt by another worker.
+    #[serde(with = "crate::key::nanoseconds")]
+    pub reach: SimTime,
     pub committed: u64,
     pub last: Option<(EventKey, EntityId)>,
     pub error: Option<RunError>,

@@ -149,6 +149,13 @@ impl Hardware {
         (device.0 - self.devices_of[self.server_of(device) as usize].0) as usize
     }
 
+    /// How many kinds of disks there are.
+    #[inline]
+    #[must_use]
+    pub fn kinds(&self) -> usize {
+        self.disks.len()
+    }
+
     /// Which of the kinds of disks a disk is.
     #[inline]
     #[must_use]

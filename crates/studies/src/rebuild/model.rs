@@ -9,6 +9,7 @@
 //! - `server`: their state;
 //! - `transfer`: units on their way;
 //! - `driver`: jobs, tasks, reservations and sleeps;
+//! - `slack`: how soon another server can feel an event;
 //! - `undo`: how an event is taken back.
 //!
 //! Time zero is when transfers may begin; what came before (detection, waiting) is added by `phases`.
@@ -16,6 +17,7 @@
 mod driver;
 mod event;
 mod server;
+mod slack;
 mod transfer;
 mod undo;
 
@@ -24,6 +26,7 @@ use units::{Rate, SimSpan, SimTime};
 
 pub use self::event::{Event, Kind};
 pub use self::server::{Device, Entity, Server, Slot, WINDOW_MAX};
+use self::slack::Slack;
 use self::undo::Undo;
 use super::hardware::Hardware;
 use super::plan::{DeviceId, Plan};
@@ -77,6 +80,7 @@ pub struct Rebuild<'a> {
     dead: Vec<bool>,
     /// How long a bin of the progress is.
     bin: SimSpan,
+    slack: Slack,
 }
 
 /// What is counted at a server.
@@ -178,7 +182,8 @@ impl<'a> Rebuild<'a> {
             "a window has 1 to {WINDOW_MAX} units"
         );
         let dead = vec![false; hardware.servers() as usize];
-        Rebuild { hardware, plan, limits, dead, bin: SimSpan::from_secs(1) }
+        let slack = Slack::new(hardware, plan, limits);
+        Rebuild { hardware, plan, limits, dead, bin: SimSpan::from_secs(1), slack }
     }
 
     /// How long a bin of the progress is.
@@ -219,6 +224,15 @@ impl Model for Rebuild<'_> {
 
     fn links(&self) -> Links {
         Links::all(self.hardware.card().spec().latency)
+    }
+
+    #[inline]
+    fn slack(&self, _: EntityId, event: &Event) -> SimSpan {
+        self.slack_of(event)
+    }
+
+    fn usual_slack(&self) -> SimSpan {
+        self.slack.usual
     }
 
     fn create(&self, id: EntityId) -> Entity {

@@ -70,6 +70,7 @@ fn executors_and_workers_never_show() {
         for (executor, workers) in [
             (Executor::Check, 1),
             (Executor::Conservative, 2),
+            (Executor::Conservative, 3),
             (Executor::Optimistic, 1),
             (Executor::Optimistic, 2),
             (Executor::Optimistic, 3),
@@ -343,6 +344,8 @@ proptest! {
         let run = |executor, workers| with(executor, workers, seed, |context| ready.run(context)).unwrap();
         let want = run(Executor::Sequential, 1);
         prop_assert_eq!(&run(Executor::Optimistic, 2), &want);
+        prop_assert_eq!(&run(Executor::Conservative, 2), &want);
+        prop_assert_eq!(&run(Executor::Check, 1), &want);
         if let (Some(rate), Some(bound)) = (
             want.measures["aggregate_rate_bytes_per_s"].value(),
             want.measures["bound_rate_bytes_per_s"].value(),

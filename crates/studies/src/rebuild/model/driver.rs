@@ -3,7 +3,7 @@
 use kernel::{Context, Fault};
 use units::{Bytes, SimSpan};
 
-use super::event::{Event, Kind};
+use super::event::{Event, Kind, Marks};
 use super::server::{Active, Device, Server, Slot};
 use super::undo::Undo;
 use super::{DeviceId, Finished, Rebuild, Sample};
@@ -128,7 +128,7 @@ impl Rebuild<'_> {
             }
             let event = Event {
                 kind: Kind::Read,
-                gather: slot.reads > 1,
+                marks: Marks::before_odd(odd_next(slot, at.device, self.limits.window, unit)).gathering(slot.reads > 1),
                 slot: at.slot as u16,
                 job: slot.job,
                 unit: slot.next,
@@ -142,8 +142,8 @@ impl Rebuild<'_> {
                 let to = self.entity_of(source);
                 let remote = to != context.me();
                 let wait = if remote { wait.saturating_add(self.hardware.control()) } else { wait };
-                let gather = event.gather || remote;
-                context.send(to, wait, Event { device: source, gather, ..event });
+                let marks = event.marks.gathering(event.marks.gathers() || remote);
+                context.send(to, wait, Event { device: source, marks, ..event });
             }
             slot.flying += 1;
             slot.next += 1;
@@ -222,7 +222,7 @@ impl Rebuild<'_> {
     }
 
     fn about(&self, kind: Kind, task: u32, device: DeviceId, driver: DeviceId) -> Event {
-        Event { kind, gather: false, slot: 0, job: task, unit: 0, bytes: 0, device, driver }
+        Event { kind, marks: Marks::default(), slot: 0, job: task, unit: 0, bytes: 0, device, driver }
     }
 
     /// Asks for a task's next reservation, if it needs another.
@@ -282,4 +282,14 @@ impl Rebuild<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the acknowledgement of the slot's next unit may start one that is not whole, or elsewhere than on this disk.
+#[inline]
+fn odd_next(slot: &Slot, device: DeviceId, window: u32, unit: u64) -> bool {
+    let after = slot.left - u32::from(slot.flying) - 1;
+    slot.reads > 1
+        || slot.writes > 1
+        || slot.source != device
+        || (after == window && !slot.bytes.is_multiple_of(unit))
 }

@@ -34,13 +34,48 @@ pub enum Kind {
     Wake,
 }
 
+/// What travels with a unit so that nobody has to look it up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks(u8);
+
+impl Marks {
+    const GATHERS: u8 = 1;
+    const ODD_NEXT: u8 = 2;
+
+    /// The same, and whether the unit is on its way to the driver that gathers it, not to a target.
+    #[inline]
+    #[must_use]
+    pub fn gathering(self, gathers: bool) -> Marks {
+        Marks(self.0 & !Marks::GATHERS | u8::from(gathers))
+    }
+
+    /// Whether it is.
+    #[inline]
+    #[must_use]
+    pub fn gathers(self) -> bool {
+        self.0 & Marks::GATHERS != 0
+    }
+
+    /// Of a unit whose acknowledgement may start one that is not whole, or elsewhere than on the driver's disk. Follows from
+    /// the job's number and the unit's, so it is not part of the event's hash.
+    #[inline]
+    pub(super) fn before_odd(odd: bool) -> Marks {
+        Marks(u8::from(odd) << 1)
+    }
+
+    #[inline]
+    pub(super) fn odd_next(self) -> bool {
+        self.0 & Marks::ODD_NEXT != 0
+    }
+}
+
 /// An event: what happens, and to which unit of which job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What happens.
     pub kind: Kind,
-    /// The unit is on its way to the driver that gathers it, not to a target.
-    pub gather: bool,
+    /// What is known of the unit beside.
+    pub marks: Marks,
     /// In which of the driver's slots the job is.
     pub slot: u16,
     /// The job; the task, for reservations.
@@ -74,7 +109,7 @@ impl Hash for Event {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        let kind = u32::from(self.kind as u8) << 24 | u32::from(self.gather) << 16 | u32::from(self.slot);
+        let kind = u32::from(self.kind as u8) << 24 | u32::from(self.marks.gathers()) << 16 | u32::from(self.slot);
         state.write_u64(pair(kind, self.job));
         state.write_u64(pair(self.unit, self.bytes));
         state.write_u64(pair(self.device.0, self.driver.0));

@@ -22,7 +22,7 @@ impl Rebuild<'_> {
         let me = context.me();
         if self.entity_of(event.driver) != me {
             context.send(me, wait, event.then(Kind::Out));
-        } else if event.gather {
+        } else if event.marks.gathers() {
             context.send(me, wait, event.then(Kind::Part));
         } else {
             self.hand_out(server, *event, wait, context);
@@ -40,7 +40,7 @@ impl Rebuild<'_> {
     ) {
         let me = context.me();
         let slot = &server.devices[self.hardware.place_of(event.driver)].slots[usize::from(event.slot)];
-        let event = Event { gather: false, device: slot.target, ..event };
+        let event = Event { marks: event.marks.gathering(false), device: slot.target, ..event };
         if slot.writes == 1 {
             let kind = if self.entity_of(slot.target) == me { Kind::Write } else { Kind::Out };
             context.send(me, wait, event.then(kind));
@@ -74,7 +74,7 @@ impl Rebuild<'_> {
     /// The server a unit is sent to.
     #[inline]
     fn receiver(&self, event: &Event) -> EntityId {
-        self.entity_of(if event.gather { event.driver } else { event.device })
+        self.entity_of(if event.marks.gathers() { event.driver } else { event.device })
     }
 
     /// A unit comes to one of the two ways of a rack's uplink.
@@ -110,7 +110,7 @@ impl Rebuild<'_> {
         let undo = Undo::Inward(server.inward);
         let done = server.inward.receive(context.now(), self.hardware.card().span(u64::from(event.bytes)));
         server.received += u64::from(event.bytes);
-        let kind = if event.gather { Kind::Part } else { Kind::Write };
+        let kind = if event.marks.gathers() { Kind::Part } else { Kind::Write };
         context.send(context.me(), done.since(context.now()), event.then(kind));
         undo
     }
