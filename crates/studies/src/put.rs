@@ -1,7 +1,7 @@
 //! How do gateways put chunks on servers? UCH-CCP and its relatives, Replicast-M and Replicast-H, on the kernel.
 //!
 //! The protocols are the state machines of [`negotiation`]; this study is the cluster around them: links, disks, chunks that
-//! come, servers that fail. What it leaves out: gets, and a core network that blocks.
+//! come and go, servers that fail. What it leaves out: a core network that blocks.
 //!
 //! - `scenario`: what a user may say;
 //! - `events` and `model`: the nodes and what happens to them; `ports`: queues of the network;
@@ -43,6 +43,7 @@ const FLAGS: &[Flag] = &[
     Flag { name: "fidelity", key: "fidelity" },
     Flag { name: "in-flight", key: "in_flight" },
     Flag { name: "arrival-rate", key: "arrival_rate" },
+    Flag { name: "read-share", key: "read_share" },
     Flag { name: "trip", key: "network.trip" },
     Flag { name: "slow-servers", key: "faults.slow_servers" },
     Flag { name: "failed-servers", key: "faults.failed_servers" },
@@ -63,7 +64,7 @@ impl Study for Put {
          Replicast-M multicasts in a window that several have in common, Replicast-H sends to one after the other. \
          uch-aimd and serial are relatives of UCH-CCP.\n\n\
          `--fidelity surge` does what the simulator of the paper does, to reproduce its tables; the default is the protocol \
-         on honest physics. Not modelled: gets, and a core network that blocks."
+         on honest physics. `--read-share` makes some of the chunks gets. Not modelled: a core network that blocks."
     }
 
     fn results_version(&self) -> u32 {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use kernel::Statistics;
 use metrics::Histogram;
 use negotiation::{
-    Bucket, Message, NegotiatingGateway, NegotiatingServer, Peer, PutId, Size, UnicastGateway, UnicastServer,
-    Wake, Window,
+    Bucket, GetId, Message, NegotiatingGateway, NegotiatingServer, Peer, PutId, Size, UnicastGateway,
+    UnicastServer, Wake, Window,
 };
 use serde::{Deserialize, Serialize};
 use units::{SimSpan, SimTime, plain};
@@ -29,10 +29,23 @@ pub struct Gateway {
     pub machine: Initiator,
     /// Its link.
     pub ports: Ports,
-    /// Chunks that came while as many as may be were being put.
-    pub waiting: VecDeque<(Size, SimTime)>,
+    /// What came while as many chunks as may be were being put or fetched.
+    pub waiting: VecDeque<Wish>,
+    /// When the last reserved delivery to it had gone out.
+    pub received_until: SimTime,
     /// What it has done; bytes are those of replicas.
     pub tally: GatewayTally,
+}
+
+/// A chunk to put or to get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Wish {
+    /// How large it is.
+    pub size: Size,
+    /// When it came.
+    pub created: SimTime,
+    /// Whether it is to be read, and not stored.
+    pub reads: bool,
 }
 
 /// What a gateway has done since the beginning.
@@ -48,6 +61,16 @@ pub struct GatewayTally {
     pub dropped: u64,
     /// Bytes sent, once for each receiver.
     pub bytes_sent: u64,
+    /// Gets that came.
+    pub gets_created: u64,
+    /// Gets that ended well.
+    pub gets_done: u64,
+    /// Gets that were given up.
+    pub gets_failed: u64,
+    /// Bytes fetched.
+    pub bytes_received: u64,
+    /// Deliveries outside their windows, or while another one came.
+    pub violations: u64,
 }
 
 impl GatewayTally {
@@ -58,6 +81,11 @@ impl GatewayTally {
         self.failed += other.failed;
         self.dropped += other.dropped;
         self.bytes_sent += other.bytes_sent;
+        self.gets_created += other.gets_created;
+        self.gets_done += other.gets_done;
+        self.gets_failed += other.gets_failed;
+        self.bytes_received += other.bytes_received;
+        self.violations += other.violations;
     }
 }
 
@@ -96,6 +124,8 @@ pub struct ServerTally {
     pub bytes_lost: u64,
     /// Replicas written, or waiting for the disk.
     pub replicas: u64,
+    /// Bytes sent to readers.
+    pub bytes_sent: u64,
     /// Transfers outside their windows, and accepted windows that overlap.
     pub violations: u64,
 }
@@ -106,6 +136,7 @@ impl ServerTally {
         self.bytes_received += other.bytes_received;
         self.bytes_lost += other.bytes_lost;
         self.replicas += other.replicas;
+        self.bytes_sent += other.bytes_sent;
         self.violations += other.violations;
     }
 }
@@ -145,19 +176,29 @@ pub enum Event {
     Admit,
     /// At a gateway: a frame has room.
     Granted(PutId),
-    /// At a server: a frame is at the port.
-    FrameAtPort {
-        /// Of which put.
-        put: PutId,
-        /// How long.
-        bits: u64,
+    /// A frame is at the port of its receiver.
+    FrameAtPort(Frame),
+    /// A frame is in.
+    Frame(Frame),
+    /// At a server: a frame to a reader has room.
+    GetGranted {
+        /// Of which get.
+        get: GetId,
+        /// Of which attempt.
+        round: u8,
     },
-    /// At a server: a frame is in.
-    Frame {
-        /// Of which put.
-        put: PutId,
-        /// How long.
-        bits: u64,
+    /// At a gateway: all of a reserved delivery is in.
+    GetData {
+        /// Of which get.
+        get: GetId,
+        /// How large.
+        size: Size,
+        /// The window that was accepted for it.
+        window: Window,
+        /// When it began to go out.
+        began: SimTime,
+        /// When it had gone out.
+        ended: SimTime,
     },
     /// At a server: all of a reserved transfer is in.
     Data {
@@ -174,6 +215,37 @@ pub enum Event {
     },
     /// At a server: it fails.
     Fail,
+}
+
+/// A part of a chunk on its way by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Frame {
+    /// To a server.
+    Put {
+        /// Of which put.
+        put: PutId,
+        /// How long.
+        bits: u64,
+    },
+    /// To a gateway.
+    Get {
+        /// Of which get.
+        get: GetId,
+        /// Of which attempt.
+        round: u8,
+        /// How long.
+        bits: u64,
+    },
+}
+
+impl Frame {
+    /// How long it is.
+    #[must_use]
+    pub fn bits(&self) -> u64 {
+        match *self {
+            Frame::Put { bits, .. } | Frame::Get { bits, .. } => bits,
+        }
+    }
 }
 
 /// One thing worth counting.
@@ -202,6 +274,14 @@ pub enum Sample {
     Replica,
     /// A transfer left its window, or windows overlap.
     Violation,
+    /// A get ended well in the span in which gets are counted, so long after it came.
+    Got(SimSpan),
+    /// A get went on with another server.
+    GetRetried,
+    /// A get was given up.
+    GetFailed,
+    /// A server that was chosen could not have read in time.
+    GetDeclined,
 }
 
 /// What was counted at one node.
@@ -229,6 +309,14 @@ pub struct Counts {
     pub replicas: u64,
     /// Transfers outside their window, and windows that overlap.
     pub violations: u64,
+    /// Latencies in nanoseconds of gets that ended well in the span in which they are counted.
+    pub got: Histogram,
+    /// Gets that went on with another server.
+    pub gets_retried: u64,
+    /// Gets given up.
+    pub gets_failed: u64,
+    /// Chosen servers that could not have read in time.
+    pub gets_declined: u64,
 }
 
 impl Statistics for Counts {
@@ -249,6 +337,10 @@ impl Statistics for Counts {
             }
             Sample::Replica => self.replicas += 1,
             Sample::Violation => self.violations += 1,
+            Sample::Got(span) => self.got.record(span.as_ns()),
+            Sample::GetRetried => self.gets_retried += 1,
+            Sample::GetFailed => self.gets_failed += 1,
+            Sample::GetDeclined => self.gets_declined += 1,
         }
     }
 
@@ -264,6 +356,10 @@ impl Statistics for Counts {
         self.undecided += other.undecided;
         self.replicas += other.replicas;
         self.violations += other.violations;
+        self.got.merge(&other.got);
+        self.gets_retried += other.gets_retried;
+        self.gets_failed += other.gets_failed;
+        self.gets_declined += other.gets_declined;
     }
 }
 
@@ -301,6 +397,28 @@ pub enum Trace {
     /// A server writes.
     Written {
         /// For which gateway.
+        gateway: u32,
+        /// From.
+        #[serde(with = "plain")]
+        left_ns: SimTime,
+        /// To.
+        #[serde(with = "plain")]
+        right_ns: SimTime,
+    },
+    /// A server reads.
+    Read {
+        /// For which gateway.
+        gateway: u32,
+        /// From.
+        #[serde(with = "plain")]
+        left_ns: SimTime,
+        /// To.
+        #[serde(with = "plain")]
+        right_ns: SimTime,
+    },
+    /// A server sends what was read.
+    Sent {
+        /// To which gateway.
         gateway: u32,
         /// From.
         #[serde(with = "plain")]

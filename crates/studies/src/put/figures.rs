@@ -1,5 +1,6 @@
 //! Pictures: throughput, utilisation and latency by protocol, every put, and who holds which window.
 
+use metrics::Histogram;
 use report::{Axis, BarSeries, CurvePoint, Draw, EcdfSeries, Figure, Kind, Lane, LineSeries, Num, Span};
 
 use super::events::Trace;
@@ -40,8 +41,24 @@ pub fn all(views: &[View<'_>]) -> Vec<Figure> {
                 ("p99.9", "put_latency_p999_us", 1.0),
             ],
         ),
-        distribution(views),
+        distribution(views, "latencies", "Distribution of put latencies", |view| view.latencies()),
     ];
+    if views.iter().any(View::reads) {
+        figures.push(bars(
+            views,
+            "get_latency",
+            "How long a get takes",
+            ("latency", "us"),
+            &[
+                ("mean", "get_latency_mean_us", 1.0),
+                ("p50", "get_latency_p50_us", 1.0),
+                ("p99", "get_latency_p99_us", 1.0),
+                ("p99.9", "get_latency_p999_us", 1.0),
+            ],
+        ));
+        figures
+            .push(distribution(views, "get_latencies", "Distribution of get latencies", |view| view.got()));
+    }
     figures.extend(sorted(views));
     figures.extend(over_time(views));
     figures.extend(views.iter().filter(|view| view.protocol.negotiates()).take(4).filter_map(timeline));
@@ -86,9 +103,9 @@ fn bars(
     }
 }
 
-fn distribution(views: &[View<'_>]) -> Figure {
+fn distribution(views: &[View<'_>], id: &str, title: &str, of: fn(&View<'_>) -> Histogram) -> Figure {
     let of = |view: &View<'_>| {
-        let latencies = view.latencies();
+        let latencies = of(view);
         let (total, mut below) = (latencies.count().max(1), 0);
         let points = latencies.bins().map(|bin| {
             below += bin.count;
@@ -97,9 +114,9 @@ fn distribution(views: &[View<'_>]) -> Figure {
         EcdfSeries { name: view.name(), points: points.collect() }
     };
     Figure {
-        id: "latencies".to_owned(),
-        title: "Distribution of put latencies".to_owned(),
-        caption: "The share of puts that take at most so long, over all replicates.".to_owned(),
+        id: id.to_owned(),
+        title: title.to_owned(),
+        caption: "The share of them that take at most so long, over all replicates.".to_owned(),
         kind: Kind::Ecdf {
             x: Axis::log("latency", "us"),
             series: views.iter().map(of).collect(),
@@ -169,21 +186,28 @@ fn over_time(views: &[View<'_>]) -> Option<Figure> {
 /// Who holds which window of the servers of the first group, at the beginning of the first replicate.
 fn timeline(view: &View<'_>) -> Option<Figure> {
     let observed = view.observed.first()?;
-    let mut lanes: Vec<Lane> = (0..view.scenario.group)
-        .map(|server| Lane { name: format!("server {server}"), spans: Vec::new(), marks: Vec::new() })
-        .collect();
+    let servers = view.scenario.group as usize;
+    let named = |name| Lane { name, spans: Vec::new(), marks: Vec::new() };
+    let mut lanes: Vec<Lane> = (0..servers).map(|server| named(format!("server {server}"))).collect();
+    if view.scenario.read_share > units::Percent::ZERO {
+        lanes.extend((0..servers).map(|server| named(format!("server {server}, to readers"))));
+    }
     let windows = observed.traces.iter().filter(|(_, _, trace)| !matches!(trace, Trace::Put { .. }));
     for (at, server, trace) in windows.take(SPANS_MAX) {
         let (gateway, from, to, what) = match *trace {
             Trace::Accepted { gateway, left_ns, right_ns } => (gateway, left_ns, right_ns, "accepted"),
             Trace::Offered { gateway, left_ns, right_ns } => (gateway, left_ns, right_ns, "offered"),
             Trace::Written { gateway, left_ns, right_ns } => (gateway, left_ns, right_ns, "written to disk"),
+            Trace::Read { gateway, left_ns, right_ns } => (gateway, left_ns, right_ns, "read from disk"),
+            Trace::Sent { gateway, left_ns, right_ns } => (gateway, left_ns, right_ns, "sent to a reader"),
             Trace::Put { .. } => continue,
         };
+        let reads = matches!(trace, Trace::Read { .. } | Trace::Sent { .. });
         let us = |ns: units::SimTime| Num::from(ns.as_ns() as f64 / 1e3);
         let note = format!("gateway {gateway}, said at {} us", *at as f64 / 1e3);
         let span = Span { from: us(from), to: us(to), what: what.to_owned(), note };
-        lanes.get_mut(*server as usize)?.spans.push(span);
+        let lane = *server as usize + if reads { servers } else { 0 };
+        lanes.get_mut(lane)?.spans.push(span);
     }
     let drawn = lanes.iter().any(|lane| !lane.spans.is_empty());
     drawn.then(|| Figure {

@@ -4,10 +4,11 @@
 //! network, the trip, failures, when the next chunk comes) is this model's.
 //!
 //! **Conservation:** bytes sent = bytes received + bytes lost at failed servers + bytes in flight; chunks created = done +
-//! given up + dropped + being put + waiting. [`Model::audit`] checks both, and without SURGE's quirks also that no transfer
-//! left its window and no accepted windows overlap.
+//! given up + dropped + being put + waiting; the same for what is read. [`Model::audit`] checks both, and without SURGE's quirks
+//! also that no transfer left its window, no accepted windows overlap, and nobody sends to a gateway while another does.
 
 mod gateways;
+mod gets;
 mod servers;
 
 use kernel::{Committed, Context, EntityId, Fault, Links, Model};
@@ -16,7 +17,7 @@ use streams::distributions::Exponential;
 use streams::{Purpose, Uniform};
 use units::{SimSpan, SimTime};
 
-use super::events::{Counts, Entity, Event, GatewayTally, Initiator, ServerTally, Trace};
+use super::events::{Counts, Entity, Event, Frame, GatewayTally, ServerTally, Trace};
 use super::ports::Ports;
 use super::scenario::is_among;
 
@@ -28,6 +29,8 @@ const BEGIN: Purpose = Purpose(2);
 const ARRIVAL: Purpose = Purpose(3);
 /// How large it is.
 const SIZE: Purpose = Purpose(4);
+/// Whether it is to be read.
+const READS: Purpose = Purpose(5);
 
 /// How chunks come.
 #[derive(Clone, Debug)]
@@ -75,6 +78,8 @@ pub struct Cluster {
     pub load: Load,
     /// For each size, the part of 2^64 of all chunks up to it.
     pub shares: Vec<u64>,
+    /// The part of 2^64 of all chunks that are read and not stored.
+    pub read_share: u64,
     /// How many servers fail, spread evenly over all, and when.
     pub failures: (u32, SimTime),
     /// When things are counted.
@@ -213,7 +218,10 @@ impl Model for Cluster {
 
     fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
         let (gateways, servers, held) = self.tallies(committed);
-        let in_flight: u64 = committed.pending.iter().map(|one| self.bytes_of(&one.event)).sum();
+        let on_their_way = |bytes: &dyn Fn(&Event) -> u64| {
+            committed.pending.iter().map(|one| bytes(&one.event)).sum::<u64>()
+        };
+        let in_flight = on_their_way(&|event| self.put_bytes_of(event));
         let arrived = servers.bytes_received + servers.bytes_lost;
         if gateways.bytes_sent != arrived + in_flight {
             return Err(format!(
@@ -222,34 +230,49 @@ impl Model for Cluster {
             )
             .into());
         }
-        let ended = gateways.done + gateways.failed + gateways.dropped;
-        if gateways.created != ended + held {
+        let in_flight = on_their_way(&|event| self.get_bytes_of(event));
+        if servers.bytes_sent != gateways.bytes_received + in_flight {
             return Err(format!(
-                "{} chunks came, but {} were stored, {} given up, {} dropped, and {held} are being put or wait",
-                gateways.created, gateways.done, gateways.failed, gateways.dropped
+                "{} bytes were sent to readers, but {} came and {in_flight} are in flight",
+                servers.bytes_sent, gateways.bytes_received
             )
             .into());
         }
-        if !self.surge && servers.violations > 0 {
-            return Err(format!("{} transfers or windows broke a reservation", servers.violations).into());
+        let ended = gateways.done + gateways.failed + gateways.dropped;
+        if gateways.created != ended + held.puts {
+            return Err(format!(
+                "{} chunks came, but {} were stored, {} given up, {} dropped, and {} are being put or wait",
+                gateways.created, gateways.done, gateways.failed, gateways.dropped, held.puts
+            )
+            .into());
+        }
+        if gateways.gets_created != gateways.gets_done + gateways.gets_failed + held.gets {
+            return Err(format!(
+                "{} chunks were wanted, but {} were fetched, {} given up, and {} are being fetched or wait",
+                gateways.gets_created, gateways.gets_done, gateways.gets_failed, held.gets
+            )
+            .into());
+        }
+        let violations = servers.violations + gateways.violations;
+        if !self.surge && violations > 0 {
+            return Err(format!("{violations} transfers or windows broke a reservation").into());
         }
         Ok(())
     }
 }
 
 impl Cluster {
-    /// What all gateways and servers have done, and how many chunks gateways hold.
-    fn tallies(&self, committed: &Committed<'_, Self>) -> (GatewayTally, ServerTally, u64) {
-        let (mut gateways, mut servers, mut held) = (GatewayTally::default(), ServerTally::default(), 0);
+    /// What all gateways and servers have done, and what gateways hold.
+    fn tallies(&self, committed: &Committed<'_, Self>) -> (GatewayTally, ServerTally, Held) {
+        let (mut gateways, mut servers) = (GatewayTally::default(), ServerTally::default());
+        let mut held = Held::default();
         for entity in committed.entities {
             match entity {
                 Entity::Gateway(gateway) => {
                     gateways.add(&gateway.tally);
-                    let puts = match &gateway.machine {
-                        Initiator::Unicast(machine) => machine.puts(),
-                        Initiator::Negotiating(machine) => machine.puts(),
-                    };
-                    held += (puts + gateway.waiting.len()) as u64;
+                    let wanted = gateway.waiting.iter().filter(|wish| wish.reads).count();
+                    held.puts += (gateway.machine.puts() + gateway.waiting.len() - wanted) as u64;
+                    held.gets += (gateway.machine.gets() + wanted) as u64;
                 }
                 Entity::Server(server) => servers.add(&server.tally),
             }
@@ -257,12 +280,28 @@ impl Cluster {
         (gateways, servers, held)
     }
 
-    /// Bytes of data that an event brings to its receiver.
-    fn bytes_of(&self, event: &Event) -> u64 {
+    /// Bytes that an event brings to a server.
+    fn put_bytes_of(&self, event: &Event) -> u64 {
         match event {
-            Event::FrameAtPort { bits, .. } | Event::Frame { bits, .. } => bits / 8,
+            Event::FrameAtPort(Frame::Put { bits, .. }) | Event::Frame(Frame::Put { bits, .. }) => bits / 8,
             Event::Data { size, .. } => self.terms.size(*size).bytes.get(),
             _ => 0,
         }
     }
+
+    /// Bytes that an event brings to a reader.
+    fn get_bytes_of(&self, event: &Event) -> u64 {
+        match event {
+            Event::FrameAtPort(Frame::Get { bits, .. }) | Event::Frame(Frame::Get { bits, .. }) => bits / 8,
+            Event::GetData { size, .. } => self.terms.size(*size).bytes.get(),
+            _ => 0,
+        }
+    }
+}
+
+/// What gateways have begun, or will, and not ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    puts: u64,
+    gets: u64,
 }

@@ -28,6 +28,15 @@ macro_rules! measures {
         MeasureSpec { name: concat!($prefix, "puts_retried"), unit: "puts", about: "puts that went on with other servers, since some did not answer" },
         MeasureSpec { name: concat!($prefix, "puts_failed"), unit: "puts", about: "puts given up, since no servers were left" },
         MeasureSpec { name: concat!($prefix, "violations"), unit: "", about: "transfers outside their window, and accepted windows that overlap" },
+        MeasureSpec { name: concat!($prefix, "gets_per_second"), unit: "gets/s", about: "chunks fetched per second" },
+        MeasureSpec { name: concat!($prefix, "get_latency_mean_us"), unit: "us", about: "mean time from a get's coming to its last byte" },
+        MeasureSpec { name: concat!($prefix, "get_latency_p50_us"), unit: "us", about: "get latency that half of the gets do not exceed" },
+        MeasureSpec { name: concat!($prefix, "get_latency_p99_us"), unit: "us", about: "get latency that 99 % of the gets do not exceed" },
+        MeasureSpec { name: concat!($prefix, "get_latency_p999_us"), unit: "us", about: "get latency that 99.9 % of the gets do not exceed" },
+        MeasureSpec { name: concat!($prefix, "gets_measured"), unit: "gets", about: "gets that ended well in the measured span" },
+        MeasureSpec { name: concat!($prefix, "gets_declined"), unit: "gets", about: "times that a server that was chosen could not have read in time" },
+        MeasureSpec { name: concat!($prefix, "gets_retried"), unit: "gets", about: "gets that went on with another server, since one did not answer" },
+        MeasureSpec { name: concat!($prefix, "gets_failed"), unit: "gets", about: "gets given up, since no holder answered" },
     )*] };
 }
 
@@ -36,6 +45,8 @@ pub const MEASURES: &[MeasureSpec] =
     measures!("", "uch_ccp_", "replicast_m_", "replicast_h_", "uch_aimd_", "serial_");
 /// How many of [`MEASURES`] one protocol has.
 pub const PER_PROTOCOL: usize = MEASURES.len() / 6;
+/// How many of those are about puts; the rest are about gets.
+pub const ABOUT_PUTS: usize = 14;
 
 /// What stands before the measures of a protocol when there are several.
 #[must_use]
@@ -48,8 +59,10 @@ pub fn prefix(protocol: Protocol) -> String {
 pub struct Observed {
     /// Its name.
     pub protocol: String,
-    /// Latencies in nanoseconds.
+    /// Latencies of puts in nanoseconds.
     pub latencies: Histogram,
+    /// Latencies of gets in nanoseconds.
+    pub got: Histogram,
     /// What is drawn: when, at which server (for windows) and what.
     pub traces: Vec<(u64, u32, Trace)>,
 }
@@ -85,29 +98,60 @@ impl Counted {
         Some(Counted { total: run.merged_statistics(), utilisation, seconds, digest: run.digest.to_string() })
     }
 
-    /// One value for each measure of a protocol, in the order of [`MEASURES`].
+    /// One value for each measure of a protocol, in the order of [`MEASURES`]; or why there is none.
     #[must_use]
-    pub fn measures(&self, negotiates: bool) -> Vec<Option<f64>> {
+    pub fn measures(&self, negotiates: bool, reads: bool) -> Vec<Result<f64, &'static str>> {
         let counts = &self.total;
-        let us = |q: f64| counts.latencies.quantile(q).map(|estimate| estimate.value / 1e3);
-        let share = |part: u64, all: u64| (negotiates && all > 0).then(|| part as f64 / all as f64);
-        vec![
-            Some(counts.puts as f64 / self.seconds),
-            Some(self.utilisation),
-            counts.latencies.mean().map(|ns| ns / 1e3),
+        let us = |q: f64| latency(&counts.latencies, q).ok_or(NO_PUT);
+        let share = |part: u64, all: u64| {
+            let share = (negotiates && all > 0).then(|| part as f64 / all as f64);
+            share.ok_or("only protocols that negotiate have it")
+        };
+        let mut measures = vec![
+            Ok(counts.puts as f64 / self.seconds),
+            Ok(self.utilisation),
+            counts.latencies.mean().map(|ns| ns / 1e3).ok_or(NO_PUT),
             us(0.5),
             us(0.99),
             us(0.999),
-            Some(counts.replicas as f64 / self.seconds),
-            Some(counts.puts as f64),
+            Ok(counts.replicas as f64 / self.seconds),
+            Ok(counts.puts as f64),
             share(counts.rounds, counts.puts),
             share(counts.undecided, counts.requests),
-            Some(counts.dropped as f64),
-            Some(counts.retried as f64),
-            Some(counts.failed as f64),
-            Some(counts.violations as f64),
+            Ok(counts.dropped as f64),
+            Ok(counts.retried as f64),
+            Ok(counts.failed as f64),
+            Ok(counts.violations as f64),
+        ];
+        measures.extend(self.of_gets(negotiates).map(|value| if reads { value } else { Err(NO_READS) }));
+        measures
+    }
+
+    fn of_gets(&self, negotiates: bool) -> [Result<f64, &'static str>; PER_PROTOCOL - ABOUT_PUTS] {
+        let counts = &self.total;
+        let us = |q: f64| latency(&counts.got, q).ok_or(NO_GET);
+        let declined = counts.gets_declined as f64;
+        [
+            Ok(counts.got.count() as f64 / self.seconds),
+            counts.got.mean().map(|ns| ns / 1e3).ok_or(NO_GET),
+            us(0.5),
+            us(0.99),
+            us(0.999),
+            Ok(counts.got.count() as f64),
+            if negotiates { Ok(declined) } else { Err("only protocols that negotiate have it") },
+            Ok(counts.gets_retried as f64),
+            Ok(counts.gets_failed as f64),
         ]
     }
+}
+
+const NO_PUT: &str = "no put ended in the measured span";
+const NO_GET: &str = "no get ended in the measured span";
+const NO_READS: &str = "nothing is read: `read_share` is 0%";
+
+/// A quantile in microseconds.
+fn latency(latencies: &Histogram, q: f64) -> Option<f64> {
+    latencies.quantile(q).map(|estimate| estimate.value / 1e3)
 }
 
 /// Adds what one protocol yielded to the outcome of a replicate.
@@ -129,14 +173,12 @@ pub fn add(outcome: &mut Outcome, scenario: &Scenario, cluster: &Cluster, run: &
         .take()
         .map_or_else(|| counted.digest.clone(), |before| format!("{before} {}", counted.digest));
     outcome.digest = Some(digest);
-    for (measure, value) in MEASURES.iter().zip(counted.measures(protocol.negotiates())) {
+    let reads = cluster.read_share > 0;
+    for (measure, value) in MEASURES.iter().zip(counted.measures(protocol.negotiates(), reads)) {
         let name = format!("{prefix}{}", measure.name);
         match value {
-            Some(value) => outcome.measure(name, value, measure.unit),
-            None if measure.unit == "us" => {
-                outcome.missing(name, measure.unit, "no put ended in the measured span");
-            }
-            None => outcome.missing(name, measure.unit, "only protocols that negotiate have it"),
+            Ok(value) => outcome.measure(name, value, measure.unit),
+            Err(reason) => outcome.missing(name, measure.unit, reason),
         }
     }
     warn(outcome, scenario, cluster, &counted);
@@ -148,6 +190,7 @@ pub fn add(outcome: &mut Outcome, scenario: &Scenario, cluster: &Cluster, run: &
     let observed = Observed {
         protocol: protocol.name().to_owned(),
         latencies: counted.total.latencies.clone(),
+        got: counted.total.got.clone(),
         traces: traces.collect(),
     };
     let json = serde_json::to_value(&observed).expect("counts are plain integers");

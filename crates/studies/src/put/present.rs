@@ -3,9 +3,10 @@
 use metrics::{Histogram, MeanInterval, mean_interval_95};
 use negotiation::Protocol;
 use report::{Cell, Column, Table, human};
+use units::Percent;
 
 use super::figures;
-use super::observed::{MEASURES, Observed, PER_PROTOCOL, prefix};
+use super::observed::{ABOUT_PUTS, MEASURES, Observed, PER_PROTOCOL, prefix};
 use super::published;
 use super::scenario::{Fidelity, Scenario};
 use crate::{PointResult, Presentation};
@@ -63,6 +64,20 @@ impl<'a> View<'a> {
         all
     }
 
+    /// Latencies of gets, of all replicates, in nanoseconds.
+    #[must_use]
+    pub fn got(&self) -> Histogram {
+        let mut all = Histogram::new();
+        self.observed.iter().for_each(|observed| all.merge(&observed.got));
+        all
+    }
+
+    /// Whether chunks are read.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        self.scenario.read_share > Percent::ZERO
+    }
+
     /// What tells it from the others.
     #[must_use]
     pub fn name(&self) -> String {
@@ -100,32 +115,44 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
 }
 
 fn answer(views: &[View<'_>]) -> String {
-    let rate = |view: &View<'_>| view.mean("chunks_per_second").map_or(f64::NEG_INFINITY, |mean| mean.mean);
+    let rate = |view: &View<'_>| {
+        let rates = ["chunks_per_second", "gets_per_second"].map(|rate| view.mean(rate));
+        rates.into_iter().flatten().map(|mean| mean.mean).sum::<f64>()
+    };
     let Some(best) = views.iter().max_by(|left, right| rate(left).total_cmp(&rate(right))) else {
         return String::new();
     };
-    let told = |view: &View<'_>| {
-        let mean = view.mean("chunks_per_second")?;
-        let busy = view.mean("disk_utilisation")?.mean * 100.0;
-        let latency = view.mean("put_latency_mean_us")?.mean / 1e6;
-        Some(format!(
-            "{}: {} chunks/s, disks {} % busy, a put takes {} on average",
-            view.name(),
-            human::digits(mean.mean),
-            human::digits(busy),
-            human::quantity(latency, "s")
-        ))
-    };
+    let verb = if views.iter().any(View::reads) { "done" } else { "stored" };
     match (views, told(best)) {
         (_, None) => String::new(),
         ([_], Some(words)) => format!("{words}."),
-        (_, Some(words)) => format!("Most is stored by {words}."),
+        (_, Some(words)) => format!("Most is {verb} by {words}."),
     }
+}
+
+fn told(view: &View<'_>) -> Option<String> {
+    let busy = human::digits(view.mean("disk_utilisation")?.mean * 100.0);
+    let puts = done_of(view, "chunks", "put");
+    let gets = done_of(view, "gets", "get");
+    let (rates, latencies): (Vec<String>, Vec<String>) = [puts, gets].into_iter().flatten().unzip();
+    let (rates, latencies) = (rates.join(" and "), latencies.join(" and "));
+    (!rates.is_empty())
+        .then(|| format!("{}: {rates}, disks {busy} % busy, {latencies} on average", view.name()))
+}
+
+/// So many a second, and how long each takes.
+fn done_of(view: &View<'_>, what: &str, one: &str) -> Option<(String, String)> {
+    let rate = view.mean(&format!("{what}_per_second"))?.mean;
+    let latency = view.mean(&format!("{one}_latency_mean_us"))?.mean / 1e6;
+    let (rate, latency) = (human::digits(rate), human::quantity(latency, "s"));
+    Some((format!("{rate} {what}/s"), format!("a {one} takes {latency}")))
 }
 
 fn counted(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("protocol"), Column::text("point"), Column::text("fidelity")];
-    let measures = &MEASURES[..PER_PROTOCOL];
+    // Nothing to say about gets where there are none.
+    let some = if views.iter().any(View::reads) { PER_PROTOCOL } else { ABOUT_PUTS };
+    let measures = &MEASURES[..some];
     columns.extend(measures.iter().map(|measure| Column::number(measure.name, measure.unit)));
     let about = "Means over the replicates.";
     let mut table = Table::new("protocols", "Protocol by protocol", columns).about(about);
@@ -149,7 +176,7 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
     let mut warnings = Vec::new();
     for view in views {
         let (puts, name) = (view.latencies().count(), view.name());
-        if puts < PUTS_FOR_TAIL {
+        if puts < PUTS_FOR_TAIL && view.scenario.read_share < Percent::FULL {
             warnings.push(format!(
                 "{name}: {puts} puts say little of p99.9; lengthen `duration` or add replicates"
             ));
@@ -157,6 +184,18 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         if let Some(failed) = view.mean("puts_failed").filter(|failed| failed.mean > 0.0) {
             warnings
                 .push(format!("{name}: {} puts a replicate found no servers and were given up", failed.mean));
+        }
+        let gets = view.got().count();
+        if gets < PUTS_FOR_TAIL && view.reads() {
+            warnings.push(format!(
+                "{name}: {gets} gets say little of p99.9; lengthen `duration` or add replicates"
+            ));
+        }
+        if let Some(failed) = view.mean("gets_failed").filter(|failed| failed.mean > 0.0) {
+            warnings.push(format!(
+                "{name}: {} gets a replicate found no holder that answered and were given up",
+                failed.mean
+            ));
         }
         if let Some(broken) = view.mean("violations").filter(|broken| broken.mean > 0.0) {
             warnings.push(format!(

@@ -63,6 +63,9 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = "50000/s")]
     pub arrival_rate: Option<Frequency>,
+    /// The share of chunks that are read and not stored: gets of chunks that the store has held for long.
+    #[serde(default = "no_share", skip_serializing_if = "is_no_share")]
+    pub read_share: Percent,
     /// Links and messages.
     #[serde(default)]
     pub network: Network,
@@ -225,6 +228,15 @@ fn three() -> u32 {
 
 fn one() -> u32 {
     1
+}
+
+fn no_share() -> Percent {
+    Percent::ZERO
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_no_share(share: &Percent) -> bool {
+    *share == Percent::ZERO
 }
 
 fn chunk() -> Bytes {
@@ -426,6 +438,10 @@ impl Scenario {
                 problems.push(draft.problem(&format!("bids.{key}"), message).hint(hint));
             }
         }
+        if self.read_share > Percent::FULL {
+            let message = format!("`read_share` is {}, but at most 100% can be read", self.read_share);
+            problems.push(draft.problem("read_share", message).hint("0% stores only, 100% reads only"));
+        }
         let rate = self.arrival_rate.is_some_and(Frequency::is_zero);
         if rate {
             let hint = "leave it out for a closed loop";
@@ -442,6 +458,7 @@ impl Scenario {
             ("in_flight", self.in_flight > 1),
             ("arrival_rate", self.arrival_rate.is_some()),
             ("other_chunks", !self.other_chunks.is_empty()),
+            ("read_share", self.read_share > Percent::ZERO),
             ("faults.failed_servers", self.faults.failed_servers > 0),
             ("warm_up", self.warm_up.is_some_and(|span| !span.is_zero())),
         ];
@@ -519,6 +536,7 @@ impl Scenario {
             in_flight: self.in_flight,
             load: self.load(),
             shares: self.shares(),
+            read_share: part_of_words(self.read_share.billionths()),
             failures: (self.faults.failed_servers.min(terms.fixed.servers), fail_at),
             measured: Measured { from, until, end },
             traced: Traced {
@@ -537,15 +555,18 @@ impl Scenario {
 
     /// For each size, the part of 2^64 up to it; the main size comes first and has what the others leave.
     fn shares(&self) -> Vec<u64> {
-        let word =
-            |billionths: u64| ((u128::from(billionths) << 64) / 1_000_000_000).min(u64::MAX.into()) as u64;
         let others: u64 = self.other_chunks.iter().map(|other| other.share.billionths()).sum();
         let mut total = Percent::FULL.billionths().saturating_sub(others);
-        let mut shares = vec![word(total)];
+        let mut shares = vec![part_of_words(total)];
         for other in &self.other_chunks {
             total += other.share.billionths();
-            shares.push(word(total));
+            shares.push(part_of_words(total));
         }
         shares
     }
+}
+
+/// So many billionths of all 64-bit words.
+fn part_of_words(billionths: u64) -> u64 {
+    ((u128::from(billionths) << 64) / 1_000_000_000).min(u64::MAX.into()) as u64
 }

@@ -58,8 +58,9 @@ const SMALL: &str = "gateways = 12\nservers = 18\nduration = \"2ms\"\nwarm_up = 
 
 #[test]
 fn executor_and_worker_count_never_show() {
+    let mixed = format!("{ALL}{SMALL}read_share = \"50%\"\nin_flight = 2");
     let surge = "protocol = \"uch-ccp,replicast-m,replicast-h,uch-aimd\"\nfidelity = \"surge\"\ngateways = 12\nservers = 18\nduration = \"1ms\"\nchunk = \"16KiB\"";
-    for text in [format!("{ALL}{SMALL}"), surge.to_owned()] {
+    for text in [format!("{ALL}{SMALL}"), mixed, surge.to_owned()] {
         let prepared = prepare(&text);
         let want = run_as(&*prepared, 0, Executor::Sequential, 1);
         assert!(want.events > 1_000, "{}", want.events);
@@ -121,6 +122,55 @@ fn a_lone_put_takes_what_its_parts_take() {
     assert!((lone("uch-ccp") - unicast).abs() <= 1.0, "{} and {unicast}", lone("uch-ccp"));
 }
 
+/// A get of a lone gateway has no one to wait for, so its time can be added up by hand.
+#[test]
+fn a_lone_get_takes_what_its_parts_take() {
+    let lone = |protocol: &str| {
+        let text =
+            format!("protocol = \"{protocol}\"\ngateways = 1\nread_share = \"100%\"\nduration = \"100ms\"");
+        value(&run(&text), "get_latency_mean_us")
+    };
+    // The request takes 3,424 ns; the answer is expected nine messages, two and a trip later (27,664); then the chunk is read
+    // (312,500) and sent (117,685 and 1,000). What the fixed lead does not need is spent waiting for it.
+    assert_eq!(lone("replicast-m"), f64::from(3_424 + 27_664 + 312_500 + 117_685 + 1_000) / 1_000.0);
+    // The request 1,080; the read; 14 frames of 7,272 and a last one of 4,098; a trip.
+    assert_eq!(lone("uch-ccp"), f64::from(1_080 + 312_500 + 14 * 7_272 + 4_098 + 1_000) / 1_000.0);
+}
+
+#[test]
+fn reads_are_answered_and_compete_with_writes() {
+    for protocol in ["replicast-m", "replicast-h", "uch-ccp", "uch-aimd", "serial"] {
+        let of = |share: &str| run(&format!("protocol = \"{protocol}\"\n{SMALL}read_share = \"{share}\""));
+        let (none, half, all) = (of("0%"), of("50%"), of("100%"));
+        let missing = none.measures["get_latency_mean_us"].reason().unwrap_or_default().to_owned();
+        assert!(missing.contains("`read_share` is 0%"), "{missing}");
+        assert_eq!(value(&all, "chunks_per_second"), 0.0, "{protocol}");
+        assert!(value(&half, "gets_per_second") > 0.0, "{protocol}");
+        assert!(value(&half, "chunks_per_second") < value(&none, "chunks_per_second"), "{protocol}");
+        // What is written three times is read once.
+        assert!(value(&all, "gets_per_second") > 1.5 * value(&none, "chunks_per_second"), "{protocol}");
+        assert_eq!(value(&all, "gets_failed") + value(&all, "gets_retried"), 0.0, "{protocol}");
+    }
+}
+
+#[test]
+fn every_get_is_answered_or_told_of_when_servers_fail() {
+    for protocol in ["replicast-m", "replicast-h", "uch-ccp"] {
+        let text = format!(
+            "protocol = \"{protocol}\"\n{SMALL}read_share = \"50%\"\n\
+             faults = {{ failed_servers = 3, ack_timeout = \"3ms\" }}\nduration = \"20ms\""
+        )
+        .replacen("duration = \"2ms\"\n", "", 1);
+        let outcome = run(&text);
+        assert_eq!(
+            value(&outcome, "gets_failed"),
+            0.0,
+            "{protocol}: three failed servers hold no chunk alone"
+        );
+        assert!(value(&outcome, "gets_measured") > 50.0, "{protocol}: {}", value(&outcome, "gets_measured"));
+    }
+}
+
 #[test]
 fn nothing_is_lost_when_servers_fail() {
     for protocol in ["replicast-m", "replicast-h", "uch-ccp"] {
@@ -172,6 +222,8 @@ fn every_refusal_says_what_to_do() {
         ("bids = { extension_m = \"90%\" }", "`bids.extension_m` is 90%", "140%"),
         ("arrival_rate = \"0/s\"", "`arrival_rate` is 0/s", "closed loop"),
         ("gets = \"30%\"", "unknown key `gets`", ""),
+        ("read_share = \"130%\"", "`read_share` is 130%", "reads only"),
+        ("fidelity = \"surge\"\nread_share = \"1%\"", "`read_share` goes beyond what `surge`", "model"),
     ];
     for (text, message, hint) in cases {
         let Err(problems) = check(text) else { panic!("{text} was accepted") };
@@ -290,7 +342,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     /// Every run ends in an audit: bytes and chunks are conserved, transfers stay in their windows, and windows that were accepted
-    /// never overlap. Whoever puts, on whatever links, and whichever servers fail.
+    /// never overlap, and nobody sends to a gateway while another does. Whoever puts or gets, on whatever links, and whichever
+    /// servers fail.
     #[test]
     fn any_cluster_keeps_its_promises(
         protocol in prop::sample::select(vec!["replicast-m", "replicast-h", "uch-ccp", "uch-aimd", "serial"]),
@@ -300,11 +353,12 @@ proptest! {
         (in_flight, trip_us) in (1_u32..4, 1_u32..30),
         failed in 0_u32..3,
         other in any::<bool>(),
+        reads in prop::sample::select(vec![0_u32, 30, 100]),
     ) {
         let other = if other { "other_chunks = [{ chunk = \"9000B\", share = \"40%\" }]\n" } else { "" };
         let text = format!(
             "protocol = \"{protocol}\"\ngateways = {gateways}\nservers = {}\ngroup = {group}\nreplicas = {replicas}\n\
-             chunk = \"{chunk_kib}KiB\"\nin_flight = {in_flight}\nduration = \"4ms\"\nwarm_up = \"1ms\"\n{other}\
+             chunk = \"{chunk_kib}KiB\"\nin_flight = {in_flight}\nduration = \"4ms\"\nwarm_up = \"1ms\"\nread_share = \"{reads}%\"\n{other}\
              network = {{ trip = \"{trip_us}us\" }}\n\
              faults = {{ failed_servers = {failed}, ack_timeout = \"3ms\", bid_timeout = \"400us\" }}",
             groups * group

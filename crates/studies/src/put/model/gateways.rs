@@ -9,8 +9,8 @@ use negotiation::{
 use streams::Uniform;
 use units::{SimSpan, SimTime};
 
-use super::{ARRIVAL, BEGIN, Cluster, Ctx, Load, PROTOCOL};
-use crate::put::events::{Event, Gateway, GatewayTally, Initiator, Sample, Trace};
+use super::{ARRIVAL, BEGIN, Cluster, Ctx, Load, PROTOCOL, READS};
+use crate::put::events::{Event, Frame, Gateway, GatewayTally, Initiator, Sample, Trace, Wish};
 use crate::put::ports::Ports;
 
 impl Cluster {
@@ -21,7 +21,8 @@ impl Cluster {
             Initiator::Unicast(UnicastGateway::new(me, &self.terms))
         };
         let (ports, waiting) = (Ports::default(), VecDeque::new());
-        Gateway { machine, ports, waiting, tally: GatewayTally::default() }
+        let received_until = SimTime::ZERO;
+        Gateway { machine, ports, waiting, received_until, tally: GatewayTally::default() }
     }
 
     pub(super) fn start_gateway(&self, context: &mut Ctx<'_>) {
@@ -54,11 +55,14 @@ impl Cluster {
             }
             Event::AtPort(message) => {
                 if !self.queue_in(&mut gateway.ports, message, context) {
-                    self.drive(gateway, context, |machine, step| machine.hear(&message, step));
+                    self.hear_at_gateway(gateway, &message, context);
                 }
             }
-            Event::Heard(message) => {
-                self.drive(gateway, context, |machine, step| machine.hear(&message, step))
+            Event::Heard(message) => self.hear_at_gateway(gateway, &message, context),
+            Event::FrameAtPort(frame) => self.frame_at_gateway_port(gateway, frame, context),
+            Event::Frame(frame) => self.frame_at_gateway(gateway, frame, context),
+            Event::GetData { get, size, window, began, ended } => {
+                self.fetched(gateway, (get, size), (window, began, ended), context);
             }
             Event::Wake(wake) => self.drive(gateway, context, |machine, step| machine.wake(wake, step)),
             Event::Granted(put) => {
@@ -70,23 +74,33 @@ impl Cluster {
         true
     }
 
-    /// A chunk comes, and is put at once if it need not wait for others.
+    fn hear_at_gateway(&self, gateway: &mut Gateway, message: &Message, context: &mut Ctx<'_>) {
+        self.count_answer(message, context);
+        self.drive(gateway, context, |machine, step| machine.hear(message, step));
+    }
+
+    /// A chunk comes, and is put at once if it need not wait for others; or one is wanted, and fetched.
     fn create_chunk(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
-        gateway.tally.created += 1;
         let size = self.draw_size(context);
-        gateway.waiting.push_back((size, context.now()));
+        let reads = self.read_share > 0 && context.draws(READS).next_u64() < self.read_share;
+        if reads {
+            gateway.tally.gets_created += 1;
+        } else {
+            gateway.tally.created += 1;
+        }
+        gateway.waiting.push_back(Wish { size, created: context.now(), reads });
         self.submit_waiting(gateway, context);
     }
 
     fn submit_waiting(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
-        while gateway.machine.puts() < self.in_flight as usize {
-            let Some((size, created)) = gateway.waiting.pop_front() else { return };
-            self.drive(gateway, context, |machine, step| machine.submit(size, created, step));
+        while gateway.machine.puts() + gateway.machine.gets() < self.in_flight as usize {
+            let Some(wish) = gateway.waiting.pop_front() else { return };
+            self.drive(gateway, context, |machine, step| machine.submit(wish, step));
         }
     }
 
     /// Moves the machine on, and does what it wants.
-    fn drive(
+    pub(super) fn drive(
         &self,
         gateway: &mut Gateway,
         context: &mut Ctx<'_>,
@@ -125,14 +139,13 @@ impl Cluster {
             Action::Frame { to, put, bits, span } => {
                 gateway.tally.bytes_sent += bits / 8;
                 let after = span.saturating_add(self.terms.fixed.trip);
-                let event =
-                    if self.surge { Event::Frame { put, bits } } else { Event::FrameAtPort { put, bits } };
+                let frame = Frame::Put { put, bits };
+                let event = if self.surge { Event::Frame(frame) } else { Event::FrameAtPort(frame) };
                 context.send(self.entity_of(Peer::Server(to)), after, event);
             }
             Action::Data { to, put, size, began, span, window } => {
                 self.deliver(gateway, &to, (put, size), (began, now.saturating_add(span), window), context);
             }
-            Action::Write { .. } => {}
             Action::Done(done) => self.done(gateway, &done, context),
             Action::Dropped(_) => {
                 gateway.tally.dropped += 1;
@@ -145,6 +158,7 @@ impl Cluster {
                 context.record(Sample::Failed);
                 self.go_on(gateway, context);
             }
+            of_a_get => self.act_on_get(gateway, &of_a_get, context),
         }
     }
 
@@ -199,7 +213,7 @@ impl Cluster {
     }
 
     /// A put is over: the next chunk.
-    fn go_on(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
+    pub(super) fn go_on(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
         match self.load {
             Load::Closed => self.create_chunk(gateway, context),
             Load::Open(_) => self.submit_waiting(gateway, context),
@@ -208,17 +222,26 @@ impl Cluster {
 }
 
 impl Initiator {
-    fn puts(&self) -> usize {
+    pub(super) fn puts(&self) -> usize {
         match self {
             Initiator::Unicast(machine) => machine.puts(),
             Initiator::Negotiating(machine) => machine.puts(),
         }
     }
 
-    fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
+    pub(super) fn gets(&self) -> usize {
         match self {
-            Initiator::Unicast(machine) => machine.submit(size, created, step),
-            Initiator::Negotiating(machine) => machine.submit(size, created, step),
+            Initiator::Unicast(machine) => machine.gets.len(),
+            Initiator::Negotiating(machine) => machine.gets.len(),
+        }
+    }
+
+    fn submit(&mut self, Wish { size, created, reads }: Wish, step: &mut Step<'_>) {
+        match (self, reads) {
+            (Initiator::Unicast(machine), false) => machine.submit(size, created, step),
+            (Initiator::Unicast(machine), true) => machine.gets.submit(size, created, step),
+            (Initiator::Negotiating(machine), false) => machine.submit(size, created, step),
+            (Initiator::Negotiating(machine), true) => machine.gets.submit(size, created, step),
         }
     }
 

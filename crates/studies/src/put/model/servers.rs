@@ -4,13 +4,12 @@ use std::collections::VecDeque;
 
 use negotiation::bids::{State, overlapping};
 use negotiation::{
-    Action, Bucket, Message, NegotiatingServer, Peer, PutId, ServerId, Size, Step, UnicastServer, Wake,
-    Window,
+    Action, Bucket, Message, NegotiatingServer, Peer, PutId, ServerId, Size, Step, UnicastServer, Window,
 };
 use units::{SimSpan, SimTime};
 
 use super::{Cluster, Ctx, PROTOCOL};
-use crate::put::events::{Event, Sample, Server, ServerTally, Target, Trace};
+use crate::put::events::{Event, Frame, Sample, Server, ServerTally, Target, Trace};
 use crate::put::ports::Ports;
 
 impl Cluster {
@@ -33,7 +32,7 @@ impl Cluster {
     /// Handles an event at a server; false if it makes no sense there.
     pub(super) fn at_server(&self, server: &mut Server, event: &Event, context: &mut Ctx<'_>) -> bool {
         if server.failed {
-            server.tally.bytes_lost += self.bytes_of(event);
+            server.tally.bytes_lost += self.put_bytes_of(event);
             return true;
         }
         match *event {
@@ -43,10 +42,9 @@ impl Cluster {
                 }
             }
             Event::Heard(message) => self.hear(server, &message, context),
-            Event::Wake(Wake::Settle) => self.drive_server(server, context, |machine, step| {
-                if let Target::Unicast(machine) = machine {
-                    machine.settle(step);
-                }
+            Event::Wake(wake) => self.drive_server(server, context, |machine, step| match machine {
+                Target::Unicast(machine) => machine.wake(wake, step),
+                Target::Negotiating(machine) => machine.wake(wake, step),
             }),
             Event::Later(to, message) => self.send(&mut server.ports, to, message, context),
             Event::Offer { put, bits } => {
@@ -57,8 +55,9 @@ impl Cluster {
                 }
             }
             Event::Admit => self.admit(server, context),
-            Event::FrameAtPort { put, bits } => self.frame_at_port(server, (put, bits), context),
-            Event::Frame { put, bits } => self.frame(server, (put, bits), context),
+            Event::FrameAtPort(frame) => self.frame_at_port(server, frame, context),
+            Event::Frame(frame) => self.frame(server, frame, context),
+            Event::GetGranted { get, round } => self.get_granted(server, get, round, context),
             Event::Data { put, size, window, began, ended } => {
                 self.data(server, (put, size), (window, began, ended), context);
             }
@@ -79,8 +78,10 @@ impl Cluster {
             Target::Unicast(machine) => machine.hear(message, step),
             Target::Negotiating(machine) => machine.hear(message, step),
         });
-        if let Message::Accept { put, window } = *message {
-            self.accepted(server, put, window, context);
+        match *message {
+            Message::Accept { put, window } => self.accepted(server, put, window, context),
+            Message::GetAccept { .. } => self.promised(server, context),
+            _ => {}
         }
     }
 
@@ -98,7 +99,7 @@ impl Cluster {
         );
     }
 
-    fn trace_window(
+    pub(super) fn trace_window(
         &self,
         context: &mut Ctx<'_>,
         of: impl FnOnce(SimTime, SimTime) -> Trace,
@@ -110,23 +111,25 @@ impl Cluster {
         }
     }
 
-    fn frame_at_port(&self, server: &mut Server, (put, bits): (PutId, u64), context: &mut Ctx<'_>) {
+    fn frame_at_port(&self, server: &mut Server, frame: Frame, context: &mut Ctx<'_>) {
         let now = context.now();
-        let came = server.ports.data_in.receive(now, self.terms.wire(bits));
+        let came = server.ports.data_in.receive(now, self.terms.wire(frame.bits()));
         if came > now {
-            context.send_at(context.me(), came, Event::Frame { put, bits });
+            context.send_at(context.me(), came, Event::Frame(frame));
         } else {
-            self.frame(server, (put, bits), context);
+            self.frame(server, frame, context);
         }
     }
 
-    fn frame(&self, server: &mut Server, (put, bits): (PutId, u64), context: &mut Ctx<'_>) {
-        server.tally.bytes_received += bits / 8;
-        self.drive_server(server, context, |machine, step| {
-            if let Target::Unicast(machine) = machine {
-                machine.receive(put, bits, step);
-            }
-        });
+    fn frame(&self, server: &mut Server, frame: Frame, context: &mut Ctx<'_>) {
+        server.tally.bytes_received += frame.bits() / 8;
+        if let Frame::Put { put, bits } = frame {
+            self.drive_server(server, context, |machine, step| {
+                if let Target::Unicast(machine) = machine {
+                    machine.receive(put, bits, step);
+                }
+            });
+        }
     }
 
     /// All of a reserved transfer is in.
@@ -166,7 +169,7 @@ impl Cluster {
         }
     }
 
-    fn drive_server(
+    pub(super) fn drive_server(
         &self,
         server: &mut Server,
         context: &mut Ctx<'_>,
@@ -205,7 +208,7 @@ impl Cluster {
             Action::Write { put, size, begin, end } => {
                 self.written(server, (put, size), Window { left: begin, right: end }, context);
             }
-            _ => {}
+            of_a_get => self.act_on_read(server, &of_a_get, context),
         }
     }
 
@@ -216,11 +219,9 @@ impl Cluster {
             context.record(Sample::Replica);
         }
         let busy = if !self.surge {
-            let from = write.left.max(self.measured.from);
-            write.right.min(self.measured.until).checked_since(from).unwrap_or(SimSpan::ZERO)
+            self.within_measured(write)
         } else if self.counts(context.now()) {
-            let me = ServerId(context.me().0 - self.gateways);
-            self.terms.write(me, size)
+            self.terms.write(self.server_of(context), size)
         } else {
             SimSpan::ZERO
         };

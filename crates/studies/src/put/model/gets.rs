@@ -1,0 +1,167 @@
+//! What happens when chunks are read: at gateways that want them, and at servers that read and send.
+
+use negotiation::bids::overlapping;
+use negotiation::{Action, DoneGet, GetId, Message, Peer, ServerId, Size, Window};
+use units::{SimSpan, SimTime};
+
+use super::{Cluster, Ctx};
+use crate::put::events::{Event, Frame, Gateway, Initiator, Sample, Server, Target, Trace};
+
+impl Cluster {
+    /// All of a reserved delivery is in. Nobody else may have sent to this gateway meanwhile.
+    pub(super) fn fetched(
+        &self,
+        gateway: &mut Gateway,
+        (get, size): (GetId, Size),
+        (window, began, ended): (Window, SimTime, SimTime),
+        context: &mut Ctx<'_>,
+    ) {
+        gateway.tally.bytes_received += self.terms.size(size).bytes.get();
+        if began < window.left || ended > window.right || began < gateway.received_until {
+            gateway.tally.violations += 1;
+            context.record(Sample::Violation);
+        }
+        gateway.received_until = gateway.received_until.max(ended);
+        self.drive(gateway, context, |machine, step| {
+            if let Initiator::Negotiating(machine) = machine {
+                machine.gets.receive(get, step);
+            }
+        });
+    }
+
+    /// A frame is at a gateway's port.
+    pub(super) fn frame_at_gateway_port(&self, gateway: &mut Gateway, frame: Frame, context: &mut Ctx<'_>) {
+        let now = context.now();
+        let came = gateway.ports.data_in.receive(now, self.terms.wire(frame.bits()));
+        if came > now {
+            context.send_at(context.me(), came, Event::Frame(frame));
+        } else {
+            self.frame_at_gateway(gateway, frame, context);
+        }
+    }
+
+    /// A frame is in.
+    pub(super) fn frame_at_gateway(&self, gateway: &mut Gateway, frame: Frame, context: &mut Ctx<'_>) {
+        gateway.tally.bytes_received += frame.bits() / 8;
+        if let Frame::Get { get, round, bits } = frame {
+            self.drive(gateway, context, |machine, step| {
+                if let Initiator::Unicast(machine) = machine {
+                    machine.gets.receive(get, round, bits, step);
+                }
+            });
+        }
+    }
+
+    /// What a gateway's machine wants done about gets.
+    pub(super) fn act_on_get(&self, gateway: &mut Gateway, action: &Action, context: &mut Ctx<'_>) {
+        let now = context.now();
+        match *action {
+            Action::GetDone(done) => self.got(gateway, &done, context),
+            Action::GetRetried(_) if self.counts(now) => context.record(Sample::GetRetried),
+            Action::GetFailed(_) => {
+                gateway.tally.gets_failed += 1;
+                context.record(Sample::GetFailed);
+                self.go_on(gateway, context);
+            }
+            _ => {}
+        }
+    }
+
+    fn got(&self, gateway: &mut Gateway, done: &DoneGet, context: &mut Ctx<'_>) {
+        gateway.tally.gets_done += 1;
+        if self.counts(context.now()) {
+            context.record(Sample::Got(context.now().since(done.created)));
+        }
+        self.go_on(gateway, context);
+    }
+
+    /// What a server's machine wants done about gets.
+    pub(super) fn act_on_read(&self, server: &mut Server, action: &Action, context: &mut Ctx<'_>) {
+        match *action {
+            Action::Read { get, begin, end } => {
+                let read = Window { left: begin, right: end };
+                context.record(Sample::Busy(self.within_measured(read)));
+                self.trace_window(
+                    context,
+                    |left_ns, right_ns| Trace::Read { gateway: get.gateway.0, left_ns, right_ns },
+                    read,
+                );
+            }
+            Action::Deliver { get, size, span, window } => {
+                self.send_chunk(server, (get, size), (span, window), context);
+            }
+            Action::GetOffer { get, round, bits } => {
+                let begin = server.ports.data_out.send(context.now(), self.terms.wire(bits));
+                if begin > context.now() {
+                    context.send_at(context.me(), begin, Event::GetGranted { get, round });
+                } else {
+                    self.get_granted(server, get, round, context);
+                }
+            }
+            Action::GetFrame { get, round, bits } => {
+                server.tally.bytes_sent += bits / 8;
+                let after = self.terms.wire(bits).saturating_add(self.terms.fixed.trip);
+                let to = self.entity_of(Peer::Gateway(get.gateway));
+                context.send(to, after, Event::FrameAtPort(Frame::Get { get, round, bits }));
+            }
+            _ => {}
+        }
+    }
+
+    /// A window of a reader begins: all goes in it, and nothing can change that on its way, so one event is enough.
+    fn send_chunk(
+        &self,
+        server: &mut Server,
+        (get, size): (GetId, Size),
+        (span, window): (SimSpan, Window),
+        context: &mut Ctx<'_>,
+    ) {
+        server.tally.bytes_sent += self.terms.size(size).bytes.get();
+        let began = context.now();
+        let ended = began.saturating_add(span);
+        self.trace_window(
+            context,
+            |left_ns, right_ns| Trace::Sent { gateway: get.gateway.0, left_ns, right_ns },
+            window,
+        );
+        let arrives = ended.saturating_add(self.terms.fixed.trip);
+        let event = Event::GetData { get, size, window, began, ended };
+        context.send_at(self.entity_of(Peer::Gateway(get.gateway)), arrives, event);
+    }
+
+    /// The link of a server has room for the frame that it offered.
+    pub(super) fn get_granted(&self, server: &mut Server, get: GetId, round: u8, context: &mut Ctx<'_>) {
+        self.drive_server(server, context, |machine, step| {
+            if let Target::Unicast(machine) = machine {
+                machine.get_frame_started(get, round, step);
+            }
+        });
+    }
+
+    /// A reader took a bid: no other window that was taken may overlap.
+    pub(super) fn promised(&self, server: &mut Server, context: &mut Ctx<'_>) {
+        let Target::Negotiating(machine) = &server.machine else { return };
+        if overlapping(machine.deliveries().list()).is_some() {
+            server.tally.violations += 1;
+            context.record(Sample::Violation);
+        }
+    }
+
+    /// Counts what gateways are told, where it is worth counting.
+    pub(super) fn count_answer(&self, message: &Message, context: &mut Ctx<'_>) {
+        if matches!(message, Message::GetDeclined { .. }) && self.counts(context.now()) {
+            context.record(Sample::GetDeclined);
+        }
+    }
+
+    /// How much of a stretch of time lies in the span that is measured.
+    pub(super) fn within_measured(&self, stretch: Window) -> SimSpan {
+        let from = stretch.left.max(self.measured.from);
+        stretch.right.min(self.measured.until).checked_since(from).unwrap_or(SimSpan::ZERO)
+    }
+
+    /// Which server an entity is.
+    pub(super) fn server_of(&self, context: &Ctx<'_>) -> ServerId {
+        ServerId(context.me().0 - self.gateways)
+    }
+}
