@@ -60,17 +60,20 @@ pub enum Command {
     /// Read, test, edit and write CRUSH maps, as Ceph's crushtool does
     #[command(display_order = 106)]
     Crush(Box<crate::crush::Flags>),
-    /// Measure the simulator itself
+    /// Tell what a system can do of any mix of reads, writes and sizes, from two measurements
     #[command(display_order = 107)]
+    Capacity(Box<crate::capacity::Flags>),
+    /// Measure the simulator itself
+    #[command(display_order = 108)]
     Bench(crate::bench::Bench),
     /// Print a script that completes commands in a shell
-    #[command(display_order = 108)]
+    #[command(display_order = 109)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or that of one command
-    #[command(display_order = 109)]
+    #[command(display_order = 110)]
     Man {
         /// A command, such as `run`; the main page if left out
         command: Option<String>,

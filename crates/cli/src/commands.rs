@@ -2,7 +2,7 @@
 
 mod compare;
 mod completions;
-mod gates;
+pub mod gates;
 mod list;
 mod man;
 mod merge;
@@ -34,6 +34,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit, Trouble> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce),
         Command::Compare(compare) => compare::compare(&compare),
         Command::Merge(merge) => merge::merge(&merge),
+        Command::Capacity(flags) => crate::capacity::run(&flags),
         Command::Crush(flags) => crate::crush::run(&flags),
         Command::Bench(bench) => crate::bench::run(&bench),
         Command::Completions { shell } => completions::completions(shell),

@@ -5,6 +5,7 @@
 
 mod args;
 mod bench;
+mod capacity;
 mod catalogue;
 mod commands;
 mod complain;

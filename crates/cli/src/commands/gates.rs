@@ -12,9 +12,14 @@ use crate::screen;
 pub fn read(study: &dyn Study, texts: &[String]) -> (Vec<Gate>, Problems) {
     let known: Vec<Known<'_>> =
         study.measures().iter().map(|measure| Known { name: measure.name, unit: measure.unit }).collect();
+    parse(&known, texts)
+}
+
+/// The gates of `--fail-if`, for these measures.
+pub fn parse(known: &[Known<'_>], texts: &[String]) -> (Vec<Gate>, Problems) {
     let (mut gates, mut problems) = (Vec::new(), Problems::new());
     for text in texts {
-        match Gate::parse("--fail-if", text, &known) {
+        match Gate::parse("--fail-if", text, known) {
             Ok(gate) => gates.push(gate),
             Err(found) => problems.extend(found),
         }

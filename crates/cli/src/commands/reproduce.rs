@@ -8,7 +8,10 @@ use serde_json::json;
 use crate::args::Reproduce;
 use crate::exit::{Exit, Trouble};
 use crate::street::{self, Job};
-use crate::{load, output, screen};
+use crate::{capacity, load, output, screen};
+
+/// What all measurements of capacities are called together.
+const CAPACITY: &str = "capacity";
 
 /// Runs them one after the other, and reports all claims together. Claims that miss are a result, not a failure.
 pub fn reproduce(reproduce: &Reproduce) -> Result<Exit, Trouble> {
@@ -24,6 +27,11 @@ pub fn reproduce(reproduce: &Reproduce) -> Result<Exit, Trouble> {
     for name in names {
         if !reproduce.output.quiet {
             screen::say(&format!("running {name}\n"));
+        }
+        if let Some(measured) = capacity::published(name) {
+            scenarios.push(json!({ "name": name }));
+            take(&mut all, measured?, name);
+            continue;
         }
         let loaded = load::load(name)?;
         let scenario = studies::check(loaded.document)?;
@@ -53,7 +61,8 @@ pub fn reproduce(reproduce: &Reproduce) -> Result<Exit, Trouble> {
 
 /// The scenarios to run: those named, those of studies named, or all.
 fn chosen(names: &[String]) -> Result<Vec<&'static str>, Problem> {
-    let published = || studies::all().iter().flat_map(|study| study.published().iter().copied());
+    let simulated = || studies::all().iter().flat_map(|study| study.published().iter().copied());
+    let published = || simulated().chain(capacity::PUBLISHED);
     if names.is_empty() {
         return Ok(published().collect());
     }
@@ -61,7 +70,8 @@ fn chosen(names: &[String]) -> Result<Vec<&'static str>, Problem> {
     for name in names {
         let of_study = studies::named(name).map(|study| study.published().to_vec());
         let one = || published().find(|published| published == name).map(|name| vec![name]);
-        let found = of_study.or_else(one).ok_or_else(|| unknown(name, published()))?;
+        let measured = || (name == CAPACITY).then(|| capacity::PUBLISHED.to_vec());
+        let found = of_study.or_else(measured).or_else(one).ok_or_else(|| unknown(name, published()))?;
         chosen.extend(found);
     }
     let mut seen = Vec::new();
@@ -83,7 +93,9 @@ fn unknown(name: &str, published: impl Iterator<Item = &'static str>) -> Problem
 
 /// A study that has published nothing reproduces nothing.
 fn studies_with_some() -> impl Iterator<Item = &'static str> {
-    studies::all().iter().filter(|study| !study.published().is_empty()).map(|study| study.name())
+    let studies =
+        studies::all().iter().filter(|study| !study.published().is_empty()).map(|study| study.name());
+    studies.chain([CAPACITY])
 }
 
 fn take(all: &mut Report, report: Report, name: &str) {

@@ -13,7 +13,7 @@ use scenario::{Place, Problem, Source};
 use crate::exit::Trouble;
 
 /// The bytes of a file; `-` is stdin.
-fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     let read = if path.as_os_str() == "-" {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes).map(|_| bytes)
@@ -33,7 +33,8 @@ fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     })
 }
 
-fn name(path: &Path) -> String {
+/// A file as messages call it.
+pub fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "<stdin>".to_owned() } else { path.display().to_string() }
 }
 

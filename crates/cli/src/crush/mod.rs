@@ -18,7 +18,7 @@ use crate::exit::{Exit, Trouble};
 use crate::screen;
 use out::Out;
 
-pub use files::{read_binary, read_either};
+pub use files::{name as name_of, put, read as read_bytes, read_binary, read_either};
 pub use flags::Flags;
 
 /// What crushtool calls itself in its messages.

@@ -1,0 +1,249 @@
+//! A model held against measurements: errors (8), what leaving out says of a curvature, and a plain verdict.
+
+use crate::curvature::{Curvature, LeftOut};
+use crate::elastic::Ranged;
+use crate::estimate::{Asked, Beyond, EstimateError, SizeKind, estimate};
+use crate::mix::{Mix, Shares};
+use crate::model::Model;
+use crate::reason;
+use crate::run::{Group, mean};
+use crate::spread::Spread;
+
+/// Errors up to this many percent count as holding: what the paper finds for small operations.
+pub const WITHIN_DEFAULT: f64 = 10.0;
+
+/// A measured point beside its estimate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// What was asked.
+    pub mix: Mix,
+    /// What the shares are of.
+    pub shares: Shares,
+    /// What was measured, with the interval that the spread gives.
+    pub measured: Ranged,
+    /// How many runs that is the mean of.
+    pub runs: usize,
+    /// What the model says.
+    pub estimate: Ranged,
+    /// (8): how far the estimate is off, in percent of what was measured.
+    pub error_percent: f64,
+    /// The same with shares of operations and with shares of capacity, for mixes of sizes.
+    pub forms_percent: Option<(f64, f64)>,
+    /// Whether the difference may be chance: it lies within the spread of both numbers. Nothing where the spread is not known.
+    pub by_chance: Option<bool>,
+    /// The least known of its sizes.
+    pub kind: SizeKind,
+}
+
+impl Checked {
+    /// Whether this is a pure load of one size, which the model knows from measurement.
+    #[must_use]
+    pub fn is_pure(&self) -> bool {
+        self.mix.single().is_some_and(|part| part.reads == 0.0 || part.reads == 1.0)
+    }
+
+    /// How far it is off, with its sign: above zero where the estimate is too high.
+    #[must_use]
+    pub fn signed_percent(&self) -> f64 {
+        100.0 * (self.estimate.value - self.measured.value) / self.measured.value
+    }
+}
+
+/// What a check finds of some points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// Which points: a size, or mixes of sizes by what their shares are of.
+    pub of: String,
+    /// How many points there are, pure loads aside.
+    pub points: usize,
+    /// The mean error (8) in percent.
+    pub error_mean: f64,
+    /// The greatest.
+    pub error_max: f64,
+    /// What is to be thought of it.
+    pub kind: VerdictKind,
+    /// The likely reason where it does not hold.
+    pub reason: Option<String>,
+    /// What a curvature would buy.
+    pub left_out: Option<LeftOut>,
+}
+
+/// What is to be thought of the hypothesis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerdictKind {
+    /// All errors are small enough.
+    Holds,
+    /// Some are not, and those may be chance.
+    CannotTell,
+    /// Some are not, and chance does not explain them.
+    Fails,
+}
+
+impl VerdictKind {
+    /// As in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            VerdictKind::Holds => "holds",
+            VerdictKind::CannotTell => "cannot tell",
+            VerdictKind::Fails => "does not hold",
+        }
+    }
+}
+
+/// All of a check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checks {
+    /// Points, as they were given.
+    pub points: Vec<Checked>,
+    /// Size by size, and mixes of sizes.
+    pub verdicts: Vec<Verdict>,
+    /// Over all points, pure loads aside; nothing where there are only pure loads.
+    pub whole: Option<Verdict>,
+    /// The spread of single runs, over all that is known.
+    pub spread: Option<Spread>,
+    /// Which error counts as small, in percent.
+    pub within: f64,
+}
+
+/// Holds a model against measured points; `own` says that they are the model's own.
+///
+/// # Errors
+/// For sizes that the model cannot speak of.
+pub fn check(
+    model: &Model,
+    points: &[Group],
+    own: bool,
+    beyond: Beyond,
+    within: f64,
+) -> Result<Checks, EstimateError> {
+    let model_points = model.groups();
+    let all = model_points.iter().chain(if own { &[][..] } else { points });
+    let spread = Spread::pooled(all);
+    let mut model = model.clone();
+    model.spread = spread;
+    let points: Vec<Checked> =
+        points.iter().map(|group| one(&model, group, beyond)).collect::<Result<_, _>>()?;
+    let mut names: Vec<String> = Vec::new();
+    for point in points.iter().filter(|point| !point.is_pure()) {
+        let name = name_of(point);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let verdicts = names.iter().map(|name| {
+        let of: Vec<&Checked> =
+            points.iter().filter(|point| !point.is_pure() && name_of(point) == *name).collect();
+        verdict(name, &of, within)
+    });
+    let verdicts: Vec<Verdict> = verdicts.collect();
+    let mixed: Vec<&Checked> = points.iter().filter(|point| !point.is_pure()).collect();
+    let whole = (!mixed.is_empty()).then(|| whole(&mixed, &verdicts, within));
+    Ok(Checks { points, verdicts, whole, spread, within })
+}
+
+fn name_of(point: &Checked) -> String {
+    match point.mix.single() {
+        Some(part) => part.size(),
+        None => format!("sizes by {}", point.shares.name()),
+    }
+}
+
+fn one(model: &Model, group: &Group, beyond: Beyond) -> Result<Checked, EstimateError> {
+    let asked = Asked { mix: &group.mix, shares: group.shares, beyond, curved: false };
+    let found = estimate(model, &asked)?;
+    let half = model.spread.map(|spread| spread.half_width(group.iops.len()));
+    let measured = Ranged::around(group.mean(), half);
+    let error = |value: f64| 100.0 * (value - measured.value).abs() / measured.value;
+    let forms = (error(found.as_operations.value), error(found.as_capacity.value));
+    let by_chance = measured.range.zip(found.total.range).map(|(measured_range, range)| {
+        let half_of = |range: (f64, f64)| 0.5 * libm::log(range.1 / range.0);
+        let both = libm::hypot(half_of(measured_range), half_of(range));
+        libm::log(found.total.value / measured.value).abs() <= both
+    });
+    let known = [SizeKind::Extrapolated, SizeKind::Interpolated];
+    let is = |kind: &&SizeKind| found.parts.iter().any(|part| part.kind == **kind);
+    Ok(Checked {
+        mix: group.mix.clone(),
+        shares: group.shares,
+        measured,
+        runs: group.iops.len(),
+        estimate: found.total,
+        error_percent: error(found.total.value),
+        forms_percent: group.mix.single().is_none().then_some(forms),
+        by_chance,
+        kind: known.iter().find(is).copied().unwrap_or(SizeKind::Measured),
+    })
+}
+
+/// The verdict on points of one kind.
+fn verdict(of: &str, points: &[&Checked], within: f64) -> Verdict {
+    let errors: Vec<f64> = points.iter().map(|point| point.error_percent).collect();
+    let kind = kind_of(points, within);
+    let bent: Vec<_> = points.iter().map(|point| reason::bent(point)).collect();
+    let straight =
+        !points.iter().any(|point| point.mix.single().is_none() && point.shares != Shares::Operations);
+    Verdict {
+        of: of.to_owned(),
+        points: points.len(),
+        error_mean: mean(&errors),
+        error_max: errors.iter().copied().fold(0.0, f64::max),
+        kind,
+        reason: (kind == VerdictKind::Fails).then(|| reason::likely(points)),
+        left_out: Curvature::fit(&bent).filter(|_| straight).and_then(|curvature| curvature.left_out),
+    }
+}
+
+fn kind_of(points: &[&Checked], within: f64) -> VerdictKind {
+    let far: Vec<&&Checked> = points.iter().filter(|point| point.error_percent > within).collect();
+    if far.is_empty() {
+        VerdictKind::Holds
+    } else if far.iter().all(|point| point.by_chance == Some(true)) {
+        VerdictKind::CannotTell
+    } else {
+        VerdictKind::Fails
+    }
+}
+
+/// Over all: what is worst of the parts, with the reason of the worst.
+fn whole(points: &[&Checked], verdicts: &[Verdict], within: f64) -> Verdict {
+    let errors: Vec<f64> = points.iter().map(|point| point.error_percent).collect();
+    let failing = verdicts.iter().filter(|verdict| verdict.kind == VerdictKind::Fails);
+    let worst = failing.max_by(|a, b| a.error_max.total_cmp(&b.error_max));
+    Verdict {
+        of: "all".to_owned(),
+        points: points.len(),
+        error_mean: mean(&errors),
+        error_max: errors.iter().copied().fold(0.0, f64::max),
+        kind: kind_of(points, within),
+        reason: worst.and_then(|verdict| Some(format!("{}: {}", verdict.of, verdict.reason.as_ref()?))),
+        left_out: None,
+    }
+}
+
+impl Model {
+    /// The points that it was made of.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Group> {
+        let alone = |size_bytes, reads, runs: &Vec<f64>| Group {
+            mix: Mix::alone(size_bytes, reads),
+            shares: Shares::Operations,
+            iops: runs.clone(),
+        };
+        let mut groups = Vec::new();
+        for size in &self.sizes {
+            groups.push(alone(size.size_bytes, 1.0, &size.reads.runs));
+            groups.push(alone(size.size_bytes, 0.0, &size.writes.runs));
+            groups.extend(size.mixes.iter().map(|mix| alone(size.size_bytes, mix.reads, &mix.iops.runs)));
+        }
+        groups.extend(self.mixtures.iter().map(|mixture| Group {
+            mix: mixture.mix.clone(),
+            shares: mixture.shares,
+            iops: mixture.iops.runs.clone(),
+        }));
+        groups
+    }
+}
+
+#[cfg(test)]
+mod tests;

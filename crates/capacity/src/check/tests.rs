@@ -1,0 +1,88 @@
+//! Verdicts on made-up systems whose ways are known.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use super::*;
+use crate::fit::fit;
+use crate::run::{Run, groups};
+
+fn runs(points: &[(f64, f64)]) -> Vec<Run> {
+    let run = |&(reads, iops): &(f64, f64)| Run {
+        system: None,
+        mix: Mix::alone(4096, reads),
+        shares: Shares::Operations,
+        iops,
+        file: "runs.csv".to_owned(),
+        place: "line 2".to_owned(),
+    };
+    points.iter().map(run).collect()
+}
+
+/// The verdict on mixes at 25, 50 and 75 % reads, of a system that does 1000 pure reads and 250 pure writes.
+fn verdict_on(mixes: impl Fn(f64) -> f64, pure: &[(f64, f64)]) -> Verdict {
+    let model = fit(&runs(pure)).unwrap();
+    let points: Vec<(f64, f64)> = [0.25, 0.5, 0.75].iter().map(|reads| (*reads, mixes(*reads))).collect();
+    check(&model, &groups(&runs(&points)), false, Beyond::Refuse, WITHIN_DEFAULT).unwrap().whole.unwrap()
+}
+
+const PURE: [(f64, f64); 2] = [(1.0, 1000.0), (0.0, 250.0)];
+
+fn line(reads: f64, pure_reads: f64, pure_writes: f64) -> f64 {
+    1.0 / (reads / pure_reads + (1.0 - reads) / pure_writes)
+}
+
+#[test]
+fn errors_are_equation_8() {
+    let model = fit(&runs(&PURE)).unwrap();
+    // At half reads the model says 400; measured are 500: |400 - 500| / 500 is 20 %.
+    let found = check(&model, &groups(&runs(&[(0.5, 500.0)])), false, Beyond::Refuse, 10.0).unwrap();
+    assert!((found.points[0].error_percent - 20.0).abs() < 1e-9);
+    assert!((found.points[0].signed_percent() + 20.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_system_of_the_hypothesis_holds() {
+    let found = verdict_on(|reads| 0.95 * line(reads, 1000.0, 250.0), &PURE);
+    assert_eq!(found.kind, VerdictKind::Holds);
+    assert!((found.error_max - 100.0 * (1.0 / 0.95 - 1.0)).abs() < 1e-9);
+}
+
+#[test]
+fn errors_within_the_spread_cannot_be_told() {
+    let pure = [(1.0, 800.0), (1.0, 1200.0), (0.0, 200.0), (0.0, 300.0)];
+    let found = verdict_on(|reads| 0.8 * line(reads, 1000.0, 250.0), &pure);
+    assert_eq!((found.kind, found.reason), (VerdictKind::CannotTell, None));
+}
+
+fn reason_for(mixes: impl Fn(f64) -> f64) -> String {
+    let found = verdict_on(mixes, &PURE);
+    assert_eq!(found.kind, VerdictKind::Fails);
+    found.reason.unwrap()
+}
+
+#[test]
+fn reasons_follow_the_shape_of_the_errors() {
+    insta::assert_snapshot!(reason_for(|reads| line(reads, 500.0, 250.0)), @"4KiB: the mixes lie on a line of their own, which has pure reads at 500/s where 1000/s were measured: pure reads were served from a cache that mixes do not have");
+    insta::assert_snapshot!(reason_for(|reads| line(reads, 1000.0, 120.0)), @"4KiB: the mixes lie on a line of their own, which has pure writes at 120/s where 250/s were measured: pure writes were taken up by a cache or a journal that mixes do not have");
+    insta::assert_snapshot!(reason_for(|reads| line(reads, 1000.0, 400.0)), @"4KiB: the mixes lie on a line of their own, which has pure writes at 400/s where 250/s were measured: the pure load did not fill the system, or was disturbed");
+    insta::assert_snapshot!(reason_for(|_| 330.0), @"4KiB: the total is 330/s at every mix: another resource is full, such as the client, its CPU or the network");
+    insta::assert_snapshot!(reason_for(|reads| line(reads, 1000.0, 250.0) / (1.0 + 2.0 * reads * (1.0 - reads))), @"4KiB: mixes do less than the pure loads allow: reads and writes get in each other's way, so the cost is not linear");
+    insta::assert_snapshot!(reason_for(|reads| (1000.0 / reads).min(250.0 / (1.0 - reads))), @"4KiB: mixes do more than the pure loads allow: reads and writes use different resources, or some are served from a cache");
+}
+
+#[test]
+fn mixes_of_sizes_show_both_forms() {
+    let mix = Mix::parse("4KiB:50%:r100,64KiB:50%:r100").unwrap();
+    let run = |mix: &Mix, iops: f64| Run { mix: mix.clone(), iops, ..runs(&PURE)[0].clone() };
+    let all = [
+        run(&Mix::alone(4096, 1.0), 900.0),
+        run(&Mix::alone(4096, 0.0), 100.0),
+        run(&Mix::alone(65_536, 1.0), 100.0),
+        run(&Mix::alone(65_536, 0.0), 50.0),
+        run(&mix, 180.0),
+    ];
+    let model = fit(&all).unwrap();
+    let found = check(&model, &model.groups(), true, Beyond::Refuse, 10.0).unwrap();
+    // 1/(0.5/900 + 0.5/100) is 180, and (900 + 100)/2 is 500: 177.8 % too much.
+    let (operations, capacity) = found.points[4].forms_percent.unwrap();
+    assert!(operations < 1e-9 && (capacity - 100.0 * 320.0 / 180.0).abs() < 1e-9, "{operations} {capacity}");
+}

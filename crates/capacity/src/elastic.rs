@@ -1,0 +1,115 @@
+//! Numbers that know what they depend on: by how many percent they change when a measured rate changes by one.
+//!
+//! Every estimate is a product, a mean or a harmonic mean of measured rates, so these elasticities follow by hand. With the half
+//! width of each rate's logarithm they give that of the estimate: errors of different points are independent, and add as squares.
+
+/// A number and its elasticities.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elastic {
+    /// The number.
+    pub value: f64,
+    by: Vec<f64>,
+}
+
+/// A number with its 95 % interval, where there is one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranged {
+    /// The number.
+    pub value: f64,
+    /// The ends of its interval.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Ranged {
+    /// A number whose logarithm is sure to ± `half`.
+    #[must_use]
+    pub fn around(value: f64, half: Option<f64>) -> Self {
+        Self { value, range: half.map(|half| (value * libm::exp(-half), value * libm::exp(half))) }
+    }
+}
+
+impl Elastic {
+    /// The measured rate number `at` of `count`.
+    pub(crate) fn measured(value: f64, at: usize, count: usize) -> Self {
+        let mut by = vec![0.0; count];
+        by[at] = 1.0;
+        Self { value, by }
+    }
+
+    /// A number whose elasticities are means of those of others, each with its weight.
+    fn weighted<'a>(value: f64, others: impl Iterator<Item = (f64, &'a Self)>) -> Self {
+        let mut by = Vec::new();
+        for (weight, other) in others {
+            by.resize(other.by.len(), 0.0);
+            by.iter_mut().zip(&other.by).for_each(|(sum, one)| *sum += weight * one);
+        }
+        Self { value, by }
+    }
+
+    /// The same, times something sure.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Self {
+        Self { value: self.value * factor, by: self.by.clone() }
+    }
+
+    /// `1 / Σ(share / rate)`: shares of work done one after the other. Shares of zero take no part.
+    pub(crate) fn harmonic(parts: &[(f64, &Self)]) -> Self {
+        let time: f64 = parts.iter().map(|(share, rate)| share / rate.value).sum();
+        let value = 1.0 / time;
+        Self::weighted(value, parts.iter().map(|(share, rate)| (share / rate.value * value, *rate)))
+    }
+
+    /// `Σ(share · rate)`: shares of capacity.
+    pub(crate) fn arithmetic(parts: &[(f64, &Self)]) -> Self {
+        let value: f64 = parts.iter().map(|(share, rate)| share * rate.value).sum();
+        let part = |share: &f64, rate: &Self| if value > 0.0 { share * rate.value / value } else { 0.0 };
+        Self::weighted(value, parts.iter().map(|(share, rate)| (part(share, rate), *rate)))
+    }
+
+    /// The point `at` of the way from this to `other`, in logarithms; beyond them for `at` below 0 or above 1.
+    pub(crate) fn between(&self, other: &Self, at: f64) -> Self {
+        let value = libm::exp((1.0 - at) * libm::log(self.value) + at * libm::log(other.value));
+        Self::weighted(value, [(1.0 - at, self), (at, other)].into_iter())
+    }
+
+    /// Half the width of the interval of its logarithm.
+    pub(crate) fn half_width(&self, halves: &[f64]) -> f64 {
+        libm::sqrt(self.by.iter().zip(halves).map(|(by, half)| by * half * by * half).sum())
+    }
+
+    /// The number with its interval.
+    #[must_use]
+    pub fn ranged(&self, halves: Option<&[f64]>) -> Ranged {
+        Ranged::around(self.value, halves.map(|halves| self.half_width(halves)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Changes each rate by a millionth, and compares.
+    fn check(make: impl Fn(&Elastic, &Elastic) -> Elastic) {
+        let rate = |value, at| Elastic::measured(value, at, 2);
+        let found = make(&rate(300.0, 0), &rate(50.0, 1));
+        let (step, halves) = (1e-6, [[1.0, 0.0], [0.0, 1.0]]);
+        for (at, halves) in halves.iter().enumerate() {
+            let up = |which: usize| if which == at { 1.0 + step } else { 1.0 };
+            let moved = make(&rate(300.0 * up(0), 0), &rate(50.0 * up(1), 1));
+            let seen = libm::log(moved.value / found.value) / libm::log(1.0 + step);
+            assert!((seen.abs() - found.half_width(halves)).abs() < 1e-5, "{seen} {found:?}");
+        }
+    }
+
+    #[test]
+    fn elasticities_are_derivatives() {
+        check(|reads, writes| Elastic::harmonic(&[(0.7, reads), (0.3, writes)]));
+        check(|reads, writes| Elastic::arithmetic(&[(0.7, reads), (0.3, writes)]));
+        check(|reads, writes| reads.between(writes, 0.25));
+        check(|reads, writes| reads.between(writes, -0.5).times(3.0));
+        check(|reads, writes| {
+            let mixed = Elastic::harmonic(&[(0.5, reads), (0.5, writes)]);
+            Elastic::arithmetic(&[(0.2, reads), (0.8, &mixed)])
+        });
+    }
+}

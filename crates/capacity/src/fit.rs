@@ -1,0 +1,156 @@
+//! From runs to a model: each size needs its pure reads and its pure writes, and nothing else is needed.
+
+use units::Bytes;
+
+use crate::curvature::{Bent, Curvature};
+use crate::estimate::{Asked, Beyond, estimate};
+use crate::mix::{Mix, Shares};
+use crate::model::{Measured, MeasuredMix, Mixture, Model, SizeModel};
+use crate::run::{Group, Run, groups};
+use crate::spread::Spread;
+
+/// Why runs make no model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason}", .at.as_ref().map(|(file, place)| format!("`{file}`: `{place}`: ")).unwrap_or_default())]
+pub struct FitError {
+    /// A file and the place in it that this is about.
+    pub at: Option<(String, String)>,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// Sizes closer than this are one size in two units: 4 kB and 4 KiB are 2.4 % apart, 4 GB and 4 GiB 7.4 %.
+const SIZES_APART: f64 = 1.1;
+
+/// Makes a model of the runs of one system.
+///
+/// # Errors
+/// When there is no run, more than one system, a size without pure reads or pure writes, or one size in two units.
+pub fn fit(runs: &[Run]) -> Result<Model, FitError> {
+    let Some(first) = runs.first() else {
+        let hint = "name the results of a benchmark".to_owned();
+        return Err(FitError { at: None, reason: "there is no run".to_owned(), hint });
+    };
+    one_system(runs)?;
+    let groups = groups(runs);
+    let sizes = sizes(runs)?;
+    let spread = Spread::pooled(&groups);
+    let sizes: Vec<SizeModel> =
+        sizes.into_iter().map(|size| one_size(size, &groups, spread, runs)).collect::<Result<_, _>>()?;
+    let mixtures: Vec<Mixture> = groups
+        .iter()
+        .filter(|group| group.mix.single().is_none())
+        .map(|group| Mixture {
+            mix: group.mix.clone(),
+            shares: group.shares,
+            iops: Measured::new(group.iops.clone(), spread),
+        })
+        .collect();
+    let mut model = Model { system: first.system.clone(), spread, sizes, mixtures, curvature: None };
+    model.curvature = Curvature::fit(&bent(&model));
+    Ok(model)
+}
+
+/// Mixes of sizes against what their parts say, where the shares are of operations.
+fn bent(model: &Model) -> Vec<Bent> {
+    let of_operations = model.mixtures.iter().filter(|mixture| mixture.shares == Shares::Operations);
+    let one = |mixture: &Mixture| {
+        let asked =
+            Asked { mix: &mixture.mix, shares: Shares::Operations, beyond: Beyond::Refuse, curved: false };
+        let straight = estimate(model, &asked).ok()?.total.value;
+        Some(Bent { x: mixture.mix.diversity(), straight, measured: mixture.iops.iops.value })
+    };
+    of_operations.filter_map(one).collect()
+}
+
+fn one_system(runs: &[Run]) -> Result<(), FitError> {
+    let mut names: Vec<&str> = Vec::new();
+    for run in runs {
+        let name = run.system.as_deref().unwrap_or("(unnamed)");
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.len() < 2 {
+        return Ok(());
+    }
+    let reason = format!("these runs are of {} systems: {}", names.len(), names.join(", "));
+    Err(FitError { at: None, reason, hint: format!("choose one of them: --system {}", names[0]) })
+}
+
+/// The sizes that were measured alone, smallest first.
+fn sizes(runs: &[Run]) -> Result<Vec<u64>, FitError> {
+    let mut found: Vec<(u64, &Run)> = Vec::new();
+    for run in runs {
+        for part in run.mix.parts() {
+            if !found.iter().any(|(size, _)| *size == part.size_bytes) {
+                found.push((part.size_bytes, run));
+            }
+        }
+    }
+    found.sort_by_key(|(size, _)| *size);
+    for pair in found.windows(2) {
+        let ((small, _), (large, run)) = (pair[0], pair[1]);
+        if (large as f64) < SIZES_APART * small as f64 {
+            let reason = format!(
+                "there are operations of {} and of {}, which look like one size in two units",
+                Bytes::new(small),
+                Bytes::new(large)
+            );
+            let hint = "give both in the same unit; KiB are 1024 bytes and kB 1000".to_owned();
+            return Err(FitError { at: Some((run.file.clone(), run.place.clone())), reason, hint });
+        }
+    }
+    let alone =
+        |size: &u64| runs.iter().any(|run| run.mix.single().is_some_and(|part| part.size_bytes == *size));
+    let sizes: Vec<u64> = found.into_iter().map(|(size, _)| size).filter(alone).collect();
+    if sizes.is_empty() {
+        let reason = "no size was measured alone, only mixes of sizes".to_owned();
+        let hint = "measure pure reads and pure writes of each size".to_owned();
+        return Err(FitError { at: Some((runs[0].file.clone(), runs[0].place.clone())), reason, hint });
+    }
+    Ok(sizes)
+}
+
+fn one_size(
+    size_bytes: u64,
+    groups: &[Group],
+    spread: Option<Spread>,
+    runs: &[Run],
+) -> Result<SizeModel, FitError> {
+    let of_size = || {
+        groups.iter().filter_map(|group| {
+            group.mix.single().filter(|part| part.size_bytes == size_bytes).map(|part| (part.reads, group))
+        })
+    };
+    let pure = |reads: f64, what: &str| {
+        let found = of_size().find(|(share, _)| *share == reads);
+        found.map(|(_, group)| Measured::new(group.iops.clone(), spread)).ok_or_else(|| {
+            let others: Vec<String> =
+                of_size().map(|(share, _)| format!("{} %", crate::mix::tidy(100.0 * share))).collect();
+            let run = runs.iter().find(|run| {
+                run.mix.is(&Mix::alone(size_bytes, of_size().next().map_or(0.0, |(share, _)| share)))
+            });
+            let size = Bytes::new(size_bytes);
+            FitError {
+                at: run.map(|run| (run.file.clone(), run.place.clone())),
+                reason: format!(
+                    "there is no run of pure {what} of {size}; measured are {} reads",
+                    others.join(", ")
+                ),
+                hint: format!("measure pure {what} of {size} too, and name that file as well"),
+            }
+        })
+    };
+    let (reads, writes) = (pure(1.0, "reads")?, pure(0.0, "writes")?);
+    let mut mixes: Vec<MeasuredMix> = of_size()
+        .filter(|(share, _)| *share > 0.0 && *share < 1.0)
+        .map(|(share, group)| MeasuredMix { reads: share, iops: Measured::new(group.iops.clone(), spread) })
+        .collect();
+    mixes.sort_by(|a, b| a.reads.total_cmp(&b.reads));
+    let mut size = SizeModel { size_bytes, reads, writes, mixes, curvature: None };
+    size.curvature = Curvature::fit(&size.bent());
+    Ok(size)
+}

@@ -1,0 +1,269 @@
+//! Mixes of sizes, reads and writes, and how people write them: `16KiB:90%:r70,1MiB:10%:r100`.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Frequency, Percent, Rate};
+
+/// The most parts of a mix.
+pub const MIX_PARTS_MAX: usize = 64;
+
+/// A size with its share and its reads.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Bytes of an operation; never zero.
+    pub size_bytes: u64,
+    /// Its share, above 0 and up to 1.
+    pub share: f64,
+    /// Which of its operations are reads, from 0 to 1.
+    pub reads: f64,
+}
+
+impl Part {
+    /// The size as people write it.
+    #[must_use]
+    pub fn size(&self) -> String {
+        Bytes::new(self.size_bytes).to_string()
+    }
+}
+
+/// Sizes whose shares add up to one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mix {
+    parts: Vec<Part>,
+}
+
+/// What a share is a share of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shares {
+    /// Of operations: one stream that chooses a size for each. Work adds up.
+    #[default]
+    Operations,
+    /// Of operations under way: one stream a size, each with its own depth.
+    Concurrency,
+    /// Of what the system can do: the paper's (7).
+    Capacity,
+}
+
+impl Shares {
+    /// All of them.
+    pub const ALL: [Shares; 3] = [Shares::Operations, Shares::Concurrency, Shares::Capacity];
+
+    /// As in files and flags.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Shares::Operations => "operations",
+            Shares::Concurrency => "concurrency",
+            Shares::Capacity => "capacity",
+        }
+    }
+}
+
+/// Why a text is no mix, and where in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct MixError {
+    /// What is wrong.
+    pub reason: String,
+    /// What to write instead.
+    pub hint: String,
+    /// Bytes of the text that it is about.
+    pub span: Range<usize>,
+}
+
+/// Two read shares that are closer than this are the same: a percentage with six decimals.
+const SAME: f64 = 5e-9;
+
+impl Mix {
+    /// One size alone.
+    #[must_use]
+    pub fn alone(size_bytes: u64, reads: f64) -> Self {
+        Self { parts: vec![Part { size_bytes, share: 1.0, reads }] }
+    }
+
+    /// A mix of these parts; `None` unless the shares add up to one and all is in its bounds.
+    #[must_use]
+    pub fn new(parts: Vec<Part>) -> Option<Self> {
+        let sound = |part: &Part| {
+            part.size_bytes > 0
+                && part.share > 0.0
+                && part.share <= 1.0 + SAME
+                && (0.0..=1.0).contains(&part.reads)
+        };
+        let sum: f64 = parts.iter().map(|part| part.share).sum();
+        let fits = !parts.is_empty() && parts.len() <= MIX_PARTS_MAX && (sum - 1.0).abs() < 1e-6;
+        (fits && parts.iter().all(sound)).then_some(Self { parts })
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Its one part, if it has one.
+    #[must_use]
+    pub fn single(&self) -> Option<&Part> {
+        match &self.parts[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// The same sizes and shares with another read share in all parts.
+    #[must_use]
+    pub fn with_reads(&self, reads: f64) -> Self {
+        Self { parts: self.parts.iter().map(|part| Part { reads, ..*part }).collect() }
+    }
+
+    /// Whether the other is the same, but for rounding.
+    #[must_use]
+    pub fn is(&self, other: &Mix) -> bool {
+        let near = |a: f64, b: f64| (a - b).abs() < SAME;
+        let same = |(a, b): (&Part, &Part)| {
+            a.size_bytes == b.size_bytes && near(a.share, b.share) && near(a.reads, b.reads)
+        };
+        self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(same)
+    }
+
+    /// How unlike its sizes are: 0 for one size, 1 for two with equal shares.
+    #[must_use]
+    pub fn diversity(&self) -> f64 {
+        let mut sizes: Vec<(u64, f64)> = Vec::new();
+        for part in &self.parts {
+            match sizes.iter_mut().find(|(size, _)| *size == part.size_bytes) {
+                Some((_, share)) => *share += part.share,
+                None => sizes.push((part.size_bytes, part.share)),
+            }
+        }
+        2.0 * (1.0 - sizes.iter().map(|(_, share)| share * share).sum::<f64>())
+    }
+
+    /// Reads what people write.
+    ///
+    /// # Errors
+    /// When it is no mix.
+    pub fn parse(text: &str) -> Result<Self, MixError> {
+        let mut parts = Vec::new();
+        let mut at = 0;
+        let mut billionths = 0_u64;
+        for piece in text.split(',') {
+            let (part, share) = parse_part(piece, at)?;
+            billionths = billionths.saturating_add(share.billionths());
+            parts.push(part);
+            at += piece.len() + 1;
+        }
+        let whole = 0..text.len();
+        if parts.len() > MIX_PARTS_MAX {
+            let reason = format!("the mix has {} parts, more than {MIX_PARTS_MAX}", parts.len());
+            return Err(MixError { reason, hint: "join the rarest sizes".to_owned(), span: whole });
+        }
+        if billionths != Percent::FULL.billionths() {
+            let reason =
+                format!("the shares add up to {}, not to 100%", Percent::from_billionths(billionths));
+            return Err(MixError { reason, hint: "change them until they do".to_owned(), span: whole });
+        }
+        Ok(Self { parts })
+    }
+}
+
+impl std::fmt::Display for Mix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (at, part) in self.parts.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            write!(f, "{comma}{}:{}%:r{}", part.size(), tidy(100.0 * part.share), tidy(100.0 * part.reads))?;
+        }
+        Ok(())
+    }
+}
+
+/// Without the last digits that a multiplication by a hundred leaves.
+pub(crate) fn tidy(percent: f64) -> f64 {
+    (percent * 1e7).round() / 1e7
+}
+
+/// One part of a text that begins at `start`.
+fn parse_part(piece: &str, start: usize) -> Result<(Part, Percent), MixError> {
+    let fields: Vec<&str> = piece.split(':').collect();
+    let span = start..start + piece.len();
+    let [size, share, reads] = fields[..] else {
+        let reason = format!("`{}` is no part of a mix", piece.trim());
+        let hint = "a part is SIZE:SHARE%:rREADPERCENT, such as 16KiB:90%:r70".to_owned();
+        return Err(MixError { reason, hint, span });
+    };
+    let share_at = start + size.len() + 1;
+    let reads_at = share_at + share.len() + 1;
+    let place = |at: usize, text: &str| at..at + text.len();
+    let of_unit =
+        |error: &units::UnitError, span| MixError { reason: error.to_string(), hint: error.hint(), span };
+    let bytes: Bytes = size.trim().parse().map_err(|error| of_unit(&error, place(start, size)))?;
+    if bytes.is_zero() {
+        let hint = "write a size such as 16KiB".to_owned();
+        return Err(MixError {
+            reason: "an operation of no bytes has no size".to_owned(),
+            hint,
+            span: place(start, size),
+        });
+    }
+    let percent: Percent = share.trim().parse().map_err(|error| of_unit(&error, place(share_at, share)))?;
+    if percent == Percent::ZERO || percent > Percent::FULL {
+        let reason = format!("a share of {percent} is none");
+        let hint = "a share lies above 0% and goes up to 100%; leave out what has none".to_owned();
+        return Err(MixError { reason, hint, span: place(share_at, share) });
+    }
+    let read_percent =
+        reads.trim().strip_prefix('r').map(|number| number.strip_suffix('%').unwrap_or(number));
+    let read_percent: Option<f64> = read_percent.and_then(|number| number.parse().ok());
+    let Some(read_percent) = read_percent.filter(|number| (0.0..=100.0).contains(number)) else {
+        let reason = format!("`{}` is no read share", reads.trim());
+        let hint = "write `r` and the reads in percent, from r0 to r100".to_owned();
+        return Err(MixError { reason, hint, span: place(reads_at, reads) });
+    };
+    let part = Part { size_bytes: bytes.get(), share: percent.fraction_f64(), reads: read_percent / 100.0 };
+    Ok((part, percent))
+}
+
+/// What is planned: operations or bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plan {
+    /// Operations per second.
+    Operations(f64),
+    /// Bytes per second.
+    Bytes(f64),
+}
+
+impl Plan {
+    /// Reads `200000iops`, `200000/s`, `200k iops` or `4GiB/s`.
+    ///
+    /// # Errors
+    /// When it is none of them; the error says what to write.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let trimmed = text.trim();
+        let bare = trimmed.to_ascii_lowercase();
+        if let Some(number) = bare.strip_suffix("iops") {
+            let number = number.trim();
+            let (digits, factor) = match number.strip_suffix(['k', 'm']) {
+                Some(digits) => (digits, if number.ends_with('k') { 1e3 } else { 1e6 }),
+                None => (number, 1.0),
+            };
+            let value: Option<f64> =
+                digits.trim().parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
+            return value.map(|value| Self::Operations(value * factor)).ok_or_else(|| {
+                format!("`{trimmed}` is no rate of operations; write a number above zero, such as 200000iops")
+            });
+        }
+        if let Ok(frequency) = trimmed.parse::<Frequency>() {
+            return Ok(Self::Operations(frequency.per_second_f64()));
+        }
+        let rate: Result<Rate, _> = trimmed.parse();
+        rate.map(|rate| Self::Bytes(rate.bytes_per_second() as f64)).map_err(|_| {
+            format!("`{trimmed}` is no rate; write operations such as 200000iops, or bytes such as 4GiB/s")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! Reports of a fit, an estimate and a check: what was asked, tables, figures, and what to beware of.
+
+mod check;
+mod estimate;
+mod figures;
+mod fit;
+
+pub use check::{CHECK_MEASURES, checked};
+pub use estimate::{Answered, ESTIMATE_MEASURES, estimated};
+pub use fit::fitted;
+
+use report::{Measure, Ordered};
+
+use crate::elastic::Ranged;
+
+/// A measure that a report may have: its name, its unit, what it is.
+pub type About = (&'static str, &'static str, &'static str);
+
+fn put(summary: &mut Ordered<Measure>, (name, unit, _): About, value: Ranged) {
+    let measure = Measure::new(value.value, unit, 1);
+    let measure = match value.range {
+        Some((low, high)) => measure.with_interval(low, high),
+        None => measure,
+    };
+    summary.insert(name.to_owned(), measure);
+}
+
+fn glossary(summary: &Ordered<Measure>, all: &[About]) -> Ordered<String> {
+    let there = all.iter().filter(|(name, _, _)| summary.contains_key(*name));
+    there.map(|(name, _, about)| ((*name).to_owned(), (*about).to_owned())).collect()
+}
+
+fn sure(value: f64) -> Ranged {
+    Ranged { value, range: None }
+}
+
+/// A rate in words: three digits and thousands apart.
+fn words(value: f64, unit: &str) -> String {
+    report::human::quantity(value, unit)
+}
+
+/// `, 1,200 to 1,500 with 95 % confidence`, if there is an interval.
+fn interval(value: Ranged, unit: &str) -> String {
+    value.range.map_or(String::new(), |(low, high)| {
+        format!(" ({} to {} with 95 % confidence)", words(low, unit), words(high, unit))
+    })
+}

@@ -1,0 +1,269 @@
+//! The report of a check: errors point by point, verdicts size by size, and a plain sentence in front.
+
+use report::{
+    Axis, BarSeries, Column, CurvePoint, Draw, Figure, LineSeries, Ordered, Reference, Report, Table,
+};
+
+use super::figures::{self, IOPS};
+use super::{About, glossary, put, sure};
+use crate::check::{Checked, Checks, Verdict, VerdictKind};
+use crate::mix::tidy;
+use crate::model::Model;
+
+/// What gates may name.
+pub const CHECK_MEASURES: [About; 5] = [
+    ("points", "points", "mixes that were held against the model"),
+    ("error_mean", "%", "mean error of the estimates, of the measured value (8)"),
+    ("error_max", "%", "greatest error"),
+    ("bias", "%", "mean error with its sign: above zero where estimates are too high"),
+    (
+        "run_spread",
+        "%",
+        "standard deviation of single runs of one point, pooled over all points, of their mean",
+    ),
+];
+
+/// The report.
+#[must_use]
+pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
+    let mut summary = Ordered::new();
+    if let Some(whole) = &checks.whole {
+        let mixed: Vec<&Checked> = checks.points.iter().filter(|point| !point.is_pure()).collect();
+        let bias = mixed.iter().map(|point| point.signed_percent()).sum::<f64>() / mixed.len() as f64;
+        put(&mut summary, CHECK_MEASURES[0], sure(whole.points as f64));
+        put(&mut summary, CHECK_MEASURES[1], sure(whole.error_mean));
+        put(&mut summary, CHECK_MEASURES[2], sure(whole.error_max));
+        put(&mut summary, CHECK_MEASURES[3], sure(bias));
+    }
+    if let Some(spread) = checks.spread {
+        put(&mut summary, CHECK_MEASURES[4], sure(100.0 * spread.deviation));
+    }
+    let mut warnings = notes;
+    if checks.spread.is_none() {
+        warnings.push("no point was run twice, so errors cannot be told from chance".to_owned());
+    }
+    if checks.whole.is_none() {
+        warnings.push("there are only pure loads here, which say nothing of mixes".to_owned());
+    }
+    let mut all = vec![figures::capacity(capacities(model, checks))];
+    all.extend(figures(checks));
+    Report {
+        study: "capacity-check".to_owned(),
+        title: match &model.system {
+            Some(system) => format!("Does the model of {system} hold?"),
+            None => "Does the model hold?".to_owned(),
+        },
+        answer: verdict_in_words(checks),
+        glossary: glossary(&summary, &CHECK_MEASURES),
+        summary,
+        tables: tables(checks),
+        figures: all,
+        warnings,
+        ..Report::default()
+    }
+}
+
+/// The verdict as a sentence.
+pub(super) fn verdict_in_words(checks: &Checks) -> String {
+    let Some(whole) = &checks.whole else { return "There is no mix to hold the model against.".to_owned() };
+    let Verdict { points, error_mean, error_max, kind, reason, .. } = whole;
+    let mixes = if *points == 1 { "the one mix".to_owned() } else { format!("{points} mixes") };
+    let errors =
+        format!("the errors over {mixes} are {error_mean:.1} % on average and {error_max:.1} % at most");
+    let within = checks.within;
+    match kind {
+        VerdictKind::Holds => format!("It holds within {within} %: {errors}."),
+        VerdictKind::CannotTell => {
+            format!(
+                "It cannot be told: {errors}, and those above {within} % lie within the spread of the runs."
+            )
+        }
+        VerdictKind::Fails => {
+            let reason = reason.as_ref().map_or(String::new(), |reason| format!(" Likely, for {reason}."));
+            format!("It does not hold within {within} % here: {errors}.{reason}")
+        }
+    }
+}
+
+pub(super) fn tables(checks: &Checks) -> Vec<Table> {
+    if checks.points.is_empty() || checks.whole.is_none() {
+        return Vec::new();
+    }
+    let mut tables = vec![verdicts(checks), points(checks)];
+    tables.extend(forms(checks));
+    tables
+}
+
+fn verdicts(checks: &Checks) -> Table {
+    let columns = vec![
+        Column::text("of"),
+        Column::number("points", ""),
+        Column::number("error_mean", "%"),
+        Column::number("error_max", "%"),
+        Column::text("verdict"),
+        Column::number("left_out_straight", "%"),
+        Column::number("left_out_curved", "%"),
+        Column::number("left_out_one_mix", "%"),
+        Column::text("likely"),
+    ];
+    let about = "Errors (8) of the straight line, and of each mix predicted from the others by leaving it out: without a curvature, with one fitted to all others, and with one fitted to one other mix.";
+    let mut table = Table::new("verdicts", "Does it hold?", columns).about(about);
+    for verdict in &checks.verdicts {
+        let left = verdict.left_out;
+        table.push(vec![
+            verdict.of.as_str().into(),
+            verdict.points.into(),
+            verdict.error_mean.into(),
+            verdict.error_max.into(),
+            verdict.kind.name().into(),
+            left.map(|left| left.straight_percent).into(),
+            left.map(|left| left.curved_percent).into(),
+            left.map(|left| left.one_mix_percent).into(),
+            verdict.reason.clone().into(),
+        ]);
+    }
+    table
+}
+
+fn points(checks: &Checks) -> Table {
+    let columns = vec![
+        Column::text("mix"),
+        Column::number("measured", IOPS),
+        Column::number("runs", ""),
+        Column::number("estimate", IOPS),
+        Column::number("estimate_low", IOPS),
+        Column::number("estimate_high", IOPS),
+        Column::number("error", "%"),
+        Column::text("size_is"),
+        Column::flag("may_be_chance"),
+    ];
+    let about = "Each measured point beside its estimate. A difference may be chance if it lies within the spread of both numbers.";
+    let mut table = Table::new("points", "Point by point", columns).about(about);
+    for point in &checks.points {
+        let (low, high) = point.estimate.range.unzip();
+        table.push(vec![
+            point.mix.to_string().into(),
+            point.measured.value.into(),
+            point.runs.into(),
+            point.estimate.value.into(),
+            low.into(),
+            high.into(),
+            point.signed_percent().into(),
+            point.kind.name().into(),
+            point.by_chance.into(),
+        ]);
+    }
+    table
+}
+
+/// Mixes of sizes by both forms, side by side.
+fn forms(checks: &Checks) -> Option<Table> {
+    let columns = vec![
+        Column::text("mix"),
+        Column::text("shares_of"),
+        Column::number("measured", IOPS),
+        Column::number("as_operations_error", "%"),
+        Column::number("as_capacity_error", "%"),
+    ];
+    let about = "The same points with shares taken as shares of operations, where work adds up, and as shares of capacity, the paper's (7).";
+    let mut table = Table::new("forms", "What the shares may be of", columns).about(about);
+    for point in &checks.points {
+        let Some((operations, capacity)) = point.forms_percent else { continue };
+        table.push(vec![
+            point.mix.to_string().into(),
+            point.shares.name().into(),
+            point.measured.value.into(),
+            operations.into(),
+            capacity.into(),
+        ]);
+    }
+    (!table.rows().is_empty()).then_some(table)
+}
+
+fn group_of(point: &Checked) -> String {
+    match point.mix.single() {
+        Some(part) => part.size(),
+        None => format!("sizes by {}", point.shares.name()),
+    }
+}
+
+/// Points by size, in the order of the verdicts.
+fn grouped(checks: &Checks, make: impl Fn(&Checked) -> Option<CurvePoint>, draw: Draw) -> Vec<LineSeries> {
+    let of = |name: &str| {
+        let points = checks.points.iter().filter(|point| group_of(point) == name).filter_map(&make);
+        let mut points: Vec<CurvePoint> = points.collect();
+        points.sort_by(|a, b| a.x.partial_cmp(&b.x).unwrap_or(std::cmp::Ordering::Equal));
+        figures::series(name, points, draw)
+    };
+    let series = checks.verdicts.iter().map(|verdict| of(&verdict.of));
+    series.filter(|series| !series.points.is_empty()).collect()
+}
+
+pub(super) fn figures(checks: &Checks) -> Vec<Figure> {
+    if checks.whole.is_none() {
+        return Vec::new();
+    }
+    let against =
+        |point: &Checked| (!point.is_pure()).then(|| figures::point(point.measured.value, point.estimate));
+    let by_reads = |point: &Checked| {
+        let part = point.mix.single()?;
+        Some(CurvePoint::new(tidy(100.0 * part.reads), point.signed_percent()))
+    };
+    let limits = || {
+        [("too high", checks.within), ("too low", -checks.within)].map(|(name, at)| Reference::Horizontal {
+            name: format!("{name} by {} %", checks.within),
+            at: at.into(),
+        })
+    };
+    let shape = report::Kind::Line {
+        x: Axis::linear("reads", "%"),
+        y: Axis::linear("error", "%"),
+        series: grouped(checks, by_reads, Draw::Line),
+        references: limits().to_vec(),
+    };
+    let mut all = vec![figures::against(grouped(checks, against, Draw::Points)), errors(checks)];
+    if let report::Kind::Line { series, .. } = &shape
+        && !series.is_empty()
+    {
+        let caption = "Estimate less measurement, of the measurement. The shape of a line tells the reason: see the table of verdicts.";
+        all.push(figures::figure("error_by_reads", "Errors by read share", caption, shape));
+    }
+    all
+}
+
+/// Mean errors with their range, by size.
+fn errors(checks: &Checks) -> Figure {
+    let of = |verdict: &Verdict, pick: &dyn Fn(f64, f64) -> f64, start: f64| {
+        let points = checks.points.iter().filter(|point| !point.is_pure() && group_of(point) == verdict.of);
+        points.map(|point| point.error_percent).fold(start, pick)
+    };
+    let series = BarSeries {
+        name: "mean error".to_owned(),
+        values: checks.verdicts.iter().map(|verdict| verdict.error_mean.into()).collect(),
+        low: checks.verdicts.iter().map(|verdict| of(verdict, &f64::min, f64::INFINITY).into()).collect(),
+        high: checks.verdicts.iter().map(|verdict| of(verdict, &f64::max, 0.0).into()).collect(),
+    };
+    let name = format!("counts as holding: {} %", checks.within);
+    figures::bars(
+        (
+            "errors",
+            "Errors by size",
+            "Mean error of the estimates (8); the bars reach from the least to the greatest.",
+        ),
+        "size",
+        Axis::linear("error", "%"),
+        checks.verdicts.iter().map(|verdict| verdict.of.clone()).collect(),
+        vec![series],
+        vec![Reference::Horizontal { name, at: checks.within.into() }],
+    )
+}
+
+/// C of each checked point of a size that was measured.
+fn capacities(model: &Model, checks: &Checks) -> Vec<LineSeries> {
+    let make = |point: &Checked| {
+        let part = point.mix.single()?;
+        let size = model.sizes.iter().find(|size| size.size_bytes == part.size_bytes)?;
+        Some(CurvePoint::new(tidy(100.0 * part.reads), size.capacity(part.reads, point.measured.value)))
+    };
+    grouped(checks, make, Draw::Line)
+}

@@ -1,0 +1,200 @@
+//! The report of a fit: sizes, the check of the hypothesis by the mixes that were measured, and what curvatures buy.
+
+use report::{Axis, Cell, Column, Draw, Figure, Ordered, Reference, Report, Table};
+
+use super::figures::{self, IOPS};
+use super::{About, glossary, put, sure, words};
+use crate::check::{Checks, VerdictKind};
+use crate::elastic::Ranged;
+use crate::mix::tidy;
+use crate::model::{Model, SizeModel};
+
+const MEASURES: [About; 6] = [
+    ("sizes", "sizes", "sizes with pure reads and pure writes"),
+    ("f_rw_least", "", "the least f_rw: how many reads a write costs, by size"),
+    ("f_rw_most", "", "the greatest f_rw"),
+    ("error_mean", "%", "mean error of the estimates at the measured mixes, of the measured value (8)"),
+    ("error_max", "%", "greatest error at a measured mix"),
+    (
+        "run_spread",
+        "%",
+        "standard deviation of single runs of one point, pooled over all points, of their mean",
+    ),
+];
+
+/// The report; `checks` holds the model against its own mixes.
+#[must_use]
+pub fn fitted(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
+    let mut summary = Ordered::new();
+    let f_rw = || model.sizes.iter().map(SizeModel::f_rw);
+    put(&mut summary, MEASURES[0], sure(model.sizes.len() as f64));
+    put(&mut summary, MEASURES[1], sure(f_rw().fold(f64::INFINITY, f64::min)));
+    put(&mut summary, MEASURES[2], sure(f_rw().fold(0.0, f64::max)));
+    if let Some(whole) = &checks.whole {
+        put(&mut summary, MEASURES[3], sure(whole.error_mean));
+        put(&mut summary, MEASURES[4], sure(whole.error_max));
+    }
+    if let Some(spread) = model.spread {
+        put(&mut summary, MEASURES[5], sure(100.0 * spread.deviation));
+    }
+    let mut tables = vec![sizes(model)];
+    tables.extend(super::check::tables(checks));
+    tables.extend(interpolation(model));
+    Report {
+        study: "capacity-fit".to_owned(),
+        title: match &model.system {
+            Some(system) => format!("What {system} can do"),
+            None => "What the system can do".to_owned(),
+        },
+        answer: answer(model, checks),
+        glossary: glossary(&summary, &MEASURES),
+        summary,
+        tables,
+        figures: figures(model, checks),
+        warnings: notes.into_iter().chain(warnings(model, checks)).collect(),
+        ..Report::default()
+    }
+}
+
+fn answer(model: &Model, checks: &Checks) -> String {
+    let list: Vec<String> = model
+        .sizes
+        .iter()
+        .map(|size| format!("{} of {}", report::human::digits(size.f_rw()), size.size()))
+        .collect();
+    let costs = format!("A write costs as much as {} reads.", list.join(", "));
+    match &checks.whole {
+        None => format!("{costs} No mix was measured, so whether the mixes follow is not known."),
+        Some(_) => format!("{costs} {}", super::check::verdict_in_words(checks)),
+    }
+}
+
+fn warnings(model: &Model, checks: &Checks) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if model.spread.is_none() {
+        warnings.push(
+            "no point was run twice, so nothing is known of how far runs scatter: estimates have no intervals"
+                .to_owned(),
+        );
+    }
+    for size in &model.sizes {
+        for (what, pure) in [("reads", &size.reads), ("writes", &size.writes)] {
+            let most = pure.runs.iter().copied().fold(0.0, f64::max);
+            let least = pure.runs.iter().copied().fold(f64::INFINITY, f64::min);
+            if most > 1.25 * least {
+                warnings.push(format!(
+                    "runs of pure {what} of {} differ by {:.0} %: {} to {}; measure them again",
+                    size.size(),
+                    100.0 * (most / least - 1.0),
+                    words(least, IOPS),
+                    words(most, IOPS)
+                ));
+            }
+        }
+    }
+    if checks.whole.as_ref().is_some_and(|whole| whole.kind == VerdictKind::Fails) {
+        warnings.push(
+            "the hypothesis does not hold here: take estimates of mixes with the errors below".to_owned(),
+        );
+    }
+    warnings
+}
+
+fn sizes(model: &Model) -> Table {
+    let columns = vec![
+        Column::text("size"),
+        Column::number("reads", IOPS),
+        Column::number("reads_low", IOPS),
+        Column::number("reads_high", IOPS),
+        Column::number("writes", IOPS),
+        Column::number("writes_low", IOPS),
+        Column::number("writes_high", IOPS),
+        Column::number("f_rw", ""),
+        Column::number("runs", ""),
+        Column::number("mixes", ""),
+    ];
+    let about =
+        "Pure reads and pure writes of each size, with 95 % intervals; f_rw is the one over the other.";
+    let mut table = Table::new("sizes", "Sizes", columns).about(about);
+    for size in &model.sizes {
+        let ends = |value: Ranged| value.range.unzip();
+        let ((reads_low, reads_high), (writes_low, writes_high)) =
+            (ends(size.reads.iops), ends(size.writes.iops));
+        table.push(vec![
+            size.size().into(),
+            size.reads.iops.value.into(),
+            reads_low.into(),
+            reads_high.into(),
+            size.writes.iops.value.into(),
+            writes_low.into(),
+            writes_high.into(),
+            size.f_rw().into(),
+            (size.reads.runs.len() + size.writes.runs.len()).into(),
+            size.mixes.len().into(),
+        ]);
+    }
+    table
+}
+
+/// Each inner size as its neighbours would have it.
+fn interpolation(model: &Model) -> Option<Table> {
+    if model.sizes.len() < 3 {
+        return None;
+    }
+    let columns =
+        vec![Column::text("size"), Column::number("reads_error", "%"), Column::number("writes_error", "%")];
+    let about = "Each size left out and interpolated from its neighbours: how far sizes that were not measured may be off.";
+    let mut table = Table::new("interpolation", "Sizes between others", columns).about(about);
+    for three in model.sizes.windows(3) {
+        let [low, middle, high] = three else { continue };
+        let log = |size: &SizeModel| libm::log(size.size_bytes as f64);
+        let at = (log(middle) - log(low)) / (log(high) - log(low));
+        let error = |rate: &dyn Fn(&SizeModel) -> f64| -> Cell {
+            let guess = libm::exp((1.0 - at) * libm::log(rate(low)) + at * libm::log(rate(high)));
+            (100.0 * (guess - rate(middle)).abs() / rate(middle)).into()
+        };
+        let (reads, writes) = (error(&|size| size.reads.iops.value), error(&|size| size.writes.iops.value));
+        table.push(vec![middle.size().into(), reads, writes]);
+    }
+    Some(table)
+}
+
+fn figures(model: &Model, checks: &Checks) -> Vec<Figure> {
+    let categories: Vec<String> = model.sizes.iter().map(SizeModel::size).collect();
+    let f_rw: Vec<Ranged> = model.sizes.iter().map(|size| model.f_rw(size)).collect();
+    let one = Reference::Horizontal { name: "a write costs a read".to_owned(), at: 1.0.into() };
+    let mut all = vec![
+        figures::bars(
+            (
+                "f_rw",
+                "What a write costs, by size",
+                "f_rw: pure reads over pure writes per second. Bars below 1 are writes that are cheaper than reads.",
+            ),
+            "size",
+            Axis::linear("f_rw", ""),
+            categories,
+            vec![figures::ranged("f_rw", &f_rw)],
+            vec![one],
+        ),
+        figures::capacity(capacities(model)),
+    ];
+    all.extend(super::check::figures(checks));
+    all
+}
+
+fn capacities(model: &Model) -> Vec<report::LineSeries> {
+    let line = |size: &SizeModel| {
+        let c = size.reads.iops;
+        let scaled = |reads: f64, total: Ranged| {
+            let factor = reads + (1.0 - reads) * size.f_rw();
+            let range = total.range.map(|(low, high)| (low * factor, high * factor));
+            figures::point(tidy(100.0 * reads), Ranged { value: total.value * factor, range })
+        };
+        let mixes = size.mixes.iter().map(|mix| scaled(mix.reads, mix.iops.iops));
+        let points = std::iter::once(scaled(0.0, size.writes.iops))
+            .chain(mixes)
+            .chain(std::iter::once(figures::point(100.0, c)));
+        figures::series(size.size(), points.collect(), Draw::Line)
+    };
+    model.sizes.iter().map(line).collect()
+}

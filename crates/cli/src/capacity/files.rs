@@ -1,0 +1,141 @@
+//! Measurements and models on their way in and out, and problems with their place.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use campaign::{Inputs, Writer};
+use capacity::{FitError, Mix, Model, Part, ReadError, Run, Shares};
+use imports::{File, ImportError, iops};
+use scenario::{Place, Problem, Source, did_you_mean};
+
+use crate::crush::{name_of, put, read_bytes};
+use crate::exit::Trouble;
+
+/// Runs of some files, and what was passed over to get them.
+pub struct Measurements {
+    pub runs: Vec<Run>,
+    pub notes: Vec<String>,
+    texts: BTreeMap<String, String>,
+}
+
+impl Measurements {
+    /// Reads results of benchmarks; with `system`, only its runs.
+    pub fn read(files: &[PathBuf], system: Option<&str>) -> Result<Self, Problem> {
+        let mut all = Self { runs: Vec::new(), notes: Vec::new(), texts: BTreeMap::new() };
+        for path in files {
+            let (name, bytes) = (name_of(path), read_bytes(path)?);
+            if let Ok(text) = std::str::from_utf8(&bytes) {
+                all.texts.insert(name.clone(), text.to_owned());
+            }
+            let read =
+                iops::read(File { name: &name, bytes: &bytes }).map_err(|error| all.of_import(&error))?;
+            all.notes.extend(read.notes);
+            all.runs.extend(read.value.into_iter().map(|reading| run(&name, reading)));
+        }
+        if let Some(system) = system {
+            all.keep(system)?;
+        }
+        Ok(all)
+    }
+
+    fn keep(&mut self, system: &str) -> Result<(), Problem> {
+        let mut names: Vec<String> = self.runs.iter().filter_map(|run| run.system.clone()).collect();
+        names.sort_unstable();
+        names.dedup();
+        self.runs.retain(|run| run.system.as_deref() == Some(system));
+        if !self.runs.is_empty() {
+            return Ok(());
+        }
+        let hint =
+            did_you_mean(system, names.iter().map(String::as_str)).unwrap_or_else(|| match names.len() {
+                0 => "the files name no system: leave --system out".to_owned(),
+                _ => format!("there are: {}", names.join(", ")),
+            });
+        Err(Problem::new(format!("no run is of the system `{system}`")).hint(hint))
+    }
+
+    fn of_import(&self, error: &ImportError) -> Problem {
+        let problem = self.at(&error.file, error.key.as_deref().unwrap_or_default(), &error.reason);
+        match &error.hint {
+            Some(hint) => problem.hint(hint.clone()),
+            None => problem,
+        }
+    }
+
+    /// Why these runs make no model.
+    pub fn of_fit(&self, error: &FitError) -> Problem {
+        let problem = match &error.at {
+            Some((file, place)) => self.at(file, place, &error.reason),
+            None => Problem::new(error.reason.clone()),
+        };
+        problem.hint(error.hint.clone())
+    }
+
+    /// A problem at a key of a file, or at a line of it where the key says one.
+    fn at(&self, file: &str, key: &str, reason: &str) -> Problem {
+        let (line, key) = match key.strip_prefix("line ") {
+            Some(rest) => {
+                let (number, key) = rest.split_once(", ").unwrap_or((rest, ""));
+                (number.parse::<usize>().ok(), key)
+            }
+            None => (None, key),
+        };
+        let message = if key.is_empty() { reason.to_owned() } else { format!("`{key}`: {reason}") };
+        let text = self.texts.get(file).map_or("", String::as_str);
+        let place = line.and_then(|line| {
+            let before: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+            let end = before + text.get(before..)?.lines().next()?.len();
+            Some(Place::new(&Source::file(file, text), before..end))
+        });
+        Problem::new(message).at(place.unwrap_or_else(|| Place::whole(&Source::file(file, ""))))
+    }
+}
+
+/// A reading as a run.
+pub fn run(file: &str, reading: iops::Reading) -> Run {
+    let part = |part: &iops::Part| Part {
+        size_bytes: part.size_bytes,
+        share: part.share_percent / 100.0,
+        reads: part.read_percent / 100.0,
+    };
+    let mix = Mix::new(reading.parts.iter().map(part).collect());
+    let shares = match reading.shares {
+        iops::Shares::Operations => Shares::Operations,
+        iops::Shares::Concurrency => Shares::Concurrency,
+        iops::Shares::Capacity => Shares::Capacity,
+    };
+    Run {
+        system: reading.system,
+        mix: mix.expect("readers give sizes above zero, and shares that add up"),
+        shares,
+        iops: reading.iops,
+        file: file.to_owned(),
+        place: reading.place,
+    }
+}
+
+/// Reads a model.
+pub fn read_model(path: &Path) -> Result<Model, Problem> {
+    let (name, bytes) = (name_of(path), read_bytes(path)?);
+    let place = Place::whole(&Source::file(name.as_str(), ""));
+    let hint = "`towtank capacity fit FILE… -o MODEL` makes one";
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Problem::new("it is no model of a capacity: it is no text").hint(hint).at(place.clone())
+    })?;
+    Model::from_json(&name, &text).map_err(|error| match error {
+        ReadError::Fit(error) => {
+            let key = error.at.as_ref().map_or(String::new(), |(_, key)| format!("`{key}`: "));
+            Problem::new(format!("{key}{}", error.reason)).hint(error.hint).at(place)
+        }
+        ReadError::Schema { .. } => {
+            Problem::new(error.to_string()).hint("fit it again, or use the version that wrote it").at(place)
+        }
+        error => Problem::new(error.to_string()).hint(hint).at(place),
+    })
+}
+
+/// Puts a model in its place, but never over what it was made of.
+pub fn write_model(path: &Path, model: &Model, inputs: &[PathBuf]) -> Result<(), Trouble> {
+    Writer::new(Inputs::new(inputs)).clear(path).map_err(Trouble::input)?;
+    put(path, model.to_json().as_bytes())
+}

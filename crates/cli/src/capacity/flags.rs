@@ -1,0 +1,163 @@
+//! The flags of `towtank capacity`.
+
+use std::path::PathBuf;
+
+use capacity::{Plan, Shares};
+use clap::{Args, Subcommand};
+use units::Percent;
+
+use crate::args::{OutputFlags, ReportFlags};
+
+/// `towtank capacity`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Flags {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  towtank capacity fit reads.json writes.json -o model.json
+  towtank capacity estimate model.json --mix '16KiB:90%:r70,1MiB:10%:r100' --plan 20000iops
+  towtank capacity check model.json --against mixes.csv";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Learn what a system can do, from pure reads and pure writes of each size
+    Fit(Fit),
+    /// Tell what it can do of a mix
+    Estimate(Estimate),
+    /// Hold the model against measured mixes
+    Check(Check),
+}
+
+const QUESTION: &str = "Question";
+const MEASUREMENTS: &str = "Measurements";
+const RESULTS: &str = "Results";
+
+/// `towtank capacity fit`.
+#[derive(Debug, Args)]
+#[command(after_help = FIT_EXAMPLES)]
+pub struct Fit {
+    /// Results of benchmarks: fio JSON, the CSV of COSBench, elbencho or warp, rados bench, or CSV with the columns
+    /// system,size,read_percent,iops,run; `-` is stdin
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write the model; the file is replaced whole or not at all, and `-` is stdout
+    #[arg(short = 'o', long = "model", value_name = "MODEL", help_heading = RESULTS)]
+    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    pub chosen: Chosen,
+    #[command(flatten)]
+    pub judged: Judged,
+    #[command(flatten)]
+    pub report: ReportFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+const FIT_EXAMPLES: &str = "Examples:
+  towtank capacity fit results/*.json -o model.json
+  towtank capacity fit runs.csv --system ceph -o model.json --out report";
+
+/// Which runs of the files count.
+#[derive(Debug, Args)]
+pub struct Chosen {
+    /// Take the runs of this system alone, where files name several
+    #[arg(long, value_name = "NAME", help_heading = MEASUREMENTS)]
+    pub system: Option<String>,
+}
+
+/// What counts as holding.
+#[derive(Debug, Args)]
+pub struct Judged {
+    /// Errors up to this much count as holding
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = within, help_heading = MEASUREMENTS)]
+    pub within: f64,
+}
+
+/// `towtank capacity estimate`.
+#[derive(Debug, Args)]
+#[command(after_help = ESTIMATE_EXAMPLES)]
+pub struct Estimate {
+    /// A model from `towtank capacity fit`; `-` is stdin
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// The mix: parts SIZE:SHARE%:rREADPERCENT, whose shares add up to 100 %
+    #[arg(long, value_name = "MIX", required = true, help_heading = QUESTION)]
+    pub mix: String,
+    /// What the shares are of: operations (one stream that chooses sizes), concurrency (a stream a size), or capacity
+    #[arg(long, value_name = "WHAT", default_value = "operations", value_parser = shares(), help_heading = QUESTION)]
+    pub shares: Shares,
+    /// What is planned: operations such as 200000iops, or bytes such as 4GiB/s
+    #[arg(long, value_name = "RATE", value_parser = Plan::parse, help_heading = QUESTION)]
+    pub plan: Option<Plan>,
+    /// Draw the curve over all read shares, and a map over two sizes
+    #[arg(long, help_heading = QUESTION)]
+    pub curve: bool,
+    /// Bend the straight line as measured mixes ask for
+    #[arg(long, help_heading = QUESTION)]
+    pub curved: bool,
+    /// Draw the line on to sizes smaller or larger than any that was measured
+    #[arg(long, help_heading = QUESTION)]
+    pub extrapolate: bool,
+    /// End with exit code 3 if this holds: 'iops_total.low < 20000' or 'plan_used > 80%'; may be repeated
+    #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
+    pub fail_if: Vec<String>,
+    #[command(flatten)]
+    pub report: ReportFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+const ESTIMATE_EXAMPLES: &str = "Examples:
+  towtank capacity estimate model.json --mix 4KiB:100%:r70
+  towtank capacity estimate model.json --mix '16KiB:90%:r70,1MiB:10%:r100' --shares concurrency
+  towtank capacity estimate model.json --mix 4KiB:100%:r70 --plan 20000iops --fail-if 'plan_used > 80%'
+Measures that gates may name: iops_total, iops_read, iops_write, bandwidth, iops_total_sharing, planned,
+plan_used, headroom, growth_needed";
+
+/// `towtank capacity check`.
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub struct Check {
+    /// A model from `towtank capacity fit`; `-` is stdin
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// Results of benchmarks to hold it against, as for `fit`; the mixes it was made with if left out
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = MEASUREMENTS)]
+    pub against: Vec<PathBuf>,
+    #[command(flatten)]
+    pub chosen: Chosen,
+    #[command(flatten)]
+    pub judged: Judged,
+    /// Draw the line on to sizes smaller or larger than any that was measured
+    #[arg(long, help_heading = MEASUREMENTS)]
+    pub extrapolate: bool,
+    /// End with exit code 3 if this holds: 'error_max > 25%'; may be repeated
+    #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
+    pub fail_if: Vec<String>,
+    #[command(flatten)]
+    pub report: ReportFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+const CHECK_EXAMPLES: &str = "Examples:
+  towtank capacity check model.json --against mixes.json other.csv
+  towtank capacity check model.json --against mixes.csv --within 5% --fail-if 'error_mean > 15%'
+Measures that gates may name: points, error_mean, error_max, bias, run_spread";
+
+fn shares() -> impl clap::builder::TypedValueParser<Value = Shares> {
+    use clap::builder::TypedValueParser as _;
+    let named = |name: String| Shares::ALL.into_iter().find(|shares| shares.name() == name);
+    clap::builder::PossibleValuesParser::new(Shares::ALL.map(Shares::name))
+        .map(move |name| named(name).expect("only these names are possible"))
+}
+
+fn within(text: &str) -> Result<f64, String> {
+    let percent: Percent =
+        text.parse().map_err(|error: units::UnitError| format!("{error}; {}", error.hint()))?;
+    Ok(100.0 * percent.fraction_f64())
+}
