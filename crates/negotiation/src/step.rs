@@ -201,6 +201,18 @@ pub enum Action {
         /// How long its sender takes over it.
         span: SimSpan,
     },
+    /// A reserved transfer will go out, all frames one after the other: for whoever sends each of them by itself. Not in SURGE,
+    /// where control messages may hold it up.
+    Planned {
+        /// The receivers.
+        to: Vec<ServerId>,
+        /// The put.
+        put: PutId,
+        /// The size of the chunk.
+        size: Size,
+        /// When the first frame goes out.
+        begin: SimTime,
+    },
     /// The last frame of a reserved transfer goes out now.
     Data {
         /// The receivers.

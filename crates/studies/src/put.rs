@@ -1,13 +1,13 @@
 //! How do gateways put chunks on servers? UCH-CCP and its relatives, Replicast-M and Replicast-H, on the kernel.
 //!
 //! The protocols are the state machines of [`negotiation`]; this study is the cluster around them: links, disks, chunks that
-//! come and go, servers that fail. What it leaves out: a core network that blocks.
+//! come and go, servers that fail, racks whose uplinks all share.
 //!
 //! - `scenario`: what a user may say;
 //! - `events` and `model`: the nodes and what happens to them; `ports`: queues of the network;
 //! - `observed`: from counts to measures;
 //! - `published`: the tables of the paper, and what its simulator gives;
-//! - `present` and `figures`: what the report shows.
+//! - `present`, `figures` and `sweeps`: what the report shows.
 
 mod events;
 mod figures;
@@ -17,6 +17,7 @@ mod ports;
 mod present;
 mod published;
 mod scenario;
+mod sweeps;
 
 use ::scenario::{Draft, Problems};
 use report::Outcome;
@@ -45,6 +46,8 @@ const FLAGS: &[Flag] = &[
     Flag { name: "arrival-rate", key: "arrival_rate" },
     Flag { name: "read-share", key: "read_share" },
     Flag { name: "trip", key: "network.trip" },
+    Flag { name: "racks", key: "network.racks" },
+    Flag { name: "uplink", key: "network.uplink" },
     Flag { name: "slow-servers", key: "faults.slow_servers" },
     Flag { name: "failed-servers", key: "faults.failed_servers" },
 ];
@@ -64,7 +67,8 @@ impl Study for Put {
          Replicast-M multicasts in a window that several have in common, Replicast-H sends to one after the other. \
          uch-aimd and serial are relatives of UCH-CCP.\n\n\
          `--fidelity surge` does what the simulator of the paper does, to reproduce its tables; the default is the protocol \
-         on honest physics. `--read-share` makes some of the chunks gets. Not modelled: a core network that blocks."
+         on honest physics. `--read-share` makes some of the chunks gets, `--racks` and `--uplink` a core \
+         that blocks."
     }
 
     fn results_version(&self) -> u32 {
@@ -91,6 +95,8 @@ impl Study for Put {
             "put-table3-16k",
             "put-table3-128k",
             "put-table3-1m",
+            "put-6x18",
+            "put-1m-80ms",
         ]
     }
 

@@ -194,7 +194,7 @@ impl NegotiatingGateway {
             step.act(Action::Dropped(id));
             return;
         }
-        put.begin_flows(&picks, step);
+        put.begin_flows(self.me, &picks, step);
         put.plan_round(&picks, step);
     }
 
@@ -409,11 +409,16 @@ impl Put {
         self.holders.extend(picks.iter().map(|pick| (pick.server, false)));
     }
 
-    fn begin_flows(&mut self, picks: &[Pick], step: &mut Step<'_>) {
+    fn begin_flows(&mut self, gateway: GatewayId, picks: &[Pick], step: &mut Step<'_>) {
         let (terms, number) = (step.terms, self.number);
         let size = terms.size(self.size);
+        let put = PutId { gateway, number };
         let mut begin = |to: Vec<ServerId>, window: Window| {
             let flow = Flow::new(to, window, window.left.max(terms.told(step.now)), size);
+            if !terms.fixed.rules.control_holds_data {
+                let (to, begin) = (flow.to.clone(), flow.began);
+                step.act(Action::Planned { to, put, size: self.size, begin });
+            }
             remind(number, &flow, size.frame, step);
             self.flows.push(flow);
         };

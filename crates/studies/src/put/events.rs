@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use kernel::Statistics;
+use kernel::{EntityId, Statistics};
 use metrics::Histogram;
 use negotiation::{
     Bucket, GetId, Message, NegotiatingGateway, NegotiatingServer, Peer, PutId, Size, UnicastGateway,
@@ -20,6 +20,15 @@ pub enum Entity {
     Gateway(Box<Gateway>),
     /// Who stores.
     Server(Box<Server>),
+    /// The uplink of a rack.
+    Rack(Box<Rack>),
+}
+
+/// A rack, where the core blocks: its uplink. What leaves the rack goes out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Rack {
+    /// Its directions and shares.
+    pub ports: Ports,
 }
 
 /// A gateway.
@@ -213,6 +222,8 @@ pub enum Event {
         /// When its last frame had gone out.
         ended: SimTime,
     },
+    /// At a rack: something is at its uplink.
+    Crossing(Crossing),
     /// At a server: it fails.
     Fail,
 }
@@ -236,6 +247,28 @@ pub enum Frame {
         /// How long.
         bits: u64,
     },
+    /// To a server, in a reserved window; only where there are racks to cross.
+    Reserved {
+        /// Of which put.
+        put: PutId,
+        /// How large the chunk is.
+        size: Size,
+        /// Whether it is the last.
+        last: bool,
+        /// How long.
+        bits: u64,
+    },
+    /// To a gateway, in a reserved window; only where there are racks to cross.
+    Delivered {
+        /// Of which get.
+        get: GetId,
+        /// How large the chunk is.
+        size: Size,
+        /// Whether it is the last.
+        last: bool,
+        /// How long.
+        bits: u64,
+    },
 }
 
 impl Frame {
@@ -243,9 +276,53 @@ impl Frame {
     #[must_use]
     pub fn bits(&self) -> u64 {
         match *self {
-            Frame::Put { bits, .. } | Frame::Get { bits, .. } => bits,
+            Frame::Put { bits, .. }
+            | Frame::Get { bits, .. }
+            | Frame::Reserved { bits, .. }
+            | Frame::Delivered { bits, .. } => bits,
         }
     }
+
+    /// Whether a server gets it.
+    #[must_use]
+    pub fn is_put(&self) -> bool {
+        matches!(self, Frame::Put { .. } | Frame::Reserved { .. })
+    }
+}
+
+/// What is carried from node to node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cargo {
+    /// A control message.
+    Control(Message),
+    /// A frame.
+    Frame(Frame),
+}
+
+impl Cargo {
+    /// What happens when it is at the port of its receiver.
+    #[must_use]
+    pub fn arrival(&self) -> Event {
+        match *self {
+            Cargo::Control(message) => Event::AtPort(message),
+            Cargo::Frame(frame) => Event::FrameAtPort(frame),
+        }
+    }
+}
+
+/// Something on its way from rack to rack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Crossing {
+    /// To whom.
+    pub to: EntityId,
+    /// What.
+    pub cargo: Cargo,
+    /// Whether it has left its rack.
+    pub descends: bool,
+    /// Whether it is the first of its multicast, for which the others need no room of their own.
+    pub first: bool,
+    /// The same for the rack it goes to.
+    pub first_of_rack: bool,
 }
 
 /// One thing worth counting.

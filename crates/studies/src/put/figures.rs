@@ -5,23 +5,53 @@ use report::{Axis, BarSeries, CurvePoint, Draw, EcdfSeries, Figure, Kind, Lane, 
 
 use super::events::Trace;
 use super::present::View;
+use super::sweeps;
 
 /// Points of a line that is drawn from every put.
 const POINTS_MAX: usize = 400;
+/// Curves of a figure of single points.
+const CURVES_MAX: usize = 12;
 /// Windows of a timeline.
 const SPANS_MAX: usize = 1_500;
 
 /// All figures.
 #[must_use]
 pub fn all(views: &[View<'_>]) -> Vec<Figure> {
+    let across = sweeps::across(views);
+    let mut figures = match &across {
+        Some(across) => sweeps::lines(views, across),
+        None => of_points(views),
+    };
+    // More curves than these cannot be told apart; lines and tables have what matters of them.
+    if across.is_none() || views.len() <= CURVES_MAX {
+        figures
+            .push(distribution(views, "latencies", "Distribution of put latencies", |view| view.latencies()));
+        if views.iter().any(View::reads) {
+            let title = "Distribution of get latencies";
+            figures.push(distribution(views, "get_latencies", title, |view| view.got()));
+        }
+        figures.extend(sorted(views));
+        figures.extend(over_time(views));
+    }
+    figures.extend(views.iter().filter(|view| view.protocol.negotiates()).take(4).filter_map(timeline));
+    figures
+}
+
+/// Throughput, utilisation and latencies of each point.
+fn of_points(views: &[View<'_>]) -> Vec<Figure> {
+    let latencies = |what: &str, title: &str| {
+        let names = ["mean", "p50", "p99", "p999"].map(|which| format!("{what}_latency_{which}_us"));
+        let told = ["mean", "p50", "p99", "p99.9"];
+        let measures: Vec<(&str, &str, f64)> =
+            told.iter().zip(&names).map(|(told, name)| (*told, name.as_str(), 1.0)).collect();
+        let id = if what == "put" { "latency" } else { "get_latency" };
+        bars(views, id, title, ("latency", "us"), &measures)
+    };
+    let reads = views.iter().any(View::reads);
+    let rates = [("stored", "chunks_per_second", 1.0), ("fetched", "gets_per_second", 1.0)];
+    let throughput = if reads { "Chunks stored and fetched per second" } else { "Chunks stored per second" };
     let mut figures = vec![
-        bars(
-            views,
-            "throughput",
-            "Chunks stored per second",
-            ("chunks", "1/s"),
-            &[("chunks/s", "chunks_per_second", 1.0)],
-        ),
+        bars(views, "throughput", throughput, ("chunks", "1/s"), &rates[..1 + usize::from(reads)]),
         bars(
             views,
             "utilisation",
@@ -29,39 +59,11 @@ pub fn all(views: &[View<'_>]) -> Vec<Figure> {
             ("share of time", "%"),
             &[("disks", "disk_utilisation", 100.0)],
         ),
-        bars(
-            views,
-            "latency",
-            "How long a put takes",
-            ("latency", "us"),
-            &[
-                ("mean", "put_latency_mean_us", 1.0),
-                ("p50", "put_latency_p50_us", 1.0),
-                ("p99", "put_latency_p99_us", 1.0),
-                ("p99.9", "put_latency_p999_us", 1.0),
-            ],
-        ),
-        distribution(views, "latencies", "Distribution of put latencies", |view| view.latencies()),
+        latencies("put", "How long a put takes"),
     ];
-    if views.iter().any(View::reads) {
-        figures.push(bars(
-            views,
-            "get_latency",
-            "How long a get takes",
-            ("latency", "us"),
-            &[
-                ("mean", "get_latency_mean_us", 1.0),
-                ("p50", "get_latency_p50_us", 1.0),
-                ("p99", "get_latency_p99_us", 1.0),
-                ("p99.9", "get_latency_p999_us", 1.0),
-            ],
-        ));
-        figures
-            .push(distribution(views, "get_latencies", "Distribution of get latencies", |view| view.got()));
+    if reads {
+        figures.push(latencies("get", "How long a get takes"));
     }
-    figures.extend(sorted(views));
-    figures.extend(over_time(views));
-    figures.extend(views.iter().filter(|view| view.protocol.negotiates()).take(4).filter_map(timeline));
     figures
 }
 

@@ -9,7 +9,10 @@
 
 mod gateways;
 mod gets;
+mod racks;
 mod servers;
+
+pub use racks::Racks;
 
 use kernel::{Committed, Context, EntityId, Fault, Links, Model};
 use negotiation::{GatewayId, Message, Peer, ServerId, Size, Terms};
@@ -17,7 +20,7 @@ use streams::distributions::Exponential;
 use streams::{Purpose, Uniform};
 use units::{SimSpan, SimTime};
 
-use super::events::{Counts, Entity, Event, Frame, GatewayTally, ServerTally, Trace};
+use super::events::{Cargo, Counts, Crossing, Entity, Event, Frame, GatewayTally, ServerTally, Trace};
 use super::ports::Ports;
 use super::scenario::is_among;
 
@@ -80,6 +83,8 @@ pub struct Cluster {
     pub shares: Vec<u64>,
     /// The part of 2^64 of all chunks that are read and not stored.
     pub read_share: u64,
+    /// Racks, where the core blocks.
+    pub racks: Option<Racks>,
     /// How many servers fail, spread evenly over all, and when.
     pub failures: (u32, SimTime),
     /// When things are counted.
@@ -116,12 +121,12 @@ impl Cluster {
 
     /// Puts a control message on its way.
     fn send(&self, ports: &mut Ports, to: Peer, message: Message, context: &mut Ctx<'_>) {
-        let free_way = self.terms.control_and_trip();
         if self.surge {
-            context.send(self.entity_of(to), free_way, Event::Heard(message));
+            context.send(self.entity_of(to), self.terms.control_and_trip(), Event::Heard(message));
         } else {
             let wait = self.occupy(ports, context.now());
-            context.send(self.entity_of(to), wait.saturating_add(free_way), Event::AtPort(message));
+            let after = wait.saturating_add(self.terms.control);
+            self.carry(self.entity_of(to), after, Cargo::Control(message), context);
         }
     }
 
@@ -148,13 +153,20 @@ impl Cluster {
         heard > now
     }
 
-    fn multicast(&self, ports: &mut Ports, to: Vec<(ServerId, Message)>, context: &mut Ctx<'_>) {
-        let wait = if self.surge { SimSpan::ZERO } else { self.occupy(ports, context.now()) };
-        let way = wait.saturating_add(self.terms.control_and_trip());
-        for (server, message) in to {
-            let event = if self.surge { Event::Heard(message) } else { Event::AtPort(message) };
-            context.send(self.entity_of(Peer::Server(server)), way, event);
+    fn multicast(&self, ports: &mut Ports, to: &[(ServerId, Message)], context: &mut Ctx<'_>) {
+        if self.surge {
+            let way = self.terms.control_and_trip();
+            for (server, message) in to {
+                context.send(self.entity_of(Peer::Server(*server)), way, Event::Heard(*message));
+            }
+            return;
         }
+        let after = self.occupy(ports, context.now()).saturating_add(self.terms.control);
+        let cargo = |(server, message): &(ServerId, Message)| {
+            (self.entity_of(Peer::Server(*server)), Cargo::Control(*message))
+        };
+        let all: Vec<(EntityId, Cargo)> = to.iter().map(cargo).collect();
+        self.carry_to_all(&all, after, context);
     }
 }
 
@@ -168,27 +180,34 @@ impl Model for Cluster {
     const AUDITS_PENDING: bool = true;
 
     fn entities(&self) -> u32 {
-        self.gateways + self.terms.fixed.servers
+        self.gateways + self.terms.fixed.servers + self.racks.map_or(0, |racks| racks.count)
     }
 
     fn links(&self) -> Links {
-        let gateways = self.gateways as usize;
-        let class = |id: usize| u16::from(id >= gateways);
+        let (gateways, nodes) = (self.gateways, self.gateways + self.terms.fixed.servers);
+        let class = |id: u32| u16::from(id >= gateways) + u16::from(id >= nodes);
         // In SURGE, gateways change servers' records, and servers let frames in, without delay.
         let least = if self.surge { SimSpan::ZERO } else { self.terms.fixed.trip };
-        let classes = (0..self.entities() as usize).map(class).collect();
-        Links::by_class(classes).join(0, 1, least).join(1, 0, least)
+        let links = Links::by_class((0..self.entities()).map(class).collect());
+        let links = links.join(0, 1, least).join(1, 0, least);
+        if self.racks.is_none() {
+            return links;
+        }
+        let (hop, last_hop) = self.hops();
+        links.join(0, 2, hop).join(1, 2, hop).join(2, 2, hop).join(2, 0, last_hop).join(2, 1, last_hop)
     }
 
     fn create(&self, id: EntityId) -> Entity {
         match id.0.checked_sub(self.gateways) {
             None => Entity::Gateway(Box::new(self.new_gateway(GatewayId(id.0)))),
+            Some(server) if server >= self.terms.fixed.servers => Entity::Rack(Box::default()),
             Some(server) => Entity::Server(Box::new(self.new_server(ServerId(server)))),
         }
     }
 
     fn start(&self, entity: &mut Entity, context: &mut Ctx<'_>) -> Result<(), Fault> {
         match entity {
+            Entity::Rack(_) => {}
             Entity::Gateway(_) => self.start_gateway(context),
             Entity::Server(_) => {
                 let server = context.me().0 - self.gateways;
@@ -205,6 +224,7 @@ impl Model for Cluster {
         let understood = match entity {
             Entity::Gateway(gateway) => self.at_gateway(gateway, event, context),
             Entity::Server(server) => self.at_server(server, event, context),
+            Entity::Rack(rack) => self.at_rack(rack, event, context),
         };
         if understood { Ok(()) } else { Err(format!("{event:?} makes no sense here").into()) }
     }
@@ -212,6 +232,9 @@ impl Model for Cluster {
     fn describe(&self, id: EntityId) -> String {
         match id.0.checked_sub(self.gateways) {
             None => format!("gateway {id}"),
+            Some(other) if other >= self.terms.fixed.servers => {
+                format!("rack {}", other - self.terms.fixed.servers)
+            }
             Some(server) => format!("server {server}"),
         }
     }
@@ -275,27 +298,36 @@ impl Cluster {
                     held.gets += (gateway.machine.gets() + wanted) as u64;
                 }
                 Entity::Server(server) => servers.add(&server.tally),
+                Entity::Rack(_) => {}
             }
         }
         (gateways, servers, held)
     }
 
-    /// Bytes that an event brings to a server.
+    /// Bytes that an event brings to a server, or closer to it.
     fn put_bytes_of(&self, event: &Event) -> u64 {
-        match event {
-            Event::FrameAtPort(Frame::Put { bits, .. }) | Event::Frame(Frame::Put { bits, .. }) => bits / 8,
-            Event::Data { size, .. } => self.terms.size(*size).bytes.get(),
+        match (event, frame_of(event)) {
+            (_, Some(frame)) if frame.is_put() => frame.bits() / 8,
+            (Event::Data { size, .. }, _) => self.terms.size(*size).bytes.get(),
             _ => 0,
         }
     }
 
-    /// Bytes that an event brings to a reader.
+    /// Bytes that an event brings to a reader, or closer to it.
     fn get_bytes_of(&self, event: &Event) -> u64 {
-        match event {
-            Event::FrameAtPort(Frame::Get { bits, .. }) | Event::Frame(Frame::Get { bits, .. }) => bits / 8,
-            Event::GetData { size, .. } => self.terms.size(*size).bytes.get(),
+        match (event, frame_of(event)) {
+            (_, Some(frame)) if !frame.is_put() => frame.bits() / 8,
+            (Event::GetData { size, .. }, _) => self.terms.size(*size).bytes.get(),
             _ => 0,
         }
+    }
+}
+
+fn frame_of(event: &Event) -> Option<Frame> {
+    match *event {
+        Event::FrameAtPort(frame) | Event::Frame(frame) => Some(frame),
+        Event::Crossing(Crossing { cargo: Cargo::Frame(frame), .. }) => Some(frame),
+        _ => None,
     }
 }
 

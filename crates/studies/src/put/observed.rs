@@ -28,6 +28,7 @@ macro_rules! measures {
         MeasureSpec { name: concat!($prefix, "puts_retried"), unit: "puts", about: "puts that went on with other servers, since some did not answer" },
         MeasureSpec { name: concat!($prefix, "puts_failed"), unit: "puts", about: "puts given up, since no servers were left" },
         MeasureSpec { name: concat!($prefix, "violations"), unit: "", about: "transfers outside their window, and accepted windows that overlap" },
+        MeasureSpec { name: concat!($prefix, "uplink_utilisation"), unit: "fraction", about: "share of what the racks' links to the core could carry, mean of both directions" },
         MeasureSpec { name: concat!($prefix, "gets_per_second"), unit: "gets/s", about: "chunks fetched per second" },
         MeasureSpec { name: concat!($prefix, "get_latency_mean_us"), unit: "us", about: "mean time from a get's coming to its last byte" },
         MeasureSpec { name: concat!($prefix, "get_latency_p50_us"), unit: "us", about: "get latency that half of the gets do not exceed" },
@@ -46,7 +47,7 @@ pub const MEASURES: &[MeasureSpec] =
 /// How many of [`MEASURES`] one protocol has.
 pub const PER_PROTOCOL: usize = MEASURES.len() / 6;
 /// How many of those are about puts; the rest are about gets.
-pub const ABOUT_PUTS: usize = 14;
+pub const ABOUT_PUTS: usize = 15;
 
 /// What stands before the measures of a protocol when there are several.
 #[must_use]
@@ -72,6 +73,7 @@ pub struct Observed {
 pub struct Counted {
     total: Counts,
     utilisation: f64,
+    uplinks: Option<f64>,
     seconds: f64,
     digest: String,
 }
@@ -93,9 +95,15 @@ impl Counted {
                 counts.busy_ns as f64 / elapsed.as_ns() as f64
             }
         };
-        let servers = &run.statistics[cluster.gateways as usize..];
+        let (gateways, servers) = (cluster.gateways as usize, cluster.terms.fixed.servers as usize);
+        let (servers, racks) = run.statistics[gateways..].split_at(servers);
         let utilisation = servers.iter().map(busy).sum::<f64>() / servers.len() as f64;
-        Some(Counted { total: run.merged_statistics(), utilisation, seconds, digest: run.digest.to_string() })
+        // Each rack's uplink counts both directions.
+        let carried = racks.iter().map(|counts| counts.busy_ns).sum::<u64>() as f64;
+        let uplinks =
+            (!racks.is_empty()).then(|| carried / (2 * racks.len()) as f64 / elapsed.as_ns() as f64);
+        let (total, digest) = (run.merged_statistics(), run.digest.to_string());
+        Some(Counted { total, utilisation, uplinks, seconds, digest })
     }
 
     /// One value for each measure of a protocol, in the order of [`MEASURES`]; or why there is none.
@@ -122,6 +130,7 @@ impl Counted {
             Ok(counts.retried as f64),
             Ok(counts.failed as f64),
             Ok(counts.violations as f64),
+            self.uplinks.ok_or("the core does not block: `network.racks` is 1"),
         ];
         measures.extend(self.of_gets(negotiates).map(|value| if reads { value } else { Err(NO_READS) }));
         measures

@@ -24,6 +24,11 @@ impl Port {
         self.free = self.free.saturating_add(span).max(now);
         self.free
     }
+
+    /// When all that it has taken on is through.
+    pub fn free_at(&self) -> SimTime {
+        self.free
+    }
 }
 
 /// The ports of a node.

@@ -50,10 +50,24 @@ impl<'a> View<'a> {
     /// The mean of a measure over the replicates that have it.
     #[must_use]
     pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
+        mean_interval_95(&self.values(measure))
+    }
+
+    /// A measure of each replicate that has it.
+    fn values(&self, measure: &str) -> Vec<f64> {
         let alone = self.scenario.protocols().len() == 1;
         let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) };
-        let values = self.result.outcomes.iter().filter_map(|outcome| outcome.measures.get(&name)?.value());
-        mean_interval_95(&values.collect::<Vec<f64>>())
+        let value = |outcome: &report::Outcome| outcome.measures.get(&name)?.value();
+        self.result.outcomes.iter().filter_map(value).collect()
+    }
+
+    /// How far single replicates scatter about that mean: the standard deviation, nothing if there are fewer than two.
+    #[must_use]
+    pub fn deviation(&self, measure: &str) -> f64 {
+        let values = self.values(measure);
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        (squares / (values.len().max(2) - 1) as f64).sqrt()
     }
 
     /// Latencies of all replicates in nanoseconds.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use streams::distributions::Exponential;
 use units::{Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
 
-use super::model::{Cluster, Load, Measured, Traced};
+use super::model::{Cluster, Load, Measured, Racks, Traced};
 
 /// Gateways put chunks on servers by one protocol or several, each in a run of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -98,6 +98,17 @@ pub struct ChunkShare {
     pub share: Percent,
 }
 
+/// Which nodes are in one rack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// Neighbours are in different racks, so that the servers of a negotiating group are, too.
+    #[default]
+    Spread,
+    /// Neighbours are in the same rack: a group is in one, or two.
+    Blocks,
+}
+
 /// Links and messages. Defaults are those of SURGE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -110,6 +121,17 @@ pub struct Network {
     pub data_share: Percent,
     /// How long a bit needs from one node to another.
     pub trip: SimSpan,
+    /// Racks that gateways and servers are in. 1: the core does not block.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub racks: u32,
+    /// Where there are racks: the link of each to the core, in each direction, that all of its nodes share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = "40Gbit/s")]
+    pub uplink: Option<Rate>,
+    /// Where there are racks: which nodes are in one.
+    #[serde(skip_serializing_if = "is_spread")]
+    pub layout: Layout,
     /// Payload of a full frame.
     pub frame: Bytes,
     /// A control message of the unicast protocols.
@@ -131,6 +153,9 @@ impl Default for Network {
             overhead: percent(1),
             data_share: percent(90),
             trip: SimSpan::from_us(1),
+            racks: 1,
+            uplink: None,
+            layout: Layout::Spread,
             frame: Bytes::new(9_000),
             control_unicast: Bytes::new(100),
             control_replicast: Bytes::new(300),
@@ -239,6 +264,16 @@ fn is_no_share(share: &Percent) -> bool {
     *share == Percent::ZERO
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_spread(layout: &Layout) -> bool {
+    *layout == Layout::Spread
+}
+
 fn chunk() -> Bytes {
     Bytes::from_kib(128)
 }
@@ -309,6 +344,7 @@ impl Scenario {
         self.check_nodes(draft, &mut problems);
         self.check_sizes(draft, &mut problems);
         self.check_times(draft, &mut problems);
+        self.check_racks(draft, &mut problems);
         self.check_surge(draft, &mut problems);
         problems.into_result(())?;
         let idle = self.idle_put();
@@ -449,6 +485,23 @@ impl Scenario {
         }
     }
 
+    fn check_racks(&self, draft: &Draft, problems: &mut Problems) {
+        let (racks, uplink) = (self.network.racks, self.network.uplink);
+        if racks == 0 || racks > self.servers {
+            let message = format!("`network.racks` is {racks}, but there are {} servers", self.servers);
+            problems.push(draft.problem("network.racks", message).hint("a rack has a server at least"));
+        }
+        if racks > 1 && uplink.is_none() {
+            let message = format!("`network.racks` is {racks}, but `network.uplink` is not said");
+            let hint = "say how fast each rack's link to the core is: uplink = \"40Gbit/s\"";
+            problems.push(draft.problem("network.racks", message).hint(hint));
+        }
+        if racks == 1 && uplink.is_some() {
+            let message = "`network.uplink` says how fast racks are linked, but `network.racks` is 1";
+            problems.push(draft.problem("network.uplink", message).hint("set `network.racks` to 2 or more"));
+        }
+    }
+
     /// What SURGE does not have is not put into its mouth.
     fn check_surge(&self, draft: &Draft, problems: &mut Problems) {
         if self.fidelity != Fidelity::Surge {
@@ -459,6 +512,7 @@ impl Scenario {
             ("arrival_rate", self.arrival_rate.is_some()),
             ("other_chunks", !self.other_chunks.is_empty()),
             ("read_share", self.read_share > Percent::ZERO),
+            ("network.racks", self.network.racks > 1),
             ("faults.failed_servers", self.faults.failed_servers > 0),
             ("warm_up", self.warm_up.is_some_and(|span| !span.is_zero())),
         ];
@@ -536,6 +590,7 @@ impl Scenario {
             in_flight: self.in_flight,
             load: self.load(),
             shares: self.shares(),
+            racks: self.racks(protocol),
             read_share: part_of_words(self.read_share.billionths()),
             failures: (self.faults.failed_servers.min(terms.fixed.servers), fail_at),
             measured: Measured { from, until, end },
@@ -545,6 +600,17 @@ impl Scenario {
             },
             terms,
         }
+    }
+
+    fn racks(&self, protocol: Protocol) -> Option<Racks> {
+        let uplink = self.network.uplink.filter(|_| self.network.racks > 1)?.bytes_per_second();
+        let uplink = uplink.saturating_mul(8);
+        let rate = uplink - self.network.overhead.of(uplink);
+        // Data and control have the same shares as on the links of nodes.
+        let data = if protocol.negotiates() { self.network.data_share.of(rate) } else { rate };
+        let control = if protocol.negotiates() { rate - data } else { rate };
+        let spread = self.network.layout == Layout::Spread;
+        Some(Racks { count: self.network.racks, spread, rate, data, control })
     }
 
     fn load(&self) -> Load {

@@ -60,7 +60,10 @@ const SMALL: &str = "gateways = 12\nservers = 18\nduration = \"2ms\"\nwarm_up = 
 fn executor_and_worker_count_never_show() {
     let mixed = format!("{ALL}{SMALL}read_share = \"50%\"\nin_flight = 2");
     let surge = "protocol = \"uch-ccp,replicast-m,replicast-h,uch-aimd\"\nfidelity = \"surge\"\ngateways = 12\nservers = 18\nduration = \"1ms\"\nchunk = \"16KiB\"";
-    for text in [format!("{ALL}{SMALL}"), mixed, surge.to_owned()] {
+    let racks = format!(
+        "{ALL}{SMALL}read_share = \"30%\"\nnetwork = {{ racks = 3, uplink = \"20Gbit/s\", layout = \"blocks\" }}"
+    );
+    for text in [format!("{ALL}{SMALL}"), mixed, racks, surge.to_owned()] {
         let prepared = prepare(&text);
         let want = run_as(&*prepared, 0, Executor::Sequential, 1);
         assert!(want.events > 1_000, "{}", want.events);
@@ -153,6 +156,39 @@ fn reads_are_answered_and_compete_with_writes() {
     }
 }
 
+/// Uplinks that are never full change nothing but the order of draws; full ones carry what they can, and a multicast only once.
+#[test]
+fn a_core_that_blocks_holds_puts_back() {
+    let text = |protocol: &str, racks: &str| {
+        format!(
+            "protocol = \"{protocol}\"\ngateways = 30\nservers = 36\ndisk = \"2000MiB/s\"\nduration = \"20ms\"\n{racks}"
+        )
+    };
+    let fast = "network = { racks = 3, uplink = \"10Tbit/s\" }";
+    let slow = "network = { racks = 3, uplink = \"10Gbit/s\" }";
+    let mut rates = Vec::new();
+    for protocol in ["replicast-m", "replicast-h", "uch-ccp", "serial"] {
+        let of = |racks: &str| run(&text(protocol, racks));
+        let (none, fast, slow) = (of(""), of(fast), of(slow));
+        let rate = |outcome: &Outcome| value(outcome, "chunks_per_second");
+        assert!(
+            (rate(&fast) / rate(&none) - 1.0).abs() < 0.04,
+            "{protocol}: {} {}",
+            rate(&fast),
+            rate(&none)
+        );
+        assert!(rate(&slow) < 0.75 * rate(&none), "{protocol}: {} {}", rate(&slow), rate(&none));
+        let full = value(&slow, "uplink_utilisation");
+        assert!((0.5..=1.0).contains(&full), "{protocol}: {full}");
+        rates.push(rate(&slow));
+    }
+    // Three copies of a chunk leave a rack, two thirds of them for another one; of a multicast, one does.
+    assert!(rates[0] > 1.3 * rates[2], "{rates:?}");
+    // Three uplinks of 1.25 GB/s, of which 1 % is overhead: two of the three copies of a chunk cross, some 1 % more or less.
+    let bound = 3.0 * 1.25e9 * 0.99 / (2.0 * f64::from(128 << 10));
+    assert!(rates[2] < 1.03 * bound && rates[2] > 0.9 * bound, "{rates:?} {bound}");
+}
+
 #[test]
 fn every_get_is_answered_or_told_of_when_servers_fail() {
     for protocol in ["replicast-m", "replicast-h", "uch-ccp"] {
@@ -222,6 +258,15 @@ fn every_refusal_says_what_to_do() {
         ("bids = { extension_m = \"90%\" }", "`bids.extension_m` is 90%", "140%"),
         ("arrival_rate = \"0/s\"", "`arrival_rate` is 0/s", "closed loop"),
         ("gets = \"30%\"", "unknown key `gets`", ""),
+        ("network = { racks = 4 }", "`network.uplink` is not said", "40Gbit/s"),
+        ("network = { racks = 0 }", "`network.racks` is 0", "from 1"),
+        ("network = { racks = 91, uplink = \"1GB/s\" }", "but there are 90 servers", "at least"),
+        ("network = { uplink = \"40Gbit/s\" }", "`network.racks` is 1", "2 or more"),
+        (
+            "fidelity = \"surge\"\nnetwork = { racks = 2, uplink = \"1GB/s\" }",
+            "`network.racks` goes beyond what",
+            "model",
+        ),
         ("read_share = \"130%\"", "`read_share` is 130%", "reads only"),
         ("fidelity = \"surge\"\nread_share = \"1%\"", "`read_share` goes beyond what `surge`", "model"),
     ];
@@ -266,6 +311,7 @@ fn the_audit_finds_what_is_lost() {
         match entity {
             events::Entity::Gateway(gateway) => sent += gateway.tally.bytes_sent,
             events::Entity::Server(server) => came += server.tally.bytes_received,
+            events::Entity::Rack(_) => {}
         }
     }
     if let events::Entity::Gateway(gateway) = &mut sound[0] {
@@ -329,6 +375,8 @@ fn shipped_scenarios_are_legal() {
         include_str!("../../../../scenarios/papers/put-table3-16k.toml"),
         include_str!("../../../../scenarios/papers/put-table3-128k.toml"),
         include_str!("../../../../scenarios/papers/put-table3-1m.toml"),
+        include_str!("../../../../scenarios/papers/put-6x18.toml"),
+        include_str!("../../../../scenarios/papers/put-1m-80ms.toml"),
     ];
     for text in shipped {
         let outline = Document::parse(&Source::file("shipped.toml", text)).unwrap().outline().unwrap();
@@ -354,12 +402,13 @@ proptest! {
         failed in 0_u32..3,
         other in any::<bool>(),
         reads in prop::sample::select(vec![0_u32, 30, 100]),
+        racks in prop::sample::select(vec!["", "", ", racks = 2, uplink = \"3Gbit/s\"", ", racks = 3, uplink = \"30Gbit/s\", layout = \"blocks\""]),
     ) {
         let other = if other { "other_chunks = [{ chunk = \"9000B\", share = \"40%\" }]\n" } else { "" };
         let text = format!(
             "protocol = \"{protocol}\"\ngateways = {gateways}\nservers = {}\ngroup = {group}\nreplicas = {replicas}\n\
              chunk = \"{chunk_kib}KiB\"\nin_flight = {in_flight}\nduration = \"4ms\"\nwarm_up = \"1ms\"\nread_share = \"{reads}%\"\n{other}\
-             network = {{ trip = \"{trip_us}us\" }}\n\
+             network = {{ trip = \"{trip_us}us\"{racks} }}\n\
              faults = {{ failed_servers = {failed}, ack_timeout = \"3ms\", bid_timeout = \"400us\" }}",
             groups * group
         );

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use kernel::EntityId;
 use negotiation::{
     Action, Done, GatewayId, Message, NegotiatingGateway, Peer, PutId, ServerId, Size, Step, UnicastGateway,
     Window,
@@ -10,7 +11,7 @@ use streams::Uniform;
 use units::{SimSpan, SimTime};
 
 use super::{ARRIVAL, BEGIN, Cluster, Ctx, Load, PROTOCOL, READS};
-use crate::put::events::{Event, Frame, Gateway, GatewayTally, Initiator, Sample, Trace, Wish};
+use crate::put::events::{Cargo, Event, Frame, Gateway, GatewayTally, Initiator, Sample, Trace, Wish};
 use crate::put::ports::Ports;
 
 impl Cluster {
@@ -129,7 +130,7 @@ impl Cluster {
                 if matches!(to.first(), Some((_, Message::Request { .. }))) && self.counts(now) {
                     context.record(Sample::Round);
                 }
-                self.multicast(&mut gateway.ports, to, context);
+                self.multicast(&mut gateway.ports, &to, context);
             }
             Action::AtOnce { to, message } => {
                 context.send(self.entity_of(Peer::Server(to)), SimSpan::ZERO, Event::Heard(message));
@@ -138,13 +139,24 @@ impl Cluster {
             Action::Offer { to, put, bits } => self.offer(gateway, to, (put, bits), context),
             Action::Frame { to, put, bits, span } => {
                 gateway.tally.bytes_sent += bits / 8;
-                let after = span.saturating_add(self.terms.fixed.trip);
-                let frame = Frame::Put { put, bits };
-                let event = if self.surge { Event::Frame(frame) } else { Event::FrameAtPort(frame) };
-                context.send(self.entity_of(Peer::Server(to)), after, event);
+                let (to, frame) = (self.entity_of(Peer::Server(to)), Frame::Put { put, bits });
+                if self.surge {
+                    context.send(to, span.saturating_add(self.terms.fixed.trip), Event::Frame(frame));
+                } else {
+                    self.carry(to, span, Cargo::Frame(frame), context);
+                }
+            }
+            Action::Planned { to, put, size, begin } if self.racks.is_some() => {
+                self.send_frames(gateway, &to, (put, size), begin, context);
             }
             Action::Data { to, put, size, began, span, window } => {
-                self.deliver(gateway, &to, (put, size), (began, now.saturating_add(span), window), context);
+                let ended = now.saturating_add(span);
+                if self.racks.is_none() {
+                    self.deliver(gateway, &to, (put, size), (began, ended, window), context);
+                } else if began < window.left || ended > window.right {
+                    gateway.tally.violations += 1;
+                    context.record(Sample::Violation);
+                }
             }
             Action::Done(done) => self.done(gateway, &done, context),
             Action::Dropped(_) => {
@@ -191,6 +203,36 @@ impl Cluster {
             gateway.tally.bytes_sent += self.terms.size(size).bytes.get();
             let event = Event::Data { put, size, window, began, ended };
             context.send_at(self.entity_of(Peer::Server(*server)), arrives, event);
+        }
+    }
+
+    /// Where there are racks to cross, each frame of a reserved transfer goes by itself; all are known when it is planned.
+    fn send_frames(
+        &self,
+        gateway: &mut Gateway,
+        to: &[ServerId],
+        (put, size): (PutId, Size),
+        begin: SimTime,
+        context: &mut Ctx<'_>,
+    ) {
+        gateway.tally.bytes_sent += self.terms.size(size).bytes.get() * to.len() as u64;
+        let to: Vec<EntityId> = to.iter().map(|server| self.entity_of(Peer::Server(*server))).collect();
+        self.each_frame(size, |after, bits, last| {
+            let frame = Cargo::Frame(Frame::Reserved { put, size, last, bits });
+            let all: Vec<(EntityId, Cargo)> = to.iter().map(|server| (*server, frame)).collect();
+            let after = begin.since(context.now()).saturating_add(after);
+            self.carry_to_all(&all, after, context);
+        });
+    }
+
+    /// Calls with each frame of a chunk: when it has gone out, how long it is, and whether it is the last.
+    pub(super) fn each_frame(&self, size: Size, mut call: impl FnMut(SimSpan, u64, bool)) {
+        let terms = self.terms.size(size);
+        for at in 0..terms.frames {
+            let last = at + 1 == terms.frames;
+            let (bits, span) =
+                if last { (terms.last_bits, terms.last) } else { (self.terms.frame_bits, terms.frame) };
+            call(terms.frame.saturating_mul(at).saturating_add(span), bits, last);
         }
     }
 

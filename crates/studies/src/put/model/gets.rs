@@ -5,7 +5,7 @@ use negotiation::{Action, DoneGet, GetId, Message, Peer, ServerId, Size, Window}
 use units::{SimSpan, SimTime};
 
 use super::{Cluster, Ctx};
-use crate::put::events::{Event, Frame, Gateway, Initiator, Sample, Server, Target, Trace};
+use crate::put::events::{Cargo, Event, Frame, Gateway, Initiator, Sample, Server, Target, Trace};
 
 impl Cluster {
     /// All of a reserved delivery is in. Nobody else may have sent to this gateway meanwhile.
@@ -43,13 +43,15 @@ impl Cluster {
     /// A frame is in.
     pub(super) fn frame_at_gateway(&self, gateway: &mut Gateway, frame: Frame, context: &mut Ctx<'_>) {
         gateway.tally.bytes_received += frame.bits() / 8;
-        if let Frame::Get { get, round, bits } = frame {
-            self.drive(gateway, context, |machine, step| {
-                if let Initiator::Unicast(machine) = machine {
-                    machine.gets.receive(get, round, bits, step);
-                }
-            });
-        }
+        self.drive(gateway, context, |machine, step| match (machine, frame) {
+            (Initiator::Unicast(machine), Frame::Get { get, round, bits }) => {
+                machine.gets.receive(get, round, bits, step);
+            }
+            (Initiator::Negotiating(machine), Frame::Delivered { get, last: true, .. }) => {
+                machine.gets.receive(get, step);
+            }
+            _ => {}
+        });
     }
 
     /// What a gateway's machine wants done about gets.
@@ -100,9 +102,9 @@ impl Cluster {
             }
             Action::GetFrame { get, round, bits } => {
                 server.tally.bytes_sent += bits / 8;
-                let after = self.terms.wire(bits).saturating_add(self.terms.fixed.trip);
                 let to = self.entity_of(Peer::Gateway(get.gateway));
-                context.send(to, after, Event::FrameAtPort(Frame::Get { get, round, bits }));
+                let frame = Cargo::Frame(Frame::Get { get, round, bits });
+                self.carry(to, self.terms.wire(bits), frame, context);
             }
             _ => {}
         }
@@ -124,9 +126,17 @@ impl Cluster {
             |left_ns, right_ns| Trace::Sent { gateway: get.gateway.0, left_ns, right_ns },
             window,
         );
+        let to = self.entity_of(Peer::Gateway(get.gateway));
+        if self.racks.is_some() {
+            self.each_frame(size, |after, bits, last| {
+                let frame = Cargo::Frame(Frame::Delivered { get, size, last, bits });
+                self.carry(to, after, frame, context);
+            });
+            return;
+        }
         let arrives = ended.saturating_add(self.terms.fixed.trip);
         let event = Event::GetData { get, size, window, began, ended };
-        context.send_at(self.entity_of(Peer::Gateway(get.gateway)), arrives, event);
+        context.send_at(to, arrives, event);
     }
 
     /// The link of a server has room for the frame that it offered.

@@ -123,13 +123,15 @@ impl Cluster {
 
     fn frame(&self, server: &mut Server, frame: Frame, context: &mut Ctx<'_>) {
         server.tally.bytes_received += frame.bits() / 8;
-        if let Frame::Put { put, bits } = frame {
-            self.drive_server(server, context, |machine, step| {
-                if let Target::Unicast(machine) = machine {
-                    machine.receive(put, bits, step);
-                }
-            });
-        }
+        self.drive_server(server, context, |machine, step| match (machine, frame) {
+            (Target::Unicast(machine), Frame::Put { put, bits }) => {
+                machine.receive(put, bits, step);
+            }
+            (Target::Negotiating(machine), Frame::Reserved { put, size, last: true, .. }) => {
+                machine.receive(put, size, step);
+            }
+            _ => {}
+        });
     }
 
     /// All of a reserved transfer is in.

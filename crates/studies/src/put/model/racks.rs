@@ -1,0 +1,152 @@
+//! A core that blocks: racks whose uplinks are slower than what their nodes could send.
+//!
+//! What goes from one rack to another queues for the uplink of the first and for that of the second, then for the port of its
+//! receiver as ever; within a rack nothing changes. A multicast crosses the uplink of its sender once and that of each rack it goes
+//! to once. Protocols do not know of any of this: they negotiate for nodes' links, and data are late if the core is. Reserved
+//! transfers cross in frames, and a third of the trip lies before the first uplink, between the two, and behind the second.
+
+use kernel::EntityId;
+use units::{SimSpan, SimTime};
+
+use super::{Cluster, Ctx};
+use crate::put::events::{Cargo, Crossing, Event, Rack, Sample};
+
+/// Racks and their uplinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Racks {
+    /// How many.
+    pub count: u32,
+    /// Whether neighbouring nodes are in different racks, and not in the same one.
+    pub spread: bool,
+    /// Bits a second of an uplink, in each direction.
+    pub rate: u64,
+    /// Bits a second of that which are for data.
+    pub data: u64,
+    /// Bits a second of that which are for control messages.
+    pub control: u64,
+}
+
+impl Racks {
+    /// The rack of the node `at` among `all` of its kind.
+    fn of(&self, at: u32, all: u32) -> u32 {
+        if self.spread {
+            at % self.count
+        } else {
+            (u64::from(at) * u64::from(self.count) / u64::from(all.max(1))) as u32
+        }
+    }
+}
+
+/// How long bits take, rounded up.
+fn span_of(bits: u64, rate: u64) -> SimSpan {
+    let ns = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(rate.max(1)));
+    SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+}
+
+impl Cluster {
+    /// The rack that a node is in.
+    fn rack_of(&self, racks: &Racks, node: EntityId) -> u32 {
+        match node.0.checked_sub(self.gateways) {
+            None => racks.of(node.0, self.gateways),
+            Some(server) => racks.of(server, self.terms.fixed.servers),
+        }
+    }
+
+    fn entity_of_rack(&self, rack: u32) -> EntityId {
+        EntityId(self.gateways + self.terms.fixed.servers + rack)
+    }
+
+    /// A third of the trip, and what is left after two.
+    pub(super) fn hops(&self) -> (SimSpan, SimSpan) {
+        let trip = self.terms.fixed.trip.as_ns();
+        let third = (trip / 3).max(1);
+        (SimSpan::from_ns(third), SimSpan::from_ns(trip.saturating_sub(2 * third).max(1)))
+    }
+
+    /// Sends one thing to one node; its last bit leaves after `after`.
+    pub(super) fn carry(&self, to: EntityId, after: SimSpan, cargo: Cargo, context: &mut Ctx<'_>) {
+        self.carry_to_all(&[(to, cargo)], after, context);
+    }
+
+    /// Sends one thing to several nodes at once, each of which may read another part of it.
+    pub(super) fn carry_to_all(&self, to: &[(EntityId, Cargo)], after: SimSpan, context: &mut Ctx<'_>) {
+        let Some(racks) = &self.racks else {
+            let way = after.saturating_add(self.terms.fixed.trip);
+            to.iter().for_each(|(to, cargo)| context.send(*to, way, cargo.arrival()));
+            return;
+        };
+        let home = self.rack_of(racks, context.me());
+        let mut crossed: Vec<u32> = Vec::new();
+        for (to, cargo) in to {
+            let rack = self.rack_of(racks, *to);
+            if rack == home {
+                context.send(*to, after.saturating_add(self.terms.fixed.trip), cargo.arrival());
+                continue;
+            }
+            let crossing = Crossing {
+                to: *to,
+                cargo: *cargo,
+                descends: false,
+                first: crossed.is_empty(),
+                first_of_rack: !crossed.contains(&rack),
+            };
+            crossed.push(rack);
+            let way = after.saturating_add(self.hops().0);
+            context.send(self.entity_of_rack(home), way, Event::Crossing(crossing));
+        }
+    }
+
+    /// Something is at an uplink: it queues there and goes on. Copies of a multicast ride on its first one, which comes just before.
+    pub(super) fn at_rack(&self, rack: &mut Rack, event: &Event, context: &mut Ctx<'_>) -> bool {
+        let (Event::Crossing(crossing), Some(racks)) = (event, &self.racks) else { return false };
+        let now = context.now();
+        let (counts, bits, rate) = match crossing.cargo {
+            Cargo::Control(_) => (false, self.terms.control_bits, racks.control),
+            Cargo::Frame(frame) => (true, frame.bits(), racks.data),
+        };
+        let ports = &mut rack.ports;
+        let (control, data) = if crossing.descends {
+            (&mut ports.control_in, &mut ports.data_in)
+        } else {
+            (&mut ports.control_out, &mut ports.data_out)
+        };
+        let charged = if crossing.descends { crossing.first_of_rack } else { crossing.first };
+        let span = span_of(bits, rate);
+        if charged && !counts && !self.negotiates() {
+            // No share of its own: control goes first, and data wait for it.
+            data.send(now, span);
+        }
+        let port = if counts { data } else { control };
+        let leaves = if charged { port.receive(now, span) } else { port.free_at().max(now) };
+        if charged && self.counts(now) {
+            context.record(Sample::Busy(span_of(bits, racks.rate)));
+        }
+        self.go_on_from_rack(crossing, leaves, context);
+        true
+    }
+
+    fn go_on_from_rack(&self, crossing: &Crossing, leaves: SimTime, context: &mut Ctx<'_>) {
+        let (hop, last_hop) = self.hops();
+        if crossing.descends {
+            let arrives = leaves.saturating_add(last_hop);
+            context.send_at(crossing.to, arrives, crossing.cargo.arrival());
+        } else if let Some(racks) = &self.racks {
+            let to = self.entity_of_rack(self.rack_of(racks, crossing.to));
+            let arrives = leaves.saturating_add(hop);
+            context.send_at(to, arrives, Event::Crossing(Crossing { descends: true, ..*crossing }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_spread_over_racks_or_fill_them() {
+        let racks = Racks { count: 3, spread: true, rate: 1, data: 1, control: 1 };
+        let of = |racks: &Racks| (0..9).map(|at| racks.of(at, 9)).collect::<Vec<_>>();
+        assert_eq!(of(&racks), [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+        assert_eq!(of(&Racks { spread: false, ..racks }), [0, 0, 0, 1, 1, 1, 2, 2, 2]);
+    }
+}

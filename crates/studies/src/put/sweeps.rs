@@ -1,0 +1,167 @@
+//! Sweeps as lines: a swept number goes across, and each protocol, or each other setting that is swept with it, is a line.
+
+use report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
+use serde_json::Value;
+use units::{Bytes, Frequency, Percent, Rate, SimSpan};
+
+use super::present::View;
+
+/// Fewer values than this are told apart as well by bars.
+const VALUES_MIN: usize = 3;
+/// Numbers that span more than this are drawn on a logarithmic axis.
+const WIDE: f64 = 20.0;
+
+/// The key that goes across.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Across {
+    key: String,
+    unit: &'static str,
+    log: bool,
+}
+
+/// The swept number with most values, if one has enough of them.
+#[must_use]
+pub fn across(views: &[View<'_>]) -> Option<Across> {
+    let settings = views.first()?.result.settings;
+    let mut best: Option<(usize, Across)> = None;
+    for (key, _) in settings {
+        let found: Option<Vec<(f64, &str)>> = views.iter().map(|view| number(setting(view, key)?)).collect();
+        let Some(found) = found else { continue };
+        let unit = found[0].1;
+        if found.iter().any(|(_, other)| *other != unit) {
+            continue;
+        }
+        let mut values: Vec<f64> = found.iter().map(|(value, _)| *value).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let (least, most) = (values[0], values[values.len() - 1]);
+        let log = least > 0.0 && most / least > WIDE;
+        let more = best.as_ref().is_none_or(|(count, _)| values.len() > *count);
+        if values.len() >= VALUES_MIN && more {
+            best = Some((values.len(), Across { key: key.clone(), unit, log }));
+        }
+    }
+    best.map(|(_, across)| across)
+}
+
+fn setting<'a>(view: &View<'a>, key: &str) -> Option<&'a Value> {
+    view.result.settings.iter().find(|(other, _)| other == key).map(|(_, value)| value)
+}
+
+/// A setting as a number with its unit.
+fn number(value: &Value) -> Option<(f64, &'static str)> {
+    let Value::String(text) = value else { return value.as_f64().map(|number| (number, "")) };
+    let percent = || text.parse::<Percent>().ok().map(|share| (share.fraction_f64() * 100.0, "%"));
+    let frequency = || text.parse::<Frequency>().ok().map(|rate| (rate.per_second_f64(), "1/s"));
+    let rate = || {
+        let mib = |rate: Rate| rate.bytes_per_second() as f64 / f64::from(1 << 20);
+        text.parse::<Rate>().ok().map(|rate| (mib(rate), "MiB/s"))
+    };
+    let bytes = || text.parse::<Bytes>().ok().map(|bytes| (bytes.get() as f64 / 1024.0, "KiB"));
+    let span = || text.parse::<SimSpan>().ok().map(|span| (span.as_ns() as f64 / 1e3, "us"));
+    percent().or_else(frequency).or_else(rate).or_else(bytes).or_else(span)
+}
+
+/// One figure for each of the measures that matter most.
+#[must_use]
+pub fn lines(views: &[View<'_>], across: &Across) -> Vec<Figure> {
+    let mut figures = vec![
+        line(
+            views,
+            across,
+            ("sweep_throughput", "chunks stored per second"),
+            ("chunks_per_second", "1/s", 1.0),
+        ),
+        line(
+            views,
+            across,
+            ("sweep_utilisation", "share of time that disks work"),
+            ("disk_utilisation", "%", 100.0),
+        ),
+        line(views, across, ("sweep_latency", "mean put latency"), ("put_latency_mean_us", "us", 1.0)),
+        line(views, across, ("sweep_tail", "p99 of put latency"), ("put_latency_p99_us", "us", 1.0)),
+    ];
+    if views.iter().any(View::reads) {
+        figures.push(line(
+            views,
+            across,
+            ("sweep_gets", "chunks fetched per second"),
+            ("gets_per_second", "1/s", 1.0),
+        ));
+        let latency = ("sweep_get_latency", "mean get latency");
+        figures.push(line(views, across, latency, ("get_latency_mean_us", "us", 1.0)));
+    }
+    figures
+}
+
+/// What a line is called: its protocol, and what else is swept.
+fn line_name(view: &View<'_>, across: &Across) -> String {
+    let told = |(key, value): &(String, Value)| match value {
+        Value::String(text) => format!("{key} = {text}"),
+        other => format!("{key} = {other}"),
+    };
+    let others = view.result.settings.iter().filter(|(key, _)| *key != across.key && key != "protocol");
+    std::iter::once(view.protocol.name().to_owned()).chain(others.map(told)).collect::<Vec<_>>().join(", ")
+}
+
+fn line(
+    views: &[View<'_>],
+    across: &Across,
+    (id, what): (&str, &str),
+    (measure, unit, factor): (&str, &str, f64),
+) -> Figure {
+    let mut series: Vec<LineSeries> = Vec::new();
+    let mut range = (f64::INFINITY, 0.0_f64);
+    for view in views {
+        let Some((x, _)) = setting(view, &across.key).and_then(number) else { continue };
+        let Some(mean) = view.mean(measure) else { continue };
+        range = (range.0.min(mean.mean), range.1.max(mean.mean));
+        let end = |pick: fn((f64, f64)) -> f64| Num::from(mean.range.map(|range| pick(range) * factor));
+        let (low, high) = (end(|range| range.0), end(|range| range.1));
+        let point = CurvePoint { low, high, ..CurvePoint::new(x, mean.mean * factor) };
+        let name = line_name(view, across);
+        match series.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.points.push(point),
+            None => series.push(LineSeries { name, points: vec![point], draw: Draw::Line }),
+        }
+    }
+    for line in &mut series {
+        line.points.sort_by(|left, right| {
+            left.x.get().partial_cmp(&right.x.get()).unwrap_or(std::cmp::Ordering::Equal)
+        });
+    }
+    let axis = |log: bool, label: &str, unit: &str| {
+        if log { Axis::log(label, unit) } else { Axis::linear(label, unit) }
+    };
+    let key = across.key.rsplit('.').next().unwrap_or(&across.key).replace('_', " ");
+    let mut title = what.to_owned();
+    title[..1].make_ascii_uppercase();
+    Figure {
+        id: id.to_owned(),
+        title: format!("{title}, by {key}"),
+        caption: "Means over the replicates with their 95 % interval.".to_owned(),
+        kind: Kind::Line {
+            x: axis(across.log, &key, across.unit),
+            y: axis(range.0 > 0.0 && range.1 / range.0 > WIDE, what, unit),
+            series,
+            references: Vec::new(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_numbers_with_units() {
+        let of = |text: &str| number(&Value::from(text));
+        assert_eq!(of("128KiB"), Some((128.0, "KiB")));
+        assert_eq!(of("400MiB/s"), Some((400.0, "MiB/s")));
+        assert_eq!(of("50000/s"), Some((50_000.0, "1/s")));
+        assert_eq!(of("30%"), Some((30.0, "%")));
+        assert_eq!(of("5us"), Some((5.0, "us")));
+        assert_eq!(of("replicast-m"), None);
+        assert_eq!(number(&Value::from(9)), Some((9.0, "")));
+    }
+}
