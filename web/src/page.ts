@@ -64,8 +64,8 @@ function top(report: Report): HTMLElement {
 function head(report: Report, parts: readonly Part[]): HTMLElement {
   const facts = [
     report.points.length > 0 ? `${report.points.length} points` : "",
-    report.replicates === 1 ? "1 replicate" : `${report.replicates} replicates`,
-    `seed ${String(report.seed)}`,
+    report.replicates === 0 ? "" : report.replicates === 1 ? "1 replicate" : `${report.replicates} replicates`,
+    report.replicates === 0 ? "" : `seed ${String(report.seed)}`,
     report.events > 0 ? `${digits(Number(report.events))} events` : "",
     report.executor,
   ];

@@ -447,7 +447,7 @@ export interface Report {
   scenario_hash: string;
   /** The seed all random draws come from. */
   seed: number;
-  /** Replicates of each point. */
+  /** Replicates of each point; 0 where nothing was simulated. */
   replicates: number;
   /** How the kernel ran; the only field that may differ between equal runs. */
   executor: string;

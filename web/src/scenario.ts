@@ -29,8 +29,8 @@ export function scenario(report: Report): HTMLElement {
 export function origin(report: Report): HTMLElement {
   const facts: [string, string][] = [
     ["study", report.study],
-    ["seed", String(report.seed)],
-    ["replicates", String(report.replicates)],
+    ["seed", report.replicates === 0 ? "" : String(report.seed)],
+    ["replicates", report.replicates === 0 ? "" : String(report.replicates)],
     ["executor", report.executor],
     ["events", report.events > 0 ? String(report.events) : ""],
     ["digest", report.digest ?? ""],

@@ -46,7 +46,7 @@ function card(name: string, measure: Measure, about: string | undefined): HTMLEl
     { class: "card", title: value === null ? null : withUnit(`${name} = ${value}`, measure.unit) },
     h("h3", {}, heading(name)),
     ...lines,
-    h("p", { class: "n" }, value === null && measure.n === 0 ? "" : n),
+    h("p", { class: "n" }, measure.n === 0 ? "" : n),
     about === undefined ? null : h("p", { class: "about" }, prose(about)),
   );
 }

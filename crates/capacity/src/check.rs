@@ -42,6 +42,22 @@ impl Checked {
         self.mix.single().is_some_and(|part| part.reads == 0.0 || part.reads == 1.0)
     }
 
+    /// Which points it is one of: those of a size, or of a mix of sizes.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.mix.single() {
+            Some(part) => part.size(),
+            None => {
+                let mut sizes: Vec<u64> = self.mix.parts().iter().map(|part| part.size_bytes).collect();
+                sizes.sort_unstable();
+                sizes.dedup();
+                let sizes: Vec<String> =
+                    sizes.into_iter().map(|size| units::Bytes::new(size).to_string()).collect();
+                format!("{} by {}", sizes.join("+"), self.shares.name())
+            }
+        }
+    }
+
     /// How far it is off, with its sign: above zero where the estimate is too high.
     #[must_use]
     pub fn signed_percent(&self) -> f64 {
@@ -68,8 +84,8 @@ pub struct Verdict {
     pub left_out: Option<LeftOut>,
 }
 
-/// What is to be thought of the hypothesis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is to be thought of the hypothesis, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VerdictKind {
     /// All errors are small enough.
     Holds,
@@ -126,27 +142,20 @@ pub fn check(
         points.iter().map(|group| one(&model, group, beyond)).collect::<Result<_, _>>()?;
     let mut names: Vec<String> = Vec::new();
     for point in points.iter().filter(|point| !point.is_pure()) {
-        let name = name_of(point);
+        let name = point.name();
         if !names.contains(&name) {
             names.push(name);
         }
     }
     let verdicts = names.iter().map(|name| {
         let of: Vec<&Checked> =
-            points.iter().filter(|point| !point.is_pure() && name_of(point) == *name).collect();
+            points.iter().filter(|point| !point.is_pure() && point.name() == *name).collect();
         verdict(name, &of, within)
     });
     let verdicts: Vec<Verdict> = verdicts.collect();
     let mixed: Vec<&Checked> = points.iter().filter(|point| !point.is_pure()).collect();
-    let whole = (!mixed.is_empty()).then(|| whole(&mixed, &verdicts, within));
+    let whole = (!mixed.is_empty()).then(|| whole(&mixed, &verdicts));
     Ok(Checks { points, verdicts, whole, spread, within })
-}
-
-fn name_of(point: &Checked) -> String {
-    match point.mix.single() {
-        Some(part) => part.size(),
-        None => format!("sizes by {}", point.shares.name()),
-    }
 }
 
 fn one(model: &Model, group: &Group, beyond: Beyond) -> Result<Checked, EstimateError> {
@@ -197,16 +206,29 @@ fn verdict(of: &str, points: &[&Checked], within: f64) -> Verdict {
 fn kind_of(points: &[&Checked], within: f64) -> VerdictKind {
     let far: Vec<&&Checked> = points.iter().filter(|point| point.error_percent > within).collect();
     if far.is_empty() {
-        VerdictKind::Holds
-    } else if far.iter().all(|point| point.by_chance == Some(true)) {
-        VerdictKind::CannotTell
-    } else {
-        VerdictKind::Fails
+        return VerdictKind::Holds;
     }
+    // Of many points one in twenty lies outside its interval by chance alone.
+    let by_chance = far.iter().filter(|point| point.by_chance == Some(true)).count();
+    let few = far.len() - by_chance <= points.len().div_ceil(20);
+    if few && leans_by_chance(points) { VerdictKind::CannotTell } else { VerdictKind::Fails }
+}
+
+/// Whether all errors together may be chance: they share the errors of the pure loads, and average out their own.
+fn leans_by_chance(points: &[&Checked]) -> bool {
+    let half = |ranged: Ranged| ranged.range.map(|(low, high)| 0.5 * libm::log(high / low));
+    let halves: Option<Vec<(f64, f64)>> =
+        points.iter().map(|point| half(point.estimate).zip(half(point.measured))).collect();
+    let Some(halves) = halves else { return false };
+    let count = points.len() as f64;
+    let lean: f64 = points.iter().map(|point| libm::log(point.estimate.value / point.measured.value)).sum();
+    let shared = halves.iter().map(|(of_estimate, _)| of_estimate).sum::<f64>() / count;
+    let own = libm::sqrt(halves.iter().map(|(_, of_point)| of_point * of_point).sum::<f64>()) / count;
+    (lean / count).abs() <= libm::hypot(shared, own)
 }
 
 /// Over all: what is worst of the parts, with the reason of the worst.
-fn whole(points: &[&Checked], verdicts: &[Verdict], within: f64) -> Verdict {
+fn whole(points: &[&Checked], verdicts: &[Verdict]) -> Verdict {
     let errors: Vec<f64> = points.iter().map(|point| point.error_percent).collect();
     let failing = verdicts.iter().filter(|verdict| verdict.kind == VerdictKind::Fails);
     let worst = failing.max_by(|a, b| a.error_max.total_cmp(&b.error_max));
@@ -215,7 +237,7 @@ fn whole(points: &[&Checked], verdicts: &[Verdict], within: f64) -> Verdict {
         points: points.len(),
         error_mean: mean(&errors),
         error_max: errors.iter().copied().fold(0.0, f64::max),
-        kind: kind_of(points, within),
+        kind: verdicts.iter().map(|verdict| verdict.kind).max().unwrap_or(VerdictKind::Holds),
         reason: worst.and_then(|verdict| Some(format!("{}: {}", verdict.of, verdict.reason.as_ref()?))),
         left_out: None,
     }

@@ -80,7 +80,8 @@ impl Elastic {
     /// The number with its interval.
     #[must_use]
     pub fn ranged(&self, halves: Option<&[f64]>) -> Ranged {
-        Ranged::around(self.value, halves.map(|halves| self.half_width(halves)))
+        // What is nothing by the question is surely nothing.
+        Ranged::around(self.value, halves.filter(|_| self.value != 0.0).map(|halves| self.half_width(halves)))
     }
 }
 

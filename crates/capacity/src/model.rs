@@ -180,6 +180,21 @@ impl Model {
         )
     }
 
+    /// Each inner size as its neighbours would have it: errors of pure reads and pure writes in percent.
+    #[must_use]
+    pub fn interpolation_errors(&self) -> Vec<(&SizeModel, f64, f64)> {
+        let error = |three: &[SizeModel], rate: &dyn Fn(&SizeModel) -> f64| {
+            let log = |at: usize| libm::log(three[at].size_bytes as f64);
+            let at = (log(1) - log(0)) / (log(2) - log(0));
+            let guess = libm::exp((1.0 - at) * libm::log(rate(&three[0])) + at * libm::log(rate(&three[2])));
+            100.0 * (guess - rate(&three[1])).abs() / rate(&three[1])
+        };
+        let of = |three| {
+            (error(three, &|size| size.reads.iops.value), error(three, &|size| size.writes.iops.value))
+        };
+        self.sizes.windows(3).map(|three| (&three[1], of(three).0, of(three).1)).collect()
+    }
+
     /// `f_rw` of a size with its interval.
     #[must_use]
     pub fn f_rw(&self, size: &SizeModel) -> Ranged {

@@ -17,7 +17,8 @@ use crate::elastic::Ranged;
 pub type About = (&'static str, &'static str, &'static str);
 
 fn put(summary: &mut Ordered<Measure>, (name, unit, _): About, value: Ranged) {
-    let measure = Measure::new(value.value, unit, 1);
+    // Nothing was simulated, so there are no replicates.
+    let measure = Measure::new(value.value, unit, 0);
     let measure = match value.range {
         Some((low, high)) => measure.with_interval(low, high),
         None => measure,
@@ -28,6 +29,15 @@ fn put(summary: &mut Ordered<Measure>, (name, unit, _): About, value: Ranged) {
 fn glossary(summary: &Ordered<Measure>, all: &[About]) -> Ordered<String> {
     let there = all.iter().filter(|(name, _, _)| summary.contains_key(*name));
     there.map(|(name, _, about)| ((*name).to_owned(), (*about).to_owned())).collect()
+}
+
+/// `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [front @ .., last] => format!("{} and {last}", front.join(", ")),
+    }
 }
 
 fn sure(value: f64) -> Ranged {

@@ -31,7 +31,7 @@ pub struct Report {
     pub scenario_hash: String,
     /// The seed all random draws come from.
     pub seed: u64,
-    /// Replicates of each point.
+    /// Replicates of each point; 0 where nothing was simulated.
     pub replicates: u32,
     /// How the kernel ran; the only field that may differ between equal runs.
     pub executor: String,

@@ -96,7 +96,11 @@ fn summary(report: &Report, style: Style) -> Option<String> {
     for ((name, measure), mean) in report.summary.iter().zip(means(report.summary.values())) {
         grid.push(vec![printable(name), mean, interval(measure)]);
     }
-    Some(section(&format!("Summary over {}", replicates(report.replicates)), style) + &grid.render(style))
+    let title = match report.replicates {
+        0 => "Summary".to_owned(),
+        some => format!("Summary over {}", replicates(some)),
+    };
+    Some(section(&title, style) + &grid.render(style))
 }
 
 fn replicates(count: u32) -> String {
@@ -279,7 +283,11 @@ fn limited(mut grid: Grid, style: Style, id: &str) -> String {
 
 /// Where the numbers come from: what is needed to get them again.
 fn origin(report: &Report, style: Style) -> String {
-    let mut parts = vec![format!("seed {}", report.seed)];
+    let mut parts = Vec::new();
+    // Without a run there is no draw that a seed could change.
+    if report.replicates > 0 {
+        parts.push(format!("seed {}", report.seed));
+    }
     if report.events > 0 {
         parts.push(format!("{} events", human::digits(crate::Num::from(report.events).get().unwrap_or(0.0))));
     }

@@ -1,12 +1,13 @@
 //! The report of a check: errors point by point, verdicts size by size, and a plain sentence in front.
 
 use report::{
-    Axis, BarSeries, Column, CurvePoint, Draw, Figure, LineSeries, Ordered, Reference, Report, Table,
+    Axis, BarSeries, Cell, Column, CurvePoint, Draw, Figure, LineSeries, Ordered, Reference, Report, Table,
 };
 
 use super::figures::{self, IOPS};
 use super::{About, glossary, put, sure};
 use crate::check::{Checked, Checks, Verdict, VerdictKind};
+use crate::estimate::SizeKind;
 use crate::mix::tidy;
 use crate::model::Model;
 
@@ -59,37 +60,53 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
         tables: tables(checks),
         figures: all,
         warnings,
+        replicates: 0,
         ..Report::default()
     }
 }
 
-/// The verdict as a sentence.
+/// The verdict as a sentence or three.
 pub(super) fn verdict_in_words(checks: &Checks) -> String {
     let Some(whole) = &checks.whole else { return "There is no mix to hold the model against.".to_owned() };
-    let Verdict { points, error_mean, error_max, kind, reason, .. } = whole;
+    let Verdict { points, error_mean, error_max, reason, .. } = whole;
     let mixes = if *points == 1 { "the one mix".to_owned() } else { format!("{points} mixes") };
     let errors =
-        format!("the errors over {mixes} are {error_mean:.1} % on average and {error_max:.1} % at most");
+        format!("Errors over {mixes} are {error_mean:.1} % on average and {error_max:.1} % at most.");
     let within = checks.within;
-    match kind {
-        VerdictKind::Holds => format!("It holds within {within} %: {errors}."),
-        VerdictKind::CannotTell => {
-            format!(
-                "It cannot be told: {errors}, and those above {within} % lie within the spread of the runs."
-            )
+    let parts = [
+        (VerdictKind::Holds, format!("holds within {within} %")),
+        (
+            VerdictKind::CannotTell,
+            "cannot be told from chance, as errors lie within the spread of the runs,".to_owned(),
+        ),
+        (VerdictKind::Fails, format!("does not hold within {within} %")),
+    ];
+    let one_kind = checks.verdicts.iter().all(|verdict| verdict.kind == whole.kind);
+    let said = parts.into_iter().filter_map(|(kind, words)| {
+        let of: Vec<String> = checks
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.kind == kind)
+            .map(|verdict| verdict.of.clone())
+            .collect();
+        match of.is_empty() {
+            true => None,
+            false if one_kind => Some(format!("{words} here")),
+            false => Some(format!("{words} for {}", super::listed(&of))),
         }
-        VerdictKind::Fails => {
-            let reason = reason.as_ref().map_or(String::new(), |reason| format!(" Likely, for {reason}."));
-            format!("It does not hold within {within} % here: {errors}.{reason}")
-        }
-    }
+    });
+    let reason = reason.as_ref().map_or(String::new(), |reason| format!(" Likely, for {reason}."));
+    format!("{errors} The hypothesis {}.{reason}", said.collect::<Vec<_>>().join("; it "))
 }
 
 pub(super) fn tables(checks: &Checks) -> Vec<Table> {
     if checks.points.is_empty() || checks.whole.is_none() {
         return Vec::new();
     }
-    let mut tables = vec![verdicts(checks), points(checks)];
+    let mut tables = vec![verdicts(checks)];
+    tables.extend(reasons(checks));
+    tables.extend(curvatures(checks));
+    tables.push(points(checks));
     tables.extend(forms(checks));
     tables
 }
@@ -101,57 +118,79 @@ fn verdicts(checks: &Checks) -> Table {
         Column::number("error_mean", "%"),
         Column::number("error_max", "%"),
         Column::text("verdict"),
-        Column::number("left_out_straight", "%"),
-        Column::number("left_out_curved", "%"),
-        Column::number("left_out_one_mix", "%"),
-        Column::text("likely"),
     ];
-    let about = "Errors (8) of the straight line, and of each mix predicted from the others by leaving it out: without a curvature, with one fitted to all others, and with one fitted to one other mix.";
+    let about = "Errors (8) of the straight line. It holds if no error is greater than is asked for; it cannot be told if those that are may be chance.";
     let mut table = Table::new("verdicts", "Does it hold?", columns).about(about);
     for verdict in &checks.verdicts {
-        let left = verdict.left_out;
         table.push(vec![
             verdict.of.as_str().into(),
             verdict.points.into(),
             verdict.error_mean.into(),
             verdict.error_max.into(),
             verdict.kind.name().into(),
-            left.map(|left| left.straight_percent).into(),
-            left.map(|left| left.curved_percent).into(),
-            left.map(|left| left.one_mix_percent).into(),
-            verdict.reason.clone().into(),
         ]);
     }
     table
 }
 
-fn points(checks: &Checks) -> Table {
+fn reasons(checks: &Checks) -> Option<Table> {
+    let columns = vec![Column::text("of"), Column::text("likely")];
+    let mut table =
+        Table::new("reasons", "Why it may not hold", columns).about("A guess from the shape of the errors.");
+    for verdict in &checks.verdicts {
+        if let Some(reason) = &verdict.reason {
+            table.push(vec![verdict.of.as_str().into(), reason.as_str().into()]);
+        }
+    }
+    (!table.rows().is_empty()).then_some(table)
+}
+
+/// What more measured mixes buy.
+fn curvatures(checks: &Checks) -> Option<Table> {
     let columns = vec![
+        Column::text("of"),
+        Column::number("straight", "%"),
+        Column::number("one_mix", "%"),
+        Column::number("all_others", "%"),
+    ];
+    let about = "Mean errors of mixes that were left out: predicted by the straight line, with a curvature fitted to one other mix, and with one fitted to all others.";
+    let mut table = Table::new("curvature", "What a curvature buys", columns).about(about);
+    for verdict in &checks.verdicts {
+        let Some(left) = verdict.left_out else { continue };
+        table.push(vec![
+            verdict.of.as_str().into(),
+            left.straight_percent.into(),
+            left.one_mix_percent.into(),
+            left.curved_percent.into(),
+        ]);
+    }
+    (!table.rows().is_empty()).then_some(table)
+}
+
+fn points(checks: &Checks) -> Table {
+    let all_measured = checks.points.iter().all(|point| point.kind == SizeKind::Measured);
+    let mut columns = vec![
         Column::text("mix"),
-        Column::number("measured", IOPS),
         Column::number("runs", ""),
+        Column::number("measured", IOPS),
         Column::number("estimate", IOPS),
-        Column::number("estimate_low", IOPS),
-        Column::number("estimate_high", IOPS),
         Column::number("error", "%"),
-        Column::text("size_is"),
         Column::flag("may_be_chance"),
     ];
+    columns.extend((!all_measured).then(|| Column::text("size_is")));
     let about = "Each measured point beside its estimate. A difference may be chance if it lies within the spread of both numbers.";
     let mut table = Table::new("points", "Point by point", columns).about(about);
     for point in &checks.points {
-        let (low, high) = point.estimate.range.unzip();
-        table.push(vec![
+        let mut row: Vec<Cell> = vec![
             point.mix.to_string().into(),
-            point.measured.value.into(),
             point.runs.into(),
+            point.measured.value.into(),
             point.estimate.value.into(),
-            low.into(),
-            high.into(),
             point.signed_percent().into(),
-            point.kind.name().into(),
             point.by_chance.into(),
-        ]);
+        ];
+        row.extend((!all_measured).then(|| point.kind.name().into()));
+        table.push(row);
     }
     table
 }
@@ -180,17 +219,10 @@ fn forms(checks: &Checks) -> Option<Table> {
     (!table.rows().is_empty()).then_some(table)
 }
 
-fn group_of(point: &Checked) -> String {
-    match point.mix.single() {
-        Some(part) => part.size(),
-        None => format!("sizes by {}", point.shares.name()),
-    }
-}
-
 /// Points by size, in the order of the verdicts.
 fn grouped(checks: &Checks, make: impl Fn(&Checked) -> Option<CurvePoint>, draw: Draw) -> Vec<LineSeries> {
     let of = |name: &str| {
-        let points = checks.points.iter().filter(|point| group_of(point) == name).filter_map(&make);
+        let points = checks.points.iter().filter(|point| point.name() == name).filter_map(&make);
         let mut points: Vec<CurvePoint> = points.collect();
         points.sort_by(|a, b| a.x.partial_cmp(&b.x).unwrap_or(std::cmp::Ordering::Equal));
         figures::series(name, points, draw)
@@ -234,7 +266,7 @@ pub(super) fn figures(checks: &Checks) -> Vec<Figure> {
 /// Mean errors with their range, by size.
 fn errors(checks: &Checks) -> Figure {
     let of = |verdict: &Verdict, pick: &dyn Fn(f64, f64) -> f64, start: f64| {
-        let points = checks.points.iter().filter(|point| !point.is_pure() && group_of(point) == verdict.of);
+        let points = checks.points.iter().filter(|point| !point.is_pure() && point.name() == verdict.of);
         points.map(|point| point.error_percent).fold(start, pick)
     };
     let series = BarSeries {
@@ -243,7 +275,7 @@ fn errors(checks: &Checks) -> Figure {
         low: checks.verdicts.iter().map(|verdict| of(verdict, &f64::min, f64::INFINITY).into()).collect(),
         high: checks.verdicts.iter().map(|verdict| of(verdict, &f64::max, 0.0).into()).collect(),
     };
-    let name = format!("counts as holding: {} %", checks.within);
+    let name = format!("{} %", checks.within);
     figures::bars(
         (
             "errors",

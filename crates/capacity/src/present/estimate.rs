@@ -99,6 +99,7 @@ pub fn estimated(answered: &Answered<'_>) -> Result<Report, EstimateError> {
         tables,
         figures: all,
         warnings: warnings(answered),
+        replicates: 0,
         ..Report::default()
     })
 }
@@ -164,11 +165,15 @@ fn warnings(answered: &Answered<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     for part in &estimate.parts {
         if part.kind != SizeKind::Measured {
-            warnings.push(format!(
-                "{} was not measured: its rates are {}",
-                part.part.size(),
-                part.kind.name()
-            ));
+            let errors =
+                model.interpolation_errors().into_iter().flat_map(|(_, reads, writes)| [reads, writes]);
+            let most = errors.fold(0.0, f64::max);
+            let off = match most > 0.0 {
+                true => format!("; measured sizes that are left out come out up to {most:.0} % off"),
+                false => String::new(),
+            };
+            let (size, kind) = (part.part.size(), part.kind.name());
+            warnings.push(format!("{size} was not measured: its rates are {kind}{off}"));
         }
     }
     if model.spread.is_none() {

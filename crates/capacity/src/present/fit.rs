@@ -1,6 +1,6 @@
 //! The report of a fit: sizes, the check of the hypothesis by the mixes that were measured, and what curvatures buy.
 
-use report::{Axis, Cell, Column, Draw, Figure, Ordered, Reference, Report, Table};
+use report::{Axis, Column, Draw, Figure, Ordered, Reference, Report, Table};
 
 use super::figures::{self, IOPS};
 use super::{About, glossary, put, sure, words};
@@ -52,6 +52,7 @@ pub fn fitted(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
         tables,
         figures: figures(model, checks),
         warnings: notes.into_iter().chain(warnings(model, checks)).collect(),
+        replicates: 0,
         ..Report::default()
     }
 }
@@ -60,9 +61,9 @@ fn answer(model: &Model, checks: &Checks) -> String {
     let list: Vec<String> = model
         .sizes
         .iter()
-        .map(|size| format!("{} of {}", report::human::digits(size.f_rw()), size.size()))
+        .map(|size| format!("{} at {}", report::human::digits(size.f_rw()), size.size()))
         .collect();
-    let costs = format!("A write costs as much as {} reads.", list.join(", "));
+    let costs = format!("Reads that a write costs: {}.", super::listed(&list));
     match &checks.whole {
         None => format!("{costs} No mix was measured, so whether the mixes follow is not known."),
         Some(_) => format!("{costs} {}", super::check::verdict_in_words(checks)),
@@ -103,15 +104,15 @@ fn warnings(model: &Model, checks: &Checks) -> Vec<String> {
 fn sizes(model: &Model) -> Table {
     let columns = vec![
         Column::text("size"),
-        Column::number("reads", IOPS),
-        Column::number("reads_low", IOPS),
-        Column::number("reads_high", IOPS),
-        Column::number("writes", IOPS),
-        Column::number("writes_low", IOPS),
-        Column::number("writes_high", IOPS),
         Column::number("f_rw", ""),
+        Column::number("reads", IOPS),
+        Column::number("writes", IOPS),
         Column::number("runs", ""),
         Column::number("mixes", ""),
+        Column::number("reads_low", IOPS),
+        Column::number("reads_high", IOPS),
+        Column::number("writes_low", IOPS),
+        Column::number("writes_high", IOPS),
     ];
     let about =
         "Pure reads and pure writes of each size, with 95 % intervals; f_rw is the one over the other.";
@@ -122,15 +123,15 @@ fn sizes(model: &Model) -> Table {
             (ends(size.reads.iops), ends(size.writes.iops));
         table.push(vec![
             size.size().into(),
-            size.reads.iops.value.into(),
-            reads_low.into(),
-            reads_high.into(),
-            size.writes.iops.value.into(),
-            writes_low.into(),
-            writes_high.into(),
             size.f_rw().into(),
+            size.reads.iops.value.into(),
+            size.writes.iops.value.into(),
             (size.reads.runs.len() + size.writes.runs.len()).into(),
             size.mixes.len().into(),
+            reads_low.into(),
+            reads_high.into(),
+            writes_low.into(),
+            writes_high.into(),
         ]);
     }
     table
@@ -138,31 +139,20 @@ fn sizes(model: &Model) -> Table {
 
 /// Each inner size as its neighbours would have it.
 fn interpolation(model: &Model) -> Option<Table> {
-    if model.sizes.len() < 3 {
-        return None;
-    }
     let columns =
         vec![Column::text("size"), Column::number("reads_error", "%"), Column::number("writes_error", "%")];
     let about = "Each size left out and interpolated from its neighbours: how far sizes that were not measured may be off.";
     let mut table = Table::new("interpolation", "Sizes between others", columns).about(about);
-    for three in model.sizes.windows(3) {
-        let [low, middle, high] = three else { continue };
-        let log = |size: &SizeModel| libm::log(size.size_bytes as f64);
-        let at = (log(middle) - log(low)) / (log(high) - log(low));
-        let error = |rate: &dyn Fn(&SizeModel) -> f64| -> Cell {
-            let guess = libm::exp((1.0 - at) * libm::log(rate(low)) + at * libm::log(rate(high)));
-            (100.0 * (guess - rate(middle)).abs() / rate(middle)).into()
-        };
-        let (reads, writes) = (error(&|size| size.reads.iops.value), error(&|size| size.writes.iops.value));
-        table.push(vec![middle.size().into(), reads, writes]);
+    for (size, reads, writes) in model.interpolation_errors() {
+        table.push(vec![size.size().into(), reads.into(), writes.into()]);
     }
-    Some(table)
+    (!table.rows().is_empty()).then_some(table)
 }
 
 fn figures(model: &Model, checks: &Checks) -> Vec<Figure> {
     let categories: Vec<String> = model.sizes.iter().map(SizeModel::size).collect();
     let f_rw: Vec<Ranged> = model.sizes.iter().map(|size| model.f_rw(size)).collect();
-    let one = Reference::Horizontal { name: "a write costs a read".to_owned(), at: 1.0.into() };
+    let one = Reference::Horizontal { name: "equal".to_owned(), at: 1.0.into() };
     let mut all = vec![
         figures::bars(
             (
