@@ -142,4 +142,6 @@ impl Prepared for Ready {
 }
 
 #[cfg(test)]
+mod differences;
+#[cfg(test)]
 mod tests;

@@ -11,6 +11,8 @@ use super::sweeps;
 const POINTS_MAX: usize = 400;
 /// Curves of a figure of single points.
 const CURVES_MAX: usize = 12;
+/// What follows the name of a server in the lane of what it reads and sends.
+const TO_READERS: &str = ", to readers";
 /// Windows of a timeline.
 const SPANS_MAX: usize = 1_500;
 
@@ -192,7 +194,7 @@ fn timeline(view: &View<'_>) -> Option<Figure> {
     let named = |name| Lane { name, spans: Vec::new(), marks: Vec::new() };
     let mut lanes: Vec<Lane> = (0..servers).map(|server| named(format!("server {server}"))).collect();
     if view.scenario.read_share > units::Percent::ZERO {
-        lanes.extend((0..servers).map(|server| named(format!("server {server}, to readers"))));
+        lanes.extend((0..servers).map(|server| named(format!("server {server}{TO_READERS}"))));
     }
     let windows = observed.traces.iter().filter(|(_, _, trace)| !matches!(trace, Trace::Put { .. }));
     for (at, server, trace) in windows.take(SPANS_MAX) {
@@ -211,6 +213,8 @@ fn timeline(view: &View<'_>) -> Option<Figure> {
         let lane = *server as usize + if reads { servers } else { 0 };
         lanes.get_mut(lane)?.spans.push(span);
     }
+    // Few servers of a group read within so short a time.
+    lanes.retain(|lane| !lane.name.ends_with(TO_READERS) || !lane.spans.is_empty());
     let drawn = lanes.iter().any(|lane| !lane.spans.is_empty());
     drawn.then(|| Figure {
         id: format!("windows_{}", view.name().replace(|c: char| !c.is_ascii_alphanumeric(), "_")),

@@ -64,6 +64,25 @@ pub struct Traced {
     pub windows_until: SimTime,
 }
 
+/// Where nodes and links follow SURGE, beside the rules of its protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quirks {
+    /// Control messages never queue.
+    pub control_is_free: bool,
+    /// Unicast frames are let in by a bucket at the receiver, and cross at the rate of their flow.
+    pub buckets_admit: bool,
+    /// A disk's work counts when its data come.
+    pub work_counts_early: bool,
+}
+
+impl Quirks {
+    /// All of them, or none.
+    #[must_use]
+    pub fn all(surge: bool) -> Quirks {
+        Quirks { control_is_free: surge, buckets_admit: surge, work_counts_early: surge }
+    }
+}
+
 /// A cluster, ready for the kernel.
 #[derive(Clone, Debug)]
 pub struct Cluster {
@@ -73,6 +92,8 @@ pub struct Cluster {
     pub gateways: u32,
     /// Whether SURGE is followed to the letter.
     pub surge: bool,
+    /// How much of what that means is on.
+    pub quirks: Quirks,
     /// Gateways begin within this span, at random.
     pub start_spread: SimSpan,
     /// Chunks that a gateway puts at once.
@@ -121,7 +142,7 @@ impl Cluster {
 
     /// Puts a control message on its way.
     fn send(&self, ports: &mut Ports, to: Peer, message: Message, context: &mut Ctx<'_>) {
-        if self.surge {
+        if self.quirks.control_is_free {
             context.send(self.entity_of(to), self.terms.control_and_trip(), Event::Heard(message));
         } else {
             let wait = self.occupy(ports, context.now());
@@ -154,7 +175,7 @@ impl Cluster {
     }
 
     fn multicast(&self, ports: &mut Ports, to: &[(ServerId, Message)], context: &mut Ctx<'_>) {
-        if self.surge {
+        if self.quirks.control_is_free {
             let way = self.terms.control_and_trip();
             for (server, message) in to {
                 context.send(self.entity_of(Peer::Server(*server)), way, Event::Heard(*message));
@@ -187,7 +208,8 @@ impl Model for Cluster {
         let (gateways, nodes) = (self.gateways, self.gateways + self.terms.fixed.servers);
         let class = |id: u32| u16::from(id >= gateways) + u16::from(id >= nodes);
         // In SURGE, gateways change servers' records, and servers let frames in, without delay.
-        let least = if self.surge { SimSpan::ZERO } else { self.terms.fixed.trip };
+        let at_once = self.quirks.buckets_admit || self.terms.fixed.rules.trims_at_once;
+        let least = if at_once { SimSpan::ZERO } else { self.terms.fixed.trip };
         let links = Links::by_class((0..self.entities()).map(class).collect());
         let links = links.join(0, 1, least).join(1, 0, least);
         if self.racks.is_none() {

@@ -214,7 +214,7 @@ pub fn claims(view: &View<'_>) -> Vec<Claim> {
         Some(draft.judge())
     };
     let mut claims: Vec<Claim> = facts.into_iter().filter_map(claim).collect();
-    claims.extend(undecided(cell, view));
+    claims.extend(undecided(cell, view).filter(|_| cell.table.is_some()));
     claims
 }
 

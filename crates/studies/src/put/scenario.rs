@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use streams::distributions::Exponential;
 use units::{Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
 
-use super::model::{Cluster, Load, Measured, Racks, Traced};
+use super::model::{Cluster, Load, Measured, Quirks, Racks, Traced};
 
 /// Gateways put chunks on servers by one protocol or several, each in a run of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -586,6 +586,7 @@ impl Scenario {
         Cluster {
             gateways: self.gateways,
             surge,
+            quirks: Quirks::all(surge),
             start_spread: self.start_spread.unwrap_or_default(),
             in_flight: self.in_flight,
             load: self.load(),

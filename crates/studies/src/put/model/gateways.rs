@@ -140,7 +140,7 @@ impl Cluster {
             Action::Frame { to, put, bits, span } => {
                 gateway.tally.bytes_sent += bits / 8;
                 let (to, frame) = (self.entity_of(Peer::Server(to)), Frame::Put { put, bits });
-                if self.surge {
+                if self.quirks.buckets_admit {
                     context.send(to, span.saturating_add(self.terms.fixed.trip), Event::Frame(frame));
                 } else {
                     self.carry(to, span, Cargo::Frame(frame), context);
@@ -176,7 +176,7 @@ impl Cluster {
 
     /// A frame asks for room: SURGE's servers let it in, else the gateway's own port does.
     fn offer(&self, gateway: &mut Gateway, to: ServerId, (put, bits): (PutId, u64), context: &mut Ctx<'_>) {
-        if self.surge {
+        if self.quirks.buckets_admit {
             let event = Event::Offer { put, bits };
             context.send(self.entity_of(Peer::Server(to)), SimSpan::ZERO, event);
             return;

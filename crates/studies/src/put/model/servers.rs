@@ -197,7 +197,7 @@ impl Cluster {
                         window,
                     );
                 }
-                if self.surge {
+                if self.quirks.control_is_free {
                     let way = after.saturating_add(self.terms.control_and_trip());
                     context.send(self.entity_of(to), way, Event::Heard(message));
                 } else if after.is_zero() {
@@ -220,7 +220,7 @@ impl Cluster {
         if self.counts(context.now()) {
             context.record(Sample::Replica);
         }
-        let busy = if !self.surge {
+        let busy = if !self.quirks.work_counts_early {
             self.within_measured(write)
         } else if self.counts(context.now()) {
             self.terms.write(self.server_of(context), size)

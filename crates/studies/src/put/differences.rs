@@ -1,0 +1,190 @@
+//! What each difference between the two fidelities does by itself: the model with one thing of SURGE's at a time.
+//!
+//! `cargo test --release -p towtank-studies what_each_difference_does -- --ignored --nocapture` prints the table of
+//! `docs/put.md`. Means of [`SEEDS`] seeds; chunks per second, and for the last row utilisation.
+
+use ::scenario::{Document, Source};
+use kernel::RunOptions;
+use negotiation::Protocol;
+use streams::Seed;
+use units::{SimSpan, SimTime};
+
+use super::Put;
+use super::model::Cluster;
+use super::observed::Counted;
+use super::scenario::Scenario;
+use crate::Study;
+
+const SEEDS: u32 = 5;
+
+/// One thing that SURGE does otherwise.
+struct Difference {
+    name: &'static str,
+    /// Which protocols it concerns.
+    protocols: &'static [Protocol],
+    /// Keys of the scenario that bring it about ...
+    keys: &'static str,
+    /// ... or what of the cluster is changed.
+    change: fn(&mut Cluster),
+}
+
+use Protocol::{ReplicastH, ReplicastM, UchCcp};
+
+const ALL: &[Protocol] = &[UchCcp, ReplicastM, ReplicastH];
+const NEGOTIATE: &[Protocol] = &[ReplicastM, ReplicastH];
+
+const DIFFERENCES: &[Difference] = &[
+    Difference {
+        name: "beginning",
+        protocols: ALL,
+        keys: "warm_up = \"0s\"\nstart_spread = \"0s\"",
+        change: |_| {},
+    },
+    Difference {
+        name: "what counts: chunks",
+        protocols: ALL,
+        keys: "",
+        change: |cluster| {
+            let end = cluster.measured.end.as_ns();
+            let tail = (end - cluster.measured.from.as_ns()) / 100;
+            cluster.measured.until = SimTime::from_ns(end - tail);
+        },
+    },
+    Difference {
+        name: "what counts: disks",
+        protocols: ALL,
+        keys: "",
+        change: |cluster| {
+            cluster.quirks.work_counts_early = true;
+        },
+    },
+    Difference {
+        name: "control messages are free",
+        protocols: ALL,
+        keys: "",
+        change: |cluster| {
+            cluster.quirks.control_is_free = true;
+        },
+    },
+    Difference {
+        name: "... and windows as soon",
+        protocols: NEGOTIATE,
+        keys: "",
+        change: |cluster| {
+            cluster.quirks.control_is_free = true;
+            cluster.terms.lead = SimSpan::from_ns(5_848);
+        },
+    },
+    Difference {
+        name: "soonest window",
+        protocols: NEGOTIATE,
+        keys: "bids.lead = \"5848ns\"",
+        change: |_| {},
+    },
+    Difference {
+        name: "list with holes",
+        protocols: &[ReplicastM],
+        keys: "bids.keep_holes = true",
+        change: |_| {},
+    },
+    Difference {
+        name: "chunks are dropped",
+        protocols: &[ReplicastM],
+        keys: "",
+        change: |cluster| {
+            cluster.terms.fixed.rules.drops_chunks = true;
+        },
+    },
+    Difference {
+        name: "last choice not looked at",
+        protocols: &[ReplicastM],
+        keys: "",
+        change: |cluster| {
+            cluster.terms.fixed.rules.skips_last_choice = true;
+        },
+    },
+    Difference {
+        name: "trims at once",
+        protocols: &[ReplicastH],
+        keys: "",
+        change: |cluster| {
+            cluster.terms.fixed.rules.trims_at_once = true;
+            // Transfers may leave their windows then, as in SURGE.
+            cluster.surge = true;
+        },
+    },
+    Difference {
+        name: "control holds data",
+        protocols: &[ReplicastH],
+        keys: "",
+        change: |cluster| {
+            cluster.terms.fixed.rules.control_holds_data = true;
+            cluster.surge = true;
+        },
+    },
+    Difference {
+        name: "unicast frames",
+        protocols: &[UchCcp],
+        keys: "",
+        change: |cluster| {
+            cluster.quirks.buckets_admit = true;
+            cluster.terms.fixed.rules.frames_at_flow_rate = true;
+            cluster.terms.fixed.rules.last_frame_free = true;
+        },
+    },
+    Difference { name: "everything", protocols: ALL, keys: "fidelity = \"surge\"", change: |_| {} },
+];
+
+/// Chunks per second and utilisation in percent, and how far the former scatters.
+fn measured(protocol: Protocol, chunk: &str, disk: &str, keys: &str, change: fn(&mut Cluster)) -> (f64, f64) {
+    let text = format!(
+        "study = \"put\"\nprotocol = \"{}\"\nchunk = \"{chunk}\"\ndisk = \"{disk}\"\nduration = \"20ms\"\n{keys}",
+        protocol.name()
+    );
+    let document = Document::parse(&Source::file("put.toml", &text)).expect("it is TOML");
+    let outline = document.outline().expect("it names a study");
+    let prepared = Put.check(outline.points()[0].draft()).unwrap_or_else(|_| panic!("{text}"));
+    let scenario: Scenario = serde_json::from_value(prepared.resolved()).expect("it reads back");
+    let (mut rates, mut busy) = (0.0, 0.0);
+    for seed in 0..SEEDS {
+        let mut cluster = scenario.cluster(protocol, false);
+        change(&mut cluster);
+        let end = Some(SimTime::from_ns(cluster.measured.end.as_ns() + 1));
+        let options = RunOptions { end, seed: Seed(1).replicate(seed), ..RunOptions::default() };
+        let run = kernel::run(&cluster, options).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let values = Counted::of_run(&cluster, &run).expect("it ran to its end").measures(true, false);
+        rates += values[0].unwrap_or_default() / f64::from(SEEDS);
+        busy += values[1].unwrap_or_default() * 100.0 / f64::from(SEEDS);
+    }
+    (rates, busy)
+}
+
+#[test]
+#[ignore = "a measurement for the guide, which takes a minute or two"]
+#[expect(clippy::print_stdout, reason = "what is measured is to be seen")]
+fn what_each_difference_does() {
+    let points = [
+        ("16KiB", "400MiB/s"),
+        ("128KiB", "400MiB/s"),
+        ("1MiB", "400MiB/s"),
+        ("16KiB", "1000MiB/s"),
+        ("128KiB", "1000MiB/s"),
+    ];
+    for protocol in ALL {
+        let plain = points.map(|(chunk, disk)| measured(*protocol, chunk, disk, "", |_| {}));
+        println!("{} model: {plain:.1?}", protocol.name());
+        for difference in DIFFERENCES.iter().filter(|one| one.protocols.contains(protocol)) {
+            let cells = points.iter().zip(plain).map(|((chunk, disk), (rate, busy))| {
+                let (changed, changed_busy) =
+                    measured(*protocol, chunk, disk, difference.keys, difference.change);
+                format!("{:+.1} % ({:+.1})", (changed / rate - 1.0) * 100.0, changed_busy - busy)
+            });
+            println!(
+                "| {} | {} | {} |",
+                protocol.name(),
+                difference.name,
+                cells.collect::<Vec<_>>().join(" | ")
+            );
+        }
+    }
+}
