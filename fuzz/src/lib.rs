@@ -16,7 +16,7 @@ use units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 20] = [
     ("crush_binary", crush_binary),
     ("crush_edit", crush_edit),
     ("crush_text", crush_text),
@@ -30,6 +30,13 @@ pub const TARGETS: [Target; 13] = [
     ("report", report),
     ("scenario", scenario),
     ("setting", setting),
+    ("iops_cosbench", benchmark),
+    ("iops_csv", benchmark),
+    ("iops_elbencho", benchmark),
+    ("iops_fio", benchmark),
+    ("iops_rados", benchmark),
+    ("iops_warp", benchmark),
+    ("mix", mix),
 ];
 
 /// A CRUSH map in Ceph's binary form. What is read is sound, and written again it reads the same.
@@ -308,4 +315,59 @@ fn each_object_is_part_of_its_file(population: &population::Population) {
         }
     }
     assert_eq!(objects, population.objects());
+}
+
+/// Whatever is given for the results of a benchmark; what is read can be fitted, or is refused with a reason, and a model reads
+/// back as it was written.
+pub fn benchmark(data: &[u8]) {
+    let read = imports::iops::read(imports::File { name: "fuzz.csv", bytes: data });
+    each_names_the_file(read.map(|read| {
+        let runs: Vec<capacity::Run> = read.value.iter().map(run_of).collect();
+        match capacity::fit(&runs) {
+            Ok(model) => {
+                let again = capacity::Model::from_json("fuzz.json", &model.to_json())
+                    .expect("what was written reads back");
+                assert_eq!(again, model);
+                let checks =
+                    capacity::check(&model, &model.groups(), true, capacity::Beyond::Extrapolate, 10.0);
+                if let Ok(checks) = checks {
+                    black_box(capacity::present::fitted(&model, &checks, read.notes).to_json());
+                }
+            }
+            Err(error) => assert!(!error.to_string().is_empty() && !error.hint.is_empty()),
+        }
+    }));
+}
+
+fn run_of(reading: &imports::iops::Reading) -> capacity::Run {
+    let part = |part: &imports::iops::Part| capacity::Part {
+        size_bytes: part.size_bytes,
+        share: part.share_percent / 100.0,
+        reads: part.read_percent / 100.0,
+    };
+    let mix = capacity::Mix::new(reading.parts.iter().map(part).collect());
+    capacity::Run {
+        system: reading.system.clone(),
+        mix: mix.expect("readers give sizes above zero, and shares that add up"),
+        shares: capacity::Shares::Operations,
+        iops: reading.iops,
+        file: "fuzz.csv".to_owned(),
+        place: reading.place.clone(),
+    }
+}
+
+/// A mix, a plan and a model as people write them.
+pub fn mix(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match capacity::Mix::parse(text) {
+        Ok(mix) => {
+            let again = capacity::Mix::parse(&mix.to_string()).expect("what was printed is a mix");
+            assert!(again.is(&mix), "{text:?} prints {mix}");
+        }
+        Err(error) => {
+            assert!(text.get(error.span.clone()).is_some(), "{error}: its place is not in {text:?}")
+        }
+    }
+    let _ = capacity::Plan::parse(text);
+    let _ = capacity::Model::from_json("fuzz.json", text);
 }

@@ -61,7 +61,9 @@ impl Checked {
     /// How far it is off, with its sign: above zero where the estimate is too high.
     #[must_use]
     pub fn signed_percent(&self) -> f64 {
-        100.0 * (self.estimate.value - self.measured.value) / self.measured.value
+        let percent = 100.0 * (self.estimate.value - self.measured.value) / self.measured.value;
+        // What a pure load differs by from itself is rounding.
+        if percent.abs() < 1e-9 { 0.0 } else { percent }
     }
 }
 

@@ -24,6 +24,18 @@ pub struct FitError {
 /// Sizes closer than this are one size in two units: 4 kB and 4 KiB are 2.4 % apart, 4 GB and 4 GiB 7.4 %.
 const SIZES_APART: f64 = 1.1;
 
+/// Rates beyond these are mistakes: once in a month, and more than all disks there are.
+const RATES: std::ops::RangeInclusive<f64> = 3e-7..=1e15;
+
+/// Sizes alone first, the smallest first, of each pure reads, pure writes and mixes; then mixes of sizes as they come.
+fn order(group: &Group) -> (bool, u64, f64) {
+    match group.mix.single() {
+        Some(part) if part.reads == 1.0 => (false, part.size_bytes, -1.0),
+        Some(part) => (false, part.size_bytes, part.reads),
+        None => (true, 0, 0.0),
+    }
+}
+
 /// Makes a model of the runs of one system.
 ///
 /// # Errors
@@ -34,7 +46,14 @@ pub fn fit(runs: &[Run]) -> Result<Model, FitError> {
         return Err(FitError { at: None, reason: "there is no run".to_owned(), hint });
     };
     one_system(runs)?;
-    let groups = groups(runs);
+    if let Some(run) = runs.iter().find(|run| !RATES.contains(&run.iops)) {
+        let reason = format!("{} operations per second are no rate of a system", run.iops);
+        let at = Some((run.file.clone(), run.place.clone()));
+        return Err(FitError { at, reason, hint: "leave the run out, or measure it again".to_owned() });
+    }
+    let mut groups = groups(runs);
+    // One order, whatever the order of the runs: sums depend on it in their last digits.
+    groups.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
     let sizes = sizes(runs)?;
     let spread = Spread::pooled(&groups);
     let sizes: Vec<SizeModel> =

@@ -132,6 +132,7 @@ impl SizeModel {
         let mixes = self.mixes.iter().map(|mix| {
             let (total, straight) = (mix.iops.iops.value, self.straight(mix.reads));
             json!({
+                "reads": mix.reads,
                 "read_percent": tidy(100.0 * mix.reads),
                 "iops": mix.iops.json(),
                 "c": self.capacity(mix.reads, total),
@@ -294,7 +295,7 @@ struct FileRuns {
 
 #[derive(Deserialize)]
 struct FileMix {
-    read_percent: f64,
+    reads: f64,
     iops: FileRuns,
 }
 
@@ -327,7 +328,7 @@ impl File {
             take(format!("sizes[{at}].t100w"), alone(bytes, 0.0), Shares::Operations, size.t100w)?;
             for (mix_at, mix) in size.mixes.into_iter().enumerate() {
                 let key = format!("sizes[{at}].mixes[{mix_at}]");
-                take(key, alone(bytes, mix.read_percent / 100.0), Shares::Operations, mix.iops)?;
+                take(key, alone(bytes, mix.reads), Shares::Operations, mix.iops)?;
             }
         }
         for (at, mixture) in self.mixtures.into_iter().enumerate() {

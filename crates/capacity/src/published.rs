@@ -81,7 +81,7 @@ fn errors(size: &SizeModel) -> Claim {
         name: format!("error_{}", short(&size.size())),
         source: SOURCE.to_owned(),
         statement: format!(
-            "reads and writes of {}, {of} operations: estimates are off by at most {limit:.0} %",
+            "reads and writes of {}, {of} operations: estimates are off by at most {limit:.0} % on average",
             size.size()
         ),
         unit: "%".to_owned(),
@@ -144,11 +144,11 @@ fn sizes(model: &Model, mixtures: &[&Mixture], form: Shares) -> Claim {
         statement: format!("two sizes, {of}, {stream}: {formula} is off by less than 9 %"),
         unit: "%".to_owned(),
         published: Reading::of(9.0),
-        ours: Reading::with_range(mean, least, most),
+        ours: Reading::with_range(most, least, most),
         tolerance: Tolerance::AtMost,
         fitted: false,
         note: Some(format!(
-            "ours is the mean over {} mixes, and the range is from the least to the greatest; the paper measured Swift",
+            "ours is the greatest of {} errors, whose range is given and whose mean is {mean:.1} %; the paper measured Swift",
             mixtures.len()
         )),
     };

@@ -6,6 +6,7 @@
 
 use crate::check::Checked;
 use crate::curvature::{Bent, Curvature, evenness};
+use crate::estimate::SizeKind;
 
 /// Totals that vary less than this are constant.
 const CONSTANT: f64 = 0.05;
@@ -27,6 +28,9 @@ pub(crate) fn bent(point: &Checked) -> Bent {
 
 /// The likely reason, in a sentence without a full stop.
 pub(crate) fn likely(points: &[&Checked]) -> String {
+    if let Some(point) = points.iter().find(|point| point.kind != SizeKind::Measured) {
+        return format!("a size of it was not measured, and its rates are {}", point.kind.name());
+    }
     let one_size = points.iter().all(|point| point.mix.single().is_some());
     if one_size
         && points.len() >= 3

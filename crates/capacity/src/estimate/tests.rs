@@ -172,8 +172,15 @@ proptest! {
     }
 
     #[test]
-    fn a_model_reads_back_as_it_was_written(sizes in sizes()) {
-        let model = model(&sizes);
+    fn a_model_reads_back_as_it_was_written(
+        sizes in sizes(),
+        more in prop::collection::vec((0..4_u32, 0.0..=1.0_f64, 1.0..1e6_f64), 0..12),
+    ) {
+        let more = more.into_iter().map(|(at, reads, iops)| run(4096 << (2 * (at as usize % sizes.len())), reads, iops));
+        let pure = sizes.iter().flat_map(|(size, reads, writes)| [run(*size, 1.0, *reads), run(*size, 0.0, *writes)]);
+        let mut runs: Vec<Run> = more.chain(pure).collect();
+        runs.extend(runs.clone().into_iter().map(|run| Run { iops: run.iops * 1.1, ..run }));
+        let model = fit(&runs).unwrap();
         prop_assert_eq!(Model::from_json("model.json", &model.to_json()).unwrap(), model);
     }
 }

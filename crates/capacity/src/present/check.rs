@@ -69,34 +69,30 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
 pub(super) fn verdict_in_words(checks: &Checks) -> String {
     let Some(whole) = &checks.whole else { return "There is no mix to hold the model against.".to_owned() };
     let Verdict { points, error_mean, error_max, reason, .. } = whole;
-    let mixes = if *points == 1 { "the one mix".to_owned() } else { format!("{points} mixes") };
-    let errors =
-        format!("Errors over {mixes} are {error_mean:.1} % on average and {error_max:.1} % at most.");
-    let within = checks.within;
-    let parts = [
-        (VerdictKind::Holds, format!("holds within {within} %")),
-        (
-            VerdictKind::CannotTell,
-            "cannot be told from chance, as errors lie within the spread of the runs,".to_owned(),
+    let errors = match points {
+        1 => format!("The error at the one mix is {error_max:.1} %."),
+        _ => format!(
+            "Errors over {points} mixes are {error_mean:.1} % on average and {error_max:.1} % at most."
         ),
-        (VerdictKind::Fails, format!("does not hold within {within} %")),
-    ];
+    };
     let one_kind = checks.verdicts.iter().all(|verdict| verdict.kind == whole.kind);
-    let said = parts.into_iter().filter_map(|(kind, words)| {
-        let of: Vec<String> = checks
-            .verdicts
-            .iter()
-            .filter(|verdict| verdict.kind == kind)
-            .map(|verdict| verdict.of.clone())
-            .collect();
-        match of.is_empty() {
-            true => None,
-            false if one_kind => Some(format!("{words} here")),
-            false => Some(format!("{words} for {}", super::listed(&of))),
+    let said = |kind: VerdictKind| {
+        let of = checks.verdicts.iter().filter(|verdict| verdict.kind == kind);
+        let of: Vec<String> = of.map(|verdict| verdict.of.clone()).collect();
+        let of = if one_kind { " here".to_owned() } else { format!(" for {}", super::listed(&of)) };
+        let within = checks.within;
+        match kind {
+            VerdictKind::Holds => format!(" The hypothesis holds within {within} %{of}."),
+            VerdictKind::CannotTell => {
+                format!(" Whether it holds{of} cannot be told: the errors lie within the spread of the runs.")
+            }
+            VerdictKind::Fails => format!(" It does not hold within {within} %{of}."),
         }
-    });
+    };
+    let kinds = [VerdictKind::Holds, VerdictKind::CannotTell, VerdictKind::Fails];
+    let there = kinds.into_iter().filter(|kind| checks.verdicts.iter().any(|verdict| verdict.kind == *kind));
     let reason = reason.as_ref().map_or(String::new(), |reason| format!(" Likely, for {reason}."));
-    format!("{errors} The hypothesis {}.{reason}", said.collect::<Vec<_>>().join("; it "))
+    format!("{errors}{}{reason}", there.map(said).collect::<String>())
 }
 
 pub(super) fn tables(checks: &Checks) -> Vec<Table> {

@@ -145,7 +145,7 @@ fn answer(estimate: &Estimate, bracket: bool, planned: Option<&Planned>) -> Stri
         ),
     };
     let split = format!(
-        "The system does {total}: {} reads and {} writes, {}.",
+        "The system does {total}: {} of reads and {} of writes, {}.",
         words(estimate.reads.value, IOPS),
         words(estimate.writes.value, IOPS),
         words(estimate.bandwidth.value, "bytes/s")
@@ -198,7 +198,7 @@ fn warnings(answered: &Answered<'_>) -> Vec<String> {
     }
     if asked.mix.parts().len() > 1 && model.mixtures.is_empty() {
         warnings.push(
-            "no mix of sizes was measured, and where they were, estimates of them were far more often wrong than those of one size: measure one"
+            "no mix of sizes was measured; on a measured Ceph such estimates were 3 to 15 % off for reads, and 14 to 36 % for half writes: measure one"
                 .to_owned(),
         );
     }

@@ -11,7 +11,7 @@ fn help(args: &[&str]) -> String {
 #[test]
 fn without_a_word_it_says_what_there_is() {
     let said = Folder::new("nothing").run(&[]).of_queue_alone();
-    assert_snapshot!(said, @"
+    assert_snapshot!(said, @r"
     What-if answers for distributed storage, from simulation
 
     Usage: towtank <COMMAND>
@@ -26,6 +26,8 @@ fn without_a_word_it_says_what_there_is() {
       compare      Compare the reports of two runs
       merge        Join what `--shard` runs left in several directories
       crush        Read, test, edit and write CRUSH maps, as Ceph's crushtool does
+      capacity     Tell what a system can do of any mix of reads, writes and sizes, from two
+                   measurements
       bench        Measure the simulator itself
       completions  Print a script that completes commands in a shell
       man          Print the manual page, or that of one command
@@ -42,7 +44,7 @@ fn without_a_word_it_says_what_there_is() {
 
 #[test]
 fn the_whole() {
-    assert_snapshot!(help(&[]), @"
+    assert_snapshot!(help(&[]), @r"
     What-if answers for distributed storage, from simulation
 
     Usage: towtank <COMMAND>
@@ -57,6 +59,8 @@ fn the_whole() {
       compare      Compare the reports of two runs
       merge        Join what `--shard` runs left in several directories
       crush        Read, test, edit and write CRUSH maps, as Ceph's crushtool does
+      capacity     Tell what a system can do of any mix of reads, writes and sizes, from two
+                   measurements
       bench        Measure the simulator itself
       completions  Print a script that completes commands in a shell
       man          Print the manual page, or that of one command

@@ -3,6 +3,7 @@
 mod bad_input;
 mod bench;
 mod campaigns;
+mod capacity;
 mod help;
 mod hostile;
 mod interrupt;

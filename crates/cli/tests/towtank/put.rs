@@ -29,6 +29,22 @@ fn one_protocol_has_plain_names_and_several_have_prefixes() {
 }
 
 #[test]
+fn gets_have_measures_or_a_reason_for_having_none() {
+    let folder = Folder::new("put_gets");
+    let summary = |share: &str| {
+        let mut arguments = vec!["put", "--read-share", share, "--duration", "2ms", "--format", "json"];
+        arguments.extend(SMALL);
+        json(&folder.run(&arguments).data())["summary"].clone()
+    };
+    let (some, none) = (summary("50%"), summary("0%"));
+    for name in ["gets_per_second", "get_latency_mean_us", "get_latency_p99_us", "get_latency_p999_us"] {
+        assert!(some[name]["value"].as_f64().is_some_and(|value| value > 0.0), "{name}");
+        assert!(none[name]["value"].is_null(), "{name}");
+        assert_eq!(none[name]["reason"], "nothing is read: `read_share` is 0%", "{name}");
+    }
+}
+
+#[test]
 fn the_bench_tells_of_each_protocol() {
     let folder = Folder::new("put_bench");
     let bench = || {
@@ -64,6 +80,18 @@ fn what_does_not_exist_is_refused_by_name() {
       --> --in-flight 2
                       ^
     hint: set `fidelity` to "model"
+    "#);
+    insta::assert_snapshot!(refuse(&["--fidelity", "surge", "--read-share", "30%"]), @r#"
+    error: `read_share` goes beyond what `surge` fidelity can be held against
+      --> --read-share 30%
+                       ^^^
+    hint: set `fidelity` to "model"
+    "#);
+    insta::assert_snapshot!(refuse(&["--racks", "4"]), @r#"
+    error: `network.racks` is 4, but `network.uplink` is not said
+      --> --racks 4
+                  ^
+    hint: say how fast each rack's link to the core is: uplink = "40Gbit/s"
     "#);
     assert!(refuse(&["--set", "gets=30%"]).contains("unknown key `gets`"));
 }
