@@ -2,8 +2,8 @@
 //!
 //! The study of the first paper, and the question that operators ask most. What is lost is found (`affected`, `shares`), a
 //! plan is made of it (`ledger`, `plan`), and units of lost objects move over modelled disks and cards (`model`, on
-//! `hardware`) from the moment the cluster gives up what failed (`recovery`). What it leaves out: clients that read and write
-//! meanwhile, processors and memory, and what monitors do.
+//! `hardware`) from the moment the cluster gives up what failed (`recovery`), beside clients that read and write. What it
+//! leaves out: processors and memory, and what monitors do.
 //!
 //! - `scenario`, `population`, `failures`: what a user may say;
 //! - `generated`: one replicate, from the scenario to what came of it;
@@ -83,6 +83,10 @@ const FLAGS: &[Flag] = &[
     flag("recovery-max-active", "recovery_max_active"),
     flag("max-backfills", "max_backfills"),
     flag("recovery-sleep", "recovery_sleep"),
+    flag("client-load", "client_load"),
+    flag("client-read", "client_read"),
+    flag("client-size", "client_size"),
+    flag("client-weight", "client_weight"),
     flag("source", "source"),
     flag("gather", "gather"),
     flag("detection", "detection"),
@@ -105,7 +109,7 @@ impl Study for Rebuild {
          and which disks, cards, limits or rests held it up.\n\n\
          --preset paper is the published study: fast disks, nothing but them in the way. --preset ceph is Ceph as it is shipped \
          on rotating disks: one backfill a disk, a rest of 0.1 s after each object, ten minutes until what failed is given \
-         up. Not modelled: clients that read and write meanwhile, processors, memory."
+         up. --client-load lets clients read and write meanwhile. Not modelled: processors, memory."
     }
 
     fn results_version(&self) -> u32 {

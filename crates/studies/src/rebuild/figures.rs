@@ -4,6 +4,7 @@ use report::{
     Axis, BarSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num, Reference,
 };
 
+use super::observed::{ClientsSeen, PERCENTILES};
 use super::present::{View, placed};
 
 const GIB: f64 = 1_073_741_824.0;
@@ -167,10 +168,68 @@ pub fn of_one(view: &View<'_>) -> Vec<Figure> {
             },
         ));
     }
+    if let Some(clients) = &seen.clients {
+        figures.extend([waited(clients), waited_over_time(clients)]);
+    }
     if seen.servers.len() <= SERVERS_DRAWN {
         figures.push(servers(view));
     }
     figures
+}
+
+/// Percentiles of what clients waited.
+fn waited(clients: &ClientsSeen) -> Figure {
+    let [reads, writes] = &clients.kinds;
+    let bars = |name: &str, values: &[f64]| BarSeries {
+        name: name.to_owned(),
+        values: values.iter().map(|us| Num::from(us / 1e3)).collect(),
+        low: Vec::new(),
+        high: Vec::new(),
+    };
+    let all = [
+        bars("reads, nothing rebuilt", &reads.quiet),
+        bars("reads, during the rebuild", &reads.during),
+        bars("writes, nothing rebuilt", &writes.quiet),
+        bars("writes, during the rebuild", &writes.during),
+    ];
+    figure(
+        "clients",
+        "What clients wait",
+        "Latencies of clients' operations in the first replicate, from asking to the answer.",
+        Kind::Bar {
+            x: "percentile".to_owned(),
+            y: Axis::linear("latency", "ms"),
+            categories: PERCENTILES.iter().map(|q| format!("{} %", 100.0 * q)).collect(),
+            series: all.into_iter().filter(|series| !series.values.is_empty()).collect(),
+            stacked: false,
+            references: Vec::new(),
+        },
+    )
+}
+
+/// Their means over time.
+fn waited_over_time(clients: &ClientsSeen) -> Figure {
+    let named = || ["reads", "writes"].into_iter().zip(&clients.kinds).filter(|(_, kind)| !kind.over_time.is_empty());
+    let line = |(name, kind): (&str, &super::observed::ClientKind)| LineSeries {
+        name: name.to_owned(),
+        points: kind.over_time.iter().map(|&(at, us)| CurvePoint::new(at, us / 1e3)).collect(),
+        draw: Draw::Line,
+    };
+    let quiet = |(name, kind): (&str, &super::observed::ClientKind)| {
+        let name = format!("{name}, nothing rebuilt");
+        Some(Reference::Horizontal { name, at: Num::from(kind.quiet_mean? / 1e3) })
+    };
+    figure(
+        "clients-over-time",
+        "What clients wait, over the time of the rebuild",
+        "Mean latency in the first replicate, by when the answer came.",
+        Kind::Line {
+            x: Axis::linear("time since the failure", "s"),
+            y: Axis::linear("mean latency", "ms"),
+            series: named().map(line).collect(),
+            references: named().filter_map(quiet).collect(),
+        },
+    )
 }
 
 /// More bars than this are no figure.

@@ -204,6 +204,7 @@ pub fn course(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Co
         down: Vec::new(),
         used: vec![each; hardware.devices() as usize],
         limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
+        clients: scenario.clients(redundancy),
     };
     let recovered = recovery.run(context)?;
     Ok(Some(Course { hardware, affected, struck, recovered, limits, stored_objects: population.objects() }))

@@ -64,6 +64,8 @@ pub struct Ledger<'a> {
     aims: Vec<DeviceId>,
     /// For each object, whether it is whole on these.
     done: Vec<bool>,
+    /// For each device, the bytes of records that are whole again and have a part on it.
+    gained: Vec<u64>,
     /// For objects in work, the units that are durable.
     begun: std::collections::BTreeMap<usize, u32>,
     /// Room to work in.
@@ -102,6 +104,7 @@ impl<'a> Ledger<'a> {
             holders,
             aims,
             done,
+            gained: vec![0; hardware.devices() as usize],
             begun: std::collections::BTreeMap::new(),
             spare: Default::default(),
         }
@@ -110,6 +113,12 @@ impl<'a> Ledger<'a> {
     fn places(&self, record: usize) -> std::ops::Range<usize> {
         let first = record * self.affected.width;
         first..first + self.affected.kind(record).redundancy.width as usize
+    }
+
+    /// For each device, the bytes that it holds more than before anything failed.
+    #[must_use]
+    pub fn gained(&self) -> &[u64] {
+        &self.gained
     }
 
     /// What is on stopped devices that are known to be down is lost to its record.
@@ -347,9 +356,13 @@ impl<'a> Ledger<'a> {
         let sizes = self.affected.sizes(record);
         let whole = (first..).zip(sizes).all(|(object, &bytes)| self.done[object] || bytes == 0);
         if whole {
+            let bytes: u64 = sizes.iter().sum();
             for place in self.places(record) {
                 if self.holders[place] == NOWHERE {
                     self.holders[place] = self.aims[place];
+                    if let Some(gained) = self.gained.get_mut(self.aims[place].index()) {
+                        *gained += bytes;
+                    }
                 }
                 self.aims[place] = NOWHERE;
             }

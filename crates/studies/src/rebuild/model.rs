@@ -8,15 +8,19 @@
 //! - `event`: what servers tell each other;
 //! - `server`: their state;
 //! - `transfer`: units on their way;
+//! - `clients`: who reads and writes meanwhile;
+//! - `shared`: devices that clients and the rebuild share by weight;
 //! - `driver`: jobs, tasks, reservations and sleeps;
 //! - `slack`: how soon another server can feel an event;
 //! - `undo`: how an event is taken back.
 //!
 //! Time zero is when transfers may begin; what came before (detection, waiting) is added by `phases`.
 
+mod clients;
 mod driver;
 mod event;
 mod server;
+mod shared;
 mod slack;
 mod transfer;
 mod undo;
@@ -24,8 +28,10 @@ mod undo;
 use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
 use units::{Rate, SimSpan, SimTime};
 
+pub use self::clients::{Clients, Latencies, Load};
 pub use self::event::{Event, Kind};
-pub use self::server::{Device, Entity, Server, Slot, WINDOW_MAX};
+pub use self::server::{Device, Entity, Rack, Server, Slot, WINDOW_MAX};
+use self::shared::{Line, plain};
 use self::slack::Slack;
 use self::undo::Undo;
 use super::hardware::Hardware;
@@ -81,6 +87,7 @@ pub struct Rebuild<'a> {
     /// How long a bin of the progress is.
     bin: SimSpan,
     slack: Slack,
+    clients: Option<Clients>,
 }
 
 /// What is counted at a server.
@@ -98,6 +105,8 @@ pub struct Counts {
     pub reserving: SimSpan,
     /// How long drivers rested though there was work.
     pub sleeping: SimSpan,
+    /// What clients waited, where there are some.
+    pub clients: Option<Box<Latencies>>,
 }
 
 /// Rows of [`Counts::last`].
@@ -124,6 +133,15 @@ pub enum Sample {
     Reserved(SimSpan),
     /// A driver rests.
     Slept(SimSpan),
+    /// A client has its answer.
+    Client {
+        /// It wrote.
+        write: bool,
+        /// From asking to the answer.
+        latency: SimSpan,
+        /// Of the progress.
+        bin: u32,
+    },
 }
 
 impl Statistics for Counts {
@@ -144,6 +162,9 @@ impl Statistics for Counts {
             }
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
             Sample::Slept(span) => self.sleeping = self.sleeping.saturating_add(span),
+            Sample::Client { write, latency, bin } => {
+                self.clients.get_or_insert_default().add(write, latency, bin);
+            }
         }
     }
 
@@ -161,6 +182,9 @@ impl Statistics for Counts {
         }
         self.reserving = self.reserving.saturating_add(other.reserving);
         self.sleeping = self.sleeping.saturating_add(other.sleeping);
+        if let Some(theirs) = &other.clients {
+            self.clients.get_or_insert_default().merge(theirs);
+        }
     }
 }
 
@@ -183,13 +207,20 @@ impl<'a> Rebuild<'a> {
         );
         let dead = vec![false; hardware.servers() as usize];
         let slack = Slack::new(hardware, plan, limits);
-        Rebuild { hardware, plan, limits, dead, bin: SimSpan::from_secs(1), slack }
+        Rebuild { hardware, plan, limits, dead, bin: SimSpan::from_secs(1), slack, clients: None }
     }
 
     /// How long a bin of the progress is.
     #[must_use]
     pub fn with_bin(self, bin: SimSpan) -> Rebuild<'a> {
         Rebuild { bin, ..self }
+    }
+
+    /// Clients use the devices too, until nothing is left to rebuild.
+    #[must_use]
+    pub fn with_clients(self, clients: Option<Clients>) -> Rebuild<'a> {
+        let slack = if clients.is_some() { self.slack.none() } else { self.slack };
+        Rebuild { slack, clients, ..self }
     }
 
     /// Servers that swallow what is sent to them, because nobody knows yet that they have failed.
@@ -206,6 +237,33 @@ impl<'a> Rebuild<'a> {
     fn rack(&self, rack: u32) -> EntityId {
         EntityId(self.hardware.servers() + rack)
     }
+
+    /// Who counts the servers that still drive something: the last entity.
+    fn monitor(&self) -> EntityId {
+        EntityId(self.servers_and_racks())
+    }
+
+    fn servers_and_racks(&self) -> u32 {
+        let racks = if self.hardware.uplinks().is_some() { self.hardware.racks() } else { 0 };
+        self.hardware.servers() + racks
+    }
+
+    /// Whether a server has something to drive.
+    fn drives(&self, server: u32) -> bool {
+        self.hardware.devices_of(server).any(|device| !self.plan.tasks_of(device).is_empty())
+    }
+
+    /// A server has nothing left to drive. With the last one, clients stop coming.
+    fn one_less(&self, driving: &mut u32, context: &mut Context<'_, Self>) -> Undo {
+        let before = *driving;
+        *driving = before.saturating_sub(1);
+        if before == 1 {
+            for server in 0..self.hardware.servers() {
+                context.send(EntityId(server), self.hardware.control(), plain(Kind::Over));
+            }
+        }
+        Undo::Driving(before)
+    }
 }
 
 impl Model for Rebuild<'_> {
@@ -218,8 +276,7 @@ impl Model for Rebuild<'_> {
     const UNDO: UndoBy = UndoBy::Inverse;
 
     fn entities(&self) -> u32 {
-        let racks = if self.hardware.uplinks().is_some() { self.hardware.racks() } else { 0 };
-        self.hardware.servers() + racks
+        self.servers_and_racks() + u32::from(self.clients.is_some())
     }
 
     fn links(&self) -> Links {
@@ -237,14 +294,19 @@ impl Model for Rebuild<'_> {
 
     fn create(&self, id: EntityId) -> Entity {
         if id.0 >= self.hardware.servers() {
-            return Entity::Rack(Box::default());
+            if self.clients.is_some() && id == self.monitor() {
+                let driving = (0..self.hardware.servers()).filter(|&server| self.drives(server)).count();
+                return Entity::Monitor { driving: driving as u32 };
+            }
+            let lines = self.clients.as_ref().map(|clients| [Line::new(clients), Line::new(clients)]);
+            return Entity::Rack(Box::new(Rack { lines, ..Rack::default() }));
         }
         let devices = self.hardware.devices_of(id.0);
         let device = |device: DeviceId| {
             let Pace { streams, sleep } = self.limits.pace(self.hardware, device);
             Device::new(self.plan.tasks_of(device), if sleep.is_zero() { streams } else { 1 })
         };
-        Entity::Server(Server::new(devices.map(device).collect()))
+        Entity::Server(Server::new(devices.map(device).collect(), self.clients.as_ref()))
     }
 
     fn start(&self, entity: &mut Entity, context: &mut Context<'_, Self>) -> Result<(), Fault> {
@@ -253,6 +315,9 @@ impl Model for Rebuild<'_> {
         if !self.dead[me as usize] {
             for device in self.hardware.devices_of(me) {
                 self.go_on(server, device, context);
+            }
+            if server.shared.is_some() {
+                self.await_client(context);
             }
         }
         Ok(())
@@ -268,7 +333,8 @@ impl Model for Rebuild<'_> {
         match entity {
             Entity::Server(_) if self.dead[context.me().index()] => Ok(Undo::Nothing),
             Entity::Server(server) => self.at_server(server, event, context),
-            Entity::Rack(rack) => Ok(self.at_rack(rack, event, context)),
+            Entity::Rack(rack) => self.at_rack(rack, event, context),
+            Entity::Monitor { driving } => Ok(self.one_less(driving, context)),
         }
     }
 
@@ -286,6 +352,7 @@ impl Model for Rebuild<'_> {
     fn describe(&self, id: EntityId) -> String {
         match id.0.checked_sub(self.hardware.servers()) {
             None => format!("server {id}"),
+            Some(_) if self.clients.is_some() && id == self.monitor() => "the monitor".to_owned(),
             Some(rack) => format!("the uplink of rack {rack}"),
         }
     }
@@ -303,6 +370,9 @@ impl Rebuild<'_> {
         event: &Event,
         context: &mut Context<'_, Self>,
     ) -> Result<Undo, Fault> {
+        if server.shared.is_some() {
+            return self.at_shared_server(server, event, context);
+        }
         Ok(match event.kind {
             Kind::Read => self.read(server, event, context),
             Kind::Out => self.out(server, event, context),
@@ -315,7 +385,9 @@ impl Rebuild<'_> {
                 self.reservation(server, event, context)?;
                 before
             }
-            Kind::Up | Kind::Down => return Err("a server is no uplink".into()),
+            Kind::Up | Kind::Down | Kind::Served | Kind::Arrive | Kind::Idle | Kind::Over => {
+                return Err("a server without clients is told what is not for it".into());
+            }
         })
     }
 

@@ -1,5 +1,6 @@
 //! From a recovery to what it says: the measures of one replicate, and what is kept for the presentation.
 
+use metrics::Histogram;
 use report::Outcome;
 use serde::{Deserialize, Serialize};
 use units::{SimSpan, SimTime};
@@ -7,7 +8,8 @@ use units::{SimSpan, SimTime};
 use super::bottleneck::{Bottleneck, Resource, name as name_bottleneck};
 use super::generated::Replicate;
 use super::hardware::Hardware;
-use super::recovery::{Recovered, Waiting};
+use super::model::Latencies;
+use super::recovery::{Recovered, Waited, Waiting};
 use crate::MeasureSpec;
 
 /// What is known of a cluster beside its machines.
@@ -44,12 +46,63 @@ pub struct Observed {
     pub progress: Vec<(f64, u64)>,
     /// Groups finished: seconds.
     pub finished: Vec<f64>,
+    /// What clients waited, where there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<ClientsSeen>,
     /// How the affected were found.
     pub found: String,
     /// Objects, or groups, that were looked at to find them.
     pub asked: u64,
     /// Records are groups.
     pub grouped: bool,
+}
+
+/// What clients waited, in microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientsSeen {
+    /// Reads, then writes.
+    pub kinds: [ClientKind; 2],
+}
+
+/// What one kind of operations waited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientKind {
+    /// Median, 90th, 99th and 99.9th percentile when nothing is rebuilt.
+    pub quiet: Vec<f64>,
+    /// The same while it is.
+    pub during: Vec<f64>,
+    /// The mean when nothing is rebuilt.
+    pub quiet_mean: Option<f64>,
+    /// Means over time: seconds and microseconds.
+    pub over_time: Vec<(f64, f64)>,
+}
+
+/// The percentiles of [`ClientKind`].
+pub const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+
+impl ClientsSeen {
+    fn of(waited: &Waited) -> ClientsSeen {
+        let kind = |write: usize| {
+            let of = |latencies: &Latencies| if write == 1 { latencies.writes.clone() } else { latencies.reads.clone() };
+            let (quiet, during) = (of(&waited.quiet), of(&waited.during));
+            let all = |histogram: &Histogram| PERCENTILES.iter().filter_map(|&q| micros(histogram, q)).collect();
+            let mean = |&(at, counts): &(SimTime, [(u64, u64); 2])| {
+                let (count, sum) = counts[write];
+                (count > 0).then(|| (at.as_secs_f64(), sum as f64 / count as f64 / 1e3))
+            };
+            ClientKind {
+                quiet: all(&quiet),
+                during: all(&during),
+                quiet_mean: quiet.mean().map(|mean| mean / 1e3),
+                over_time: waited.over_time.iter().filter_map(mean).collect(),
+            }
+        };
+        ClientsSeen { kinds: [kind(0), kind(1)] }
+    }
+}
+
+fn micros(histogram: &Histogram, q: f64) -> Option<f64> {
+    histogram.quantile(q).map(|estimate| estimate.value / 1e3)
 }
 
 /// What one server did.
@@ -129,6 +182,15 @@ pub const MEASURES: &[MeasureSpec] = &[
     ),
     measure("sleeping_share", "fraction", "share of the transfer that leading disks rested"),
     measure("max_device_fill", "fraction", "how full the fullest disk is afterwards"),
+    measure("client_operations", "operations", "operations of clients while lost data were rebuilt"),
+    measure("client_read_latency_mean_us", "us", "what their reads took"),
+    measure("client_read_latency_p99_us", "us", "the 99th percentile"),
+    measure("client_write_latency_mean_us", "us", "what their writes took"),
+    measure("client_write_latency_p99_us", "us", "the 99th percentile"),
+    measure("client_read_latency_quiet_mean_us", "us", "what reads take when nothing is rebuilt"),
+    measure("client_read_latency_quiet_p99_us", "us", "the 99th percentile"),
+    measure("client_write_latency_quiet_mean_us", "us", "what writes take when nothing is rebuilt"),
+    measure("client_write_latency_quiet_p99_us", "us", "the 99th percentile"),
 ];
 
 impl Observed {
@@ -173,6 +235,7 @@ impl Observed {
             traffic: recovered.work.as_ref().and_then(|work| traffic(work.traffic.as_deref()?, hardware)),
             progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
             finished: recovered.finished.iter().map(|(at, _, _)| at.as_secs_f64()).collect(),
+            clients: recovered.clients.as_ref().map(ClientsSeen::of),
             found: found.to_owned(),
             asked: affected.asked,
             grouped: affected.grouped,
@@ -311,7 +374,7 @@ fn values(replicate: &Replicate, observed: &Observed, waiting: Waiting) -> Vec<V
         fills.fold(0.0, f64::max)
     });
     let stuck = recovered.stuck;
-    vec![
+    let mut values = vec![
         full,
         two,
         Ok(waiting.detection.as_secs_f64()),
@@ -338,5 +401,22 @@ fn values(replicate: &Replicate, observed: &Observed, waiting: Waiting) -> Vec<V
         Ok(share_of("reservations").map_or(0.0, |resource| resource.mean)),
         Ok(share_of("rests").map_or(0.0, |resource| resource.mean)),
         fill.ok_or_else(|| "nobody says how much a disk holds".to_owned()),
-    ]
+    ];
+    values.extend(client_values(recovered));
+    values
+}
+
+/// What clients waited.
+fn client_values(recovered: &Recovered) -> Vec<Value> {
+    let Some(waited) = &recovered.clients else {
+        return vec![Err("nobody else uses the cluster: `client_load` is not set".to_owned()); 9];
+    };
+    let (during, quiet) = (&waited.during, &waited.quiet);
+    let none = || "no such operation was done".to_owned();
+    let both = |histogram: &Histogram| {
+        [histogram.mean().map(|mean| mean / 1e3).ok_or_else(none), micros(histogram, 0.99).ok_or_else(none)]
+    };
+    let count = during.reads.count() + during.writes.count();
+    let all = [&during.reads, &during.writes, &quiet.reads, &quiet.writes].into_iter().flat_map(both);
+    std::iter::once(Ok(count as f64)).chain(all).collect()
 }

@@ -30,7 +30,7 @@ use super::ideal::{self, Typical};
 use super::ledger::Rules;
 use super::observed::{self, Setting};
 use super::recovery::Recovery;
-use super::scenario::{Preset, Scenario};
+use super::scenario::{Preset, Redundancy, Scenario};
 use crate::preview::cluster::{self, Exported, Loaded};
 use crate::{Prepared, RunContext, StudyError};
 
@@ -128,6 +128,8 @@ impl Ready {
             draft.problem(key, fault).hint("mend the map")
         })?;
         let failures = failing::resolve(&scenario, &groups, draft, &mut problems);
+        let usual = usual_redundancy(&groups.cluster);
+        scenario.check_clients(draft, (usual, &groups.machines.hardware), &mut problems);
         problems.into_result(())?;
         Ok(Ready { scenario, groups: Arc::new(groups), failures, warnings })
     }
@@ -180,6 +182,7 @@ impl Ready {
             down: groups.down(),
             used,
             limit,
+            clients: scenario.clients(usual_redundancy(&groups.cluster)),
         };
         let recovered = recovery.run(context)?;
         let down = groups.down();
@@ -302,6 +305,13 @@ fn check_pools(cluster: &cluster::Cluster, scenario: &Scenario, draft: &Draft) -
         problems.push(draft.problem("pg_dump", message).hint("check `num_objects` of the dump"));
     }
     problems
+}
+
+/// How clients' data are kept: as those of the pool that holds the most.
+fn usual_redundancy(cluster: &cluster::Cluster) -> Redundancy {
+    let bytes = |pool: &&cluster::PoolState| pool.groups.iter().map(|group| group.bytes).fold(0, u64::saturating_add);
+    let of = |pool: &cluster::PoolState| Redundancy { data: pool.data_shards, width: pool.placed.size };
+    cluster.pools.iter().max_by_key(bytes).map_or(Redundancy { data: 1, width: 3 }, of)
 }
 
 /// Objects are numbered in 32 bits.

@@ -15,9 +15,12 @@ use super::bound::Work;
 use super::failures::Struck;
 use super::hardware::Hardware;
 use super::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck};
-use super::model::{BINS, Counts, Entity, Limits, Rebuild, SPARES, Slot};
-use super::plan::DeviceId;
+use super::model::{BINS, Clients, Counts, Entity, Latencies, Limits, Load, Rebuild, SPARES, Slot};
+use super::plan::{DeviceId, Plan};
 use crate::{RunContext, StudyError};
+
+/// At the most so many operations of clients are looked at where nothing is rebuilt: enough for a 99th percentile.
+const QUIET_OPERATIONS: f64 = 20_000.0;
 
 /// How a failure becomes known, and when it is given up.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +56,19 @@ pub struct Recovery<'a> {
     pub used: Vec<u64>,
     /// The most bytes each takes.
     pub limit: Vec<u64>,
+    /// Who uses the cluster meanwhile.
+    pub clients: Option<Load>,
+}
+
+/// What clients waited.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Waited {
+    /// Before anything failed.
+    pub quiet: Latencies,
+    /// While lost data were rebuilt.
+    pub during: Latencies,
+    /// The same by when they had their answers: the end of a bin, and for reads and writes how many, and the sum of nanoseconds.
+    pub over_time: Vec<(SimTime, [(u64, u64); 2])>,
 }
 
 /// What one resource did.
@@ -103,7 +119,7 @@ pub struct Recovered {
     pub least_copies: u32,
     /// Records below min_size at the most.
     pub below_min_size: u64,
-    /// The fullest device, and how full it is of what it may take.
+    /// What each device that works holds in the end, with what is planned for it.
     pub fill: Vec<u64>,
     /// Digests of all phases.
     pub digests: Vec<kernel::Digest>,
@@ -113,6 +129,8 @@ pub struct Recovered {
     pub units: u64,
     /// Stopped early.
     pub partial: bool,
+    /// What clients waited, where there are some.
+    pub clients: Option<Waited>,
 }
 
 impl Recovery<'_> {
@@ -168,13 +186,15 @@ impl Recovery<'_> {
         let moments = self.moments();
         for (at, &moment) in moments.iter().enumerate() {
             let next = moments.get(at + 1).copied();
-            let mut standing = self.standing(moment, self.used.clone());
+            let held = self.used.iter().zip(ledger.gained()).map(|(used, gained)| used.saturating_add(*gained));
+            let mut standing = self.standing(moment, held.collect());
             ledger.strike(&standing);
             let planned = ledger.plan(&mut standing);
             found.least_copies = found.least_copies.min(planned.least_copies);
             found.below_min_size = found.below_min_size.max(planned.below_min_size);
             found.stuck = planned.stuck;
-            found.fill = standing.used.clone();
+            let sound = |(used, stopped): (&u64, &bool)| if *stopped { 0 } else { *used };
+            found.fill = standing.used.iter().zip(&standing.stopped).map(sound).collect();
             if !planned.jobs.is_empty() {
                 self.phase(&mut ledger, &planned, &standing, (moment, next), &mut found, context)?;
             }
@@ -182,7 +202,37 @@ impl Recovery<'_> {
                 break;
             }
         }
+        if found.clients.is_some() && !found.partial {
+            self.quiet(&mut found, context)?;
+        }
         Ok(found)
+    }
+
+    /// The clients of the disks that `works` names.
+    fn clients(&self, works: impl Fn(DeviceId) -> bool) -> Option<Clients> {
+        Clients::new(self.clients?, self.hardware, works)
+    }
+
+    /// What clients wait when nothing is rebuilt, for comparison: for as long as the transfers took, or less where that says
+    /// enough.
+    fn quiet(&self, found: &mut Recovered, context: &RunContext<'_>) -> Result<(), StudyError> {
+        let Some(load) = self.clients else { return Ok(()) };
+        let mut plan = Plan::new();
+        (0..self.hardware.devices()).for_each(|_| plan.next_driver());
+        let clients = self.clients(|device| !self.down.contains(&device));
+        let model = Rebuild::new(self.hardware, &plan, self.limits).with_clients(clients);
+        let enough = SimSpan::from_ns_f64_floor(QUIET_OPERATIONS * load.rate.mean_gap_ns_f64());
+        let took = found.last_write.max(found.first_transfer).since(found.first_transfer);
+        let end = SimTime::ZERO.saturating_add(enough.min(took));
+        let run = context.simulate(&model, Some(end))?;
+        found.events += run.run.committed;
+        found.digests.push(run.digest);
+        found.partial |= run.partial;
+        let counts: Counts = run.merged_statistics();
+        if let (Some(waited), Some(quiet)) = (&mut found.clients, counts.clients) {
+            waited.quiet = *quiet;
+        }
+        Ok(())
     }
 
     fn nothing(&self) -> Recovered {
@@ -210,6 +260,7 @@ impl Recovery<'_> {
             events: 0,
             units: 0,
             partial: false,
+            clients: None,
         }
     }
 
@@ -231,7 +282,8 @@ impl Recovery<'_> {
         let bin = SimSpan::from_ns(bound.as_ns().div_ceil(BINS as u64 / 4).max(1));
         let model = Rebuild::new(self.hardware, &planned.plan, self.limits)
             .with_bin(bin)
-            .with_dead((0..self.hardware.servers()).map(dead).collect());
+            .with_dead((0..self.hardware.servers()).map(dead).collect())
+            .with_clients(self.clients(|device| !standing.stopped[device.index()]));
         let span = until.map(|until| SimTime::ZERO.saturating_add(until.since(from)));
         let run = context.simulate(&model, span)?;
         found.first_transfer = found.first_transfer.min(from);
@@ -273,12 +325,15 @@ impl Recovered {
         (from, end): (SimTime, Option<SimTime>),
         bin: SimSpan,
     ) {
-        // What a queue would have done after the end of the phase, it has not done.
+        let counts: Counts = run.merged_statistics();
+        // What a queue would have done after the end of the phase, it has not done; and clients who are still there when all is
+        // rebuilt do not count.
+        let rebuilt = || counts.clients.is_some().then(|| counts.last.iter().copied().max()).flatten();
+        let end = end.or_else(rebuilt);
         let done = |lane: Lane| {
             let after = end.map_or(SimSpan::ZERO, |end| lane.idle_at.max(end).since(end));
             lane.busy.saturating_sub(after)
         };
-        let counts: Counts = run.merged_statistics();
         self.bytes += counts.bytes;
         self.jobs += counts.jobs;
         self.reserving = self.reserving.saturating_add(counts.reserving);
@@ -289,6 +344,12 @@ impl Recovered {
                 *mine = (*mine).max(Some(later(last)));
                 self.last_write = self.last_write.max(later(last));
             }
+        }
+        if let Some(clients) = &counts.clients {
+            let waited = self.clients.get_or_insert_default();
+            waited.during.merge(clients);
+            let ends = (1u64..).map(|number| from.saturating_add(bin.saturating_mul(number)));
+            waited.over_time.extend(ends.zip(clients.over_time.iter().copied()));
         }
         for (number, bytes) in (1u64..).zip(&counts.progress) {
             self.progress.push((from.saturating_add(bin.saturating_mul(number)), *bytes));
@@ -312,9 +373,10 @@ impl Recovered {
                         disk.3 += device.disk.seeks;
                     }
                 }
-                Entity::Rack(lanes) => {
+                Entity::Monitor { .. } => {}
+                Entity::Rack(seen) => {
                     let rack = &mut self.uplinks[(number - hardware.servers()) as usize];
-                    for (mine, lane) in rack.iter_mut().zip(lanes.iter()) {
+                    for (mine, lane) in rack.iter_mut().zip(&seen.lanes) {
                         *mine = mine.saturating_add(done(*lane));
                     }
                 }

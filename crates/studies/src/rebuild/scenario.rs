@@ -3,10 +3,11 @@
 use ::scenario::{Draft, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Percent, Rate, SimSpan};
+use units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::failures::{FailWords, Failure};
-use super::model::WINDOW_MAX;
+use super::hardware::Hardware;
+use super::model::{Load, WINDOW_MAX};
 use super::population::{DataSet, PopulationSpec};
 use crate::place::Algorithm;
 
@@ -137,6 +138,20 @@ pub struct Scenario {
     /// How long a disk's rebuilds rest after each object: Ceph's `osd_recovery_sleep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_sleep: Option<SimSpan>,
+    /// Operations of clients in a second, in the whole cluster, while it rebuilds. Left out: nobody else uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_load: Option<Frequency>,
+    /// Which share of them reads. Left out: 70%.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_read: Option<Percent>,
+    /// Bytes of each. Left out: 64KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_size: Option<Bytes>,
+    /// How much of a busy disk or link is clients', against one for the rebuild. Left out: 1; with `preset = "ceph"` 21, as its
+    /// priorities of 63 and 3 have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000))]
+    pub client_weight: Option<u32>,
     /// Which copy is read.
     #[serde(default)]
     pub source: Source,
@@ -191,6 +206,9 @@ fn unit() -> Bytes {
 fn ninety() -> Percent {
     Percent::from_percent(90).expect("less than all")
 }
+
+/// The most of the disks or cards that clients may take when all is well.
+const CLIENTS_MAX: f64 = 0.9;
 
 /// Where defaults come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -350,6 +368,10 @@ impl Scenario {
         self.check_groups(draft, redundancy, &mut problems);
         let failures = self.fail.resolve(&self, draft, &mut problems);
         problems.into_result(())?;
+        let mut problems = Problems::new();
+        let hardware = super::generated::hardware(&self);
+        self.check_clients(draft, (redundancy, &hardware), &mut problems);
+        problems.into_result(())?;
         let width_usual = (self.servers / redundancy.width).max(1);
         self.population = self.population.clone().complete(draft, "population", width_usual)?;
         let data = self.population.data_set(draft, "population")?;
@@ -389,6 +411,11 @@ impl Scenario {
         self.detection.get_or_insert(if ceph { SimSpan::from_secs(20) } else { SimSpan::ZERO });
         self.down_out.get_or_insert(if ceph { SimSpan::from_secs(600) } else { SimSpan::ZERO });
         self.rack_out.get_or_insert(!ceph);
+        if self.client_load.is_some() {
+            self.client_read.get_or_insert(Percent::from_percent(70).expect("less than all"));
+            self.client_size.get_or_insert(Bytes::from_kib(64));
+            self.client_weight.get_or_insert(if ceph { 21 } else { 1 });
+        }
         if self.objects.is_none() {
             self.per_server.get_or_insert(Bytes::new(60 << 40));
         }
@@ -432,6 +459,57 @@ impl Scenario {
         if self.backfillfull_ratio > Percent::FULL {
             let message = format!("`backfillfull_ratio` is {}, more than all", self.backfillfull_ratio);
             problems.push(draft.problem("backfillfull_ratio", message).hint("Ceph's default is 90%"));
+        }
+    }
+
+    /// What clients ask for; none where there are none.
+    #[must_use]
+    pub fn clients(&self, redundancy: Redundancy) -> Option<Load> {
+        Some(Load {
+            rate: self.client_load.filter(|rate| !rate.is_zero())?,
+            reads: self.client_read?.fraction_f64(),
+            bytes: u32::try_from(self.client_size?.get()).ok()?,
+            redundancy,
+            weight: self.client_weight?,
+        })
+    }
+
+    /// What is wrong with the clients. Queues that grow for ever have no latency, so a cluster that cannot serve them even
+    /// without a rebuild is refused.
+    pub(super) fn check_clients(
+        &self,
+        draft: &Draft,
+        (redundancy, hardware): (Redundancy, &Hardware),
+        problems: &mut Problems,
+    ) {
+        let legal = 512..=64 << 20;
+        if let Some(size) = self.client_size.filter(|size| !legal.contains(&size.get())) {
+            let message = format!("`client_size` is {size}, but it must lie from 512B to 64MiB");
+            problems.push(draft.problem("client_size", message).hint("64KiB is what is taken if it is left out"));
+            return;
+        }
+        if let Some(read) = self.client_read.filter(|&read| read > Percent::FULL) {
+            let message = format!("`client_read` is {read}, more than all");
+            problems.push(draft.problem("client_read", message).hint("70% is what is taken if it is left out"));
+            return;
+        }
+        let Some(load) = self.clients(redundancy) else {
+            for key in ["client_read", "client_size", "client_weight"].into_iter().filter(|key| draft.says(key)) {
+                let message = format!("`{key}` says what clients are like, but `client_load` lets none come");
+                problems.push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
+            }
+            return;
+        };
+        let share = load.share(hardware);
+        if share > CLIENTS_MAX {
+            let most = (load.rate.per_second_f64() / share * CLIENTS_MAX).floor();
+            let size = self.client_size.unwrap_or(Bytes::ZERO);
+            let message = format!(
+                "`client_load` is {}, but the cluster serves at most {most}/s of {size} at {:.0} % of its disks or cards",
+                load.rate,
+                100.0 * CLIENTS_MAX
+            );
+            problems.push(draft.problem("client_load", message).hint("set less, or more and faster disks"));
         }
     }
 

@@ -47,7 +47,7 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
 
 /// Small clusters of every kind: copies and shards, gathered here and there, groups with reservations, racks, rests, rates,
 /// several disks, and failures one after the other.
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 13] = [
     "servers = 8\nper_server = \"2GiB\"",
     "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
     "servers = 9\nper_server = \"2GiB\"\nec = \"4+2\"\nplacement = \"crush-straw2\"",
@@ -58,6 +58,9 @@ const KINDS: [&str; 10] = [
     "servers = 6\nper_server = \"1GiB\"\nstream_limit = \"50MiB/s\"\nrate_cap = \"80MiB/s\"\nplacement = \"multiring\"",
     "servers = 6\ndisks_per_server = 3\nper_server = \"3GiB\"\nfail = \"disk\"\nsource = \"random\"",
     "servers = 8\nper_server = \"4GiB\"\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"\nsource = \"least-loaded\"",
+    "servers = 6\nper_server = \"1GiB\"\nclient_load = \"200/s\"",
+    "servers = 12\nracks = 4\nuplink = \"200MiB/s\"\nper_server = \"1GiB\"\ndisks_per_server = 2\nfailure_domain = \"rack\"\nplacement = \"crush-straw2\"\nclient_load = \"500/s\"\nclient_weight = 8",
+    "servers = 9\nper_server = \"1GiB\"\nec = \"4+2\"\ngroups = 30\nmax_backfills = 1\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"\nclient_load = \"100/s\"\nclient_size = \"1MiB\"",
 ];
 
 #[test]
@@ -354,6 +357,47 @@ proptest! {
         }
         prop_assert!(value(&want, "lost_objects") == 0.0);
     }
+}
+
+/// Clients alone on slow disks: each disk is M/D/1 with reads only, so the mean wait is known.
+#[test]
+fn clients_without_a_rebuild_wait_as_queueing_theory_says() {
+    let text = "servers = 5\nper_server = \"2GiB\"\nseeks = \"hdd\"\nclient_load = \"300/s\"\nclient_read = \"100%\"\n\
+                client_size = \"64KiB\"\nrate_cap = \"5MiB/s\"";
+    let outcome = outcome(text, 3);
+    let scenario = complete(text).scenario;
+    let disk = devices::DiskClock::new(generated::disk(&scenario), units::Bytes::from_mib(4));
+    let service = (disk.transfer(64 << 10, false).as_secs_f64() + disk.seek(64 << 10, false).as_secs_f64()) * 1e6;
+    let load = 60.0 * service / 1e6;
+    let wait = load * service / (2.0 * (1.0 - load));
+    // Beside it the request, the answer's way over the card, and a card that is nearly always free.
+    let hardware = generated::hardware(&scenario);
+    let card = hardware.card();
+    let way = hardware.control().as_secs_f64() + card.span(64 << 10).as_secs_f64() + card.spec().latency.as_secs_f64();
+    let want = service + wait + way * 1e6;
+    let got = value(&outcome, "client_read_latency_quiet_mean_us");
+    assert!((got / want - 1.0).abs() < 0.02, "{got} instead of {want}, load {load}");
+}
+
+#[test]
+fn weight_shifts_the_burden_between_clients_and_the_rebuild() {
+    let run = |weight: u32| {
+        outcome(
+            &format!(
+                "servers = 8\nper_server = \"8GiB\"\nseeks = \"hdd\"\nclient_load = \"500/s\"\nclient_weight = {weight}\n\
+                 window = 8"
+            ),
+            2,
+        )
+    };
+    let (even, kind) = (run(1), run(20));
+    let alone = outcome("servers = 8\nper_server = \"8GiB\"\nseeks = \"hdd\"\nwindow = 8", 2);
+    let latency = |outcome: &Outcome| value(outcome, "client_read_latency_mean_us");
+    assert!(latency(&kind) < 0.8 * latency(&even), "{} and {}", latency(&kind), latency(&even));
+    assert!(latency(&kind) > value(&kind, "client_read_latency_quiet_mean_us"));
+    let time = |outcome: &Outcome| value(outcome, "transfer_s");
+    assert!(time(&alone) < time(&even) && time(&even) < time(&kind) * 1.02, "{} {} {}", time(&alone), time(&even), time(&kind));
+    assert_eq!(value(&alone, "bytes_rebuilt"), value(&kind, "bytes_rebuilt"));
 }
 
 #[test]

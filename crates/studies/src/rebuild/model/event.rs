@@ -32,6 +32,14 @@ pub enum Kind {
     Release,
     /// A driver has rested.
     Wake,
+    /// A shared resource is done with what it served.
+    Served,
+    /// A client comes.
+    Arrive,
+    /// A server has nothing left to drive.
+    Idle,
+    /// Nobody has, and clients stop coming.
+    Over,
 }
 
 /// What travels with a unit so that nobody has to look it up.
@@ -41,6 +49,7 @@ pub struct Marks(u8);
 impl Marks {
     const GATHERS: u8 = 1;
     const ODD_NEXT: u8 = 2;
+    const CLIENT: u8 = 4;
 
     /// The same, and whether the unit is on its way to the driver that gathers it, not to a target.
     #[inline]
@@ -54,6 +63,18 @@ impl Marks {
     #[must_use]
     pub fn gathers(self) -> bool {
         self.0 & Marks::GATHERS != 0
+    }
+
+    /// Of what a client asks for.
+    pub(super) fn client() -> Marks {
+        Marks(Marks::CLIENT)
+    }
+
+    /// Whether a client asks for it.
+    #[inline]
+    #[must_use]
+    pub fn is_client(self) -> bool {
+        self.0 & Marks::CLIENT != 0
     }
 
     /// Of a unit whose acknowledgement may start one that is not whole, or elsewhere than on the driver's disk. Follows from
@@ -100,7 +121,7 @@ impl Event {
     /// Where in the object its bytes begin.
     #[inline]
     pub(super) fn offset(&self, unit: u64) -> u64 {
-        u64::from(self.unit) * unit
+        if self.marks.is_client() { 0 } else { u64::from(self.unit) * unit }
     }
 }
 
@@ -109,7 +130,7 @@ impl Hash for Event {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        let kind = u32::from(self.kind as u8) << 24 | u32::from(self.marks.gathers()) << 16 | u32::from(self.slot);
+        let kind = u32::from(self.kind as u8) << 24 | u32::from(self.marks.0 & !Marks::ODD_NEXT) << 16 | u32::from(self.slot);
         state.write_u64(pair(kind, self.job));
         state.write_u64(pair(self.unit, self.bytes));
         state.write_u64(pair(self.device.0, self.driver.0));

@@ -8,19 +8,25 @@ use devices::{Disk, Lane};
 use kernel::{Committed, Fault};
 use units::SimTime;
 
-use super::Rebuild;
+use super::shared::{Line, Shared};
+use super::{Clients, Rebuild};
 use crate::rebuild::plan::DeviceId;
 
 /// The most units of a job in flight.
 pub const WINDOW_MAX: usize = 16;
 
-/// A server, or the uplink of a rack.
+/// A server, the uplink of a rack, or who watches over the end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Entity {
     /// A server.
     Server(Server),
     /// Both ways of a rack's uplink.
-    Rack(Box<[Lane; 2]>),
+    Rack(Box<Rack>),
+    /// Who counts the servers that still drive something, where clients must be told when to stop.
+    Monitor {
+        /// How many do.
+        driving: u32,
+    },
 }
 
 /// A server.
@@ -36,7 +42,18 @@ pub struct Server {
     pub received: u64,
     /// Its disks.
     pub devices: Vec<Device>,
+    /// What it shares with clients, where there are some.
+    pub shared: Option<Box<Shared>>,
     pub(super) speculating: Speculating,
+}
+
+/// The uplink of a rack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Rack {
+    /// Up and down.
+    pub lanes: [Lane; 2],
+    /// Who waits, where clients do too.
+    pub lines: Option<[Line; 2]>,
 }
 
 /// A disk, with what it drives.
@@ -153,9 +170,10 @@ impl Device {
 }
 
 impl Server {
-    pub(super) fn new(devices: Vec<Device>) -> Server {
+    pub(super) fn new(devices: Vec<Device>, clients: Option<&Clients>) -> Server {
+        let shared = clients.map(|clients| Box::new(Shared::new(clients, devices.len())));
         let (out, inward) = (Lane::default(), Lane::default());
-        Server { out, inward, sent: 0, received: 0, devices, speculating: Speculating(false) }
+        Server { out, inward, sent: 0, received: 0, devices, shared, speculating: Speculating(false) }
     }
 }
 
@@ -186,7 +204,7 @@ pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>)
     let mut read = written.clone();
     let servers = committed.entities.iter().filter_map(|entity| match entity {
         Entity::Server(server) => Some(server),
-        Entity::Rack(_) => None,
+        Entity::Rack(_) | Entity::Monitor { .. } => None,
     });
     let mut unfinished = 0;
     for (device, at) in (0..).zip(servers).flat_map(|(number, server)| {

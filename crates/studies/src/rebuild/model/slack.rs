@@ -51,6 +51,11 @@ impl Slack {
         let usual = send(unit).min(written.saturating_add(hardware.control())).min(next_job);
         Slack { next_job, paced, next_whole, resumed, usual }
     }
+
+    /// Where clients come at any time, nothing is promised.
+    pub(super) fn none(self) -> Slack {
+        Slack { usual: SimSpan::ZERO, ..self }
+    }
 }
 
 impl Rebuild<'_> {
@@ -66,7 +71,7 @@ impl Rebuild<'_> {
             Kind::Ack => self.next_unit(event),
             Kind::Wake if self.limits.reservations.is_none() => self.slack.next_job,
             // Control messages have no more than links grant.
-            Kind::Up | Kind::Down | Kind::Wake | Kind::Reserve | Kind::Grant | Kind::Release => SimSpan::ZERO,
+            _ => SimSpan::ZERO,
         }
     }
 

@@ -1,13 +1,16 @@
 //! Units on their way: the source's disk and card, uplinks, the target's card and disk, and the acknowledgement.
 
-use devices::{Access, Lane};
+use devices::Access;
 use kernel::{Context, EntityId, Fault};
 use units::{Bytes, SimSpan, SimTime};
 
 use super::event::{Event, Kind};
-use super::server::Server;
+use super::server::{Rack, Server};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild};
+
+/// Streams of a disk from here on are clients'.
+const CLIENT_STREAMS: u32 = 1 << 30;
 
 impl Rebuild<'_> {
     /// A unit comes to the disk it is read from.
@@ -18,7 +21,18 @@ impl Rebuild<'_> {
         let done =
             device.disk.serve(self.hardware.disk(event.device), context.now(), self.access(event, false));
         device.read += u64::from(event.bytes);
-        let wait = done.since(context.now());
+        self.read_off(server, event, done.since(context.now()), context);
+        undo
+    }
+
+    /// A unit has been read in `wait`: to the driver's server, or it is there.
+    pub(super) fn read_off(
+        &self,
+        server: &Server,
+        event: &Event,
+        wait: SimSpan,
+        context: &mut Context<'_, Self>,
+    ) {
         let me = context.me();
         if self.entity_of(event.driver) != me {
             context.send(me, wait, event.then(Kind::Out));
@@ -27,7 +41,6 @@ impl Rebuild<'_> {
         } else {
             self.hand_out(server, *event, wait, context);
         }
-        undo
     }
 
     /// At the driver, the unit is complete in `wait`: to the local target's disk, or to the card.
@@ -59,16 +72,21 @@ impl Rebuild<'_> {
         let card = self.hardware.card();
         let done = server.out.serve(context.now(), card.span(u64::from(event.bytes)));
         server.sent += u64::from(event.bytes);
+        self.sent_off(event, done.since(context.now()), context);
+        undo
+    }
+
+    /// A unit has left the card in `wait`. It streams: its last byte is there a latency later.
+    #[inline]
+    pub(super) fn sent_off(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let to = self.receiver(event);
-        // It streams: its last byte is there a latency after it has left.
-        let after = done.since(context.now()).saturating_add(card.spec().latency);
+        let after = wait.saturating_add(self.hardware.card().spec().latency);
         let (from_rack, to_rack) = (self.hardware.rack_of(context.me().0), self.hardware.rack_of(to.0));
         if self.hardware.uplinks().is_some() && from_rack != to_rack {
             context.send(self.rack(from_rack), after, event.then(Kind::Up));
         } else {
             context.send(to, after, event.then(Kind::In));
         }
-        undo
     }
 
     /// The server a unit is sent to.
@@ -80,23 +98,38 @@ impl Rebuild<'_> {
     /// A unit comes to one of the two ways of a rack's uplink.
     pub(super) fn at_rack(
         &self,
-        rack: &mut [Lane; 2],
+        rack: &mut Rack,
         event: &Event,
         context: &mut Context<'_, Self>,
-    ) -> Undo {
+    ) -> Result<Undo, Fault> {
+        if let Some(lines) = &mut rack.lines {
+            let before = Undo::Rack(Box::new((rack.lanes, lines.clone())));
+            self.at_shared_rack(&mut rack.lanes, lines, event, context)?;
+            return Ok(before);
+        }
         let down = event.kind == Kind::Down;
-        let lane = &mut rack[usize::from(down)];
+        let lane = &mut rack.lanes[usize::from(down)];
         let undo = Undo::Uplink { down, before: *lane };
+        let done = lane.receive(context.now(), self.over_uplink(event));
+        self.passed(event, done.since(context.now()), context);
+        Ok(undo)
+    }
+
+    /// How long a unit takes over an uplink.
+    pub(super) fn over_uplink(&self, event: &Event) -> SimSpan {
         let rate = self.hardware.uplinks().expect("racks are entities where uplinks are limited").rate;
-        let done = lane.receive(context.now(), rate.span_for(Bytes::new(u64::from(event.bytes))));
-        let after = done.since(context.now()).saturating_add(self.hardware.card().spec().latency);
+        rate.span_for(Bytes::new(u64::from(event.bytes)))
+    }
+
+    /// A unit has passed an uplink in `wait`: to the other rack's, or to the server.
+    pub(super) fn passed(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
+        let after = wait.saturating_add(self.hardware.card().spec().latency);
         let to = self.receiver(event);
-        if down {
+        if event.kind == Kind::Down {
             context.send(to, after, event.then(Kind::In));
         } else {
             context.send(self.rack(self.hardware.rack_of(to.0)), after, event.then(Kind::Down));
         }
-        undo
     }
 
     /// A unit's last byte comes to the card that receives it.
@@ -110,9 +143,15 @@ impl Rebuild<'_> {
         let undo = Undo::Inward(server.inward);
         let done = server.inward.receive(context.now(), self.hardware.card().span(u64::from(event.bytes)));
         server.received += u64::from(event.bytes);
-        let kind = if event.marks.gathers() { Kind::Part } else { Kind::Write };
-        context.send(context.me(), done.since(context.now()), event.then(kind));
+        self.taken_in(event, done.since(context.now()), context);
         undo
+    }
+
+    /// A unit has been taken in in `wait`.
+    #[inline]
+    pub(super) fn taken_in(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
+        let kind = if event.marks.gathers() { Kind::Part } else { Kind::Write };
+        context.send(context.me(), wait, event.then(kind));
     }
 
     /// A unit that the driver asked for is there. When all its parts are, what was lost is decoded and handed out.
@@ -150,7 +189,7 @@ impl Rebuild<'_> {
         undo
     }
 
-    fn tell_driver(&self, event: Event, at: SimTime, context: &mut Context<'_, Self>) {
+    pub(super) fn tell_driver(&self, event: Event, at: SimTime, context: &mut Context<'_, Self>) {
         let to = self.entity_of(event.driver);
         let wait = at.since(context.now());
         let wait = if to == context.me() { wait } else { wait.saturating_add(self.hardware.control()) };
@@ -158,9 +197,11 @@ impl Rebuild<'_> {
     }
 
     #[inline]
-    fn access(&self, event: &Event, write: bool) -> Access {
+    pub(super) fn access(&self, event: &Event, write: bool) -> Access {
         let offset = event.offset(self.hardware.unit());
-        Access { stream: event.job, offset, bytes: u64::from(event.bytes), write }
+        // Clients ask for things here and there; jobs have numbers below those of their streams.
+        let stream = if event.marks.is_client() { CLIENT_STREAMS | event.unit } else { event.job };
+        Access { stream, offset, bytes: u64::from(event.bytes), write }
     }
 
     /// Tells a device's server something, by a control message.

@@ -6,6 +6,7 @@ use units::SimTime;
 use super::Rebuild;
 use super::event::{Event, Kind};
 use super::server::{Entity, Server, WINDOW_MAX};
+use super::shared::Line;
 
 /// What taking an event back needs.
 #[derive(Debug, PartialEq)]
@@ -28,6 +29,10 @@ pub enum Undo {
     Slot { place: u16, next: u32, left: u32, flying: u8 },
     /// The server as it was.
     Whole(Box<Server>),
+    /// A shared uplink as it was.
+    Rack(Box<([Lane; 2], [Line; 2])>),
+    /// How many servers drove something.
+    Driving(u32),
 }
 
 impl Undo {
@@ -50,16 +55,25 @@ impl Undo {
     #[inline]
     pub(super) fn apply(self, model: &Rebuild<'_>, entity: &mut Entity, event: &Event) {
         let (server, undo) = match (entity, self) {
-            (Entity::Rack(lanes), Undo::Uplink { down, before }) => {
-                lanes[usize::from(down)] = before;
+            (Entity::Rack(rack), Undo::Uplink { down, before }) => {
+                rack.lanes[usize::from(down)] = before;
                 return;
             }
-            (Entity::Rack(_), _) => return,
+            (Entity::Rack(rack), Undo::Rack(before)) => {
+                let (lanes, lines) = *before;
+                (rack.lanes, rack.lines) = (lanes, Some(lines));
+                return;
+            }
+            (Entity::Monitor { driving }, Undo::Driving(before)) => {
+                *driving = before;
+                return;
+            }
+            (Entity::Rack(_) | Entity::Monitor { .. }, _) => return,
             (Entity::Server(server), undo) => (server, undo),
         };
         let bytes = u64::from(event.bytes);
         match undo {
-            Undo::Nothing | Undo::Uplink { .. } => {}
+            Undo::Nothing | Undo::Uplink { .. } | Undo::Rack(_) | Undo::Driving(_) => {}
             Undo::Disk { place, before } => {
                 let device = &mut server.devices[usize::from(place)];
                 device.disk = before;

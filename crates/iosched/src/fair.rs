@@ -1,0 +1,157 @@
+//! Start-time fair queueing: flows share a resource in proportion to their weights (Goyal, Vin and Cheng, SIGCOMM 1996).
+//!
+//! A request's start tag is the finish tag of the flow's request before it, or the virtual time if that is later; its finish
+//! tag lies its cost over the flow's weight further on. The least start tag goes first, and the virtual time is that of the
+//! request in service. Two flows that both have requests waiting never drift further apart than one request of each.
+
+use std::collections::VecDeque;
+
+/// Tags count in this part of a unit of cost, so that weights divide it finely.
+const PARTS: u64 = 1 << 10;
+
+/// Requests of several flows, waiting for one resource.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fair<T> {
+    flows: Vec<Flow<T>>,
+    /// The start tag of what was served last; once all is served, the greatest finish tag.
+    now: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Flow<T> {
+    weight: u32,
+    /// With their start tags.
+    waiting: VecDeque<(u64, T)>,
+    /// The finish tag of the request that came last.
+    finish: u64,
+}
+
+impl<T> Fair<T> {
+    /// One flow for each weight.
+    ///
+    /// # Panics
+    /// When a weight is zero: such a flow would never be served.
+    #[must_use]
+    pub fn new(weights: &[u32]) -> Fair<T> {
+        assert!(weights.iter().all(|&weight| weight > 0), "a flow without weight is never served");
+        let flow = |&weight| Flow { weight, waiting: VecDeque::new(), finish: 0 };
+        Fair { flows: weights.iter().map(flow).collect(), now: 0 }
+    }
+
+    /// A request of a flow comes. `cost` is what it will take of the resource, in any unit that all flows share.
+    pub fn push(&mut self, flow: usize, cost: u64, request: T) {
+        let now = self.now;
+        let flow = &mut self.flows[flow];
+        let start = flow.finish.max(now);
+        flow.finish = start.saturating_add(cost.saturating_mul(PARTS) / u64::from(flow.weight));
+        flow.waiting.push_back((start, request));
+    }
+
+    /// Who is served next; of equals, the flow that was named first.
+    pub fn pop(&mut self) -> Option<T> {
+        let first = |flow: &Flow<T>| flow.waiting.front().map(|waiting| waiting.0);
+        let next = self.flows.iter_mut().filter(|flow| !flow.waiting.is_empty()).min_by_key(|flow| first(flow));
+        let Some(flow) = next else {
+            self.now = self.flows.iter().map(|flow| flow.finish).fold(self.now, u64::max);
+            return None;
+        };
+        let (start, request) = flow.waiting.pop_front()?;
+        self.now = start;
+        Some(request)
+    }
+
+    /// How many requests of a flow wait.
+    #[must_use]
+    pub fn waiting(&self, flow: usize) -> usize {
+        self.flows[flow].waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn equal_weights_take_turns() {
+        let mut fair = Fair::new(&[1, 1]);
+        (0..3).for_each(|number| fair.push(0, 10, (0, number)));
+        (0..3).for_each(|number| fair.push(1, 10, (1, number)));
+        let order: Vec<_> = std::iter::from_fn(|| fair.pop()).collect();
+        assert_eq!(order, [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]);
+    }
+
+    #[test]
+    fn weights_divide_what_there_is() {
+        let mut fair = Fair::new(&[3, 1]);
+        (0..12).for_each(|_| fair.push(0, 10, 0));
+        (0..12).for_each(|_| fair.push(1, 10, 1));
+        let first_eight: Vec<_> = (0..8).filter_map(|_| fair.pop()).collect();
+        assert_eq!(first_eight.iter().filter(|&&flow| flow == 0).count(), 6);
+    }
+
+    #[test]
+    fn who_was_away_has_saved_nothing() {
+        let mut fair = Fair::new(&[1, 1]);
+        (0..100).for_each(|_| fair.push(0, 10, 0));
+        (0..50).for_each(|_| assert_eq!(fair.pop(), Some(0)));
+        (0..10).for_each(|_| fair.push(1, 10, 1));
+        let next: Vec<_> = (0..10).filter_map(|_| fair.pop()).collect();
+        assert!((4..=6).contains(&next.iter().filter(|&&flow| flow == 1).count()), "{next:?}");
+        assert_eq!(fair.waiting(0) + fair.waiting(1), 50);
+    }
+
+    proptest! {
+        /// The theorem of the paper: while both flows wait, what they got, each over its weight, differs by no more than one
+        /// request of each.
+        #[test]
+        fn who_waits_gets_its_share(
+            weights in (1u32..64, 1u32..64),
+            costs in prop::collection::vec((1u64..1_000, 1u64..1_000), 20..60),
+        ) {
+            let mut fair = Fair::new(&[weights.0, weights.1]);
+            for &(left, right) in &costs {
+                fair.push(0, left, (0, left));
+                fair.push(1, right, (1, right));
+            }
+            let weight = [f64::from(weights.0), f64::from(weights.1)];
+            let most = |flow: usize| {
+                let cost = costs.iter().map(|pair| if flow == 0 { pair.0 } else { pair.1 }).max().unwrap_or(0);
+                cost as f64 / weight[flow]
+            };
+            let mut got = [0.0; 2];
+            while fair.waiting(0) > 0 && fair.waiting(1) > 0 {
+                let (flow, cost) = fair.pop().expect("both wait");
+                got[flow] += cost as f64 / weight[flow];
+                prop_assert!((got[0] - got[1]).abs() <= most(0) + most(1) + 0.1, "{:?}", got);
+            }
+        }
+
+        /// Nothing is lost, and a flow keeps its order.
+        #[test]
+        fn all_are_served_in_the_order_of_their_flow(
+            requests in prop::collection::vec((0usize..3, 0u64..100, prop::bool::ANY), 0..80)
+        ) {
+            let mut fair = Fair::new(&[1, 5, 2]);
+            let (mut served, mut last) = (0, [None; 3]);
+            let mut take = |popped: Option<(usize, usize)>| {
+                if let Some((flow, number)) = popped {
+                    assert!(last[flow] < Some(number));
+                    last[flow] = Some(number);
+                    served += 1;
+                }
+            };
+            for (number, &(flow, cost, pop)) in requests.iter().enumerate() {
+                fair.push(flow, cost, (flow, number));
+                if pop {
+                    take(fair.pop());
+                }
+            }
+            while let Some(popped) = fair.pop() {
+                take(Some(popped));
+            }
+            prop_assert_eq!(served, requests.len());
+        }
+    }
+}
