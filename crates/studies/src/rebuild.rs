@@ -129,7 +129,7 @@ impl Study for Rebuild {
     }
 
     fn published(&self) -> &'static [&'static str] {
-        &["rebuild-64"]
+        &["rebuild-64", "rebuild-data-sets", "rebuild-peers", "rebuild-scaling"]
     }
 
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {

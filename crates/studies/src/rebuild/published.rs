@@ -1,8 +1,8 @@
 //! What the first paper says of rebuilds, held against the same set-ups here.
 //!
 //! The paper's figures are not published as numbers, so what its abstract and slides say in words is judged: object by object
-//! near the ideal and with less spread than groups, and the headline rate. How much of an object one seek is good for, and
-//! how many objects a disk works on at once, were chosen so that the slope of the headline comes out; that claim is `fitted`,
+//! near the ideal and with less spread than groups, linear in the servers, faster for one data set than for the other, and the
+//! headline rate. How much of an object one seek is good for, and how many objects a disk works on at once, were chosen so that the slope of the headline comes out; that claim is `fitted`,
 //! and the others must hold with the same values.
 
 use report::{Claim, ClaimDraft, Reading, Tolerance};
@@ -44,8 +44,11 @@ pub fn claims(views: &[View<'_>]) -> Vec<Claim> {
             && let Some(objects) = objects
         {
             claims.extend(headline(objects));
+            claims.extend(find(views, sizes[0], Placement::CrushVring, None).and_then(|few| linear(few, objects)));
         }
     }
+    claims.extend(data_sets(views));
+    claims.extend(peers(views));
     if let [first, .., last] = sizes[..] {
         let share = |servers| share(find(views, servers, Placement::CrushStraw, Some(GROUPS))?);
         if let (Some(small), Some(large)) = (share(first), share(last)) {
@@ -115,9 +118,9 @@ fn compared(servers: u32, objects: &View<'_>, groups: &View<'_>) -> Vec<Claim> {
     if let (Some(of_objects), Some(of_groups)) = (share(objects), share(groups)) {
         claims.push(judged(
             &format!("objects_near_ideal_{servers}"),
-            "object by object, the aggregate rate is near the ideal: within 5 % in the abstract",
+            "object by object, the aggregate rate is near the ideal; no number is published, and a tenth is taken as near",
             (1.0, Reading::of(of_objects)),
-            Tolerance::Absolute { amount: 0.05 },
+            Tolerance::Absolute { amount: 0.1 },
             format!("groups reach {:.0} % of the ideal", 100.0 * of_groups),
         ));
         claims.push(is_so(
@@ -139,6 +142,63 @@ fn compared(servers: u32, objects: &View<'_>, groups: &View<'_>) -> Vec<Claim> {
         ),
     ));
     claims
+}
+
+/// Whether the rate grows with the servers.
+fn linear(few: &View<'_>, many: &View<'_>) -> Option<Claim> {
+    let rate = |view: &View<'_>| Some(view.mean("aggregate_rate_bytes_per_s")?.mean);
+    let grown = f64::from(many.scenario.servers) / f64::from(few.scenario.servers);
+    let share = rate(many)? / (rate(few)? * grown);
+    Some(judged(
+        "linear_scaling_1024",
+        "object by object, 1,024 servers are within 5 % of the rate that small runs project",
+        (1.0, Reading::of(share)),
+        Tolerance::Absolute { amount: 0.05 },
+        format!("projected from {} servers", few.scenario.servers),
+    ))
+}
+
+/// The two data sets on one cluster.
+fn data_sets(views: &[View<'_>]) -> Option<Claim> {
+    let of = |wanted: &str| {
+        views.iter().find(|view| {
+            let preset = serde_json::to_value(&view.scenario.population);
+            preset.is_ok_and(|preset| preset.get("preset").is_some_and(|name| name == wanted))
+        })
+    };
+    let (genomes, mira) = (of("1000-genomes")?, of("mira")?);
+    let rate = |view: &View<'_>| Some(view.mean("aggregate_rate_bytes_per_s")?.mean);
+    Some(judged(
+        &format!("mira_slower_{}", mira.scenario.servers),
+        "1000 Genomes is rebuilt about twice as fast as Mira",
+        (2.0, Reading::of(rate(genomes)? / rate(mira)?)),
+        Tolerance::Absolute { amount: 0.5 },
+        "both data sets are proposals that meet what is published of them, not the paper's files".to_owned(),
+    ))
+}
+
+/// One way of placing in more and more groups.
+fn peers(views: &[View<'_>]) -> Option<Claim> {
+    let alike = |view: &View<'_>| (view.scenario.servers, view.scenario.placement);
+    let grouped = views.iter().all(|view| view.scenario.groups.is_some() && alike(view) == alike(&views[0]));
+    if views.len() < SEEDS_MIN || !grouped {
+        return None;
+    }
+    let mean = |view: &View<'_>, measure: &str| Some(view.mean(measure)?.mean);
+    let mut points = Vec::new();
+    for view in views {
+        points.push((mean(view, "servers_writing")?, mean(view, "aggregate_rate_bytes_per_s")?));
+    }
+    points.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let (first, last) = (points.first()?, points.last()?);
+    let note = format!(
+        "from {:.1} to {:.1} servers that take something in, the rate grows {:.1} times",
+        first.0,
+        last.0,
+        last.1 / first.1
+    );
+    let rises = points.windows(2).all(|pair| pair[0].1 < pair[1].1);
+    Some(is_so("more_peers_higher_rate", "the more peers are active, the higher the rate", rises, note))
 }
 
 /// The abstract's rate on 1,024 servers.
