@@ -135,9 +135,10 @@ pub fn check(
     beyond: Beyond,
     within: f64,
 ) -> Result<Checks, EstimateError> {
-    let model_points = model.groups();
-    let all = model_points.iter().chain(if own { &[][..] } else { points });
-    let spread = Spread::pooled(all);
+    let known = model.groups();
+    // Runs that the model was made of count once, even where they are given again.
+    let others = points.iter().filter(|point| !own && !known.contains(point));
+    let spread = Spread::pooled(known.iter().chain(others));
     let mut model = model.clone();
     model.spread = spread;
     let points: Vec<Checked> =

@@ -86,3 +86,12 @@ fn mixes_of_sizes_show_both_forms() {
     let (operations, capacity) = found.points[4].forms_percent.unwrap();
     assert!(operations < 1e-9 && (capacity - 100.0 * 320.0 / 180.0).abs() < 1e-9, "{operations} {capacity}");
 }
+
+#[test]
+fn runs_that_are_given_twice_count_once() {
+    let all = runs(&[(1.0, 900.0), (1.0, 1100.0), (0.0, 240.0), (0.0, 260.0), (0.5, 300.0)]);
+    let model = fit(&all).unwrap();
+    let again = check(&model, &groups(&all), false, Beyond::Refuse, 10.0).unwrap();
+    assert_eq!(again.spread, model.spread);
+    assert_eq!(check(&model, &model.groups(), true, Beyond::Refuse, 10.0).unwrap().whole, again.whole);
+}

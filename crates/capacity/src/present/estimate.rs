@@ -145,7 +145,8 @@ fn answer(estimate: &Estimate, bracket: bool, planned: Option<&Planned>) -> Stri
         ),
     };
     let split = format!(
-        "The system does {total}: {} of reads and {} of writes, {}.",
+        "The system does {total}{}: {} of reads and {} of writes, {}.",
+        if bracket { "; by the first" } else { "" },
         words(estimate.reads.value, IOPS),
         words(estimate.writes.value, IOPS),
         words(estimate.bandwidth.value, "bytes/s")
@@ -379,10 +380,11 @@ fn map(answered: &Answered<'_>) -> Result<Option<Figure>, EstimateError> {
         values,
     };
     let caption = format!(
-        "The total of {} and {} together, with shares of {}.",
+        "The total of {} and {} together, with shares of {}{}.",
         Bytes::new(small),
         Bytes::new(large),
-        asked.shares.name()
+        asked.shares.name(),
+        if asked.shares == Shares::Concurrency { ", first come, first served" } else { "" }
     );
     Ok(Some(figures::figure("map", "Two sizes together", caption, kind)))
 }
