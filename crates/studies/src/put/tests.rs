@@ -282,12 +282,22 @@ fn every_refusal_says_what_to_do() {
 /// A checker that cannot fail proves nothing: bytes, chunks and reservations, each broken behind the model's back.
 #[test]
 fn the_audit_finds_what_is_lost() {
-    let scenario = scenario(&format!("protocol = \"replicast-m\"\n{SMALL}"));
+    let scenario = scenario(&format!("protocol = \"replicast-m\"\n{SMALL}read_share = \"30%\""));
     let cluster = scenario.cluster(Protocol::ReplicastM, false);
     let options = RunOptions { end: Some(SimTime::from_ns(3_000_000)), ..RunOptions::default() };
     let run = kernel::run(&cluster, options).unwrap();
     type Damage = fn(&mut events::Entity);
-    let damages: [(&str, Damage); 3] = [
+    let damages: [(&str, Damage); 5] = [
+        ("bytes were sent to readers, but", |entity| {
+            if let events::Entity::Gateway(gateway) = entity {
+                gateway.tally.bytes_received += 1;
+            }
+        }),
+        ("chunks were wanted, but", |entity| {
+            if let events::Entity::Gateway(gateway) = entity {
+                gateway.tally.gets_created += 1;
+            }
+        }),
         ("bytes were sent, but", |entity| {
             if let events::Entity::Server(server) = entity {
                 server.tally.bytes_received += 1;
@@ -306,16 +316,23 @@ fn the_audit_finds_what_is_lost() {
     ];
     // What is in flight is not at hand here, so the sound state is one in which nothing is.
     let mut sound = run.entities.clone();
-    let (mut sent, mut came) = (0, 0);
+    let (mut sent, mut came, mut read, mut fetched) = (0, 0, 0, 0);
     for entity in &sound {
         match entity {
-            events::Entity::Gateway(gateway) => sent += gateway.tally.bytes_sent,
-            events::Entity::Server(server) => came += server.tally.bytes_received,
+            events::Entity::Gateway(gateway) => {
+                sent += gateway.tally.bytes_sent;
+                fetched += gateway.tally.bytes_received;
+            }
+            events::Entity::Server(server) => {
+                came += server.tally.bytes_received;
+                read += server.tally.bytes_sent;
+            }
             events::Entity::Rack(_) => {}
         }
     }
     if let events::Entity::Gateway(gateway) = &mut sound[0] {
         gateway.tally.bytes_sent -= sent - came;
+        gateway.tally.bytes_received += read - fetched;
     }
     let audit = |entities: &[events::Entity]| {
         cluster.audit(&Committed { now: run.now, entities, statistics: &run.statistics, pending: &[] })
