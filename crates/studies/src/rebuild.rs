@@ -162,13 +162,12 @@ impl Prepared for Ready {
     }
 
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
-        let Some(replicate) = generated::replicate(&self.complete, context)? else {
+        let Some((replicate, population)) = generated::replicate(&self.complete, context)? else {
             return Ok(observed::stopped());
         };
         let mut outcome = observed::outcome(&replicate, generated::waiting(&self.complete.scenario));
         outcome.warnings.extend(self.complete.data.warnings.iter().cloned());
         if context.replicate == 0 {
-            let population = generated::population(&self.complete, context.seed)?;
             let shown = population::Shown::of(&self.complete.data, &population);
             let json = serde_json::to_value(shown).expect("figures and tables go into JSON");
             outcome.series.insert("population".to_owned(), json);

@@ -83,7 +83,7 @@ fn figures(course: &Course, wall_seconds: f64) -> serde_json::Value {
     let recovered = &course.recovered;
     let units = recovered.units;
     json!({
-        "replicas": course.stored_objects * 3,
+        "replicas": course.population.objects() * 3,
         "replicas_enumerated": course.affected.asked * 3,
         "units": units,
         "bytes_rebuilt": recovered.bytes,
@@ -108,7 +108,7 @@ fn lines(course: &Course, wall_seconds: f64) -> String {
     let rate = recovered.bytes as f64 / simulated.max(f64::MIN_POSITIVE);
     let digest = recovered.digests.first().map_or_else(String::new, ToString::to_string);
     let lines = [
-        ("replicas", (course.stored_objects * 3).to_string()),
+        ("replicas", (course.population.objects() * 3).to_string()),
         ("objects rebuilt", recovered.jobs.to_string()),
         ("units", recovered.units.to_string()),
         ("rebuilt", report::human::quantity(recovered.bytes as f64, "bytes")),

@@ -4,7 +4,7 @@ use report::{
     Axis, BarSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num, Reference,
 };
 
-use super::observed::{ClientsSeen, PERCENTILES};
+use super::observed::{ClientsSeen, Observed, PERCENTILES};
 use super::present::{View, placed};
 
 const GIB: f64 = 1_073_741_824.0;
@@ -129,7 +129,7 @@ fn times(views: &[View<'_>]) -> Figure {
 
 fn written(views: &[View<'_>]) -> Figure {
     let samples = |view: &View<'_>| -> Vec<f64> {
-        let of = |observed: &super::observed::Observed| -> Vec<f64> {
+        let of = |observed: &Observed| -> Vec<f64> {
             let all: Vec<f64> = observed.servers.iter().map(|server| server.written as f64).collect();
             let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
             all.into_iter().map(|bytes| if mean > 0.0 { bytes / mean } else { 0.0 }).collect()
@@ -168,6 +168,9 @@ pub fn of_one(view: &View<'_>) -> Vec<Figure> {
             },
         ));
     }
+    if seen.below.iter().any(|point| point.1 > 0) {
+        figures.push(below(seen));
+    }
     if let Some(clients) = &seen.clients {
         figures.extend([waited(clients), waited_over_time(clients)]);
     }
@@ -175,6 +178,23 @@ pub fn of_one(view: &View<'_>) -> Vec<Figure> {
         figures.push(servers(view));
     }
     figures
+}
+
+/// How many take no writes, over time.
+fn below(seen: &Observed) -> Figure {
+    let what = if seen.grouped { "groups" } else { "objects" };
+    let points = seen.below.iter().map(|&(at, count)| CurvePoint::new(at, count as f64));
+    figure(
+        "below-min-size",
+        &format!("How many {what} take no writes"),
+        "Those with fewer copies or shards left than `min_size`, in the first replicate.",
+        Kind::Line {
+            x: Axis::linear("time since the failure", "s"),
+            y: Axis::linear(what, ""),
+            series: vec![LineSeries { name: what.to_owned(), points: points.collect(), draw: Draw::Step }],
+            references: Vec::new(),
+        },
+    )
 }
 
 /// Percentiles of what clients waited.

@@ -157,8 +157,8 @@ pub struct Course {
     pub recovered: Recovered,
     /// How much was done at once.
     pub limits: Limits,
-    /// Objects in all.
-    pub stored_objects: u64,
+    /// All data.
+    pub population: Population,
 }
 
 /// Finds what is lost and rebuilds it; none if the user stopped it before anything was known.
@@ -207,16 +207,19 @@ pub fn course(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Co
         clients: scenario.clients(redundancy),
     };
     let recovered = recovery.run(context)?;
-    Ok(Some(Course { hardware, affected, struck, recovered, limits, stored_objects: population.objects() }))
+    Ok(Some(Course { hardware, affected, struck, recovered, limits, population }))
 }
 
-/// Runs a replicate; none if the user stopped it before anything was known.
+/// Runs a replicate, with the data it was of; none if the user stopped it before anything was known.
 ///
 /// # Errors
 /// When placement or model fail.
-pub fn replicate(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Replicate>, StudyError> {
+pub fn replicate(
+    complete: &Complete,
+    context: &RunContext<'_>,
+) -> Result<Option<(Replicate, Population)>, StudyError> {
     let Some(course) = course(complete, context)? else { return Ok(None) };
-    let Course { hardware, affected, struck, recovered, limits, stored_objects } = course;
+    let Course { hardware, affected, struck, recovered, limits, population } = course;
     let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
     let survivors =
         (0..hardware.servers()).filter(|&server| !hardware.devices_of(server).all(failed)).count() as u32;
@@ -226,12 +229,11 @@ pub fn replicate(complete: &Complete, context: &RunContext<'_>) -> Result<Option
     let setting = Setting {
         survivors,
         ideal_per_server: ideal,
-        stored_objects,
-        width: complete.redundancy.width,
         capacity: capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
         reservations: limits.reservations,
     };
-    Ok(Some(Replicate { hardware, affected, struck, recovered, setting, limits }))
+    let replicate = Replicate { hardware, affected, struck, recovered, setting, limits };
+    Ok(Some((replicate, population)))
 }
 
 /// About how much memory a replicate takes: tables of what is lost, and of the plan.

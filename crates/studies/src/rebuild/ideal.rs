@@ -119,7 +119,7 @@ fn even(hardware: &Hardware, pieces: &[u64], data: u32) -> Plan {
         if jobs.is_empty() {
             continue;
         }
-        plan.next_task(driver, 0, &[]);
+        plan.next_task(driver, (0, false), &[]);
         for (turn, (bytes, target)) in (0u32..).zip(jobs) {
             // The other sources are the next servers round, beginning elsewhere for each job.
             let others =

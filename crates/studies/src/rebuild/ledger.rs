@@ -80,8 +80,6 @@ pub struct Planned {
     pub jobs: Vec<(u32, u32)>,
     /// What cannot be rebuilt.
     pub stuck: Stuck,
-    /// Copies or shards of the worst record that is not lost.
-    pub least_copies: u32,
     /// Records with fewer copies or shards than they need to take writes.
     pub below_min_size: u64,
 }
@@ -135,7 +133,7 @@ impl<'a> Ledger<'a> {
         let mut orders = Vec::new();
         let mut stuck = Stuck::default();
         let out = standing.out.clone();
-        let (mut least_copies, mut below_min_size) = (self.affected.width as u32, 0);
+        let mut below_min_size = 0;
         let mut read_load = vec![0u64; self.hardware.devices() as usize];
         let affected = self.affected;
         let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(&out));
@@ -156,7 +154,6 @@ impl<'a> Ledger<'a> {
                 stuck.lost += objects;
                 continue;
             }
-            least_copies = least_copies.min(copies);
             below_min_size += u64::from(copies < kind.min_size);
             let open = self.aim(record, standing, homes.as_deref_mut());
             let reason = match open {
@@ -175,7 +172,7 @@ impl<'a> Ledger<'a> {
         }
         orders.sort_unstable();
         let (plan, jobs) = self.write_plan(&orders);
-        Planned { plan, jobs, stuck, least_copies, below_min_size }
+        Planned { plan, jobs, stuck, below_min_size }
     }
 
     /// Finds homes for what a record lacks. Where they differ from those it was being rebuilt on, it begins again.
@@ -293,7 +290,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn write_plan(&self, orders: &[(DeviceId, u8, u32)]) -> (Plan, Vec<(u32, u32)>) {
-        let mut plan = Plan::new();
+        let mut plan = Plan::new().of_groups(self.affected.grouped);
         let mut jobs = Vec::new();
         if !self.affected.grouped {
             jobs.reserve(orders.len());
@@ -310,13 +307,15 @@ impl<'a> Ledger<'a> {
                 self.sources(at, driver, &mut sources);
                 targets.clear();
                 targets.extend(self.aims[self.places(at)].iter().copied().filter(|aim| *aim != NOWHERE));
+                let kind = self.affected.kind(at);
+                let below = kind.redundancy.data + u32::from(spare) < kind.min_size;
                 if self.affected.grouped {
                     let remote: Vec<DeviceId> =
                         targets.iter().copied().filter(|_| self.rules.reserve).collect();
-                    plan.next_task(self.affected.numbers[at] as u32, u32::from(spare), &remote);
+                    plan.next_task(self.affected.numbers[at] as u32, (u32::from(spare), below), &remote);
                 } else if priority != Some(spare) {
                     priority = Some(spare);
-                    plan.next_task(driver.0, u32::from(spare), &[]);
+                    plan.next_task(driver.0, (u32::from(spare), below), &[]);
                 }
                 let first = self.affected.first_object(at);
                 for (object, &bytes) in (first..).zip(self.affected.sizes(at)) {

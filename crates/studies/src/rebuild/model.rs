@@ -101,6 +101,8 @@ pub struct Counts {
     pub progress: Vec<u64>,
     /// When the last job was done of objects with so many copies or shards to spare; the last row is for all with more.
     pub last: [SimTime; SPARES],
+    /// In the same bins, objects or groups that take writes again.
+    pub restored: Vec<u64>,
     /// How long tasks waited for their reservations.
     pub reserving: SimSpan,
     /// How long drivers rested though there was work.
@@ -129,6 +131,8 @@ pub enum Sample {
         /// How many copies or shards were left of it beyond what reading it takes.
         spare: u8,
     },
+    /// An object, or a group, takes writes again: in which bin of the progress.
+    Restored(u32),
     /// A task has all its reservations.
     Reserved(SimSpan),
     /// A driver rests.
@@ -144,6 +148,15 @@ pub enum Sample {
     },
 }
 
+/// Adds to one of several bins, the last of which is open.
+fn add_to(bins: &mut Vec<u64>, bin: u32, more: u64) {
+    let bin = (bin as usize).min(BINS - 1);
+    if bins.len() <= bin {
+        bins.resize(bin + 1, 0);
+    }
+    bins[bin] += more;
+}
+
 impl Statistics for Counts {
     type Sample = Sample;
 
@@ -154,12 +167,9 @@ impl Statistics for Counts {
                 self.last[spare] = self.last[spare].max(at);
                 self.jobs += 1;
                 self.bytes += bytes;
-                let bin = (bin as usize).min(BINS - 1);
-                if self.progress.len() <= bin {
-                    self.progress.resize(bin + 1, 0);
-                }
-                self.progress[bin] += bytes;
+                add_to(&mut self.progress, bin, bytes);
             }
+            Sample::Restored(bin) => add_to(&mut self.restored, bin, 1),
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
             Sample::Slept(span) => self.sleeping = self.sleeping.saturating_add(span),
             Sample::Client { write, latency, bin } => {
@@ -171,11 +181,10 @@ impl Statistics for Counts {
     fn merge(&mut self, other: &Self) {
         self.jobs += other.jobs;
         self.bytes += other.bytes;
-        if self.progress.len() < other.progress.len() {
-            self.progress.resize(other.progress.len(), 0);
-        }
-        for (mine, theirs) in self.progress.iter_mut().zip(&other.progress) {
-            *mine += theirs;
+        for (mine, theirs) in [(&mut self.progress, &other.progress), (&mut self.restored, &other.restored)] {
+            for (bin, more) in (0..).zip(theirs) {
+                add_to(mine, bin, *more);
+            }
         }
         for (mine, theirs) in self.last.iter_mut().zip(other.last) {
             *mine = (*mine).max(theirs);
@@ -186,13 +195,6 @@ impl Statistics for Counts {
             self.clients.get_or_insert_default().merge(theirs);
         }
     }
-}
-
-/// A task was finished: which one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Finished {
-    /// Its number in the plan.
-    pub task: u32,
 }
 
 impl<'a> Rebuild<'a> {
@@ -271,7 +273,7 @@ impl Model for Rebuild<'_> {
     type Event = Event;
     type Undo = Undo;
     type Statistics = Counts;
-    type Output = Finished;
+    type Output = ();
 
     const UNDO: UndoBy = UndoBy::Inverse;
 

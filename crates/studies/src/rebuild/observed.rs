@@ -19,10 +19,6 @@ pub struct Setting {
     pub survivors: u32,
     /// What one of them would rebuild in a second, if all were even.
     pub ideal_per_server: Option<f64>,
-    /// Objects in all.
-    pub stored_objects: u64,
-    /// Copies or shards of each.
-    pub width: u32,
     /// For each device, what it holds; none where nobody says.
     pub capacity: Option<Vec<u64>>,
     /// Reservations a device grants.
@@ -44,8 +40,8 @@ pub struct Observed {
     pub traffic: Option<Traffic>,
     /// When how much was finished, in seconds and bytes.
     pub progress: Vec<(f64, u64)>,
-    /// Groups finished: seconds.
-    pub finished: Vec<f64>,
+    /// Groups, or single objects, that take no writes: from when on, in seconds, and how many.
+    pub below: Vec<(f64, u64)>,
     /// What clients waited, where there are some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<ClientsSeen>,
@@ -234,7 +230,7 @@ impl Observed {
             servers,
             traffic: recovered.work.as_ref().and_then(|work| traffic(work.traffic.as_deref()?, hardware)),
             progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
-            finished: recovered.finished.iter().map(|(at, _, _)| at.as_secs_f64()).collect(),
+            below: recovered.below.iter().map(|(at, count)| (at.as_secs_f64(), *count)).collect(),
             clients: recovered.clients.as_ref().map(ClientsSeen::of),
             found: found.to_owned(),
             asked: affected.asked,

@@ -40,6 +40,8 @@ pub struct Task {
     pub jobs: Range<u32>,
     /// Lower goes first where tasks wait for one device.
     pub priority: u32,
+    /// What it makes whole takes no writes before: too few copies or shards are left.
+    pub below: bool,
     reserves: Range<u32>,
 }
 
@@ -50,6 +52,8 @@ pub struct Plan {
     drivers: Vec<Range<u32>>,
     tasks: Vec<Task>,
     jobs: Vec<Job>,
+    /// Tasks are groups, which are whole when all their jobs are done.
+    grouped: bool,
     devices: Vec<DeviceId>,
     reserved: Vec<DeviceId>,
 }
@@ -59,6 +63,19 @@ impl Plan {
     #[must_use]
     pub fn new() -> Plan {
         Plan::default()
+    }
+
+    /// Tasks are groups, not the objects of a device one by one.
+    #[must_use]
+    pub fn of_groups(self, grouped: bool) -> Plan {
+        Plan { grouped, ..self }
+    }
+
+    /// Whether they are.
+    #[inline]
+    #[must_use]
+    pub fn grouped(&self) -> bool {
+        self.grouped
     }
 
     /// Makes room, so that large plans are not copied while they grow.
@@ -77,13 +94,13 @@ impl Plan {
     ///
     /// # Panics
     /// When no driver has begun.
-    pub fn next_task(&mut self, group: u32, priority: u32, reserves: &[DeviceId]) {
+    pub fn next_task(&mut self, group: u32, (priority, below): (u32, bool), reserves: &[DeviceId]) {
         let (jobs, at) = (self.jobs.len() as u32, self.reserved.len() as u32);
         self.reserved.extend_from_slice(reserves);
         // Everybody takes them in one order, so that no two wait for each other for ever.
         self.reserved[at as usize..].sort_unstable();
         let reserves = at..self.reserved.len() as u32;
-        self.tasks.push(Task { group, jobs: jobs..jobs, priority, reserves });
+        self.tasks.push(Task { group, jobs: jobs..jobs, priority, below, reserves });
         self.drivers.last_mut().expect("a driver has begun").end += 1;
     }
 
@@ -195,10 +212,10 @@ mod tests {
         let device = DeviceId;
         plan.next_driver();
         plan.next_driver();
-        plan.next_task(7, 1, &[device(3), device(0)]);
+        plan.next_task(7, (1, false), &[device(3), device(0)]);
         plan.next_job(10, 0, &[device(1)], &[device(3), device(0)]);
         plan.next_job(20, 2, &[device(1), device(2)], &[device(3)]);
-        plan.next_task(8, 0, &[]);
+        plan.next_task(8, (0, true), &[]);
         plan.next_driver();
         assert_eq!(plan.device_count(), 3);
         assert_eq!(

@@ -192,12 +192,9 @@ impl Ready {
             .collect::<Vec<_>>();
         let typical = self.typical(&survivors, &affected);
         let ideal_per_server = ideal::rate_per_server(&hardware, &limits, &affected, typical)?;
-        let stored = groups.cluster.pools.iter().flat_map(|pool| &pool.groups).map(Groups::objects);
         let setting = Setting {
             survivors: survivors.len() as u32,
             ideal_per_server,
-            stored_objects: stored.sum(),
-            width: affected.width as u32,
             capacity,
             reservations: limits.reservations,
         };

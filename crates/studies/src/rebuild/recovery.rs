@@ -102,7 +102,7 @@ pub struct Recovered {
     /// What the largest phase gave the devices to do.
     pub work: Option<Work>,
     /// For each disk, how long it worked, and the bytes read and written.
-    pub disks: Vec<(SimSpan, u64, u64, u32)>,
+    pub disks: Vec<(SimSpan, u64, u64)>,
     /// For each server's card.
     pub cards: Vec<[Busy; 2]>,
     /// For each rack's uplink, up and down.
@@ -113,10 +113,8 @@ pub struct Recovered {
     pub sleeping: SimSpan,
     /// Devices that drove something.
     pub drivers: u64,
-    /// Tasks finished: when, which group.
-    pub finished: Vec<(SimTime, u32, u32)>,
-    /// Copies or shards of the worst record.
-    pub least_copies: u32,
+    /// Records below min_size: from when on, how many.
+    pub below: Vec<(SimTime, u64)>,
     /// Records below min_size at the most.
     pub below_min_size: u64,
     /// What each device that works holds in the end, with what is planned for it.
@@ -190,8 +188,8 @@ impl Recovery<'_> {
             let mut standing = self.standing(moment, held.collect());
             ledger.strike(&standing);
             let planned = ledger.plan(&mut standing);
-            found.least_copies = found.least_copies.min(planned.least_copies);
             found.below_min_size = found.below_min_size.max(planned.below_min_size);
+            found.below.push((moment, planned.below_min_size));
             found.stuck = planned.stuck;
             let sound = |(used, stopped): (&u64, &bool)| if *stopped { 0 } else { *used };
             found.fill = standing.used.iter().zip(&standing.stopped).map(sound).collect();
@@ -246,14 +244,13 @@ impl Recovery<'_> {
             progress: Vec::new(),
             bound: SimSpan::ZERO,
             work: None,
-            disks: vec![(SimSpan::ZERO, 0, 0, 0); self.hardware.devices() as usize],
+            disks: vec![(SimSpan::ZERO, 0, 0); self.hardware.devices() as usize],
             cards: vec![[Busy::default(); 2]; self.hardware.servers() as usize],
             uplinks: vec![[SimSpan::ZERO; 2]; self.hardware.racks() as usize],
             reserving: SimSpan::ZERO,
             sleeping: SimSpan::ZERO,
             drivers: 0,
-            finished: Vec::new(),
-            least_copies: u32::MAX,
+            below: Vec::new(),
             below_min_size: 0,
             fill: Vec::new(),
             digests: Vec::new(),
@@ -295,12 +292,6 @@ impl Recovery<'_> {
         let least = until.map_or(bound, |until| bound.min(until.since(from)));
         found.bound = found.bound.saturating_add(least);
         found.take(self.hardware, &run, (from, span), bin);
-        let group = |task: u32| planned.plan.task(task);
-        for written in &run.outputs {
-            let at = from.saturating_add(written.key.at.since(SimTime::ZERO));
-            let task = group(written.output.task);
-            found.finished.push((at, task.group, task.priority));
-        }
         found.drivers = found.drivers.max(
             (0..self.hardware.devices())
                 .filter(|&device| !planned.plan.tasks_of(DeviceId(device)).is_empty())
@@ -351,6 +342,11 @@ impl Recovered {
             let ends = (1u64..).map(|number| from.saturating_add(bin.saturating_mul(number)));
             waited.over_time.extend(ends.zip(clients.over_time.iter().copied()));
         }
+        let mut below = self.below.last().map_or(0, |last| last.1);
+        for (number, restored) in (1u64..).zip(&counts.restored) {
+            below = below.saturating_sub(*restored);
+            self.below.push((from.saturating_add(bin.saturating_mul(number)), below));
+        }
         for (number, bytes) in (1u64..).zip(&counts.progress) {
             self.progress.push((from.saturating_add(bin.saturating_mul(number)), *bytes));
         }
@@ -370,7 +366,6 @@ impl Recovered {
                         disk.0 = disk.0.saturating_add(done(device.disk.lane));
                         disk.1 += device.read;
                         disk.2 += device.written;
-                        disk.3 += device.disk.seeks;
                     }
                 }
                 Entity::Monitor { .. } => {}

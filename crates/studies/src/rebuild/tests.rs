@@ -58,9 +58,9 @@ const KINDS: [&str; 13] = [
     "servers = 6\nper_server = \"1GiB\"\nstream_limit = \"50MiB/s\"\nrate_cap = \"80MiB/s\"\nplacement = \"multiring\"",
     "servers = 6\ndisks_per_server = 3\nper_server = \"3GiB\"\nfail = \"disk\"\nsource = \"random\"",
     "servers = 8\nper_server = \"4GiB\"\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"\nsource = \"least-loaded\"",
-    "servers = 6\nper_server = \"1GiB\"\nclient_load = \"200/s\"",
-    "servers = 12\nracks = 4\nuplink = \"200MiB/s\"\nper_server = \"1GiB\"\ndisks_per_server = 2\nfailure_domain = \"rack\"\nplacement = \"crush-straw2\"\nclient_load = \"500/s\"\nclient_weight = 8",
-    "servers = 9\nper_server = \"1GiB\"\nec = \"4+2\"\ngroups = 30\nmax_backfills = 1\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"\nclient_load = \"100/s\"\nclient_size = \"1MiB\"",
+    "servers = 6\nper_server = \"1GiB\"\nclient_load = \"200/s\"\nlatency = \"200us\"",
+    "servers = 12\nracks = 4\nuplink = \"200MiB/s\"\nper_server = \"1GiB\"\ndisks_per_server = 2\nfailure_domain = \"rack\"\nplacement = \"crush-straw2\"\nclient_load = \"500/s\"\nclient_weight = 8\nlatency = \"200us\"",
+    "servers = 9\nper_server = \"1GiB\"\nec = \"4+2\"\ngroups = 30\nmax_backfills = 1\nfail = [\"server=1\", \"server=2@200ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"\nclient_load = \"100/s\"\nclient_size = \"1MiB\"\nlatency = \"200us\"",
 ];
 
 #[test]
@@ -265,6 +265,18 @@ fn a_second_failure_loses_only_what_was_not_yet_rebuilt() {
     let (at_once, meanwhile, after) = (lost("0s"), lost("5s"), lost("10h"));
     assert!(at_once > meanwhile && meanwhile > after, "{at_once} {meanwhile} {after}");
     assert_eq!(after, 0.0);
+}
+
+#[test]
+fn those_below_min_size_take_writes_again_one_after_the_other() {
+    for groups in ["", "groups = 60\nmax_backfills = 1\n"] {
+        let text = format!("servers = 8\nper_server = \"4GiB\"\n{groups}fail = [\"server=1\", \"server=2\"]");
+        let outcome = outcome(&text, 4);
+        let below: Vec<(f64, u64)> = serde_json::from_value(outcome.series["observed"]["below"].clone()).unwrap();
+        assert_eq!(below[0].1 as f64, value(&outcome, "below_min_size"), "{text}");
+        assert!(below[0].1 > 0 && below.windows(2).all(|pair| pair[0].1 >= pair[1].1), "{text}: {below:?}");
+        assert_eq!(below.last().unwrap().1, 0, "{text}");
+    }
 }
 
 #[test]

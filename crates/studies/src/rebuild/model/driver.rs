@@ -6,7 +6,7 @@ use units::{Bytes, SimSpan};
 use super::event::{Event, Kind, Marks};
 use super::server::{Active, Device, Server, Slot};
 use super::undo::Undo;
-use super::{DeviceId, Finished, Rebuild, Sample};
+use super::{DeviceId, Rebuild, Sample};
 
 /// Where a slot is: the device, its place in the server, and the slot's number.
 #[derive(Clone, Copy)]
@@ -201,11 +201,12 @@ impl Rebuild<'_> {
         let place = device.active.iter().position(|active| active.task == task);
         let place = place.ok_or("a job was done of a task that is not active")?;
         device.active[place].left -= 1;
-        if device.active[place].left == 0 {
+        let whole = device.active[place].left == 0;
+        if self.plan.task(task).below && (whole || !self.plan.grouped()) {
+            context.record(Sample::Restored(self.bin_of(now)));
+        }
+        if whole {
             device.active.remove(place);
-            if self.limits.reservations.is_some() {
-                context.emit(Finished { task });
-            }
             for &target in self.plan.reserves(self.plan.task(task)) {
                 self.tell(target, self.about(Kind::Release, task, target, at.device), context);
             }
