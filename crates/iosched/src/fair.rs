@@ -50,7 +50,8 @@ impl<T> Fair<T> {
     /// Who is served next; of equals, the flow that was named first.
     pub fn pop(&mut self) -> Option<T> {
         let first = |flow: &Flow<T>| flow.waiting.front().map(|waiting| waiting.0);
-        let next = self.flows.iter_mut().filter(|flow| !flow.waiting.is_empty()).min_by_key(|flow| first(flow));
+        let next =
+            self.flows.iter_mut().filter(|flow| !flow.waiting.is_empty()).min_by_key(|flow| first(flow));
         let Some(flow) = next else {
             self.now = self.flows.iter().map(|flow| flow.finish).fold(self.now, u64::max);
             return None;

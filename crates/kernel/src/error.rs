@@ -81,7 +81,9 @@ pub enum RunError {
         least_ns: u64,
     },
     /// Something that followed from an event reached another entity sooner than the model's slack promised.
-    #[error("{place}: this event for {to_name} can be felt by another entity at {at_ns} ns, but the model's slack promised nothing before {promised_ns} ns; promise less for what led to it")]
+    #[error(
+        "{place}: this event for {to_name} can be felt by another entity at {at_ns} ns, but the model's slack promised nothing before {promised_ns} ns; promise less for what led to it"
+    )]
     ShortSlack {
         /// Where; the event is the one sent.
         place: Box<Place>,

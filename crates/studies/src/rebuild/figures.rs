@@ -229,7 +229,8 @@ fn waited(clients: &ClientsSeen) -> Figure {
 
 /// Their means over time.
 fn waited_over_time(clients: &ClientsSeen) -> Figure {
-    let named = || ["reads", "writes"].into_iter().zip(&clients.kinds).filter(|(_, kind)| !kind.over_time.is_empty());
+    let named =
+        || ["reads", "writes"].into_iter().zip(&clients.kinds).filter(|(_, kind)| !kind.over_time.is_empty());
     let line = |(name, kind): (&str, &super::observed::ClientKind)| LineSeries {
         name: name.to_owned(),
         points: kind.over_time.iter().map(|&(at, us)| CurvePoint::new(at, us / 1e3)).collect(),

@@ -79,9 +79,12 @@ pub const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 impl ClientsSeen {
     fn of(waited: &Waited) -> ClientsSeen {
         let kind = |write: usize| {
-            let of = |latencies: &Latencies| if write == 1 { latencies.writes.clone() } else { latencies.reads.clone() };
+            let of = |latencies: &Latencies| {
+                if write == 1 { latencies.writes.clone() } else { latencies.reads.clone() }
+            };
             let (quiet, during) = (of(&waited.quiet), of(&waited.during));
-            let all = |histogram: &Histogram| PERCENTILES.iter().filter_map(|&q| micros(histogram, q)).collect();
+            let all =
+                |histogram: &Histogram| PERCENTILES.iter().filter_map(|&q| micros(histogram, q)).collect();
             let mean = |&(at, counts): &(SimTime, [(u64, u64); 2])| {
                 let (count, sum) = counts[write];
                 (count > 0).then(|| (at.as_secs_f64(), sum as f64 / count as f64 / 1e3))

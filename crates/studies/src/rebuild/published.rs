@@ -44,7 +44,9 @@ pub fn claims(views: &[View<'_>]) -> Vec<Claim> {
             && let Some(objects) = objects
         {
             claims.extend(headline(objects));
-            claims.extend(find(views, sizes[0], Placement::CrushVring, None).and_then(|few| linear(few, objects)));
+            claims.extend(
+                find(views, sizes[0], Placement::CrushVring, None).and_then(|few| linear(few, objects)),
+            );
         }
     }
     claims.extend(data_sets(views));

@@ -306,7 +306,8 @@ fn check_pools(cluster: &cluster::Cluster, scenario: &Scenario, draft: &Draft) -
 
 /// How clients' data are kept: as those of the pool that holds the most.
 fn usual_redundancy(cluster: &cluster::Cluster) -> Redundancy {
-    let bytes = |pool: &&cluster::PoolState| pool.groups.iter().map(|group| group.bytes).fold(0, u64::saturating_add);
+    let bytes =
+        |pool: &&cluster::PoolState| pool.groups.iter().map(|group| group.bytes).fold(0, u64::saturating_add);
     let of = |pool: &cluster::PoolState| Redundancy { data: pool.data_shards, width: pool.placed.size };
     cluster.pools.iter().max_by_key(bytes).map_or(Redundancy { data: 1, width: 3 }, of)
 }

@@ -184,7 +184,8 @@ impl Recovery<'_> {
         let moments = self.moments();
         for (at, &moment) in moments.iter().enumerate() {
             let next = moments.get(at + 1).copied();
-            let held = self.used.iter().zip(ledger.gained()).map(|(used, gained)| used.saturating_add(*gained));
+            let held =
+                self.used.iter().zip(ledger.gained()).map(|(used, gained)| used.saturating_add(*gained));
             let mut standing = self.standing(moment, held.collect());
             ledger.strike(&standing);
             let planned = ledger.plan(&mut standing);

@@ -485,18 +485,23 @@ impl Scenario {
         let legal = 512..=64 << 20;
         if let Some(size) = self.client_size.filter(|size| !legal.contains(&size.get())) {
             let message = format!("`client_size` is {size}, but it must lie from 512B to 64MiB");
-            problems.push(draft.problem("client_size", message).hint("64KiB is what is taken if it is left out"));
+            problems
+                .push(draft.problem("client_size", message).hint("64KiB is what is taken if it is left out"));
             return;
         }
         if let Some(read) = self.client_read.filter(|&read| read > Percent::FULL) {
             let message = format!("`client_read` is {read}, more than all");
-            problems.push(draft.problem("client_read", message).hint("70% is what is taken if it is left out"));
+            problems
+                .push(draft.problem("client_read", message).hint("70% is what is taken if it is left out"));
             return;
         }
         let Some(load) = self.clients(redundancy) else {
-            for key in ["client_read", "client_size", "client_weight"].into_iter().filter(|key| draft.says(key)) {
+            for key in
+                ["client_read", "client_size", "client_weight"].into_iter().filter(|key| draft.says(key))
+            {
                 let message = format!("`{key}` says what clients are like, but `client_load` lets none come");
-                problems.push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
+                problems
+                    .push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
             }
             return;
         };

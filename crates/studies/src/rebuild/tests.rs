@@ -73,7 +73,6 @@ fn executors_and_workers_never_show() {
         for (executor, workers) in [
             (Executor::Check, 1),
             (Executor::Conservative, 2),
-            (Executor::Conservative, 3),
             (Executor::Optimistic, 1),
             (Executor::Optimistic, 2),
             (Executor::Optimistic, 3),
@@ -272,7 +271,8 @@ fn those_below_min_size_take_writes_again_one_after_the_other() {
     for groups in ["", "groups = 60\nmax_backfills = 1\n"] {
         let text = format!("servers = 8\nper_server = \"4GiB\"\n{groups}fail = [\"server=1\", \"server=2\"]");
         let outcome = outcome(&text, 4);
-        let below: Vec<(f64, u64)> = serde_json::from_value(outcome.series["observed"]["below"].clone()).unwrap();
+        let below: Vec<(f64, u64)> =
+            serde_json::from_value(outcome.series["observed"]["below"].clone()).unwrap();
         assert_eq!(below[0].1 as f64, value(&outcome, "below_min_size"), "{text}");
         assert!(below[0].1 > 0 && below.windows(2).all(|pair| pair[0].1 >= pair[1].1), "{text}: {below:?}");
         assert_eq!(below.last().unwrap().1, 0, "{text}");
@@ -379,13 +379,16 @@ fn clients_without_a_rebuild_wait_as_queueing_theory_says() {
     let outcome = outcome(text, 3);
     let scenario = complete(text).scenario;
     let disk = devices::DiskClock::new(generated::disk(&scenario), units::Bytes::from_mib(4));
-    let service = (disk.transfer(64 << 10, false).as_secs_f64() + disk.seek(64 << 10, false).as_secs_f64()) * 1e6;
+    let service =
+        (disk.transfer(64 << 10, false).as_secs_f64() + disk.seek(64 << 10, false).as_secs_f64()) * 1e6;
     let load = 60.0 * service / 1e6;
     let wait = load * service / (2.0 * (1.0 - load));
     // Beside it the request, the answer's way over the card, and a card that is nearly always free.
     let hardware = generated::hardware(&scenario);
     let card = hardware.card();
-    let way = hardware.control().as_secs_f64() + card.span(64 << 10).as_secs_f64() + card.spec().latency.as_secs_f64();
+    let way = hardware.control().as_secs_f64()
+        + card.span(64 << 10).as_secs_f64()
+        + card.spec().latency.as_secs_f64();
     let want = service + wait + way * 1e6;
     let got = value(&outcome, "client_read_latency_quiet_mean_us");
     assert!((got / want - 1.0).abs() < 0.02, "{got} instead of {want}, load {load}");
@@ -408,7 +411,13 @@ fn weight_shifts_the_burden_between_clients_and_the_rebuild() {
     assert!(latency(&kind) < 0.8 * latency(&even), "{} and {}", latency(&kind), latency(&even));
     assert!(latency(&kind) > value(&kind, "client_read_latency_quiet_mean_us"));
     let time = |outcome: &Outcome| value(outcome, "transfer_s");
-    assert!(time(&alone) < time(&even) && time(&even) < time(&kind) * 1.02, "{} {} {}", time(&alone), time(&even), time(&kind));
+    assert!(
+        time(&alone) < time(&even) && time(&even) < time(&kind) * 1.02,
+        "{} {} {}",
+        time(&alone),
+        time(&even),
+        time(&kind)
+    );
     assert_eq!(value(&alone, "bytes_rebuilt"), value(&kind, "bytes_rebuilt"));
 }
 

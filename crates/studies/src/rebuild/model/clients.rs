@@ -47,7 +47,8 @@ impl Load {
         let disks = (0..hardware.devices()).map(DeviceId);
         let mean = disks.map(|device| {
             let disk = hardware.disk(device);
-            let each = |write| disk.transfer(part, write).saturating_add(disk.seek(part, write)).as_secs_f64();
+            let each =
+                |write| disk.transfer(part, write).saturating_add(disk.seek(part, write)).as_secs_f64();
             self.reads * data * each(false) + (1.0 - self.reads) * width * each(true)
         });
         let rate = self.rate.per_second_f64();
@@ -56,8 +57,7 @@ impl Load {
         let card = |bytes: u32| hardware.card().span(u64::from(bytes)).as_secs_f64();
         let others = |parts: f64| (parts - 1.0) * card(self.part());
         let sent = self.reads * (card(self.bytes) + others(data)) + (1.0 - self.reads) * others(width);
-        let received =
-            self.reads * others(data) + (1.0 - self.reads) * (card(self.bytes) + others(width));
+        let received = self.reads * others(data) + (1.0 - self.reads) * (card(self.bytes) + others(width));
         disks.max(rate * sent.max(received) / f64::from(hardware.servers()))
     }
 }
@@ -159,7 +159,8 @@ impl Rebuild<'_> {
         self.await_client(context);
         let clients = self.clients();
         let me = context.me().0;
-        let mine = || self.hardware.devices_of(me).filter(|device| clients.live.binary_search(device).is_ok());
+        let mine =
+            || self.hardware.devices_of(me).filter(|device| clients.live.binary_search(device).is_ok());
         let mut draws = context.draws(ASKING);
         let write = draws.unit_f64() >= clients.load.reads;
         let at = draws.below(u64::from(clients.live_on[me as usize]).max(1)) as usize;
@@ -240,7 +241,8 @@ impl Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
         let operation = &mut shared(server).operations[event.job as usize];
-        operation.left = operation.left.checked_sub(1).ok_or("a client has more parts than were asked for")?;
+        operation.left =
+            operation.left.checked_sub(1).ok_or("a client has more parts than were asked for")?;
         if operation.left > 0 {
             return Ok(());
         }

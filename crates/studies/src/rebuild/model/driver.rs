@@ -128,7 +128,8 @@ impl Rebuild<'_> {
             }
             let event = Event {
                 kind: Kind::Read,
-                marks: Marks::before_odd(odd_next(slot, at.device, self.limits.window, unit)).gathering(slot.reads > 1),
+                marks: Marks::before_odd(odd_next(slot, at.device, self.limits.window, unit))
+                    .gathering(slot.reads > 1),
                 slot: at.slot as u16,
                 job: slot.job,
                 unit: slot.next,

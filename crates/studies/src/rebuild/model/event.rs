@@ -130,7 +130,9 @@ impl Hash for Event {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        let kind = u32::from(self.kind as u8) << 24 | u32::from(self.marks.0 & !Marks::ODD_NEXT) << 16 | u32::from(self.slot);
+        let kind = u32::from(self.kind as u8) << 24
+            | u32::from(self.marks.0 & !Marks::ODD_NEXT) << 16
+            | u32::from(self.slot);
         state.write_u64(pair(kind, self.job));
         state.write_u64(pair(self.unit, self.bytes));
         state.write_u64(pair(self.device.0, self.driver.0));

@@ -190,7 +190,8 @@ impl Rebuild<'_> {
         which: Which,
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
-        let event = shared(server).line(which).serving.take().ok_or("nothing was served, but it has ended")?;
+        let event =
+            shared(server).line(which).serving.take().ok_or("nothing was served, but it has ended")?;
         let rebuilt = if event.marks.is_client() { 0 } else { u64::from(event.bytes) };
         match which {
             Which::Out => {
@@ -280,7 +281,16 @@ impl Rebuild<'_> {
 /// An event that says no more than its kind.
 pub(super) fn plain(kind: Kind) -> Event {
     let nobody = DeviceId(0);
-    Event { kind, marks: Marks::default(), slot: 0, job: 0, unit: 0, bytes: 0, device: nobody, driver: nobody }
+    Event {
+        kind,
+        marks: Marks::default(),
+        slot: 0,
+        job: 0,
+        unit: 0,
+        bytes: 0,
+        device: nobody,
+        driver: nobody,
+    }
 }
 
 /// A resource is done.
