@@ -14,5 +14,5 @@ mod serving;
 mod unicast;
 
 pub use negotiated::NegotiatedGets;
-pub use serving::{Asked, Deliveries};
+pub use serving::{Asked, Deliveries, answered};
 pub use unicast::{UnicastGets, UnicastSends};

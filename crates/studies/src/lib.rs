@@ -6,6 +6,7 @@
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks.
 
+pub mod capacity_sim;
 mod checked;
 mod context;
 pub mod place;
@@ -22,7 +23,7 @@ pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study};
 /// Every study, in the order of `towtank list`.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Study] {
-    &[&queue::Queue, &place::Place, &preview::Preview, &rebuild::Rebuild, &put::Put]
+    &[&queue::Queue, &place::Place, &preview::Preview, &rebuild::Rebuild, &put::Put, &capacity_sim::CapacitySim]
 }
 
 /// The study called `name`.

@@ -5,7 +5,7 @@
 //!
 //! - `scenario`: what a user may say;
 //! - `events` and `model`: the nodes and what happens to them; `ports`: queues of the network;
-//! - `observed`: from counts to measures;
+//! - `observed`: from counts to measures; `operations`: the cluster for another study;
 //! - `published`: the tables of the paper, and what its simulator gives;
 //! - `present`, `figures` and `sweeps`: what the report shows.
 
@@ -13,6 +13,7 @@ mod events;
 mod figures;
 mod model;
 mod observed;
+mod operations;
 mod ports;
 mod present;
 mod published;
@@ -24,6 +25,7 @@ use report::Outcome;
 use units::{Bytes, SimTime};
 
 use self::observed::MEASURES;
+pub(crate) use self::operations::Operations;
 use self::scenario::Scenario;
 use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
 

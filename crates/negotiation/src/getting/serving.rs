@@ -27,6 +27,17 @@ pub struct Asked {
     pub from: SimTime,
 }
 
+/// When the answer to a bid made now should be here. [`Terms::lead`](crate::Terms) is until a gateway that has decided can send, so that a
+/// trip is missing. Who asks again has been told too late before: it is given more time in each round.
+#[must_use]
+pub fn answered(round: u8, step: &Step<'_>) -> SimTime {
+    let lead = step.terms.lead.saturating_mul(u64::from(round.clamp(1, ROUNDS_MAX)));
+    step.now.saturating_add(lead).saturating_add(step.terms.fixed.trip)
+}
+
+/// The most leads that a bid waits for its answer.
+const ROUNDS_MAX: u8 = 16;
+
 impl Deliveries {
     /// Nothing offered yet.
     #[must_use]
@@ -57,7 +68,7 @@ impl Deliveries {
         let read = terms.write(self.me, asked.size);
         let others = self.list().iter().filter(|one| one.state == State::Tentative).count();
         let before = writes.saturating_add(read.saturating_mul(others as u64));
-        let answered = now.saturating_add(terms.lead);
+        let answered = answered(asked.round, step);
         let free = now.saturating_add(disk.backlog(now)).saturating_add(before).max(answered);
         let ready = free.saturating_add(read);
         let wanted = Wanted {

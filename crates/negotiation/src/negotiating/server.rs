@@ -3,7 +3,7 @@
 use units::{SimSpan, SimTime};
 
 use crate::bids::{CommonBids, OwnBids, Reservation, State, Wanted};
-use crate::getting::{Asked, Deliveries};
+use crate::getting::{Asked, Deliveries, answered};
 use crate::{Action, Disk, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// The reservations of a server.
@@ -92,7 +92,7 @@ impl NegotiatingServer {
     fn hear_of_get(&mut self, message: &Message, step: &mut Step<'_>) {
         match *message {
             Message::GetRequest { get, chunk, size, round, from } => {
-                let writes = self.writes_before(step);
+                let writes = self.writes_before(answered(round, step), step);
                 self.deliveries.offer(&Asked { get, chunk, size, round, from }, &self.disk, writes, step);
             }
             Message::GetAccept { get, size, window } => {
@@ -112,8 +112,8 @@ impl NegotiatingServer {
 
     /// What the disk may have to write of puts whose data can be here before a bid made now is answered. Reservations do not
     /// tell sizes, so each counts as the largest.
-    fn writes_before(&self, step: &Step<'_>) -> SimSpan {
-        let (terms, answered) = (step.terms, step.now.saturating_add(step.terms.lead));
+    fn writes_before(&self, answered: SimTime, step: &Step<'_>) -> SimSpan {
+        let terms = step.terms;
         let coming = |one: &&Reservation| one.state != State::Cancelled && one.window.right <= answered;
         let count = self.reservations().iter().filter(coming).count();
         let sizes = (0..terms.sizes.len()).map(|at| terms.write(self.me, Size(at as u8)));

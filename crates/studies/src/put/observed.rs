@@ -106,6 +106,12 @@ impl Counted {
         Some(Counted { total, utilisation, uplinks, seconds, digest })
     }
 
+    /// Puts and gets that ended well, a second.
+    #[must_use]
+    pub fn operations_per_second(&self) -> f64 {
+        (self.total.puts + self.total.got.count()) as f64 / self.seconds
+    }
+
     /// One value for each measure of a protocol, in the order of [`MEASURES`]; or why there is none.
     #[must_use]
     pub fn measures(&self, negotiates: bool, reads: bool) -> Vec<Result<f64, &'static str>> {

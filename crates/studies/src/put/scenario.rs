@@ -331,7 +331,20 @@ const WARM_UP_PUTS: u64 = 10;
 /// How many puts and how much time of the first replicate are drawn.
 const PUTS_DRAWN: u32 = 4_000;
 
+impl Default for Scenario {
+    fn default() -> Scenario {
+        serde_json::from_str("{}").expect("every key has a default")
+    }
+}
+
 impl Scenario {
+    /// The same on other links.
+    #[must_use]
+    pub fn on_links(mut self, link: Rate, trip: SimSpan) -> Scenario {
+        (self.network.link, self.network.trip) = (link, trip);
+        self
+    }
+
     /// Everything that is wrong, or the scenario with what was left out filled in.
     ///
     /// # Errors

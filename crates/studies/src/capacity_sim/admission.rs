@@ -1,0 +1,143 @@
+//! Who may come in: three ways of keeping a cluster at a target of utilisation while the mix of its load changes.
+//!
+//! - **budget**: an operation costs 1/T100r or 1/T100w of a second of the cluster, by what was measured of it; the budget grows by the
+//!   target in each second. It is the constant C of the method, spent.
+//! - **fixed**: so many operations a second, whatever they are: what the method says for half reads, times the target.
+//! - **pid**: operations a second as well, set anew at each look at how busy the disks were.
+//!
+//! Who does not come in is sent away. All in integers, so that a state can be compared and undone.
+
+use units::{SimSpan, SimTime};
+
+/// Picoseconds in a nanosecond.
+const PS: u64 = 1_000;
+/// Parts of a share.
+pub const PPM: i64 = 1_000_000;
+/// A budget may hold what this many nanoseconds bring.
+const BURST_NS: u64 = 1_000_000;
+/// The regulator's gains, in parts of a million: choices, tuned by no one. Too strong ones make it swing.
+const GAINS: (i64, i64, i64) = (500_000, 300_000, 100_000);
+/// How far the regulator may go from where it begins, in parts of a million.
+const REACH: (i64, i64) = (50_000, 4_000_000);
+
+/// A way of letting operations in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Admission {
+    /// Everybody.
+    Open,
+    /// As many as their costs allow.
+    Budget(Budget),
+    /// As many a second as the regulator says.
+    Regulated(Budget, Regulator),
+}
+
+/// Time of the cluster that may be spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Budget {
+    /// What a read and a write cost, in picoseconds of the whole cluster.
+    costs: [u64; 2],
+    /// How much of each second may be spent, in parts of a million.
+    target: i64,
+    left_ps: u64,
+    at: SimTime,
+}
+
+/// A regulator of the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Regulator {
+    /// The cost that it begins with.
+    base: u64,
+    sum: i64,
+    last: i64,
+}
+
+impl Budget {
+    /// With costs of a read and a write, from rates per second.
+    #[must_use]
+    pub fn new(reads_per_second: f64, writes_per_second: f64, target: i64) -> Budget {
+        let cost = |rate: f64| (1e12 / rate.max(1e-3)) as u64;
+        let costs = [cost(reads_per_second), cost(writes_per_second)];
+        Budget { costs, target, left_ps: 0, at: SimTime::ZERO }
+    }
+
+    fn spend(&mut self, now: SimTime, write: bool) -> bool {
+        let gained = |span: u64| {
+            (u128::from(span) * u128::from(PS) * self.target.unsigned_abs() as u128) / PPM as u128
+        };
+        let since = now.checked_since(self.at).unwrap_or(SimSpan::ZERO).as_ns();
+        let cost = self.costs[usize::from(write)];
+        let most = u64::try_from(gained(BURST_NS)).unwrap_or(u64::MAX).max(cost);
+        let more = u64::try_from(gained(since)).unwrap_or(u64::MAX);
+        self.left_ps = self.left_ps.saturating_add(more).min(most);
+        self.at = now;
+        let enough = self.left_ps >= cost;
+        if enough {
+            self.left_ps -= cost;
+        }
+        enough
+    }
+}
+
+impl Admission {
+    /// A regulator that begins with a limit.
+    #[must_use]
+    pub fn regulated(limit_per_second: f64, target: i64) -> Admission {
+        let budget = Budget::new(limit_per_second, limit_per_second, target);
+        Admission::Regulated(budget, Regulator { base: budget.costs[0], sum: 0, last: 0 })
+    }
+
+    /// Whether an operation may come in now.
+    pub fn admits(&mut self, now: SimTime, write: bool) -> bool {
+        match self {
+            Admission::Open => true,
+            Admission::Budget(budget) | Admission::Regulated(budget, _) => budget.spend(now, write),
+        }
+    }
+
+    /// The disks were busy for such a part of the time since the last look, in parts of a million.
+    pub fn look(&mut self, busy: i64) {
+        let Admission::Regulated(budget, regulator) = self else { return };
+        let error = budget.target - busy;
+        regulator.sum = (regulator.sum + error).clamp(-4 * PPM, 4 * PPM);
+        let (now, total, change) = GAINS;
+        let moved = (error * now + regulator.sum * total + (error - regulator.last) * change) / PPM;
+        regulator.last = error;
+        let limit = (PPM + moved).clamp(REACH.0, REACH.1);
+        let cost = u128::from(regulator.base) * PPM as u128 / limit as u128;
+        budget.costs = [u64::try_from(cost).unwrap_or(u64::MAX); 2];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admitted(admission: &mut Admission, every_ns: u64, writes: impl Fn(u64) -> bool) -> u64 {
+        (0..1_000_000_000 / every_ns)
+            .filter(|at| admission.admits(SimTime::from_ns(at * every_ns), writes(*at)))
+            .count() as u64
+    }
+
+    #[test]
+    fn a_budget_is_spent_by_costs_and_a_limit_by_counts() {
+        let budget = || Admission::Budget(Budget::new(10_000.0, 2_500.0, PPM / 2));
+        assert!(admitted(&mut budget(), 20_000, |_| false).abs_diff(5_000) <= 10);
+        assert!(admitted(&mut budget(), 20_000, |_| true).abs_diff(1_250) <= 5);
+        let mixed = admitted(&mut budget(), 20_000, |at| at % 2 == 0);
+        assert!((1_250..5_000).contains(&mixed), "{mixed}");
+        let mut fixed = Admission::regulated(4_000.0, PPM / 2);
+        assert!(admitted(&mut fixed, 20_000, |at| at % 2 == 0).abs_diff(2_000) <= 5);
+    }
+
+    #[test]
+    fn a_regulator_lets_more_in_while_the_disks_are_idle() {
+        let mut regulated = Admission::regulated(4_000.0, PPM / 2);
+        let before = admitted(&mut regulated.clone(), 20_000, |_| false);
+        regulated.look(PPM / 10);
+        let after = admitted(&mut regulated.clone(), 20_000, |_| false);
+        regulated.look(PPM);
+        regulated.look(PPM);
+        let then = admitted(&mut regulated, 20_000, |_| false);
+        assert!(after > before && then < after, "{before}, {after}, {then}");
+    }
+}

@@ -1,0 +1,409 @@
+//! A cluster of servers with one disk each, read and written by clients: what a mix does to it is what is asked.
+//!
+//! A read goes to one of the servers at random; a hit comes from its cache, everything else from its disk, and leaves by its card. A
+//! write goes to as many servers as there are replicas, each takes it in by its card and writes it, and it is done when all have. Disks
+//! and cards are queues, first come first served ([`devices::Lane`]). Clients are one entity without a link of its own: either so many
+//! operations are under way at any time, or they come at random and [`Admission`] says which come in.
+//!
+//! **Conservation:** operations begun = done + under way; each write is answered once for each replica.
+
+use devices::Lane;
+use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics};
+use metrics::Histogram;
+use serde::{Deserialize, Serialize};
+use streams::distributions::Exponential;
+use streams::{Purpose, Uniform};
+use units::{SimSpan, SimTime};
+
+use super::admission::{Admission, PPM};
+
+/// Read or write.
+const KIND: Purpose = Purpose(1);
+/// Which servers.
+const TARGET: Purpose = Purpose(2);
+/// Whether a read is in the cache.
+const HIT: Purpose = Purpose(3);
+/// When the next operation comes.
+const ARRIVAL: Purpose = Purpose(4);
+
+/// How operations come.
+#[derive(Clone, Debug)]
+pub enum Load {
+    /// So many are under way at any time.
+    Closed(u32),
+    /// At random; in each phase with a rate and a share of reads of its own.
+    Open(Vec<(Exponential, u64)>),
+}
+
+/// The cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Servers.
+    pub servers: u32,
+    /// How many of them have the fast disk; they come first.
+    pub fast: u32,
+    /// Copies of what is written.
+    pub replicas: u32,
+    /// How long a disk reads and writes an operation, the usual one and the fast one.
+    pub disk: [[SimSpan; 2]; 2],
+    /// How long an operation takes on a card.
+    pub wire: SimSpan,
+    /// From node to node.
+    pub trip: SimSpan,
+    /// How long a read from the cache takes.
+    pub cached: SimSpan,
+    /// The part of 2^64 of reads that are.
+    pub hits: u64,
+    /// How operations come.
+    pub load: Load,
+    /// The part of 2^64 that are reads, in a closed loop.
+    pub reads: u64,
+    /// Who comes in.
+    pub admission: Admission,
+    /// Nothing before counts.
+    pub from: SimTime,
+    /// Nothing after counts.
+    pub until: SimTime,
+    /// How long a phase of an open loop is.
+    pub phase: SimSpan,
+    /// How often it is looked at how busy the disks are.
+    pub window: SimSpan,
+}
+
+/// The state of one node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Entity {
+    /// All clients.
+    Clients(Box<Clients>),
+    /// A server.
+    Server(Server),
+}
+
+/// All clients.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Clients {
+    admission: Admission,
+    /// Operations under way, and places that are free.
+    under_way: Vec<Option<Operation>>,
+    free: Vec<u32>,
+    begun: u64,
+    done: u64,
+    /// What disks have done for answers since the last look.
+    work_ns: u64,
+}
+
+/// Something that a client waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Operation {
+    began: SimTime,
+    answers: u32,
+}
+
+/// A server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Server {
+    disk: Lane,
+    card_in: Lane,
+    card_out: Lane,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// At the clients: they begin.
+    Begin,
+    /// At the clients: an operation comes.
+    Arrive,
+    /// At the clients: it is looked at how busy the disks were.
+    Look,
+    /// At a server: a request; that of a write with its last byte.
+    Request {
+        /// Which operation.
+        operation: u32,
+        /// Whether it is a write.
+        write: bool,
+        /// Whether it is in the cache.
+        hit: bool,
+    },
+    /// At a server: a write is in.
+    TakenIn(u32),
+    /// At a server: the disk, or the cache, is done.
+    Served {
+        /// Which operation.
+        operation: u32,
+        /// Whether it is a write.
+        write: bool,
+        /// What the disk did for it.
+        work_ns: u64,
+    },
+    /// At the clients: a server is done.
+    Answer {
+        /// Which operation.
+        operation: u32,
+        /// What the disk did for it.
+        work_ns: u64,
+    },
+}
+
+/// One thing worth counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// An operation is done, in the span that counts.
+    Done(SimSpan),
+    /// An operation was sent away.
+    SentAway,
+    /// A disk works from here to there.
+    Busy(SimTime, SimTime),
+    /// Nothing beyond the window with this number counts; how long windows are, and when the first one begins.
+    Windows(u32, SimSpan, SimTime),
+}
+
+/// What was counted at one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Counts {
+    /// How long operations took, in nanoseconds.
+    pub latencies: Histogram,
+    /// Operations sent away.
+    pub sent_away: u64,
+    /// Nanoseconds that disks worked, window by window.
+    pub busy_ns: Vec<u64>,
+    window_ns: u64,
+    from_ns: u64,
+}
+
+impl Statistics for Counts {
+    type Sample = Sample;
+
+    fn add(&mut self, sample: Sample) {
+        match sample {
+            Sample::Done(span) => self.latencies.record(span.as_ns()),
+            Sample::SentAway => self.sent_away += 1,
+            Sample::Windows(count, window, from) => {
+                self.busy_ns = vec![0; count as usize];
+                (self.window_ns, self.from_ns) = (window.as_ns(), from.as_ns());
+            }
+            Sample::Busy(begin, end) => {
+                let (mut at, end) = (begin.as_ns().max(self.from_ns), end.as_ns());
+                while at < end {
+                    let window = (at - self.from_ns) / self.window_ns.max(1);
+                    let Some(busy) = self.busy_ns.get_mut(window as usize) else { return };
+                    let next = (self.from_ns + (window + 1) * self.window_ns).min(end);
+                    *busy += next - at;
+                    at = next;
+                }
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Counts) {
+        self.latencies.merge(&other.latencies);
+        self.sent_away += other.sent_away;
+        if self.busy_ns.len() < other.busy_ns.len() {
+            self.busy_ns.resize(other.busy_ns.len(), 0);
+        }
+        self.busy_ns.iter_mut().zip(&other.busy_ns).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+type Ctx<'a> = Context<'a, Cluster>;
+
+const CLIENTS: EntityId = EntityId(0);
+
+impl Cluster {
+    fn is_read(&self, now: SimTime, word: u64) -> bool {
+        let reads = match &self.load {
+            Load::Closed(_) => self.reads,
+            Load::Open(phases) => phases[self.phase_at(now, phases.len())].1,
+        };
+        word < reads || reads == u64::MAX
+    }
+
+    fn phase_at(&self, now: SimTime, phases: usize) -> usize {
+        let since = now.checked_since(self.from).unwrap_or(SimSpan::ZERO);
+        ((since.as_ns() / self.phase.as_ns().max(1)) as usize).min(phases.saturating_sub(1))
+    }
+
+    fn at_clients(&self, clients: &mut Clients, event: &Event, context: &mut Ctx<'_>) -> bool {
+        match *event {
+            Event::Begin => {
+                if let Load::Closed(depth) = self.load {
+                    (0..depth).for_each(|_| self.begin(clients, context));
+                }
+            }
+            Event::Arrive => {
+                self.begin(clients, context);
+                self.await_operation(context);
+            }
+            Event::Look => {
+                let whole = u128::from(self.servers) * u128::from(self.window.as_ns().max(1));
+                let busy = u128::from(clients.work_ns) * PPM as u128 / whole;
+                clients.admission.look(i64::try_from(busy).unwrap_or(i64::MAX));
+                clients.work_ns = 0;
+                context.send(CLIENTS, self.window, Event::Look);
+            }
+            Event::Answer { operation, work_ns } => self.answer(clients, operation, work_ns, context),
+            _ => return false,
+        }
+        true
+    }
+
+    fn await_operation(&self, context: &mut Ctx<'_>) {
+        if let Load::Open(phases) = &self.load {
+            let gaps = &phases[self.phase_at(context.now(), phases.len())].0;
+            let gap = gaps.sample_span(&mut context.draws(ARRIVAL));
+            context.send(CLIENTS, gap, Event::Arrive);
+        }
+    }
+
+    fn begin(&self, clients: &mut Clients, context: &mut Ctx<'_>) {
+        let now = context.now();
+        let word = context.draws(KIND).next_u64();
+        let write = !self.is_read(now, word);
+        if !clients.admission.admits(now, write) {
+            if self.from <= now && now < self.until {
+                context.record(Sample::SentAway);
+            }
+            return;
+        }
+        let hit = !write && self.hits > 0 && context.draws(HIT).next_u64() <= self.hits;
+        let answers = if write { self.replicas } else { 1 };
+        let operation = clients.free.pop().unwrap_or(clients.under_way.len() as u32);
+        let entry = Some(Operation { began: now, answers });
+        match clients.under_way.get_mut(operation as usize) {
+            Some(place) => *place = entry,
+            None => clients.under_way.push(entry),
+        }
+        clients.begun += 1;
+        let after = if write { self.trip.saturating_add(self.wire) } else { self.trip };
+        let mut chosen: Vec<u32> = Vec::with_capacity(answers as usize);
+        while chosen.len() < answers as usize {
+            let server = context.draws(TARGET).below(u64::from(self.servers)) as u32;
+            if !chosen.contains(&server) {
+                chosen.push(server);
+                context.send(EntityId(1 + server), after, Event::Request { operation, write, hit });
+            }
+        }
+    }
+
+    fn answer(&self, clients: &mut Clients, operation: u32, work_ns: u64, context: &mut Ctx<'_>) {
+        clients.work_ns += work_ns;
+        let Some(place) = clients.under_way.get_mut(operation as usize) else { return };
+        let Some(waiting) = place else { return };
+        waiting.answers -= 1;
+        if waiting.answers > 0 {
+            return;
+        }
+        let (now, began) = (context.now(), waiting.began);
+        *place = None;
+        clients.free.push(operation);
+        clients.done += 1;
+        if self.from <= now && now < self.until {
+            context.record(Sample::Done(now.since(began)));
+        }
+        if matches!(self.load, Load::Closed(_)) {
+            self.begin(clients, context);
+        }
+    }
+
+    fn at_server(&self, server: &mut Server, event: &Event, context: &mut Ctx<'_>) -> bool {
+        let now = context.now();
+        match *event {
+            Event::Request { operation, write: true, .. } => {
+                let in_at = server.card_in.receive(now, self.wire);
+                context.send_at(context.me(), in_at, Event::TakenIn(operation));
+            }
+            Event::Request { operation, hit: true, .. } => {
+                context.send(
+                    context.me(),
+                    self.cached,
+                    Event::Served { operation, write: false, work_ns: 0 },
+                );
+            }
+            Event::Request { operation, .. } => self.to_disk(server, operation, false, context),
+            Event::TakenIn(operation) => self.to_disk(server, operation, true, context),
+            Event::Served { operation, write, work_ns } => {
+                let sent = if write { now } else { server.card_out.serve(now, self.wire) };
+                let answer = Event::Answer { operation, work_ns };
+                context.send_at(CLIENTS, sent.saturating_add(self.trip), answer);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn to_disk(&self, server: &mut Server, operation: u32, write: bool, context: &mut Ctx<'_>) {
+        let fast = context.me().0 <= self.fast;
+        let span = self.disk[usize::from(fast)][usize::from(write)];
+        let end = server.disk.serve(context.now(), span);
+        let begin = SimTime::from_ns(end.as_ns() - span.as_ns());
+        context.record(Sample::Busy(begin, end));
+        context.send_at(context.me(), end, Event::Served { operation, write, work_ns: span.as_ns() });
+    }
+}
+
+impl Model for Cluster {
+    type Entity = Entity;
+    type Event = Event;
+    type Undo = ();
+    type Statistics = Counts;
+    type Output = ();
+
+    fn entities(&self) -> u32 {
+        1 + self.servers
+    }
+
+    fn links(&self) -> Links {
+        Links::all(self.trip)
+    }
+
+    fn create(&self, id: EntityId) -> Entity {
+        if id != CLIENTS {
+            return Entity::Server(Server::default());
+        }
+        Entity::Clients(Box::new(Clients {
+            admission: self.admission,
+            under_way: Vec::new(),
+            free: Vec::new(),
+            begun: 0,
+            done: 0,
+            work_ns: 0,
+        }))
+    }
+
+    fn start(&self, entity: &mut Entity, context: &mut Ctx<'_>) -> Result<(), Fault> {
+        let windows = self.until.since(self.from).as_ns() / self.window.as_ns().max(1);
+        context.record(Sample::Windows(u32::try_from(windows).unwrap_or(u32::MAX), self.window, self.from));
+        if let Entity::Clients(_) = entity {
+            context.send(CLIENTS, SimSpan::ZERO, Event::Begin);
+            if let Load::Open(_) = self.load {
+                self.await_operation(context);
+                context.send(CLIENTS, self.window, Event::Look);
+            }
+        }
+        Ok(())
+    }
+
+    fn handle(&self, entity: &mut Entity, event: &Event, context: &mut Ctx<'_>) -> Result<(), Fault> {
+        let understood = match entity {
+            Entity::Clients(clients) => self.at_clients(clients, event, context),
+            Entity::Server(server) => self.at_server(server, event, context),
+        };
+        if understood { Ok(()) } else { Err(format!("{event:?} makes no sense here").into()) }
+    }
+
+    fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
+        for entity in committed.entities {
+            if let Entity::Clients(clients) = entity {
+                let under_way = clients.under_way.iter().flatten().count() as u64;
+                if clients.begun != clients.done + under_way {
+                    let (begun, done) = (clients.begun, clients.done);
+                    return Err(format!(
+                        "{begun} operations began, {done} ended and {under_way} are under way"
+                    )
+                    .into());
+                }
+            }
+        }
+        Ok(())
+    }
+}

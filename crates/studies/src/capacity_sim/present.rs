@@ -1,0 +1,234 @@
+//! All points: the constant over the mixes, a map of the errors, and how busy the disks were under each way of control.
+
+use metrics::mean_interval_95;
+use report::{Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference, Table, human};
+use serde_json::Value;
+
+use super::MEASURES;
+use super::runs::{Measured, READS, size_model};
+use super::scenario::Scenario;
+use crate::{PointResult, Presentation};
+
+/// More lines than these cannot be told apart.
+const LINES_MAX: usize = 12;
+/// An estimate that lies further off is called wrong.
+const HOLDS_WITHIN: f64 = 0.05;
+
+/// A point with what its replicates measured.
+struct View<'a> {
+    result: &'a PointResult<'a>,
+    scenario: Scenario,
+    measured: Vec<Measured>,
+    label: String,
+}
+
+impl<'a> View<'a> {
+    fn of(result: &'a PointResult<'a>) -> Option<View<'a>> {
+        let scenario = serde_json::from_value(result.scenario.clone()).ok()?;
+        let read =
+            |outcome: &report::Outcome| serde_json::from_value(outcome.series.get("measured")?.clone()).ok();
+        let measured: Vec<Measured> = result.outcomes.iter().filter_map(read).collect();
+        let told = result.settings.iter().map(|(key, value)| format!("{key} = {}", text(value)));
+        let label = told.collect::<Vec<_>>().join(", ");
+        (!measured.is_empty()).then_some(View { result, scenario, measured, label })
+    }
+
+    fn mean(&self, measure: &str) -> Option<f64> {
+        let value = |outcome: &report::Outcome| outcome.measures.get(measure)?.value();
+        let values: Vec<f64> = self.result.outcomes.iter().filter_map(value).collect();
+        mean_interval_95(&values).map(|mean| mean.mean)
+    }
+
+    fn name(&self) -> String {
+        if self.label.is_empty() { self.scenario.system.clone() } else { self.label.clone() }
+    }
+
+    /// C at each share of reads, by what it is at pure reads.
+    fn constants(&self) -> Vec<CurvePoint> {
+        let at = |(index, reads): (usize, &u64)| {
+            let one = |measured: &Measured| {
+                let model = size_model(&self.scenario, &measured.iops)?;
+                let constant = model.capacity(*reads as f64 / 100.0, *measured.iops.get(index)?);
+                Some(constant / model.reads.iops.value * 100.0)
+            };
+            let values: Vec<f64> = self.measured.iter().filter_map(one).collect();
+            let mean = mean_interval_95(&values)?;
+            let (low, high) = mean.range.unzip();
+            Some(CurvePoint {
+                low: low.into(),
+                high: high.into(),
+                ..CurvePoint::new(*reads as f64, mean.mean)
+            })
+        };
+        READS.iter().enumerate().filter_map(at).collect()
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What the study says about all its points.
+#[must_use]
+pub fn present(points: &[PointResult<'_>]) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
+    if views.is_empty() {
+        return Presentation::default();
+    }
+    let mut figures = vec![constants(&views)];
+    figures.extend(map(&views));
+    figures.extend(views.iter().find(|view| !view.measured[0].controlled.is_empty()).map(control));
+    Presentation {
+        answer: answer(&views),
+        tables: vec![errors(&views)],
+        figures,
+        claims: Vec::new(),
+        warnings: warnings(&views),
+    }
+}
+
+fn answer(views: &[View<'_>]) -> String {
+    let error = |view: &&View<'_>| view.mean("error_worst").unwrap_or(0.0);
+    let Some(worst) = views.iter().max_by(|left, right| error(left).total_cmp(&error(right))) else {
+        return String::new();
+    };
+    let holds = views.iter().filter(|view| error(view) <= HOLDS_WITHIN).count();
+    let percent = human::digits(error(&worst) * 100.0);
+    let mut answer = if views.len() == 1 {
+        format!("From pure reads and pure writes, mixes are told to within {percent} %")
+    } else {
+        format!(
+            "The method holds within 5 % at {holds} of {} points, and is off by {percent} % at {}",
+            views.len(),
+            worst.name()
+        )
+    };
+    let first = &views[0];
+    let off = |name: &str| first.mean(&format!("{name}_deviation")).map(|off| human::digits(off * 100.0));
+    if let (Some(budget), Some(fixed), Some(pid)) = (off("budget"), off("fixed"), off("pid")) {
+        answer += &format!(
+            "; while the mix changes, a budget keeps disks within {budget} points of the target, a fixed limit within {fixed}, a regulator within {pid}"
+        );
+    }
+    answer + "."
+}
+
+fn errors(views: &[View<'_>]) -> Table {
+    let mut columns = vec![Column::text("point")];
+    columns.extend(MEASURES.iter().map(|measure| Column::number(measure.name, measure.unit)));
+    let about = "Means over the replicates. An error above zero promises more than the cluster did.";
+    let mut table = Table::new("points", "Point by point", columns).about(about);
+    for view in views {
+        let mut row: Vec<Cell> = vec![Cell::from(view.name())];
+        row.extend(MEASURES.iter().map(|measure| Cell::from(view.mean(measure.name))));
+        table.push(row);
+    }
+    table
+}
+
+fn constants(views: &[View<'_>]) -> Figure {
+    let line = |view: &View<'_>| LineSeries { name: view.name(), points: view.constants(), draw: Draw::Line };
+    Figure {
+        id: "constant".to_owned(),
+        title: "Is the constant constant?".to_owned(),
+        caption: format!(
+            "C at each mix, by what it is with pure reads: 100 % everywhere if the method holds. Above, the cluster does more of a mix \
+             than its ends promise. The first {LINES_MAX} points; means with their 95 % interval."
+        ),
+        kind: Kind::Line {
+            x: Axis::linear("reads", "%"),
+            y: Axis::linear("C, by pure reads", "%"),
+            series: views.iter().take(LINES_MAX).map(line).collect(),
+            references: vec![Reference::Horizontal { name: "the method".to_owned(), at: Num::from(100.0) }],
+        },
+    }
+}
+
+/// Where two keys are swept: the worst error over both.
+fn map(views: &[View<'_>]) -> Option<Figure> {
+    let [(across, _), (down, _)] = views.first()?.result.settings else { return None };
+    let names = |at: usize| {
+        let mut names: Vec<String> = Vec::new();
+        for view in views {
+            let name = text(&view.result.settings.get(at)?.1);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Some(names)
+    };
+    let (columns, rows) = (names(0)?, names(1)?);
+    let mut values = vec![vec![Num::MISSING; columns.len()]; rows.len()];
+    for view in views {
+        let at = |which: usize, names: &[String]| {
+            names.iter().position(|name| *name == text(&view.result.settings[which].1))
+        };
+        let (column, row) = (at(0, &columns)?, at(1, &rows)?);
+        values[row][column] = Num::from(view.mean("error_worst").map(|error| error * 100.0));
+    }
+    Some(Figure {
+        id: "map".to_owned(),
+        title: "Where the method holds".to_owned(),
+        caption: "The worst error of the three mixes, whatever its sign.".to_owned(),
+        kind: Kind::Heatmap {
+            x: across.clone(),
+            y: down.clone(),
+            columns,
+            rows,
+            value: Axis::linear("error", "%"),
+            values,
+        },
+    })
+}
+
+/// How busy the disks were, window by window, in the first replicate of a point.
+fn control(view: &View<'_>) -> Figure {
+    let window_ms = view.scenario.control.window.as_ns() as f64 / 1e6;
+    let line = |one: &super::runs::Controlled| LineSeries {
+        name: one.name.clone(),
+        points: (0_u32..)
+            .zip(&one.busy)
+            .map(|(at, busy)| CurvePoint::new((f64::from(at) + 0.5) * window_ms, busy * 100.0))
+            .collect(),
+        draw: Draw::Line,
+    };
+    let control = &view.scenario.control;
+    let target = control.target.fraction_f64() * 100.0;
+    let mut references = vec![Reference::Horizontal { name: "target".to_owned(), at: Num::from(target) }];
+    references.extend((0_u32..).zip(&control.reads).map(|(at, reads)| Reference::Vertical {
+        name: format!("{reads} reads"),
+        at: Num::from(f64::from(at) * control.phase.as_ns() as f64 / 1e6),
+    }));
+    Figure {
+        id: "control".to_owned(),
+        title: "Keeping disks at a target while the mix changes".to_owned(),
+        caption: format!(
+            "The first replicate of {}. More is offered than the cluster can do; who does not come in is sent away.",
+            view.name()
+        ),
+        kind: Kind::Line {
+            x: Axis::linear("time", "ms"),
+            y: Axis::linear("disks busy", "%"),
+            series: view.measured[0].controlled.iter().map(line).collect(),
+            references,
+        },
+    }
+}
+
+fn warnings(views: &[View<'_>]) -> Vec<String> {
+    let few = |view: &&View<'_>| {
+        let least = view
+            .measured
+            .iter()
+            .flat_map(|one| &one.iops)
+            .fold(f64::INFINITY, |least, iops| least.min(*iops));
+        least * view.scenario.duration.as_secs_f64() < 1_000.0
+    };
+    let warn = |view: &View<'_>| {
+        format!(
+            "{}: some mix did fewer than 1,000 operations, which scatter by 3 %; lengthen `duration`",
+            view.name()
+        )
+    };
+    views.iter().filter(few).map(warn).collect()
+}

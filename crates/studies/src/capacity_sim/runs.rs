@@ -1,0 +1,216 @@
+//! The runs of one replicate: the cluster at each mix, the model of it, and who comes in while the mix changes.
+
+use capacity::{Mix, Run, Shares, SizeModel};
+use metrics::Histogram;
+use negotiation::Protocol;
+use serde::{Deserialize, Serialize};
+use streams::distributions::Exponential;
+use units::{Percent, SimSpan, SimTime};
+
+use super::admission::{Admission, Budget};
+use super::model::{Cluster, Counts, Load};
+use super::scenario::Scenario;
+use crate::{RunContext, StudyError, put};
+
+/// The shares of reads that are measured, in percent; the ends are what the method needs.
+pub const READS: [u64; 5] = [0, 25, 50, 75, 100];
+
+/// What one replicate yields.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Operations per second at each of [`READS`].
+    pub iops: Vec<f64>,
+    /// What each way of letting operations in led to.
+    pub controlled: Vec<Controlled>,
+}
+
+/// What a way of letting operations in led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Controlled {
+    /// Its name.
+    pub name: String,
+    /// How busy the disks were, window by window.
+    pub busy: Vec<f64>,
+    /// Operations done a second.
+    pub per_second: f64,
+    /// The part that was sent away.
+    pub sent_away: f64,
+    /// Latency that 99 % do not exceed, in microseconds.
+    pub p99_us: Option<f64>,
+}
+
+impl Controlled {
+    /// How far windows lie from a target, on average.
+    #[must_use]
+    pub fn deviation(&self, target: f64) -> f64 {
+        let off: f64 = self.busy.iter().map(|busy| (busy - target).abs()).sum();
+        off / self.busy.len().max(1) as f64
+    }
+}
+
+/// Everything of one replicate; the events, and the digests.
+pub struct Replicate {
+    /// What was measured.
+    pub measured: Measured,
+    /// Events committed.
+    pub events: u64,
+    /// Digests of all runs.
+    pub digests: Vec<String>,
+    /// Whether one was stopped.
+    pub partial: bool,
+}
+
+/// Does all runs of a replicate.
+///
+/// # Errors
+/// When a model fails.
+pub fn replicate(scenario: &Scenario, context: &RunContext<'_>) -> Result<Replicate, StudyError> {
+    let mut all = Replicate { measured: Measured::default(), events: 0, digests: Vec::new(), partial: false };
+    for reads in READS {
+        let rate = match scenario.protocol() {
+            Some(protocol) => put_rate(scenario, (protocol, reads), context, &mut all)?,
+            None => {
+                let counts = run(&closed(scenario, reads), context, &mut all)?;
+                counts.latencies.count() as f64 / scenario.duration.as_secs_f64()
+            }
+        };
+        all.measured.iops.push(rate);
+    }
+    if scenario.protocol().is_none()
+        && let Some(size) = size_model(scenario, &all.measured.iops)
+    {
+        for (name, admission) in admissions(scenario, &size) {
+            let cluster = open(scenario, &size, admission);
+            let counts = run(&cluster, context, &mut all)?;
+            all.measured.controlled.push(controlled(name, &cluster, &counts));
+        }
+    }
+    Ok(all)
+}
+
+/// The method's model of this size: from the pure ends, with the mixes beside them.
+#[must_use]
+pub fn size_model(scenario: &Scenario, iops: &[f64]) -> Option<SizeModel> {
+    let size = scenario.size.get();
+    let one = |(reads, iops): (u64, &f64)| Run {
+        system: None,
+        mix: Mix::alone(size, reads as f64 / 100.0),
+        shares: Shares::default(),
+        iops: *iops,
+        file: "simulation".to_owned(),
+        place: format!("{reads} % reads"),
+    };
+    let runs: Vec<Run> = READS.into_iter().zip(iops).map(one).collect();
+    capacity::fit(&runs).ok()?.sizes.into_iter().next()
+}
+
+fn run(cluster: &Cluster, context: &RunContext<'_>, all: &mut Replicate) -> Result<Counts, StudyError> {
+    let run = context.simulate(cluster, Some(cluster.until))?;
+    all.events += run.run.committed;
+    all.digests.push(run.digest.to_string());
+    all.partial |= run.partial;
+    Ok(run.merged_statistics())
+}
+
+fn words(share: Percent) -> u64 {
+    u64::try_from((u128::from(share.billionths()) << 64) / 1_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// So many operations under way, `reads` percent of them reads.
+fn closed(scenario: &Scenario, reads: u64) -> Cluster {
+    let from = SimTime::ZERO.saturating_add(scenario.warm_up);
+    let until = from.saturating_add(scenario.duration);
+    let fast = scenario.fast_servers.of(u64::from(scenario.servers)) as u32;
+    let disk = [scenario.disk, scenario.fast_disk].map(|rate| {
+        let bytes = rate.span_for(scenario.size);
+        [bytes.saturating_add(scenario.read_overhead), bytes.saturating_add(scenario.write_overhead)]
+    });
+    Cluster {
+        servers: scenario.servers,
+        fast,
+        replicas: scenario.replicas,
+        disk,
+        wire: scenario.link.span_for(scenario.size),
+        trip: scenario.trip,
+        cached: scenario.cached,
+        hits: words(scenario.cache_hits),
+        load: Load::Closed(scenario.depth * scenario.servers),
+        reads: Percent::from_percent(reads).map_or(0, words),
+        admission: Admission::Open,
+        from,
+        until,
+        phase: scenario.control.phase,
+        window: scenario.control.window,
+    }
+}
+
+/// More than the cluster can do, in phases.
+fn open(scenario: &Scenario, size: &SizeModel, admission: Admission) -> Cluster {
+    let offered = scenario.control.offered.fraction_f64();
+    let phase = |reads: &Percent| {
+        let gap_ns = 1e9 / (size.straight(reads.fraction_f64()) * offered);
+        Exponential::with_mean(gap_ns).ok().map(|gaps| (gaps, words(*reads)))
+    };
+    let phases: Vec<_> = scenario.control.reads.iter().filter_map(phase).collect();
+    let from = SimTime::ZERO.saturating_add(scenario.warm_up);
+    let span = scenario.control.phase.saturating_mul(phases.len() as u64);
+    Cluster {
+        load: Load::Open(phases),
+        admission,
+        from,
+        until: from.saturating_add(span),
+        ..closed(scenario, 0)
+    }
+}
+
+/// The three ways, with what the method says of the cluster.
+fn admissions(scenario: &Scenario, size: &SizeModel) -> [(&'static str, Admission); 3] {
+    let target = (scenario.control.target.billionths() / 1_000) as i64;
+    let half = size.straight(0.5);
+    [
+        ("budget", Admission::Budget(Budget::new(size.reads.iops.value, size.writes.iops.value, target))),
+        ("fixed", Admission::Budget(Budget::new(half, half, target))),
+        ("pid", Admission::regulated(half, target)),
+    ]
+}
+
+fn controlled(name: &str, cluster: &Cluster, counts: &Counts) -> Controlled {
+    let whole = f64::from(cluster.servers) * cluster.window.as_ns() as f64;
+    let span: SimSpan = cluster.until.since(cluster.from);
+    let done = counts.latencies.count();
+    let p99 = |latencies: &Histogram| latencies.quantile(0.99).map(|estimate| estimate.value / 1e3);
+    Controlled {
+        name: name.to_owned(),
+        busy: counts.busy_ns.iter().map(|busy| *busy as f64 / whole).collect(),
+        per_second: done as f64 / span.as_secs_f64(),
+        sent_away: counts.sent_away as f64 / (counts.sent_away + done).max(1) as f64,
+        p99_us: p99(&counts.latencies),
+    }
+}
+
+/// Puts and gets a second by a protocol, on the model of `towtank put`.
+fn put_rate(
+    scenario: &Scenario,
+    (protocol, reads): (Protocol, u64),
+    context: &RunContext<'_>,
+    all: &mut Replicate,
+) -> Result<f64, StudyError> {
+    let asked = put::Operations {
+        protocol,
+        nodes: scenario.servers,
+        replicas: scenario.replicas,
+        chunk: scenario.size,
+        disk: scenario.disk,
+        link: scenario.link,
+        trip: scenario.trip,
+        in_flight: scenario.depth,
+        read_share: Percent::from_percent(reads).unwrap_or(Percent::ZERO),
+        warm_up: scenario.warm_up,
+        duration: scenario.duration,
+    };
+    let done = asked.run(context)?;
+    all.events += done.events;
+    all.digests.push(done.digest);
+    all.partial |= done.partial;
+    Ok(done.per_second)
+}

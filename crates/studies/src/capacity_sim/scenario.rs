@@ -1,0 +1,246 @@
+//! What a user may say about a cluster whose capacity is to be found, and what is wrong with it.
+
+use negotiation::Protocol;
+use scenario::{Draft, Problems, did_you_mean};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Percent, Rate, SimSpan};
+
+/// A simulated cluster is read and written in mixes, and its pure ends are asked to tell the rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// `disks`: reads from one server and writes to several, with nothing else between. Or a protocol of `towtank put`:
+    /// `replicast-m`, `replicast-h`, `uch-ccp`, `uch-aimd`, `serial`.
+    #[serde(default = "disks")]
+    pub system: String,
+    /// Servers with one disk each. Put protocols have as many gateways.
+    #[serde(default = "eighteen")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub servers: u32,
+    /// Copies of what is written.
+    #[serde(default = "three")]
+    #[schemars(range(min = 1, max = 16))]
+    pub replicas: u32,
+    /// Bytes of an operation.
+    #[serde(default = "size")]
+    pub size: Bytes,
+    /// Operations under way at any time for each server.
+    #[serde(default = "eight")]
+    #[schemars(range(min = 1, max = 1_000))]
+    pub depth: u32,
+    /// How fast a disk reads and writes.
+    #[serde(default = "disk")]
+    pub disk: Rate,
+    /// `disks`: what a read costs a disk beside its bytes.
+    #[serde(default = "overhead")]
+    pub read_overhead: SimSpan,
+    /// `disks`: what a write costs a disk beside its bytes.
+    #[serde(default = "overhead")]
+    pub write_overhead: SimSpan,
+    /// `disks`: the share of reads that come from a cache.
+    #[serde(default = "none")]
+    pub cache_hits: Percent,
+    /// `disks`: how long such a read takes.
+    #[serde(default = "cached")]
+    pub cached: SimSpan,
+    /// `disks`: the share of servers that have the disk `fast_disk`.
+    #[serde(default = "none")]
+    pub fast_servers: Percent,
+    /// `disks`: how fast that one is.
+    #[serde(default = "fast_disk")]
+    pub fast_disk: Rate,
+    /// Each server's link, in each direction.
+    #[serde(default = "link")]
+    pub link: Rate,
+    /// How long a bit needs from one node to another.
+    #[serde(default = "trip")]
+    pub trip: SimSpan,
+    /// What is thrown away of each run.
+    #[serde(default = "warm_up")]
+    pub warm_up: SimSpan,
+    /// What is measured of each run, for each mix.
+    #[serde(default = "duration")]
+    pub duration: SimSpan,
+    /// `disks`: who comes in while the mix changes.
+    #[serde(default)]
+    pub control: Control,
+}
+
+/// A load above what the cluster can do, whose mix changes, and a utilisation that is to be kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Control {
+    /// How busy the disks shall be.
+    pub target: Percent,
+    /// The shares of reads, one phase after the other.
+    #[schemars(length(min = 1, max = 64))]
+    pub reads: Vec<Percent>,
+    /// How long a phase is.
+    pub phase: SimSpan,
+    /// How often it is looked at how busy the disks were.
+    pub window: SimSpan,
+    /// How much comes, as a share of what the cluster could do of the phase's mix.
+    pub offered: Percent,
+}
+
+impl Default for Control {
+    fn default() -> Control {
+        Control {
+            target: percent(70),
+            reads: [90, 10, 50, 100, 30, 0].into_iter().map(percent).collect(),
+            phase: SimSpan::from_ms(100),
+            window: SimSpan::from_ms(10),
+            offered: percent(150),
+        }
+    }
+}
+
+fn disks() -> String {
+    "disks".to_owned()
+}
+
+fn eighteen() -> u32 {
+    18
+}
+
+fn three() -> u32 {
+    3
+}
+
+fn eight() -> u32 {
+    8
+}
+
+fn size() -> Bytes {
+    Bytes::from_kib(64)
+}
+
+fn disk() -> Rate {
+    rate(400 << 20)
+}
+
+fn fast_disk() -> Rate {
+    rate(2000 << 20)
+}
+
+fn link() -> Rate {
+    rate(1_250_000_000)
+}
+
+fn overhead() -> SimSpan {
+    SimSpan::from_us(30)
+}
+
+fn cached() -> SimSpan {
+    SimSpan::from_us(5)
+}
+
+fn trip() -> SimSpan {
+    SimSpan::from_us(10)
+}
+
+fn warm_up() -> SimSpan {
+    SimSpan::from_ms(50)
+}
+
+fn duration() -> SimSpan {
+    SimSpan::from_ms(200)
+}
+
+fn none() -> Percent {
+    Percent::ZERO
+}
+
+fn rate(bytes_per_second: u64) -> Rate {
+    Rate::from_bytes_per_second(bytes_per_second).expect("defaults are above zero")
+}
+
+fn percent(count: u64) -> Percent {
+    Percent::from_percent(count).expect("defaults are small")
+}
+
+impl Scenario {
+    /// The put protocol, where one is asked for.
+    #[must_use]
+    pub fn protocol(&self) -> Option<Protocol> {
+        Protocol::ALL.into_iter().find(|protocol| protocol.name() == self.system)
+    }
+
+    /// Everything that is wrong.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn checked(self, draft: &Draft) -> Result<Scenario, Problems> {
+        let mut problems = Problems::new();
+        let names = || std::iter::once("disks").chain(Protocol::ALL.into_iter().map(Protocol::name));
+        if !names().any(|name| name == self.system) {
+            let hint = did_you_mean(&self.system, names())
+                .unwrap_or_else(|| format!("the systems are {}", names().collect::<Vec<_>>().join(", ")));
+            let message = format!("there is no system called `{}`", self.system);
+            problems.push(draft.problem("system", message).hint(hint));
+        }
+        let least = if self.protocol().is_some_and(Protocol::negotiates) { 9 } else { self.replicas };
+        if self.servers < least {
+            let message = format!("`servers` is {}, but {least} are needed", self.servers);
+            problems.push(draft.problem("servers", message).hint("add servers, or lower `replicas`"));
+        }
+        if self.replicas > 9 && self.protocol().is_some() {
+            let message = format!("`replicas` is {}, but a group has 9 servers", self.replicas);
+            problems.push(draft.problem("replicas", message).hint("set `system` to \"disks\", or lower it"));
+        }
+        let spans = [
+            ("duration", self.duration),
+            ("trip", self.trip),
+            ("control.phase", self.control.phase),
+            ("control.window", self.control.window),
+        ];
+        for (key, _) in spans.into_iter().filter(|(_, span)| span.is_zero()) {
+            problems.push(draft.problem(key, format!("`{key}` is 0s")).hint("it must be above zero"));
+        }
+        if self.size.is_zero() || self.size > Bytes::from_mib(64) {
+            let message = format!("`size` is {}", self.size);
+            problems.push(draft.problem("size", message).hint("above nothing, up to 64MiB"));
+        }
+        self.check_shares(draft, &mut problems);
+        problems.into_result(())?;
+        Ok(self)
+    }
+
+    fn check_shares(&self, draft: &Draft, problems: &mut Problems) {
+        let control = &self.control;
+        let whole = [
+            ("cache_hits", self.cache_hits),
+            ("fast_servers", self.fast_servers),
+            ("control.target", control.target),
+        ];
+        let reads = control.reads.iter().map(|reads| ("control.reads", *reads));
+        for (key, share) in whole.into_iter().chain(reads).filter(|(_, share)| *share > Percent::FULL) {
+            problems.push(draft.problem(key, format!("`{key}` is {share}")).hint("a share is at most 100%"));
+        }
+        if control.target == Percent::ZERO {
+            problems.push(draft.problem("control.target", "`control.target` is 0%").hint("70% leaves room"));
+        }
+        if control.reads.is_empty() {
+            problems.push(
+                draft
+                    .problem("control.reads", "`control.reads` is empty")
+                    .hint("name a share for each phase"),
+            );
+        }
+        if control.offered == Percent::ZERO || control.offered > percent(1_000) {
+            let message = format!("`control.offered` is {}", control.offered);
+            problems.push(draft.problem("control.offered", message).hint("above nothing, up to 1000%"));
+        }
+        if self.protocol().is_some() {
+            let asked = [
+                ("cache_hits", self.cache_hits != Percent::ZERO),
+                ("fast_servers", self.fast_servers != Percent::ZERO),
+            ];
+            for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
+                let message = format!("`{key}` is only for `system = \"disks\"`");
+                problems.push(draft.problem(key, message).hint("leave it out, or set `system` to \"disks\""));
+            }
+        }
+    }
+}

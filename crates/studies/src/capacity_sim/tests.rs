@@ -1,0 +1,129 @@
+//! Where the method must hold and where it must not, who comes in, and one digest.
+
+use std::sync::atomic::AtomicBool;
+
+use ::scenario::{Document, Source};
+use kernel::Executor;
+use streams::Seed;
+
+use super::*;
+
+fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
+    let text = format!("study = \"capacity-sim\"\n{text}");
+    let outline = Document::parse(&Source::file("capacity.toml", &text))?.outline()?;
+    CapacitySim.check(outline.points()[0].draft())
+}
+
+fn run_as(text: &str, executor: Executor, workers: u32) -> Outcome {
+    let prepared = check(text).unwrap_or_else(|problems| panic!("{:?}", problems.iter().collect::<Vec<_>>()));
+    let context = RunContext {
+        seed: Seed(1),
+        replicate: 0,
+        executor,
+        workers,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        notice: &|_| {},
+    };
+    prepared.run(&context).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn run(text: &str) -> Outcome {
+    run_as(text, Executor::Sequential, 1)
+}
+
+fn value(outcome: &Outcome, measure: &str) -> f64 {
+    outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
+}
+
+/// One disk and no copies: a closed loop keeps it busy, so rates are those of the disk, and work adds up exactly.
+#[test]
+fn one_disk_does_what_its_times_say() {
+    let outcome = run("servers = 1\nreplicas = 1\nread_overhead = \"10us\"\nwrite_overhead = \"110us\"");
+    let bytes_us = 65_536.0 / (400.0 * 1_048_576.0) * 1e6;
+    for (measure, overhead) in [("reads_per_second", 10.0), ("writes_per_second", 110.0)] {
+        let exact = 1e6 / (bytes_us + overhead);
+        assert!((value(&outcome, measure) / exact - 1.0).abs() < 0.002, "{measure}");
+    }
+    assert!(value(&outcome, "error_worst") < 0.02, "{}", value(&outcome, "error_worst"));
+}
+
+#[test]
+fn disks_alone_keep_the_constant_and_caches_break_it() {
+    let plain = value(&run(""), "error_worst");
+    let cached = run("cache_hits = \"95%\"\nlink = \"100Gbit/s\"");
+    assert!(plain < 0.05, "{plain}");
+    assert!(value(&cached, "error_worst") < 0.08, "hits that cost nothing are only fast reads");
+    // Hits that wear out the cards, and writes that wear out the disks, hardly meet: a mix does more than its ends promise.
+    let both = run("cache_hits = \"100%\"\ndepth = 64\nlink = \"2Gbit/s\"");
+    assert!(value(&both, "error_50") < -0.15, "{}", value(&both, "error_50"));
+}
+
+#[test]
+fn a_budget_keeps_the_target_where_a_limit_does_not() {
+    let outcome = run("");
+    let (budget, fixed) = (value(&outcome, "budget_deviation"), value(&outcome, "fixed_deviation"));
+    assert!(budget < 0.05 && fixed > 2.0 * budget, "{budget} and {fixed}");
+    assert!((value(&outcome, "budget_utilisation") - 0.7).abs() < 0.05);
+}
+
+#[test]
+fn put_protocols_are_systems_too() {
+    let outcome = run("system = \"replicast-m\"\nsize = \"128KiB\"\ndepth = 2\nduration = \"50ms\"");
+    assert!(value(&outcome, "f_rw") > 1.5, "{}", value(&outcome, "f_rw"));
+    assert!(value(&outcome, "error_worst") < 0.15, "{}", value(&outcome, "error_worst"));
+    assert!(outcome.measures["budget_deviation"].value().is_none());
+}
+
+#[test]
+fn executor_and_worker_count_never_show() {
+    let small = "servers = 9\nduration = \"5ms\"\nwarm_up = \"2ms\"\ncache_hits = \"30%\"\ncontrol = { phase = \"4ms\", window = \"1ms\" }";
+    let want = run(small);
+    for executor in [Executor::Conservative, Executor::Optimistic] {
+        for workers in [1, 2, 3] {
+            assert_eq!(run_as(small, executor, workers), want, "{executor}, {workers} workers");
+        }
+    }
+    assert_eq!(run_as(small, Executor::Check, 1), want, "rollback check");
+}
+
+#[test]
+fn every_refusal_says_what_to_do() {
+    let cases = [
+        ("system = \"diskz\"", "there is no system called `diskz`", "disks"),
+        ("servers = 2", "`servers` is 2, but 3 are needed", "replicas"),
+        ("system = \"uch-ccp\"\ncache_hits = \"10%\"", "`cache_hits` is only for", "disks"),
+        ("cache_hits = \"110%\"", "`cache_hits` is 110%", "100%"),
+        ("control = { target = \"0%\" }", "`control.target` is 0%", "70%"),
+        ("control = { reads = [] }", "`control.reads`", ""),
+        ("trip = \"0s\"", "`trip` is 0s", "above zero"),
+    ];
+    for (text, message, hint) in cases {
+        let Err(problems) = check(text) else { panic!("{text} was accepted") };
+        let problem = problems.iter().next().unwrap();
+        assert!(problem.message().contains(message), "{text}: {}", problem.message());
+        assert!(problem.next_step().unwrap_or_default().contains(hint), "{text}: {:?}", problem.next_step());
+    }
+}
+
+#[test]
+fn the_resolved_form_reads_back_and_all_is_shown() {
+    let prepared = check("duration = \"20ms\"").unwrap_or_else(|_| panic!("it is legal"));
+    let resolved = prepared.resolved();
+    let toml = toml::to_string(&resolved).unwrap();
+    let again = check(&toml).unwrap_or_else(|_| panic!("{toml}"));
+    assert_eq!(again.resolved(), resolved);
+    let outcome = run("duration = \"20ms\"");
+    let points = [PointResult { settings: &[], scenario: &resolved, outcomes: &[outcome] }];
+    let shown = CapacitySim.present(&points);
+    let ids: Vec<&str> = shown.figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["constant", "control"]);
+    assert!(shown.answer.starts_with("From pure reads"), "{}", shown.answer);
+}
+
+#[test]
+fn shipped_scenarios_are_legal() {
+    let text = include_str!("../../../../scenarios/capacity-sim.toml");
+    let outline = Document::parse(&Source::file("shipped.toml", text)).unwrap().outline().unwrap();
+    assert!(outline.points().iter().all(|point| CapacitySim.check(point.draft()).is_ok()));
+}
