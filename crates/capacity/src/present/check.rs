@@ -96,13 +96,15 @@ pub(super) fn verdict_in_words(checks: &Checks) -> String {
 }
 
 pub(super) fn tables(checks: &Checks) -> Vec<Table> {
-    if checks.points.is_empty() || checks.whole.is_none() {
-        return Vec::new();
+    let mut tables = Vec::new();
+    if checks.whole.is_some() {
+        tables.push(verdicts(checks));
     }
-    let mut tables = vec![verdicts(checks)];
     tables.extend(reasons(checks));
     tables.extend(curvatures(checks));
-    tables.push(points(checks));
+    if !checks.points.is_empty() {
+        tables.push(points(checks));
+    }
     tables.extend(forms(checks));
     tables
 }

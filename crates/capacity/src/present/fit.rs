@@ -10,7 +10,7 @@ use crate::mix::tidy;
 use crate::model::{Model, SizeModel};
 
 const MEASURES: [About; 6] = [
-    ("sizes", "sizes", "sizes with pure reads and pure writes"),
+    ("sizes", "", "sizes with pure reads and pure writes"),
     ("f_rw_least", "", "the least f_rw: how many reads a write costs, by size"),
     ("f_rw_most", "", "the greatest f_rw"),
     ("error_mean", "%", "mean error of the estimates at the measured mixes, of the measured value (8)"),

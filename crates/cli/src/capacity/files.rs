@@ -73,20 +73,22 @@ impl Measurements {
 
     /// A problem at a key of a file, or at a line of it where the key says one.
     fn at(&self, file: &str, key: &str, reason: &str) -> Problem {
-        let (line, key) = match key.strip_prefix("line ") {
+        let (line, short) = match key.strip_prefix("line ") {
             Some(rest) => {
                 let (number, key) = rest.split_once(", ").unwrap_or((rest, ""));
                 (number.parse::<usize>().ok(), key)
             }
             None => (None, key),
         };
-        let message = if key.is_empty() { reason.to_owned() } else { format!("`{key}`: {reason}") };
         let text = self.texts.get(file).map_or("", String::as_str);
         let place = line.and_then(|line| {
             let before: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
             let end = before + text.get(before..)?.lines().next()?.len();
             Some(Place::new(&Source::file(file, text), before..end))
         });
+        // A packed file has no lines to point at, so the message names them.
+        let key = if place.is_some() { short } else { key };
+        let message = if key.is_empty() { reason.to_owned() } else { format!("`{key}`: {reason}") };
         Problem::new(message).at(place.unwrap_or_else(|| Place::whole(&Source::file(file, ""))))
     }
 }

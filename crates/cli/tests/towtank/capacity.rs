@@ -65,8 +65,8 @@ fn a_fit() {
     hypothesis holds within 10 % here.
 
     Summary
-                       mean  95 % interval
-    sizes           2 sizes
+                   mean  95 % interval
+    sizes           2
     f_rw_least    0.5
     f_rw_most       5
     error_mean   1.01 %
@@ -315,6 +315,15 @@ fn measurements_that_make_no_model_are_refused() {
     error: `iops`: it is zero, so nothing was done in this run
       --> zero.csv:3:1
     hint: leave the run out
+    exit 2
+    ");
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(b"size,read_percent,iops\n4KiB,100,many\n").expect("it is packed");
+    folder.write("packed.csv.gz", packer.finish().expect("it is packed"));
+    assert_snapshot!(refused(&folder, &["fit", "packed.csv.gz"]), @r"
+    error: `line 2, iops`: `many` is no plain number from 0 on
+      --> packed.csv.gz
+    hint: write it in full, with digits and a point, such as 12500 or 12500.5
     exit 2
     ");
     assert_snapshot!(refused(&folder, &["fit", "two.csv"]), @r"
