@@ -17,20 +17,20 @@ fn without_a_word_it_says_what_there_is() {
     Usage: towtank <COMMAND>
 
     Commands:
-      run          Run a scenario: a file, or a built-in one by its name
-      queue        How long do jobs wait at a queue, or in a network of queues
-      list         List the studies and the built-in scenarios
-      show         Print a built-in scenario, to read or to copy
-      schema       Print the JSON Schema of a study's scenario files, for editors
-      reproduce    Run published set-ups and hold the results against what was published
-      compare      Compare the reports of two runs
-      merge        Join what `--shard` runs left in several directories
-      crush        Read, test, edit and write CRUSH maps, as Ceph's crushtool does
-      capacity     Tell what a system can do of any mix of reads, writes and sizes, from two
-                   measurements
-      bench        Measure the simulator itself
-      completions  Print a script that completes commands in a shell
-      man          Print the manual page, or that of one command
+      run           Run a scenario: a file, or a built-in one by its name
+      queue         How long do jobs wait at a queue, or in a network of queues
+      list          List the studies and the built-in scenarios
+      show          Print a built-in scenario, to read or to copy
+      schema        Print the JSON Schema of a study's scenario files, for editors
+      reproduce     Run published set-ups and hold the results against what was published
+      compare       Compare the reports of two runs
+      merge         Join what `--shard` runs left in several directories
+      crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
+      capacity      Tell what a system can do of any mix of reads, writes and sizes, from two
+                    measurements
+      bench         Measure the simulator itself
+      completions   Print a script that completes commands in a shell
+      man           Print the manual page, or that of one command
 
     Options:
       -V, --version  Print version
@@ -50,20 +50,20 @@ fn the_whole() {
     Usage: towtank <COMMAND>
 
     Commands:
-      run          Run a scenario: a file, or a built-in one by its name
-      queue        How long do jobs wait at a queue, or in a network of queues
-      list         List the studies and the built-in scenarios
-      show         Print a built-in scenario, to read or to copy
-      schema       Print the JSON Schema of a study's scenario files, for editors
-      reproduce    Run published set-ups and hold the results against what was published
-      compare      Compare the reports of two runs
-      merge        Join what `--shard` runs left in several directories
-      crush        Read, test, edit and write CRUSH maps, as Ceph's crushtool does
-      capacity     Tell what a system can do of any mix of reads, writes and sizes, from two
-                   measurements
-      bench        Measure the simulator itself
-      completions  Print a script that completes commands in a shell
-      man          Print the manual page, or that of one command
+      run           Run a scenario: a file, or a built-in one by its name
+      queue         How long do jobs wait at a queue, or in a network of queues
+      list          List the studies and the built-in scenarios
+      show          Print a built-in scenario, to read or to copy
+      schema        Print the JSON Schema of a study's scenario files, for editors
+      reproduce     Run published set-ups and hold the results against what was published
+      compare       Compare the reports of two runs
+      merge         Join what `--shard` runs left in several directories
+      crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
+      capacity      Tell what a system can do of any mix of reads, writes and sizes, from two
+                    measurements
+      bench         Measure the simulator itself
+      completions   Print a script that completes commands in a shell
+      man           Print the manual page, or that of one command
 
     Options:
       -V, --version  Print version

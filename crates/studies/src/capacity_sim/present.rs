@@ -77,7 +77,10 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
     }
     let mut figures = vec![constants(&views)];
     figures.extend(map(&views));
-    figures.extend(views.iter().find(|view| !view.measured[0].controlled.is_empty()).map(control));
+    // Of a sweep the table tells how well the target was kept.
+    figures.extend(
+        views.first().filter(|view| alone(&views) && !view.measured[0].controlled.is_empty()).map(control),
+    );
     Presentation {
         answer: answer(&views),
         tables: vec![errors(&views)],
@@ -85,6 +88,10 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
         claims: Vec::new(),
         warnings: warnings(&views),
     }
+}
+
+fn alone(views: &[View<'_>]) -> bool {
+    views.len() == 1
 }
 
 fn answer(views: &[View<'_>]) -> String {
@@ -105,7 +112,9 @@ fn answer(views: &[View<'_>]) -> String {
     };
     let first = &views[0];
     let off = |name: &str| first.mean(&format!("{name}_deviation")).map(|off| human::digits(off * 100.0));
-    if let (Some(budget), Some(fixed), Some(pid)) = (off("budget"), off("fixed"), off("pid")) {
+    if let (true, Some(budget), Some(fixed), Some(pid)) =
+        (alone(views), off("budget"), off("fixed"), off("pid"))
+    {
         answer += &format!(
             "; while the mix changes, a budget keeps disks within {budget} points of the target, a fixed limit within {fixed}, a regulator within {pid}"
         );
@@ -117,7 +126,7 @@ fn errors(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("point")];
     columns.extend(MEASURES.iter().map(|measure| Column::number(measure.name, measure.unit)));
     let about = "Means over the replicates. An error above zero promises more than the cluster did.";
-    let mut table = Table::new("points", "Point by point", columns).about(about);
+    let mut table = Table::new("capacity", "Point by point", columns).about(about);
     for view in views {
         let mut row: Vec<Cell> = vec![Cell::from(view.name())];
         row.extend(MEASURES.iter().map(|measure| Cell::from(view.mean(measure.name))));
@@ -128,17 +137,19 @@ fn errors(views: &[View<'_>]) -> Table {
 
 fn constants(views: &[View<'_>]) -> Figure {
     let line = |view: &View<'_>| LineSeries { name: view.name(), points: view.constants(), draw: Draw::Line };
+    let step = views.len().div_ceil(LINES_MAX).max(1);
+    let drawn = if step > 1 { format!(" One of {step} points is drawn.") } else { String::new() };
     Figure {
         id: "constant".to_owned(),
         title: "Is the constant constant?".to_owned(),
         caption: format!(
             "C at each mix, by what it is with pure reads: 100 % everywhere if the method holds. Above, the cluster does more of a mix \
-             than its ends promise. The first {LINES_MAX} points; means with their 95 % interval."
+             than its ends promise. Means with their 95 % interval.{drawn}"
         ),
         kind: Kind::Line {
             x: Axis::linear("reads", "%"),
             y: Axis::linear("C, by pure reads", "%"),
-            series: views.iter().take(LINES_MAX).map(line).collect(),
+            series: views.iter().step_by(step).map(line).collect(),
             references: vec![Reference::Horizontal { name: "the method".to_owned(), at: Num::from(100.0) }],
         },
     }

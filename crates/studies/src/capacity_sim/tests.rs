@@ -123,7 +123,12 @@ fn the_resolved_form_reads_back_and_all_is_shown() {
 
 #[test]
 fn shipped_scenarios_are_legal() {
-    let text = include_str!("../../../../scenarios/capacity-sim.toml");
-    let outline = Document::parse(&Source::file("shipped.toml", text)).unwrap().outline().unwrap();
-    assert!(outline.points().iter().all(|point| CapacitySim.check(point.draft()).is_ok()));
+    let shipped = [
+        include_str!("../../../../scenarios/capacity-sim.toml"),
+        include_str!("../../../../scenarios/capacity-control.toml"),
+    ];
+    for text in shipped {
+        let outline = Document::parse(&Source::file("shipped.toml", text)).unwrap().outline().unwrap();
+        assert!(outline.points().iter().all(|point| CapacitySim.check(point.draft()).is_ok()));
+    }
 }
