@@ -23,7 +23,14 @@ pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study};
 /// Every study, in the order of `towtank list`.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Study] {
-    &[&queue::Queue, &place::Place, &preview::Preview, &rebuild::Rebuild, &put::Put, &capacity_sim::CapacitySim]
+    &[
+        &queue::Queue,
+        &place::Place,
+        &preview::Preview,
+        &rebuild::Rebuild,
+        &put::Put,
+        &capacity_sim::CapacitySim,
+    ]
 }
 
 /// The study called `name`.
