@@ -496,10 +496,9 @@ impl Scenario {
             return;
         }
         let Some(load) = self.clients(redundancy) else {
-            for key in
-                ["client_read", "client_size", "client_weight"].into_iter().filter(|key| draft.says(key))
-            {
-                let message = format!("`{key}` says what clients are like, but `client_load` lets none come");
+            let keys = ["client_read", "client_size", "client_weight"].into_iter();
+            for key in keys.filter(|key| self.client_load.is_none() && draft.says(key)) {
+                let message = format!("`{key}` says what clients are like, but `client_load` is left out");
                 problems
                     .push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
             }
