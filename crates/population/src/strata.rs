@@ -108,9 +108,9 @@ fn each_cut(histogram: &SizeHistogram, pieces: Pieces, files: u64, mut see: impl
 /// `number * part / whole`, rounded.
 fn share(number: u64, part: u64, whole: u64) -> u64 {
     let doubled = u128::from(number) * u128::from(part) * 2 + u128::from(whole);
-    match u64::try_from(doubled) {
-        Ok(doubled) => doubled / (2 * whole),
-        Err(_) => (doubled / (2 * u128::from(whole))) as u64,
+    match (u64::try_from(doubled), whole.checked_mul(2)) {
+        (Ok(doubled), Some(whole)) => doubled / whole,
+        _ => (doubled / (2 * u128::from(whole))) as u64,
     }
 }
 
