@@ -1,0 +1,284 @@
+//! Scenarios of rebuilds, drawn: small clusters of every kind, with anything that may fail and be limited in them.
+//!
+//! What is drawn keeps the product of objects, units and simulated time small, so that a run takes milliseconds. Some
+//! scenarios are refused (a second failure of what has failed, more load than the disks serve): `check` has to say so, and
+//! the harness passes over them.
+
+use std::fmt::Write;
+
+/// Draws one number below its argument.
+type Draw<'a> = &'a mut dyn FnMut(u64) -> u64;
+
+/// A drawn scenario, as its file would have it.
+pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
+    let mut text = String::from("study = \"rebuild\"\n");
+    let shape = Shape::draw(draws);
+    shape.write(&mut text, draws);
+    redundancy(&shape, &mut text, draws);
+    failures(&shape, &mut text, draws);
+    speeds(&shape, &mut text, draws);
+    limits(&mut text, draws);
+    clients(&shape, &mut text, draws);
+    data(&shape, &mut text, draws);
+    text
+}
+
+/// What other parts depend on.
+struct Shape {
+    servers: u64,
+    disks: u64,
+    racks: u64,
+    /// Copies lie in different racks.
+    by_rack: bool,
+    ceph: bool,
+    /// Bytes of a unit.
+    unit: u64,
+}
+
+fn pick<'a>(draws: Draw<'_>, of: &[&'a str]) -> &'a str {
+    of[draws(of.len() as u64) as usize]
+}
+
+/// True once in `times`.
+fn once_in(draws: Draw<'_>, times: u64) -> bool {
+    draws(times) == 0
+}
+
+fn line(text: &mut String, key: &str, value: &str) {
+    writeln!(text, "{key} = {value}").expect("a string takes all");
+}
+
+fn quoted(text: &mut String, key: &str, value: &str) {
+    line(text, key, &format!("\"{value}\""));
+}
+
+impl Shape {
+    fn draw(draws: Draw<'_>) -> Shape {
+        let servers = 2 + draws(11);
+        let racks = if draws(2) == 0 { 1 } else { 1 + draws(servers.min(6)) };
+        Shape {
+            servers,
+            disks: 1 + draws(4),
+            racks,
+            by_rack: racks > 1 && draws(2) == 0,
+            ceph: once_in(draws, 3),
+            unit: [16, 64, 256, 1_024][draws(4) as usize] << 10,
+        }
+    }
+
+    fn write(&self, text: &mut String, draws: Draw<'_>) {
+        if self.ceph {
+            quoted(text, "preset", "ceph");
+        }
+        line(text, "servers", &self.servers.to_string());
+        line(text, "racks", &self.racks.to_string());
+        line(text, "disks_per_server", &self.disks.to_string());
+        quoted(text, "unit", &format!("{}B", self.unit));
+        let all = [
+            "crush-straw2",
+            "crush-straw",
+            "crush-vring",
+            "ring",
+            "multiring",
+            "rendezvous",
+            "jump",
+            "maglev",
+            "static-modulo",
+        ];
+        if self.by_rack {
+            quoted(text, "failure_domain", "rack");
+            quoted(text, "placement", "crush-straw2");
+        } else {
+            quoted(text, "placement", pick(draws, &all));
+        }
+        line(text, "vnodes", &(1 + draws(32)).to_string());
+        match draws(4) {
+            0 => line(text, "groups", &(1 + draws(64)).to_string()),
+            1 => line(text, "groups_per_server", &(1 + draws(12)).to_string()),
+            2 => quoted(text, "lost_set", pick(draws, &["auto", "enumerate", "draw"])),
+            _ => {}
+        }
+    }
+}
+
+fn redundancy(shape: &Shape, text: &mut String, draws: Draw<'_>) {
+    let domains = if shape.by_rack { shape.racks } else { shape.servers };
+    if domains >= 3 && draws(2) == 0 {
+        let parity = 1 + draws((domains - 1).min(3));
+        let data = 1 + draws((domains - parity).min(6));
+        quoted(text, "ec", &format!("{data}+{parity}"));
+    } else {
+        line(text, "replicas", &(1 + draws(domains.min(4))).to_string());
+    }
+    quoted(text, "source", pick(draws, &["primary", "random", "least-loaded"]));
+    quoted(text, "gather", pick(draws, &["primary", "target"]));
+}
+
+/// One failure, in a user's words. A named one is a `turn` of its own, so that it seldom meets another.
+fn failing(shape: &Shape, turn: u64, draws: Draw<'_>) -> String {
+    let disks = shape.servers * shape.disks;
+    match draws(12) {
+        0..4 => "server".to_owned(),
+        4..7 => "disk".to_owned(),
+        7 => format!("server={}", turn % shape.servers),
+        8..10 => format!("osd.{}", disks - 1 - turn % disks),
+        10 if shape.racks > 2 => "rack".to_owned(),
+        11 if shape.racks > 2 => format!("rack={}", draws(shape.racks)),
+        _ => "disk".to_owned(),
+    }
+}
+
+/// From at once to long after the end, in every order of magnitude.
+fn moment(draws: Draw<'_>) -> String {
+    let count = 1 + draws(999);
+    match draws(8) {
+        0 | 1 => String::new(),
+        2 => format!("@{count}us"),
+        3..6 => format!("@{count}ms"),
+        6 => format!("@{}ms", 10 * count),
+        _ => format!("@{count}min"),
+    }
+}
+
+fn failures(shape: &Shape, text: &mut String, draws: Draw<'_>) {
+    let most = shape.servers.min(4) - 1;
+    let count = 1 + if draws(2) == 0 { 0 } else { draws(most) };
+    let mut words = Vec::new();
+    for turn in 0..count {
+        words.push(format!("\"{}{}\"", failing(shape, turn, draws), moment(draws)));
+    }
+    line(text, "fail", &format!("[{}]", words.join(", ")));
+    if draws(2) == 0 {
+        quoted(text, "detection", &format!("{}ms", draws(200)));
+    }
+    if shape.ceph || draws(2) == 0 {
+        quoted(text, "down_out", &format!("{}ms", draws(500)));
+    }
+    if once_in(draws, 4) {
+        line(text, "rack_out", pick(draws, &["true", "false"]));
+    }
+    if once_in(draws, 16) {
+        line(text, "noout", "true");
+    }
+}
+
+fn speeds(shape: &Shape, text: &mut String, draws: Draw<'_>) {
+    // In units a second, so that small units go over slow disks.
+    let rate = |draws: Draw<'_>| format!("{}B/s", shape.unit * (20 + draws(2_000)));
+    if draws(2) == 0 {
+        quoted(text, "disk_read", &rate(draws));
+        quoted(text, "disk_write", &rate(draws));
+    }
+    if draws(2) == 0 {
+        quoted(text, "nic", &rate(draws));
+    }
+    if shape.racks > 1 && draws(2) == 0 {
+        quoted(text, "uplink", &rate(draws));
+    }
+    if draws(2) == 0 {
+        quoted(text, "latency", &format!("{}us", 1 + draws(1_000)));
+    }
+    if draws(2) == 0 {
+        quoted(text, "seeks", pick(draws, &["jbod", "hdd", "none"]));
+    }
+    if once_in(draws, 4) {
+        quoted(text, "seek_extent", &format!("{}B", shape.unit * (1 + draws(8))));
+    }
+}
+
+fn limits(text: &mut String, draws: Draw<'_>) {
+    if draws(2) == 0 {
+        line(text, "window", &(1 + draws(8)).to_string());
+    }
+    if draws(2) == 0 {
+        line(text, "recovery_max_active", &(1 + draws(12)).to_string());
+    }
+    if draws(2) == 0 {
+        line(text, "max_backfills", &draws(5).to_string());
+    }
+    match draws(4) {
+        0 => quoted(text, "recovery_sleep", &format!("{}us", draws(20_000))),
+        1 => quoted(text, "recovery_sleep", "0s"),
+        _ => {}
+    }
+    if once_in(draws, 3) {
+        quoted(text, "stream_limit", &format!("{}KiB/s", 64 + draws(50_000)));
+    }
+    if once_in(draws, 3) {
+        quoted(text, "rate_cap", &format!("{}KiB/s", 256 + draws(100_000)));
+    }
+    if once_in(draws, 8) {
+        quoted(text, "disk_capacity", &format!("{}MiB", 1 + draws(400)));
+    }
+}
+
+fn clients(shape: &Shape, text: &mut String, draws: Draw<'_>) {
+    if draws(4) > 0 {
+        return;
+    }
+    quoted(text, "client_load", &format!("{}/s", 1 + draws(6 * shape.servers)));
+    if draws(2) == 0 {
+        quoted(text, "client_read", &format!("{}%", draws(101)));
+        quoted(text, "client_size", &format!("{}KiB", 1 + draws(256)));
+        line(text, "client_weight", &(1 + draws(30)).to_string());
+    }
+}
+
+/// The data: at most some hundred objects and some thousand units.
+fn data(shape: &Shape, text: &mut String, draws: Draw<'_>) {
+    let units = 1 + draws(160);
+    let by_count = draws(2) == 0;
+    if by_count {
+        line(text, "objects", &(1 + draws(40 * shape.servers)).to_string());
+    } else {
+        let bytes = shape.unit * 2 * (8 + units) * shape.disks.min(2);
+        quoted(text, "per_server", &format!("{bytes}B"));
+    }
+    // From a small part of a unit to some units, seldom a whole number of them.
+    let size = shape.unit * (1 + draws(64)) / 16 + [0, 1, 777][draws(3) as usize];
+    text.push_str("[population]\n");
+    match draws(6) {
+        0..3 => {
+            quoted(text, "distribution", "constant");
+            quoted(text, "size", &format!("{size}B"));
+        }
+        3 => {
+            quoted(text, "distribution", "log_normal");
+            quoted(text, "median", &format!("{size}B"));
+            line(text, "sigma", &format!("0.{}", 1 + draws(9)));
+            quoted(text, "cap", &format!("{}B", 8 * size));
+        }
+        4 => {
+            quoted(text, "distribution", "pareto");
+            quoted(text, "min", &format!("{size}B"));
+            line(text, "shape", &format!("{}.5", 1 + draws(3)));
+            quoted(text, "cap", &format!("{}B", 8 * size));
+        }
+        // Files that become several objects, or fewer of them than a unit has bytes.
+        _ if by_count => {
+            quoted(text, "distribution", "constant");
+            quoted(text, "size", &format!("{}B", 4 * size));
+        }
+        _ => {
+            quoted(text, "distribution", "constant");
+            quoted(text, "size", &format!("{}B", size / 2 + 1));
+        }
+    }
+    layout(shape, text, draws);
+}
+
+fn layout(shape: &Shape, text: &mut String, draws: Draw<'_>) {
+    let part = (shape.unit * (4 + draws(16)) / 8).max(512);
+    match draws(3) {
+        0 => quoted(text, "layout", "whole"),
+        1 => {
+            quoted(text, "layout", "chunks");
+            quoted(text, "chunk", &format!("{part}B"));
+        }
+        _ => {
+            quoted(text, "layout", "stripe");
+            quoted(text, "stripe_unit", &format!("{part}B"));
+            line(text, "stripe_width_max", &(1 + draws(6)).to_string());
+        }
+    }
+}
