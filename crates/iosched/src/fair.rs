@@ -61,6 +61,11 @@ impl<T> Fair<T> {
         Some(request)
     }
 
+    /// Who waits, flow by flow.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.flows.iter().flat_map(|flow| flow.waiting.iter().map(|waiting| &waiting.1))
+    }
+
     /// How many requests of a flow wait.
     #[must_use]
     pub fn waiting(&self, flow: usize) -> usize {

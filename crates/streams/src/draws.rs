@@ -19,6 +19,15 @@ impl Seed {
     }
 }
 
+impl Seed {
+    /// The seed of one part of a run, where several parts follow each other and each counts from zero. Part 0 has the seed
+    /// itself.
+    #[must_use]
+    pub fn part(self, part: u32) -> Seed {
+        if part == 0 { self } else { Seed(mix(self.0 ^ SPREAD[1], u64::from(part) ^ SPREAD[0])) }
+    }
+}
+
 impl fmt::Display for Seed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)

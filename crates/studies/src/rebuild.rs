@@ -8,8 +8,9 @@
 //! - `scenario`, `population`, `failures`: what a user may say;
 //! - `generated`: one replicate, from the scenario to what came of it;
 //! - `real`: the same from the exports of a cluster;
-//! - `bound` and `ideal`: what no run beats, and what it would be if all were even;
+//! - `bound`: what no run beats, with this placement and if all were even;
 //! - `observed`, `bottleneck`: the measures, and what held it up;
+//! - `levers`: what would help, tried;
 //! - `present`, `figures`, `published`: what the report shows.
 
 pub mod affected;
@@ -20,8 +21,8 @@ pub mod failures;
 mod figures;
 pub mod generated;
 pub mod hardware;
-pub mod ideal;
 pub mod ledger;
+pub mod levers;
 pub mod map_places;
 pub mod model;
 mod observed;
@@ -113,7 +114,7 @@ impl Study for Rebuild {
     }
 
     fn results_version(&self) -> u32 {
-        1
+        2
     }
 
     fn flags(&self) -> &'static [Flag] {

@@ -67,7 +67,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
         notice: &|notice| screen::say(&format!("note: {notice}\n")),
     };
     let complete = benchmark::scenario(flags.servers, flags.fail, &flags.per_server.to_string());
-    let Some(course) = course(&complete, &context).map_err(Trouble::failed)? else {
+    let Some(course) = course(&complete, &context, false).map_err(Trouble::failed)? else {
         return Ok(Exit::Interrupted);
     };
     let wall_seconds = begun.elapsed().as_secs_f64();
@@ -81,7 +81,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
 
 fn figures(course: &Course, wall_seconds: f64) -> serde_json::Value {
     let recovered = &course.recovered;
-    let units = recovered.units;
+    let units = recovered.work.units;
     json!({
         "replicas": course.population.objects() * 3,
         "replicas_enumerated": course.affected.asked * 3,
@@ -110,7 +110,7 @@ fn lines(course: &Course, wall_seconds: f64) -> String {
     let lines = [
         ("replicas", (course.population.objects() * 3).to_string()),
         ("objects rebuilt", recovered.jobs.to_string()),
-        ("units", recovered.units.to_string()),
+        ("units", recovered.work.units.to_string()),
         ("rebuilt", report::human::quantity(recovered.bytes as f64, "bytes")),
         ("in", report::human::quantity(simulated, "s")),
         ("at", report::human::quantity(rate, "bytes/s")),

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::SimSpan;
 
-use super::generated::Replicate;
-use super::observed::Setting;
+use super::recovery::{Recovered, Recovery};
 
 /// A kind of resource, and how busy it was during the transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,22 +22,14 @@ pub struct Resource {
     pub count: u64,
 }
 
-/// What held the rebuild up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Bottleneck {
-    /// In a few words, for the answer.
-    pub name: String,
-    /// What would have to change.
-    pub advice: String,
-}
-
 /// A resource this busy has no more to give.
 const SATURATED: f64 = 0.9;
 
 /// How busy everything was.
 #[must_use]
-pub fn resources(replicate: &Replicate, seconds: f64) -> Vec<Resource> {
-    let Replicate { hardware, recovered, struck, setting, limits, .. } = replicate;
+pub fn resources(recovery: &Recovery<'_>, recovered: &Recovered) -> Vec<Resource> {
+    let Recovery { hardware, struck, limits, .. } = recovery;
+    let seconds = recovered.moving.as_secs_f64();
     let share = |busy: SimSpan| if seconds > 0.0 { busy.as_secs_f64() / seconds } else { 0.0 };
     let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
     let sound = |server: u32| !hardware.devices_of(server).all(failed);
@@ -69,16 +60,15 @@ pub fn resources(replicate: &Replicate, seconds: f64) -> Vec<Resource> {
         let saturated = if mean >= SATURATED { recovered.drivers } else { 0 };
         Resource { name: name.to_owned(), which, busiest: mean, mean, saturated, count: recovered.drivers }
     };
-    if let Some(slots) = setting.reservations {
+    if let Some(slots) = limits.reservations {
         all.push(part("reservations", recovered.reserving, f64::from(slots)));
     }
     if !limits.sleep.is_zero() {
         all.push(part("rests", recovered.sleeping, 1.0));
     }
     if limits.stream_rate.is_some() || limits.device_rate.is_some() {
-        let work = recovered.work.as_ref();
-        let stream = work.map_or(SimSpan::ZERO, |work| work.stream);
-        let device = work.and_then(|work| work.rates.iter().copied().max()).unwrap_or(SimSpan::ZERO);
+        let stream = recovered.work.stream;
+        let device = recovered.work.rates.iter().copied().max().unwrap_or(SimSpan::ZERO);
         if limits.stream_rate.is_some() {
             all.push(kind("stream limit", vec![("the largest object".to_owned(), share(stream))]));
         }
@@ -99,12 +89,11 @@ fn kind(name: &str, members: Vec<(String, f64)>) -> Resource {
     Resource { name: name.to_owned(), which, busiest, mean, saturated, count }
 }
 
-/// Names what held it up.
+/// What held it up, in a few words; nothing where nothing was done.
 #[must_use]
-pub fn name(resources: &[Resource], setting: &Setting) -> Option<Bottleneck> {
+pub fn name(resources: &[Resource], reservations: Option<u32>) -> Option<String> {
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    let say = |name: String, advice: &str| Some(Bottleneck { name, advice: advice.to_owned() });
     let top =
         resources.iter().find(|resource| resource.name != "rests" && resource.name != "reservations")?;
     let mean = |name: &str| of(name).map_or(0.0, |resource| resource.mean);
@@ -113,43 +102,31 @@ pub fn name(resources: &[Resource], setting: &Setting) -> Option<Bottleneck> {
     let idle = |share: f64| top.busiest < 0.7 && share > top.mean.max(0.1);
     let (rests, waits) = (mean("rests"), mean("reservations"));
     if rests > 0.5 || (idle(rests) && rests >= waits) {
-        let name = format!("the rest after each object, {} of the time of all leading disks", percent(rests));
-        return say(name, "lower `recovery_sleep`, or spread the work over more leading disks");
+        return Some(format!(
+            "the rest after each object, {} of the time of all leading disks",
+            percent(rests)
+        ));
     }
     if top.busiest <= 0.0 {
         return None;
     }
     if idle(waits) || (waits > 0.3 && top.mean < 0.7) {
-        let most = setting.reservations.unwrap_or(0);
-        let name = format!(
-            "reservations: with {most} a disk, groups waited {} of the time while disks worked {}",
+        return Some(format!(
+            "reservations: with {} a disk, groups waited {} of the time while disks worked {}",
+            reservations.unwrap_or(0),
             percent(waits),
             percent(mean("disks"))
-        );
-        return say(name, "raise `max_backfills`, or take smaller groups");
+        ));
     }
     let what = format!("{} ({}: {})", top.name, top.which, percent(top.busiest));
     if top.busiest < 0.7 {
-        return say(
-            format!("nothing was busy: at most {what}; too little was under way at once"),
-            "raise `recovery_max_active` or `window`, or give leading disks more to lead",
-        );
+        return Some(format!("nothing was busy: at most {what}; too little was under way at once"));
     }
     if top.mean < 0.75 * top.busiest {
-        return say(
-            format!(
-                "{what}, while the mean of all was {}: the placement gives some more to do than others",
-                percent(top.mean)
-            ),
-            "use more groups, or place objects one by one",
-        );
+        return Some(format!(
+            "{what}, while the mean of all was {}: the placement gives some more to do than others",
+            percent(top.mean)
+        ));
     }
-    let advice = match top.name.as_str() {
-        "disks" => "faster or more disks, or fewer seeks: larger objects, fewer of them at once",
-        "rack uplinks" => "faster uplinks, or domains that keep more of the copies in a rack",
-        "stream limit" => "raise `stream_limit`, or cut large objects",
-        "rate cap" => "raise `rate_cap`",
-        _ => "faster cards",
-    };
-    say(what, advice)
+    Some(what)
 }

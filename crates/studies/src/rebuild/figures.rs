@@ -281,7 +281,7 @@ fn servers(view: &View<'_>) -> Figure {
 
 fn progress(view: &View<'_>) -> Figure {
     let seen = &view.observed[0];
-    let total: u64 = seen.progress.iter().map(|(_, bytes)| bytes).sum();
+    let total = seen.progress.iter().map(|(_, bytes)| bytes).sum::<u64>().saturating_add(seen.unfinished);
     let mut sum = 0;
     let points = seen.progress.iter().map(|&(at, bytes)| {
         sum += bytes;
@@ -292,7 +292,8 @@ fn progress(view: &View<'_>) -> Figure {
     figure(
         "progress",
         "How much is safe again, and when",
-        "Bytes of finished objects, in the first replicate. A long flat end means that few were left to do it.",
+        "Bytes of finished objects over all that were to be made again, in the first replicate, up to the last write. A long \
+         flat end means that few were left to do it; a line that ends below 100 % leaves the rest unsafe.",
         Kind::Line {
             x: Axis::linear("time since the failure", "s"),
             y: Axis::linear("rebuilt", "percent"),

@@ -5,10 +5,11 @@ use population::{Extent, Population};
 use units::{Bytes, SimSpan};
 
 use super::affected::{Affected, Search};
+use super::bottleneck::{self, Resource};
 use super::failures::{Failing, Struck, strike};
 use super::hardware::{Hardware, Layout, Uplinks};
-use super::ideal::{self, Typical};
 use super::ledger::Rules;
+use super::levers::{self, Tried};
 use super::model::Limits;
 use super::observed::Setting;
 use super::recovery::{Recovered, Recovery, Waiting};
@@ -43,8 +44,10 @@ pub struct Replicate {
     pub recovered: Recovered,
     /// What the report needs to know of the cluster.
     pub setting: Setting,
-    /// How much was done at once.
-    pub limits: Limits,
+    /// How busy everything was.
+    pub resources: Vec<Resource>,
+    /// Changes that were tried.
+    pub tried: Vec<Tried>,
 }
 
 /// The machines of a scenario.
@@ -155,17 +158,24 @@ pub struct Course {
     pub struck: Vec<Struck>,
     /// What came of it.
     pub recovered: Recovered,
-    /// How much was done at once.
-    pub limits: Limits,
+    /// How busy everything was.
+    pub resources: Vec<Resource>,
+    /// Changes that were tried.
+    pub tried: Vec<Tried>,
     /// All data.
     pub population: Population,
 }
 
-/// Finds what is lost and rebuilds it; none if the user stopped it before anything was known.
+/// Finds what is lost and rebuilds it, and tries what may help where `tries` says so; none if the user stopped it before
+/// anything was known.
 ///
 /// # Errors
 /// When placement or model fail.
-pub fn course(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Course>, StudyError> {
+pub fn course(
+    complete: &Complete,
+    context: &RunContext<'_>,
+    tries: bool,
+) -> Result<Option<Course>, StudyError> {
     let scenario = &complete.scenario;
     let hardware = hardware(scenario);
     let struck = strike(&complete.failures, &hardware, context.seed);
@@ -185,15 +195,30 @@ pub fn course(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Co
     })?;
     let Some(affected) = affected else { return Ok(None) };
     let limits = limits(scenario);
-    let redundancy = complete.redundancy;
+    let recovery = recovery(complete, (&hardware, &limits), (&affected, &struck), &population, context);
+    let recovered = recovery.run(context)?;
+    let resources = bottleneck::resources(&recovery, &recovered);
+    let tried = if tries { levers::tried(&recovery, &recovered, &resources, context)? } else { Vec::new() };
+    Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, population }))
+}
+
+/// What a recovery needs to know of a scenario and of what its failures affect.
+fn recovery<'a>(
+    complete: &Complete,
+    (hardware, limits): (&'a Hardware, &'a Limits),
+    (affected, struck): (&'a Affected, &'a [Struck]),
+    population: &Population,
+    context: &RunContext<'_>,
+) -> Recovery<'a> {
+    let (scenario, redundancy) = (&complete.scenario, complete.redundancy);
     let raw = population.bytes_expected() * f64::from(redundancy.width) / f64::from(redundancy.data);
     let each = (raw / f64::from(hardware.devices())) as u64;
     let most = scenario.disk_capacity.map(|capacity| scenario.backfillfull_ratio.of(capacity.get()));
-    let recovery = Recovery {
-        hardware: &hardware,
-        limits: &limits,
-        affected: &affected,
-        struck: &struck,
+    Recovery {
+        hardware,
+        limits,
+        affected,
+        struck,
         waiting: waiting(scenario),
         rules: Rules {
             source: scenario.source,
@@ -205,9 +230,8 @@ pub fn course(complete: &Complete, context: &RunContext<'_>) -> Result<Option<Co
         used: vec![each; hardware.devices() as usize],
         limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
         clients: scenario.clients(redundancy),
-    };
-    let recovered = recovery.run(context)?;
-    Ok(Some(Course { hardware, affected, struck, recovered, limits, population }))
+        quiet: true,
+    }
 }
 
 /// Runs a replicate, with the data it was of; none if the user stopped it before anything was known.
@@ -218,21 +242,18 @@ pub fn replicate(
     complete: &Complete,
     context: &RunContext<'_>,
 ) -> Result<Option<(Replicate, Population)>, StudyError> {
-    let Some(course) = course(complete, context)? else { return Ok(None) };
-    let Course { hardware, affected, struck, recovered, limits, population } = course;
+    let Some(course) = course(complete, context, true)? else { return Ok(None) };
+    let Course { hardware, affected, struck, recovered, resources, tried, population } = course;
     let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
     let survivors =
         (0..hardware.servers()).filter(|&server| !hardware.devices_of(server).all(failed)).count() as u32;
-    let typical = Typical { server: 0, data: complete.redundancy.data };
-    let ideal = ideal::rate_per_server(&hardware, &limits, &affected, typical)?;
     let capacity = complete.scenario.disk_capacity;
     let setting = Setting {
         survivors,
-        ideal_per_server: ideal,
         capacity: capacity.map(|capacity| vec![capacity.get(); hardware.devices() as usize]),
-        reservations: limits.reservations,
+        reservations: complete.scenario.reservations(),
     };
-    let replicate = Replicate { hardware, affected, struck, recovered, setting, limits };
+    let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
     Ok(Some((replicate, population)))
 }
 

@@ -1,6 +1,6 @@
 //! The machines of a cluster: which disk is in which server, which server in which rack, and what each can do.
 
-use devices::{CardClock, CardSpec, DiskClock, DiskSpec};
+use devices::{CardClock, CardSpec, DiskClock, DiskSpec, SeekRow};
 use units::{Bytes, Rate, SimSpan};
 
 use super::plan::DeviceId;
@@ -44,6 +44,14 @@ pub struct Names {
     pub disks: Vec<String>,
     /// For each rack.
     pub racks: Vec<String>,
+}
+
+fn half(span: SimSpan) -> SimSpan {
+    SimSpan::from_ns(span.as_ns() / 2)
+}
+
+fn double(rate: Rate) -> Rate {
+    Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(2)).unwrap_or(rate)
 }
 
 /// Who is where.
@@ -97,11 +105,39 @@ impl Hardware {
         }
     }
 
-    /// The same kinds of disks and cards in another layout, without uplinks.
+    /// The same with disks that take half as long for everything.
     #[must_use]
-    pub fn small(&self, layout: Layout) -> Hardware {
-        let disks = self.disks.iter().map(|disk| disk.spec().clone()).collect();
-        Hardware::new(layout, disks, *self.card.spec(), None, Bytes::new(self.unit))
+    pub fn faster_disks(&self) -> Hardware {
+        let faster = |disk: &DiskClock| {
+            let spec = disk.spec();
+            let seek =
+                |row: &SeekRow| SeekRow { from: row.from, read: half(row.read), write: half(row.write) };
+            let spec = DiskSpec {
+                read: double(spec.read),
+                write: double(spec.write),
+                read_overhead: half(spec.read_overhead),
+                write_overhead: half(spec.write_overhead),
+                seeks: spec.seeks.iter().map(seek).collect(),
+                extent: spec.extent,
+            };
+            DiskClock::new(spec, Bytes::new(self.unit))
+        };
+        Hardware { disks: self.disks.iter().map(faster).collect(), ..self.clone() }
+    }
+
+    /// The same with cards of twice the rate.
+    #[must_use]
+    pub fn faster_cards(&self) -> Hardware {
+        let spec = self.card.spec();
+        let card = CardSpec { rate: double(spec.rate), ..*spec };
+        Hardware { card: CardClock::new(card, Bytes::new(self.unit)), ..self.clone() }
+    }
+
+    /// The same with uplinks of twice the rate, where they are limited.
+    #[must_use]
+    pub fn faster_uplinks(&self) -> Option<Hardware> {
+        let uplinks = Some(Uplinks { rate: double(self.uplinks?.rate) });
+        Some(Hardware { uplinks, ..self.clone() })
     }
 
     /// How many disks.

@@ -51,6 +51,16 @@ pub struct Stuck {
     pub homeless: u64,
     /// The home has no room.
     pub full: u64,
+    /// What would have to be written for all of them.
+    pub bytes: u64,
+}
+
+impl Stuck {
+    /// Whether anything is.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.lost + self.waiting + self.homeless + self.full > 0
+    }
 }
 
 /// Who holds what.
@@ -150,25 +160,27 @@ impl<'a> Ledger<'a> {
             let kind = self.affected.kind(record);
             let data = kind.redundancy.data;
             let copies = kind.redundancy.width - missing as u32;
+            let bytes: u64 = self.affected.sizes(record).iter().sum();
+            below_min_size += u64::from(copies < kind.min_size);
             if copies < data {
                 stuck.lost += objects;
+                stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(missing as u64));
                 continue;
             }
-            below_min_size += u64::from(copies < kind.min_size);
-            let open = self.aim(record, standing, homes.as_deref_mut());
-            let reason = match open {
-                Aimed::Some => self.check_room(record, standing),
-                other => other,
-            };
-            match reason {
-                Aimed::Some => {
-                    let driver = self.driver(record, &mut read_load);
-                    orders.push((driver, (copies - data) as u8, record as u32));
-                }
-                Aimed::Waiting => stuck.waiting += objects,
-                Aimed::Homeless => stuck.homeless += objects,
-                Aimed::Full => stuck.full += objects,
+            let mut aimed = self.aim(record, standing, homes.as_deref_mut());
+            if aimed.found > 0 && !self.has_room(record, standing) {
+                aimed.found = 0;
+                stuck.full += objects;
+            } else if aimed.found < missing {
+                // Some of its copies may find a home all the same; it is not whole with them.
+                *(if aimed.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
             }
+            if aimed.found > 0 {
+                let driver = self.driver(record, &mut read_load);
+                orders.push((driver, (copies - data) as u8, record as u32));
+            }
+            let without = (missing - aimed.found) as u64;
+            stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(without));
         }
         orders.sort_unstable();
         let (plan, jobs) = self.write_plan(&orders);
@@ -212,11 +224,7 @@ impl<'a> Ledger<'a> {
             }
         }
         self.spare = [wanted, aims];
-        match (found, waits) {
-            (0, true) => Aimed::Waiting,
-            (0, false) => Aimed::Homeless,
-            _ => Aimed::Some,
-        }
+        Aimed { found, waits }
     }
 
     /// Where a record belongs now.
@@ -239,15 +247,16 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    fn check_room(&self, record: usize, standing: &mut Standing) -> Aimed {
+    /// Whether all homes of a record have room for it; then it is theirs.
+    fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
         let bytes: u64 = self.affected.sizes(record).iter().sum();
         let aims = &self.aims[self.places(record)];
         let targets = || aims.iter().filter(|aim| **aim != NOWHERE).map(|aim| aim.index());
         if targets().any(|target| standing.used[target].saturating_add(bytes) > standing.limit[target]) {
-            return Aimed::Full;
+            return false;
         }
         targets().for_each(|target| standing.used[target] += bytes);
-        Aimed::Some
+        true
     }
 
     /// Who drives a record: the source, for copies; the primary or a target, for shards.
@@ -379,11 +388,10 @@ pub enum Progress {
     Units(u32),
 }
 
-/// Whether homes were found.
+/// How many of the lost places of a record have a home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Aimed {
-    Some,
-    Waiting,
-    Homeless,
-    Full,
+struct Aimed {
+    found: usize,
+    /// The home of another one is down and not given up yet.
+    waits: bool,
 }

@@ -1,24 +1,28 @@
 //! The rebuild on the kernel: servers that read, send, receive, write and acknowledge units of lost objects.
 //!
 //! One entity a server, and one a rack where its uplink is limited. A driver keeps a few units of each of its jobs in
-//! flight, and goes on to the next job when all is acknowledged; the first unit announces the job, as a push does in Ceph. A unit queues at the source's disk, the
-//! source's card, the target's card and the target's disk; each is an event of its own. What needs several sources (erasure
+//! flight, and goes on to the next job when all is acknowledged; the first unit announces the job, as a push does in Ceph. A
+//! unit queues at the source's disk, the source's card, the target's card and the target's disk; each is an event of its own. What needs several sources (erasure
 //! coding) is gathered first: the driver asks for the parts, decodes when all are there, and hands out what was lost.
 //!
+//! - `audit`: what must hold of a phase whenever it ends;
 //! - `event`: what servers tell each other;
 //! - `server`: their state;
 //! - `transfer`: units on their way;
 //! - `clients`: who reads and writes meanwhile;
 //! - `shared`: devices that clients and the rebuild share by weight;
 //! - `driver`: jobs, tasks, reservations and sleeps;
+//! - `over_time`: counts over a time of unknown length;
 //! - `slack`: how soon another server can feel an event;
 //! - `undo`: how an event is taken back.
 //!
 //! Time zero is when transfers may begin; what came before (detection, waiting) is added by `phases`.
 
+mod audit;
 mod clients;
 mod driver;
 mod event;
+mod over_time;
 mod server;
 mod shared;
 mod slack;
@@ -30,7 +34,8 @@ use units::{Rate, SimSpan, SimTime};
 
 pub use self::clients::{Clients, Latencies, Load};
 pub use self::event::{Event, Kind};
-pub use self::server::{Device, Entity, Rack, Server, Slot, WINDOW_MAX};
+pub use self::over_time::{BINS, OverTime};
+pub use self::server::{Active, Device, Entity, Rack, Server, Slot, WINDOW_MAX};
 use self::shared::{Line, plain};
 use self::slack::Slack;
 use self::undo::Undo;
@@ -82,10 +87,8 @@ pub struct Rebuild<'a> {
     hardware: &'a Hardware,
     plan: &'a Plan,
     limits: &'a Limits,
-    /// Servers that answer nobody.
+    /// Devices that answer nobody; empty where all do.
     dead: Vec<bool>,
-    /// How long a bin of the progress is.
-    bin: SimSpan,
     slack: Slack,
     clients: Option<Clients>,
 }
@@ -97,12 +100,12 @@ pub struct Counts {
     pub jobs: u64,
     /// Bytes made durable again by these, over all targets.
     pub bytes: u64,
-    /// The same by when it was finished: bins of equal length, the last one open.
-    pub progress: Vec<u64>,
+    /// The same by when it was finished.
+    pub progress: OverTime<u64>,
     /// When the last job was done of objects with so many copies or shards to spare; the last row is for all with more.
     pub last: [SimTime; SPARES],
-    /// In the same bins, objects or groups that take writes again.
-    pub restored: Vec<u64>,
+    /// Objects or groups that take writes again, by when.
+    pub restored: OverTime<u64>,
     /// How long tasks waited for their reservations.
     pub reserving: SimSpan,
     /// How long drivers rested though there was work.
@@ -114,25 +117,20 @@ pub struct Counts {
 /// Rows of [`Counts::last`].
 pub const SPARES: usize = 4;
 
-/// The most bins of the progress.
-pub const BINS: usize = 256;
-
 /// One thing worth counting.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sample {
-    /// A job is done: its bytes over all targets, and in which bin.
+    /// A job is done: its bytes over all targets, and when.
     Done {
         /// Over all targets.
         bytes: u64,
-        /// Of the progress.
-        bin: u32,
         /// When.
         at: SimTime,
         /// How many copies or shards were left of it beyond what reading it takes.
         spare: u8,
     },
-    /// An object, or a group, takes writes again: in which bin of the progress.
-    Restored(u32),
+    /// An object, or a group, takes writes again.
+    Restored(SimTime),
     /// A task has all its reservations.
     Reserved(SimSpan),
     /// A driver rests.
@@ -143,18 +141,9 @@ pub enum Sample {
         write: bool,
         /// From asking to the answer.
         latency: SimSpan,
-        /// Of the progress.
-        bin: u32,
+        /// When it has it.
+        at: SimTime,
     },
-}
-
-/// Adds to one of several bins, the last of which is open.
-fn add_to(bins: &mut Vec<u64>, bin: u32, more: u64) {
-    let bin = (bin as usize).min(BINS - 1);
-    if bins.len() <= bin {
-        bins.resize(bin + 1, 0);
-    }
-    bins[bin] += more;
 }
 
 impl Statistics for Counts {
@@ -162,18 +151,18 @@ impl Statistics for Counts {
 
     fn add(&mut self, sample: Sample) {
         match sample {
-            Sample::Done { bytes, bin, at, spare } => {
+            Sample::Done { bytes, at, spare } => {
                 let spare = usize::from(spare).min(SPARES - 1);
                 self.last[spare] = self.last[spare].max(at);
                 self.jobs += 1;
                 self.bytes += bytes;
-                add_to(&mut self.progress, bin, bytes);
+                self.progress.add(at, &bytes);
             }
-            Sample::Restored(bin) => add_to(&mut self.restored, bin, 1),
+            Sample::Restored(at) => self.restored.add(at, &1),
             Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
             Sample::Slept(span) => self.sleeping = self.sleeping.saturating_add(span),
-            Sample::Client { write, latency, bin } => {
-                self.clients.get_or_insert_default().add(write, latency, bin);
+            Sample::Client { write, latency, at } => {
+                self.clients.get_or_insert_default().add(write, latency, at);
             }
         }
     }
@@ -181,11 +170,8 @@ impl Statistics for Counts {
     fn merge(&mut self, other: &Self) {
         self.jobs += other.jobs;
         self.bytes += other.bytes;
-        for (mine, theirs) in [(&mut self.progress, &other.progress), (&mut self.restored, &other.restored)] {
-            for (bin, more) in (0..).zip(theirs) {
-                add_to(mine, bin, *more);
-            }
-        }
+        self.progress.merge(&other.progress);
+        self.restored.merge(&other.restored);
         for (mine, theirs) in self.last.iter_mut().zip(other.last) {
             *mine = (*mine).max(theirs);
         }
@@ -207,15 +193,8 @@ impl<'a> Rebuild<'a> {
             limits.window as usize <= WINDOW_MAX && limits.window > 0,
             "a window has 1 to {WINDOW_MAX} units"
         );
-        let dead = vec![false; hardware.servers() as usize];
         let slack = Slack::new(hardware, plan, limits);
-        Rebuild { hardware, plan, limits, dead, bin: SimSpan::from_secs(1), slack, clients: None }
-    }
-
-    /// How long a bin of the progress is.
-    #[must_use]
-    pub fn with_bin(self, bin: SimSpan) -> Rebuild<'a> {
-        Rebuild { bin, ..self }
+        Rebuild { hardware, plan, limits, dead: Vec::new(), slack, clients: None }
     }
 
     /// Clients use the devices too, until nothing is left to rebuild.
@@ -225,10 +204,31 @@ impl<'a> Rebuild<'a> {
         Rebuild { slack, clients, ..self }
     }
 
-    /// Servers that swallow what is sent to them, because nobody knows yet that they have failed.
+    /// Devices that swallow what is sent to them, because nobody knows yet that they have failed. A server whose devices have
+    /// all failed does so too.
+    ///
+    /// # Panics
+    /// When there is not one entry for each device.
     #[must_use]
     pub fn with_dead(self, dead: Vec<bool>) -> Rebuild<'a> {
+        assert_eq!(dead.len(), self.hardware.devices() as usize, "each device answers or does not");
+        let dead = if dead.contains(&true) { dead } else { Vec::new() };
         Rebuild { dead, ..self }
+    }
+
+    fn is_dead(&self, device: DeviceId) -> bool {
+        self.dead.get(device.index()).is_some_and(|&dead| dead)
+    }
+
+    /// Whether nothing of a server answers.
+    fn is_server_dead(&self, server: u32) -> bool {
+        !self.dead.is_empty() && self.hardware.devices_of(server).all(|device| self.is_dead(device))
+    }
+
+    /// Whether an event comes to what does not answer.
+    fn swallows(&self, server: u32, event: &Event) -> bool {
+        let of_device = matches!(event.kind, Kind::Read | Kind::Write | Kind::Reserve | Kind::Release);
+        (of_device && self.is_dead(event.device)) || self.is_server_dead(server)
     }
 
     #[inline]
@@ -276,6 +276,7 @@ impl Model for Rebuild<'_> {
     type Output = ();
 
     const UNDO: UndoBy = UndoBy::Inverse;
+    const AUDITS_PENDING: bool = true;
 
     fn entities(&self) -> u32 {
         self.servers_and_racks() + u32::from(self.clients.is_some())
@@ -314,13 +315,11 @@ impl Model for Rebuild<'_> {
     fn start(&self, entity: &mut Entity, context: &mut Context<'_, Self>) -> Result<(), Fault> {
         let Entity::Server(server) = entity else { return Ok(()) };
         let me = context.me().0;
-        if !self.dead[me as usize] {
-            for device in self.hardware.devices_of(me) {
-                self.go_on(server, device, context);
-            }
-            if server.shared.is_some() {
-                self.await_client(context);
-            }
+        for device in self.hardware.devices_of(me).filter(|&device| !self.is_dead(device)) {
+            self.go_on(server, device, context);
+        }
+        if server.shared.is_some() && !self.is_server_dead(me) {
+            self.await_client(context);
         }
         Ok(())
     }
@@ -333,7 +332,10 @@ impl Model for Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) -> Result<Undo, Fault> {
         match entity {
-            Entity::Server(_) if self.dead[context.me().index()] => Ok(Undo::Nothing),
+            Entity::Server(server) if !self.dead.is_empty() && self.swallows(context.me().0, event) => {
+                server.swallowed.push(*event);
+                Ok(Undo::Swallowed)
+            }
             Entity::Server(server) => self.at_server(server, event, context),
             Entity::Rack(rack) => self.at_rack(rack, event, context),
             Entity::Monitor { driving } => Ok(self.one_less(driving, context)),
@@ -360,7 +362,7 @@ impl Model for Rebuild<'_> {
     }
 
     fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
-        server::audit(self, committed)
+        audit::audit(self, committed)
     }
 }
 
@@ -391,10 +393,5 @@ impl Rebuild<'_> {
                 return Err("a server without clients is told what is not for it".into());
             }
         })
-    }
-
-    /// When `now` lies, in bins of the progress.
-    fn bin_of(&self, now: SimTime) -> u32 {
-        (now.as_ns() / self.bin.as_ns().max(1)).min(BINS as u64 - 1) as u32
     }
 }

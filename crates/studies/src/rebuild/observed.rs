@@ -5,9 +5,10 @@ use report::Outcome;
 use serde::{Deserialize, Serialize};
 use units::{SimSpan, SimTime};
 
-use super::bottleneck::{Bottleneck, Resource, name as name_bottleneck};
+use super::bottleneck::{Resource, name as name_bottleneck};
 use super::generated::Replicate;
 use super::hardware::Hardware;
+use super::levers::Tried;
 use super::model::Latencies;
 use super::recovery::{Recovered, Waited, Waiting};
 use crate::MeasureSpec;
@@ -17,8 +18,6 @@ use crate::MeasureSpec;
 pub struct Setting {
     /// Servers on which nothing fails.
     pub survivors: u32,
-    /// What one of them would rebuild in a second, if all were even.
-    pub ideal_per_server: Option<f64>,
     /// For each device, what it holds; none where nobody says.
     pub capacity: Option<Vec<u64>>,
     /// Reservations a device grants.
@@ -31,7 +30,10 @@ pub struct Observed {
     /// What failed.
     pub failed: Vec<String>,
     /// What held it up.
-    pub bottleneck: Option<Bottleneck>,
+    pub bottleneck: Option<String>,
+    /// Changes that were tried, the one that helps most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
     /// All resources, the busiest kind first.
     pub resources: Vec<Resource>,
     /// Server by server.
@@ -40,6 +42,10 @@ pub struct Observed {
     pub traffic: Option<Traffic>,
     /// When how much was finished, in seconds and bytes.
     pub progress: Vec<(f64, u64)>,
+    /// Bytes that were made again, over all targets.
+    pub rebuilt: u64,
+    /// Bytes that are not finished in the end: of lost objects, of those without a home, and of what a stop left.
+    pub unfinished: u64,
     /// Groups, or single objects, that take no writes: from when on, in seconds, and how many.
     pub below: Vec<(f64, u64)>,
     /// What clients waited, where there are some.
@@ -155,9 +161,13 @@ pub const MEASURES: &[MeasureSpec] = &[
     measure("time_to_two_copies_s", "s", "until no object is left with a single copy (or just k shards)"),
     measure("detection_s", "s", "of that, until the first failure was known"),
     measure("down_out_s", "s", "and from then until what failed was given up"),
-    measure("transfer_s", "s", "and the transfers themselves"),
+    measure("transfer_s", "s", "and the transfers themselves, without the time between them"),
     measure("aggregate_rate_bytes_per_s", "bytes/s", "bytes rebuilt over the time of the transfers"),
-    measure("ideal_rate_bytes_per_s", "bytes/s", "survivors times what one rebuilds where all is even"),
+    measure(
+        "ideal_rate_bytes_per_s",
+        "bytes/s",
+        "what the same work would allow, spread evenly over all that survives",
+    ),
     measure("bound_rate_bytes_per_s", "bytes/s", "what the busiest device would allow with this placement"),
     measure("ideal_share", "fraction", "the aggregate rate over the ideal"),
     measure("rate_per_survivor_bytes_per_s", "bytes/s", "the aggregate rate over the number of survivors"),
@@ -196,9 +206,8 @@ impl Observed {
     /// What a replicate came to know.
     #[must_use]
     pub fn of(replicate: &Replicate) -> Observed {
-        let Replicate { hardware, affected, struck, recovered, setting, .. } = replicate;
+        let Replicate { hardware, affected, struck, recovered, setting, resources, tried } = replicate;
         let span = transfer(recovered).map_or(0.0, SimSpan::as_secs_f64);
-        let resources = super::bottleneck::resources(replicate, span);
         let share = |busy: SimSpan| if span > 0.0 { busy.as_secs_f64() / span } else { 0.0 };
         let failed =
             |device: super::plan::DeviceId| struck.iter().any(|struck| struck.devices.contains(&device));
@@ -228,11 +237,14 @@ impl Observed {
         };
         Observed {
             failed: struck.iter().map(|struck| struck.name.clone()).collect(),
-            bottleneck: name_bottleneck(&resources, setting),
-            resources,
+            bottleneck: name_bottleneck(resources, setting.reservations),
+            tried: tried.clone(),
+            resources: resources.clone(),
             servers,
-            traffic: recovered.work.as_ref().and_then(|work| traffic(work.traffic.as_deref()?, hardware)),
+            traffic: recovered.work.traffic.as_deref().and_then(|matrix| traffic(matrix, hardware)),
             progress: recovered.progress.iter().map(|(at, bytes)| (at.as_secs_f64(), *bytes)).collect(),
+            rebuilt: recovered.bytes,
+            unfinished: recovered.unfinished.saturating_add(recovered.stuck.bytes),
             below: recovered.below.iter().map(|(at, count)| (at.as_secs_f64(), *count)).collect(),
             clients: recovered.clients.as_ref().map(ClientsSeen::of),
             found: found.to_owned(),
@@ -242,10 +254,10 @@ impl Observed {
     }
 }
 
-/// From the first transfer to the last durable write.
+/// How long something was being transferred; nothing where nothing was.
 #[must_use]
 pub fn transfer(recovered: &Recovered) -> Option<SimSpan> {
-    recovered.last_write.checked_since(recovered.first_transfer)
+    (!recovered.moving.is_zero()).then_some(recovered.moving)
 }
 
 /// More labels than this cannot be told apart round a circle; then neighbours are taken together.
@@ -349,10 +361,13 @@ fn values(replicate: &Replicate, observed: &Observed, waiting: Waiting) -> Vec<V
     let since = |at: SimTime| seconds(at) - seconds(first);
     let span = transfer(recovered).ok_or_else(nothing).map(SimSpan::as_secs_f64);
     let bytes = recovered.bytes as f64;
-    let rate = span.clone().and_then(|span| if span > 0.0 { Ok(bytes / span) } else { Err(nothing()) });
     let survivors = f64::from(setting.survivors);
-    let ideal = setting.ideal_per_server.map(|each| each * survivors).ok_or_else(nothing);
-    let bound = recovered.bound.as_secs_f64();
+    let over = |span: SimSpan| {
+        let seconds = span.as_secs_f64();
+        if bytes > 0.0 && seconds > 0.0 { Ok(bytes / seconds) } else { Err(nothing()) }
+    };
+    let rate = transfer(recovered).ok_or_else(nothing).and_then(over);
+    let ideal = over(recovered.ideal);
     let most = |busy: &dyn Fn(&ServerSeen) -> f64| observed.servers.iter().map(busy).fold(0.0, f64::max);
     let full = match &left {
         Some(reason) => Err(reason.clone()),
@@ -381,7 +396,7 @@ fn values(replicate: &Replicate, observed: &Observed, waiting: Waiting) -> Vec<V
         span.clone(),
         rate.clone(),
         ideal.clone(),
-        if bound > 0.0 { Ok(bytes / bound) } else { Err(nothing()) },
+        over(recovered.bound),
         rate.clone().and_then(|rate| ideal.map(|ideal| rate / ideal)),
         rate.map(|rate| rate / survivors),
         Ok(bytes),

@@ -4,6 +4,7 @@ use metrics::{MeanInterval, mean_interval_95};
 use report::{Cell, Column, Table, human};
 
 use super::figures;
+use super::levers::advice;
 use super::observed::Observed;
 use super::population::Shown;
 use super::scenario::Scenario;
@@ -81,6 +82,7 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
     let mut tables = vec![points_table(&views), resources(&views)];
     let mut figures = figures::of_all(&views);
     if let [one] = &views[..] {
+        tables.extend(tried(one));
         tables.push(servers(one));
         figures.extend(figures::of_one(one));
     }
@@ -120,7 +122,11 @@ fn answer(views: &[View<'_>]) -> String {
         );
     }
     if let Some(bottleneck) = &one.observed[0].bottleneck {
-        text += &format!(". What held it up: {}. To change that: {}", bottleneck.name, bottleneck.advice);
+        text += &format!(". What held it up: {bottleneck}");
+    }
+    let first = one.result.outcomes[0].measures.get("time_to_full_redundancy_s").and_then(|all| all.value());
+    if let Some(advice) = first.and_then(|first| advice(&one.observed[0].tried, first)) {
+        text += &format!(". What to change: {advice}");
     }
     text + "."
 }
@@ -193,9 +199,7 @@ fn points_table(views: &[View<'_>]) -> Table {
             Some(mean) => Cell::from(mean.mean),
             None => Cell::missing("no replicate has it"),
         }));
-        let name =
-            view.observed[0].bottleneck.as_ref().map_or("nothing", |bottleneck| bottleneck.name.as_str());
-        row.push(name.into());
+        row.push(view.observed[0].bottleneck.as_deref().unwrap_or("nothing").into());
         table.push(row);
     }
     table
@@ -222,6 +226,20 @@ fn resources(views: &[View<'_>]) -> Table {
         }
     }
     table
+}
+
+/// Changes that were tried.
+fn tried(view: &View<'_>) -> Option<Table> {
+    let all = &view.observed[0].tried;
+    let columns = vec![Column::text("change"), Column::number("time_to_full_redundancy", "s")];
+    let about = "Each change by itself, on the data that the first replicate lost. Costs and risks of a change are not modelled: \
+                 what clients wait is, where there are some.";
+    let mut table = Table::new("tried", "What would help", columns).about(about);
+    for one in all {
+        let time = one.time_s.map_or_else(|| Cell::missing("no faster than without it"), Cell::from);
+        table.push(vec![one.change.as_str().into(), time]);
+    }
+    (!all.is_empty()).then_some(table)
 }
 
 fn servers(view: &View<'_>) -> Table {

@@ -24,10 +24,11 @@ use units::{Bytes, Percent};
 use self::failing::Failure;
 use self::groups::{Groups, share_in};
 use self::machines::Machines;
+use super::bottleneck;
 use super::failures::Struck;
 use super::generated::{self, Replicate};
-use super::ideal::{self, Typical};
 use super::ledger::Rules;
+use super::levers;
 use super::observed::{self, Setting};
 use super::recovery::Recovery;
 use super::scenario::{Preset, Redundancy, Scenario};
@@ -37,6 +38,8 @@ use crate::{Prepared, RunContext, StudyError};
 /// A checked scenario with the cluster.
 pub struct Ready {
     scenario: Scenario,
+    /// Keys that the user left out, so that each class of disks has its own value: no one value can stand for them.
+    by_class: Vec<&'static str>,
     groups: Arc<Groups>,
     failures: Vec<Failure>,
     warnings: Vec<String>,
@@ -59,6 +62,22 @@ const GENERATED: [&str; 14] = [
     "ec",
     "disk_capacity",
 ];
+
+/// Keys that each class of disks has its own default for.
+fn left_to_classes(asked: &Scenario, preset: Preset) -> Vec<&'static str> {
+    let left_out = [
+        ("disk_read", asked.disk_read.is_none()),
+        ("disk_write", asked.disk_write.is_none()),
+        ("seeks", asked.seeks.is_none()),
+        ("recovery_max_active", asked.recovery_max_active.is_none()),
+        ("recovery_sleep", asked.recovery_sleep.is_none()),
+    ];
+    left_out
+        .into_iter()
+        .filter(|(_, left_out)| *left_out && preset == Preset::Ceph)
+        .map(|(key, _)| key)
+        .collect()
+}
 
 /// One more that has a default which is no use here.
 const LOST_SET: &str = "lost_set";
@@ -131,7 +150,8 @@ impl Ready {
         let usual = usual_redundancy(&groups.cluster);
         scenario.check_clients(draft, (usual, &groups.machines.hardware), &mut problems);
         problems.into_result(())?;
-        Ok(Ready { scenario, groups: Arc::new(groups), failures, warnings })
+        let by_class = left_to_classes(&asked, scenario.preset);
+        Ok(Ready { scenario, by_class, groups: Arc::new(groups), failures, warnings })
     }
 
     /// The limits, with those of each class of disks.
@@ -183,48 +203,18 @@ impl Ready {
             used,
             limit,
             clients: scenario.clients(usual_redundancy(&groups.cluster)),
+            quiet: true,
         };
         let recovered = recovery.run(context)?;
+        let resources = bottleneck::resources(&recovery, &recovered);
+        let tried = levers::tried(&recovery, &recovered, &resources, context)?;
         let down = groups.down();
         let live = |device| !failing[super::plan::DeviceId::index(device)] && !down.contains(&device);
-        let survivors = (0..hardware.servers())
-            .filter(|&server| hardware.devices_of(server).any(live))
-            .collect::<Vec<_>>();
-        let typical = self.typical(&survivors, &affected);
-        let ideal_per_server = ideal::rate_per_server(&hardware, &limits, &affected, typical)?;
-        let setting = Setting {
-            survivors: survivors.len() as u32,
-            ideal_per_server,
-            capacity,
-            reservations: limits.reservations,
-        };
-        Ok(Some((Replicate { hardware, affected, struck, recovered, setting, limits }, warnings)))
-    }
-
-    /// The survivor, and the redundancy, that stand for all: the number of disks that most have, and the pools with the most
-    /// bytes to make again.
-    fn typical(&self, survivors: &[u32], affected: &super::affected::Affected) -> Typical {
-        let hardware = &self.groups.machines.hardware;
-        let disks = |server: u32| {
-            let class = hardware.devices_of(server).next().map(|device| hardware.class_of(device));
-            (hardware.devices_of(server).len(), class)
-        };
-        let alike = |server: u32| survivors.iter().filter(|&&other| disks(other) == disks(server)).count();
-        let mut counted: Vec<((usize, Option<usize>), usize, u32)> = Vec::new();
-        for &server in survivors {
-            if !counted.iter().any(|(seen, ..)| *seen == disks(server)) {
-                counted.push((disks(server), alike(server), server));
-            }
-        }
-        let server =
-            counted.iter().rev().max_by_key(|(_, count, _)| *count).map_or(0, |(_, _, server)| *server);
-        let mut bytes = std::collections::BTreeMap::<u32, u64>::new();
-        for record in 0..affected.records() {
-            let data = affected.kind(record).redundancy.data;
-            *bytes.entry(data).or_default() += affected.sizes(record).iter().sum::<u64>();
-        }
-        let data = bytes.iter().max_by_key(|(_, bytes)| **bytes).map_or(1, |(data, _)| *data);
-        Typical { server, data }
+        let survivors =
+            (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(live)).count();
+        let setting = Setting { survivors: survivors as u32, capacity, reservations: limits.reservations };
+        let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
+        Ok(Some((replicate, warnings)))
     }
 
     /// What a reader must know of what fails.
@@ -320,7 +310,9 @@ impl Prepared for Ready {
         let mut value =
             serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it");
         if let Some(table) = value.as_object_mut() {
-            table.retain(|key, _| !GENERATED.contains(&key.as_str()) && key != LOST_SET);
+            let left_out =
+                |key: &str| GENERATED.contains(&key) || self.by_class.contains(&key) || key == LOST_SET;
+            table.retain(|key, _| !left_out(key));
         }
         value
     }

@@ -11,11 +11,11 @@ use kernel::Outcome as Run;
 use units::{SimSpan, SimTime};
 
 use super::affected::Affected;
-use super::bound::Work;
+use super::bound::{Survivors, Work};
 use super::failures::Struck;
 use super::hardware::Hardware;
 use super::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck};
-use super::model::{BINS, Clients, Counts, Entity, Latencies, Limits, Load, Rebuild, SPARES, Slot};
+use super::model::{Active, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Slot};
 use super::plan::{DeviceId, Plan};
 use crate::{RunContext, StudyError};
 
@@ -36,6 +36,7 @@ pub struct Waiting {
 }
 
 /// All that a recovery needs to know.
+#[derive(Clone)]
 pub struct Recovery<'a> {
     /// The machines.
     pub hardware: &'a Hardware,
@@ -58,6 +59,8 @@ pub struct Recovery<'a> {
     pub limit: Vec<u64>,
     /// Who uses the cluster meanwhile.
     pub clients: Option<Load>,
+    /// Whether clients are also run without a rebuild, for comparison.
+    pub quiet: bool,
 }
 
 /// What clients waited.
@@ -85,6 +88,8 @@ pub struct Busy {
 pub struct Recovered {
     /// When the first transfer could begin.
     pub first_transfer: SimTime,
+    /// How long something moved, or rested before it moved on: all phases, without the time between them.
+    pub moving: SimSpan,
     /// When the last write was durable; none if something could not be rebuilt.
     pub last_write: SimTime,
     /// The last write of objects with so many copies or shards to spare.
@@ -97,10 +102,14 @@ pub struct Recovered {
     pub jobs: u64,
     /// When how much was finished: (end of a bin, bytes).
     pub progress: Vec<(SimTime, u64)>,
-    /// The bound, summed over phases, and the work it came from, of the largest phase.
+    /// Bytes that were to be finished by then and were not.
+    pub unfinished: u64,
+    /// The bound, summed over phases.
     pub bound: SimSpan,
-    /// What the largest phase gave the devices to do.
-    pub work: Option<Work>,
+    /// How long all would have taken if it had been even, summed over phases.
+    pub ideal: SimSpan,
+    /// What devices had to do in all phases, for the units that became durable.
+    pub work: Work,
     /// For each disk, how long it worked, and the bytes read and written.
     pub disks: Vec<(SimSpan, u64, u64)>,
     /// For each server's card.
@@ -123,8 +132,6 @@ pub struct Recovered {
     pub digests: Vec<kernel::Digest>,
     /// Events of all phases.
     pub events: u64,
-    /// Units planned.
-    pub units: u64,
     /// Stopped early.
     pub partial: bool,
     /// What clients waited, where there are some.
@@ -201,7 +208,7 @@ impl Recovery<'_> {
                 break;
             }
         }
-        if found.clients.is_some() && !found.partial {
+        if self.quiet && found.clients.is_some() && !found.partial {
             self.quiet(&mut found, context)?;
         }
         Ok(found)
@@ -220,9 +227,9 @@ impl Recovery<'_> {
         (0..self.hardware.devices()).for_each(|_| plan.next_driver());
         let clients = self.clients(|device| !self.down.contains(&device));
         let model = Rebuild::new(self.hardware, &plan, self.limits).with_clients(clients);
+        let context = RunContext { seed: context.seed.part(found.digests.len() as u32), ..*context };
         let enough = SimSpan::from_ns_f64_floor(QUIET_OPERATIONS * load.rate.mean_gap_ns_f64());
-        let took = found.last_write.max(found.first_transfer).since(found.first_transfer);
-        let end = SimTime::ZERO.saturating_add(enough.min(took));
+        let end = SimTime::ZERO.saturating_add(enough.min(found.moving));
         let run = context.simulate(&model, Some(end))?;
         found.events += run.run.committed;
         found.digests.push(run.digest);
@@ -237,14 +244,17 @@ impl Recovery<'_> {
     fn nothing(&self) -> Recovered {
         Recovered {
             first_transfer: SimTime::MAX,
+            moving: SimSpan::ZERO,
             last_write: SimTime::ZERO,
             last_by_spare: [None; SPARES],
             stuck: Stuck::default(),
             bytes: 0,
             jobs: 0,
             progress: Vec::new(),
+            unfinished: 0,
             bound: SimSpan::ZERO,
-            work: None,
+            ideal: SimSpan::ZERO,
+            work: Work::none(self.hardware),
             disks: vec![(SimSpan::ZERO, 0, 0); self.hardware.devices() as usize],
             cards: vec![[Busy::default(); 2]; self.hardware.servers() as usize],
             uplinks: vec![[SimSpan::ZERO; 2]; self.hardware.racks() as usize],
@@ -256,7 +266,6 @@ impl Recovery<'_> {
             fill: Vec::new(),
             digests: Vec::new(),
             events: 0,
-            units: 0,
             partial: false,
             clients: None,
         }
@@ -272,37 +281,36 @@ impl Recovery<'_> {
         found: &mut Recovered,
         context: &RunContext<'_>,
     ) -> Result<(), StudyError> {
-        let work = Work::of(self.hardware, self.limits, &planned.plan);
-        let bound = work.bound();
-        // A disk that has stopped takes its server's other disks with it only where all of them have.
-        let dead =
-            |server: u32| self.hardware.devices_of(server).all(|device| standing.stopped[device.index()]);
-        let bin = SimSpan::from_ns(bound.as_ns().div_ceil(BINS as u64 / 4).max(1));
         let model = Rebuild::new(self.hardware, &planned.plan, self.limits)
-            .with_bin(bin)
-            .with_dead((0..self.hardware.servers()).map(dead).collect())
+            .with_dead(standing.stopped.clone())
             .with_clients(self.clients(|device| !standing.stopped[device.index()]));
         let span = until.map(|until| SimTime::ZERO.saturating_add(until.since(from)));
+        // Each phase counts from zero, so it has draws of its own.
+        let context = RunContext { seed: context.seed.part(found.digests.len() as u32), ..*context };
         let run = context.simulate(&model, span)?;
         found.first_transfer = found.first_transfer.min(from);
         found.events += run.run.committed;
         found.digests.push(run.digest);
         found.partial |= run.partial;
-        found.units += work.units;
-        // A phase that is cut short says no more than how long it was.
-        let least = until.map_or(bound, |until| bound.min(until.since(from)));
-        found.bound = found.bound.saturating_add(least);
-        found.take(self.hardware, &run, (from, span), bin);
-        found.drivers = found.drivers.max(
-            (0..self.hardware.devices())
-                .filter(|&device| !planned.plan.tasks_of(DeviceId(device)).is_empty())
-                .count() as u64,
-        );
-        if found.work.as_ref().is_none_or(|largest| largest.bytes < work.bytes) {
-            found.work = Some(work);
-        }
+        let progress = progress(self.hardware, planned, &run);
+        let units = |job: u32| self.hardware.units(planned.plan.job(job).bytes);
+        let work = Work::of(self.hardware, self.limits, &planned.plan, |job| match progress[job as usize] {
+            Progress::Whole => units(job),
+            Progress::Units(durable) => durable,
+        });
+        found.bound = found.bound.saturating_add(work.bound());
+        found.ideal =
+            found.ideal.saturating_add(work.ideal(&Survivors::of(self.hardware, &standing.stopped)));
+        found.work.add(&work);
+        found.unfinished = (0..)
+            .zip(planned.plan.jobs())
+            .filter(|(number, _)| progress[*number] != Progress::Whole)
+            .map(|(_, job)| job.bytes.saturating_mul(planned.plan.writes(job).len() as u64))
+            .fold(0, u64::saturating_add);
+        found.take(self.hardware, &planned.plan, &run, (from, span));
+        let drives = |device: &u32| !planned.plan.tasks_of(DeviceId(*device)).is_empty();
+        found.drivers = found.drivers.max((0..self.hardware.devices()).filter(drives).count() as u64);
         if until.is_some() {
-            let progress = progress(self.hardware, planned, &run);
             ledger.settle(planned, |job| progress[job as usize]);
         }
         Ok(())
@@ -313,24 +321,21 @@ impl Recovered {
     fn take(
         &mut self,
         hardware: &Hardware,
+        plan: &Plan,
         run: &Run<Rebuild<'_>>,
         (from, end): (SimTime, Option<SimTime>),
-        bin: SimSpan,
     ) {
         let counts: Counts = run.merged_statistics();
+        let ended = ended(run, &counts, end);
         // What a queue would have done after the end of the phase, it has not done; and clients who are still there when all is
         // rebuilt do not count.
-        let rebuilt = || counts.clients.is_some().then(|| counts.last.iter().copied().max()).flatten();
-        let end = end.or_else(rebuilt);
-        let done = |lane: Lane| {
-            let after = end.map_or(SimSpan::ZERO, |end| lane.idle_at.max(end).since(end));
-            lane.busy.saturating_sub(after)
-        };
+        let done = |lane: Lane| lane.busy.saturating_sub(lane.idle_at.max(ended).since(ended));
+        self.moving = self.moving.saturating_add(ended.since(SimTime::ZERO));
         self.bytes += counts.bytes;
         self.jobs += counts.jobs;
         self.reserving = self.reserving.saturating_add(counts.reserving);
         self.sleeping = self.sleeping.saturating_add(counts.sleeping);
-        let later = |at: SimTime| from.saturating_add(at.since(SimTime::ZERO));
+        let later = |at: SimTime| from.saturating_add(at.min(ended).since(SimTime::ZERO));
         for (mine, last) in self.last_by_spare.iter_mut().zip(counts.last) {
             if last > SimTime::ZERO {
                 *mine = (*mine).max(Some(later(last)));
@@ -340,17 +345,18 @@ impl Recovered {
         if let Some(clients) = &counts.clients {
             let waited = self.clients.get_or_insert_default();
             waited.during.merge(clients);
-            let ends = (1u64..).map(|number| from.saturating_add(bin.saturating_mul(number)));
-            waited.over_time.extend(ends.zip(clients.over_time.iter().copied()));
+            // Their answers may come after the last write.
+            let after = |at: SimTime| from.saturating_add(at.since(SimTime::ZERO));
+            waited.over_time.extend(clients.over_time.ends().map(|(at, counts)| (after(at), *counts)));
         }
         let mut below = self.below.last().map_or(0, |last| last.1);
-        for (number, restored) in (1u64..).zip(&counts.restored) {
+        for (at, restored) in counts.restored.ends() {
             below = below.saturating_sub(*restored);
-            self.below.push((from.saturating_add(bin.saturating_mul(number)), below));
+            self.below.push((later(at), below));
         }
-        for (number, bytes) in (1u64..).zip(&counts.progress) {
-            self.progress.push((from.saturating_add(bin.saturating_mul(number)), *bytes));
-        }
+        self.progress.push((from, 0));
+        self.progress.extend(counts.progress.ends().map(|(at, bytes)| (later(at), *bytes)));
+        self.progress.push((later(ended), 0));
         let busy = |lane: Lane, bytes: u64| Busy { span: done(lane), bytes };
         let add = |to: &mut Busy, more: Busy| {
             to.span = to.span.saturating_add(more.span);
@@ -363,6 +369,8 @@ impl Recovered {
                     add(&mut card[0], busy(server.out, server.sent));
                     add(&mut card[1], busy(server.inward, server.received));
                     for (id, device) in hardware.devices_of(number).zip(&server.devices) {
+                        self.reserving = self.reserving.saturating_add(waits_on(device, plan, ended));
+                        self.sleeping = self.sleeping.saturating_add(rests_on(device, ended));
                         let disk = &mut self.disks[id.index()];
                         disk.0 = disk.0.saturating_add(done(device.disk.lane));
                         disk.1 += device.read;
@@ -381,32 +389,65 @@ impl Recovered {
     }
 }
 
+/// When a phase was over: when it was cut short, if something was still to be done and under way; else when the last thing
+/// had been done.
+fn ended(run: &Run<Rebuild<'_>>, counts: &Counts, cut: Option<SimTime>) -> SimTime {
+    let servers = || {
+        run.entities.iter().filter_map(|entity| match entity {
+            Entity::Server(server) => Some(server),
+            Entity::Rack(_) | Entity::Monitor { .. } => None,
+        })
+    };
+    let unfinished = servers().flat_map(|server| &server.devices).any(Device::is_unfinished);
+    let now = cut.map_or(run.now, |cut| cut.min(run.now));
+    if unfinished && run.pending > 0 {
+        return now;
+    }
+    let last = counts.last.iter().copied().max().unwrap_or_default();
+    if unfinished {
+        // What is left waits for somebody who does not answer; others may have units of it that are durable.
+        let disks = servers().flat_map(|server| &server.devices).map(|device| device.disk.lane.idle_at);
+        return disks.fold(last, SimTime::max).min(now);
+    }
+    last
+}
+
+/// How long the tasks of a device have waited for reservations that they do not have when the phase ends.
+fn waits_on(device: &Device, plan: &Plan, ended: SimTime) -> SimSpan {
+    let waits = |active: &&Active| (active.reserved as usize) < plan.reserves(plan.task(active.task)).len();
+    let since = |active: &Active| ended.checked_since(active.since).unwrap_or_default();
+    device.active.iter().filter(waits).map(since).fold(SimSpan::ZERO, SimSpan::saturating_add)
+}
+
+/// How long a device has rested, with work left, when the phase ends.
+fn rests_on(device: &Device, ended: SimTime) -> SimSpan {
+    let since = device.asleep.filter(|_| device.is_unfinished());
+    since.and_then(|since| ended.checked_since(since)).unwrap_or_default()
+}
+
 /// How far each job is when a phase has ended.
 fn progress(hardware: &Hardware, planned: &Planned, run: &Run<Rebuild<'_>>) -> Vec<Progress> {
     let mut all = vec![Progress::Whole; planned.jobs.len()];
-    let mut open = |jobs: std::ops::Range<u32>| {
-        all[jobs.start as usize..jobs.end as usize].fill(Progress::Units(0));
+    let mut open = |number: u32| {
+        all[number as usize] = Progress::Units(planned.plan.job(number).resume);
     };
     let mut slots: Vec<Slot> = Vec::new();
     for (number, entity) in (0u32..).zip(&run.entities) {
         let Entity::Server(server) = entity else { continue };
         for (_, device) in hardware.devices_of(number).zip(&server.devices) {
             for task in device.tasks.clone() {
-                open(planned.plan.task(task).jobs.clone());
+                planned.plan.task(task).jobs.clone().for_each(&mut open);
             }
             for active in &device.active {
-                open(active.next_job..planned.plan.task(active.task).jobs.end);
+                (active.next_job..planned.plan.task(active.task).jobs.end).for_each(&mut open);
             }
             slots.extend(device.slots.iter().filter(|slot| slot.job != Slot::NONE));
         }
     }
     for slot in slots {
-        // Units become durable in their order where a job has one source and one target; else none in flight counts.
+        // All units of a job go through the same queues, so they become durable in their order.
         let units = hardware.units(planned.plan.job(slot.job).bytes);
-        let in_order = slot.reads == 1 && slot.writes == 1;
-        let resume = planned.plan.job(slot.job).resume;
-        let durable = if in_order { units - slot.left } else { resume };
-        all[slot.job as usize] = Progress::Units(durable);
+        all[slot.job as usize] = Progress::Units(units - slot.left);
     }
     all
 }

@@ -145,7 +145,7 @@ fn rests_set_the_time_where_they_are_long() {
     let most = seen.servers.iter().map(|server| server.read / 1024).max().unwrap() as f64;
     let found = value(&outcome, "transfer_s");
     assert!(found > 0.1 * (most - 1.0) && found < 0.11 * most, "{found} s for {most} objects");
-    assert!(seen.bottleneck.unwrap().name.contains("rest"));
+    assert!(seen.bottleneck.unwrap().contains("rest"));
 }
 
 /// Every object asked, against what the search found; at 10^7 objects by the ring's inverse.
@@ -192,7 +192,8 @@ fn what_is_lost_is_what_enumeration_finds() {
 #[test]
 fn the_objects_of_lost_groups_are_all_theirs() {
     let complete = complete("servers = 16\nobjects = 50_000\nplacement = \"crush-straw\"\ngroups = 128");
-    let course = with(Executor::Sequential, 1, 3, |context| course(&complete, context)).unwrap().unwrap();
+    let course =
+        with(Executor::Sequential, 1, 3, |context| course(&complete, context, false)).unwrap().unwrap();
     let population = generated::population(&complete, Seed(3)).unwrap();
     let groups: Vec<u64> = course.affected.numbers.clone();
     let mut want = vec![Vec::new(); groups.len()];
@@ -217,7 +218,7 @@ fn drawn_sets_are_like_those_that_are_asked() {
             let text = format!(
                 "servers = 12\nobjects = 60_000\nplacement = \"{placement}\"\nlost_set = \"{how}\"\nfail = \"server=4\""
             );
-            let course = with(Executor::Sequential, 1, 9, |context| course(&complete(&text), context))
+            let course = with(Executor::Sequential, 1, 9, |context| course(&complete(&text), context, false))
                 .unwrap()
                 .unwrap();
             let mut shared = [0f64; 12];
@@ -239,7 +240,8 @@ fn drawn_sets_are_like_those_that_are_asked() {
 fn objects_on_both_of_two_failed_servers_are_lost_with_two_copies() {
     let text = "servers = 6\nreplicas = 2\nobjects = 20_000\nfail = [\"server=1\", \"server=2\"]";
     let complete = complete(text);
-    let course = with(Executor::Sequential, 1, 4, |context| course(&complete, context)).unwrap().unwrap();
+    let course =
+        with(Executor::Sequential, 1, 4, |context| course(&complete, context, false)).unwrap().unwrap();
     let both = (0..course.affected.records())
         .filter(|&record| course.affected.list(record)[..2].iter().all(|device| [1, 2].contains(&device.0)))
         .count();

@@ -282,3 +282,66 @@ fn layout(shape: &Shape, text: &mut String, draws: Draw<'_>) {
         }
     }
 }
+
+/// What must hold of every outcome.
+pub fn laws(outcome: &report::Outcome) -> Result<(), String> {
+    let value = |name: &str| outcome.measures.get(name).and_then(report::Measurement::value);
+    let at_most = |name: &str, most: f64| match value(name) {
+        Some(found) if !(0.0..=most * (1.0 + 1e-9)).contains(&found) => {
+            Err(format!("{name} is {found}, not from 0 to {most}"))
+        }
+        _ => Ok(()),
+    };
+    for (name, measure) in outcome.measures.iter().filter(|(_, measure)| measure.unit() == "fraction") {
+        at_most(name, if measure.value().is_some() { 1.0 } else { 0.0 })?;
+    }
+    if let (Some(rate), Some(bound), Some(ideal)) = (
+        value("aggregate_rate_bytes_per_s"),
+        value("bound_rate_bytes_per_s"),
+        value("ideal_rate_bytes_per_s"),
+    ) {
+        at_most("aggregate_rate_bytes_per_s", bound)?;
+        at_most("bound_rate_bytes_per_s", ideal)?;
+        at_most("aggregate_rate_bytes_per_s", ideal)?;
+        if rate <= 0.0 {
+            return Err(format!("the rate is {rate}"));
+        }
+    }
+    if let (Some(all), Some(transfer)) = (value("time_to_full_redundancy_s"), value("transfer_s")) {
+        at_most("transfer_s", all)?;
+        at_most("time_to_two_copies_s", all)?;
+        if all == 0.0 && transfer > 0.0 {
+            return Err("all is safe at once, but something was transferred".to_owned());
+        }
+    }
+    let unsafe_objects = value("lost_objects").unwrap_or(0.0) + value("stuck_objects").unwrap_or(0.0);
+    if (unsafe_objects > 0.0) == value("time_to_full_redundancy_s").is_some() {
+        return Err(format!(
+            "{unsafe_objects} objects are not safe, but the time until all are is {:?}",
+            value("time_to_full_redundancy_s")
+        ));
+    }
+    curves(&outcome.series["observed"])
+}
+
+/// The progress never goes back, and it ends at all bytes but those that are told to be unfinished.
+fn curves(observed: &serde_json::Value) -> Result<(), String> {
+    let points = |name: &str| -> Vec<(f64, u64)> {
+        observed[name]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|point| Some((point[0].as_f64()?, point[1].as_u64()?)))
+            .collect()
+    };
+    let progress = points("progress");
+    if let Some(back) = progress.windows(2).find(|pair| pair[1].0 < pair[0].0) {
+        return Err(format!("the progress goes back in time: {back:?}"));
+    }
+    let done: u64 = progress.iter().map(|point| point.1).sum();
+    let wanted = observed["rebuilt"].as_u64().unwrap_or(0);
+    if done != wanted {
+        return Err(format!("the progress ends at {done} bytes of {wanted} that are rebuilt"));
+    }
+    Ok(())
+}

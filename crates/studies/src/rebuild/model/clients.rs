@@ -8,12 +8,12 @@ use kernel::{Context, Fault};
 use metrics::Histogram;
 use streams::distributions::Exponential;
 use streams::{Purpose, Uniform};
-use units::{Frequency, SimSpan};
+use units::{Frequency, SimSpan, SimTime};
 
 use super::event::{Event, Kind, Marks};
 use super::server::Server;
 use super::shared::{Operation, plain, shared};
-use super::{DeviceId, Rebuild, Sample};
+use super::{DeviceId, OverTime, Rebuild, Sample};
 use crate::rebuild::hardware::Hardware;
 use crate::rebuild::scenario::Redundancy;
 
@@ -81,35 +81,23 @@ pub struct Latencies {
     pub reads: Histogram,
     /// Of writes.
     pub writes: Histogram,
-    /// For each bin of the progress: how many reads and writes, and the sums of their latencies.
-    pub over_time: Vec<[(u64, u64); 2]>,
+    /// By when they had their answers: how many reads and writes, and the sums of their latencies.
+    pub over_time: OverTime<[(u64, u64); 2]>,
 }
 
 impl Latencies {
-    pub(super) fn add(&mut self, write: bool, latency: SimSpan, bin: u32) {
+    pub(super) fn add(&mut self, write: bool, latency: SimSpan, at: SimTime) {
         if write { &mut self.writes } else { &mut self.reads }.record(latency.as_ns());
-        let bin = bin as usize;
-        if self.over_time.len() <= bin {
-            self.over_time.resize(bin + 1, Default::default());
-        }
-        let (count, sum) = &mut self.over_time[bin][usize::from(write)];
-        *count += 1;
-        *sum = sum.saturating_add(latency.as_ns());
+        let mut one = [(0, 0); 2];
+        one[usize::from(write)] = (1, latency.as_ns());
+        self.over_time.add(at, &one);
     }
 
     /// Joins others to these.
     pub fn merge(&mut self, other: &Latencies) {
         self.reads.merge(&other.reads);
         self.writes.merge(&other.writes);
-        if self.over_time.len() < other.over_time.len() {
-            self.over_time.resize(other.over_time.len(), Default::default());
-        }
-        for (mine, theirs) in self.over_time.iter_mut().zip(&other.over_time) {
-            for (mine, theirs) in mine.iter_mut().zip(theirs) {
-                mine.0 += theirs.0;
-                mine.1 = mine.1.saturating_add(theirs.1);
-            }
-        }
+        self.over_time.merge(&other.over_time);
     }
 }
 
@@ -273,7 +261,6 @@ impl Rebuild<'_> {
             self.hardware.control()
         };
         let latency = context.now().since(since).saturating_add(asked).saturating_add(wait);
-        let bin = self.bin_of(context.now());
-        context.record(Sample::Client { write, latency, bin });
+        context.record(Sample::Client { write, latency, at: context.now() });
     }
 }

@@ -23,7 +23,7 @@ impl Rebuild<'_> {
         self.begin_tasks(server, device, context);
         for slot in 0..server.devices[place].slots.len() {
             let free = server.devices[place].slots[slot].job == Slot::NONE;
-            if free && !server.devices[place].asleep {
+            if free && server.devices[place].asleep.is_none() {
                 let Some((task, job)) = self.choose(&mut server.devices[place]) else { return };
                 self.begin(server, At { device, place, slot }, (task, job), context);
                 if self.limits.reservations.is_none() {
@@ -35,7 +35,7 @@ impl Rebuild<'_> {
 
     fn begin_tasks(&self, server: &mut Server, device: DeviceId, context: &mut Context<'_, Self>) {
         let place = self.hardware.place_of(device);
-        while self.may_begin(&server.devices[place]) {
+        while !server.devices[place].tasks.is_empty() && self.may_begin(&server.devices[place]) {
             let Some(task) = server.devices[place].tasks.next() else { break };
             let jobs = &self.plan.task(task).jobs;
             let (next_job, left) = (jobs.start, jobs.len() as u32);
@@ -45,13 +45,17 @@ impl Rebuild<'_> {
         }
     }
 
-    /// Whether a device may begin another task: as many at once as are reserved, or, where nothing is, the next one when all
-    /// jobs of those before have begun.
+    /// Whether a device may begin another task: as many at once as are reserved, or, where nothing is, all that are as urgent,
+    /// which take turns. Less urgent ones come when all jobs of those before have begun.
     fn may_begin(&self, device: &Device) -> bool {
         match self.limits.reservations {
             Some(at_once) => device.active.len() < at_once as usize,
             None => {
-                device.active.iter().all(|active| active.next_job == self.plan.task(active.task).jobs.end)
+                let next = self.plan.task(device.tasks.start).priority;
+                device.active.iter().all(|active| {
+                    let task = self.plan.task(active.task);
+                    active.next_job == task.jobs.end || task.priority >= next
+                })
             }
         }
     }
@@ -115,16 +119,19 @@ impl Rebuild<'_> {
         let slot = &mut device.slots[at.slot];
         while u32::from(slot.flying) < self.limits.window && u32::from(slot.flying) < slot.left {
             let bytes = unit.min(slot.bytes - u64::from(slot.next) * unit);
+            // A unit starts when the rate has granted all its bytes: whatever the interval, no more than that has moved.
             let mut wait = SimSpan::ZERO;
             if let Some(rate) = self.limits.stream_rate {
-                let begin = slot.pace_at.max(context.now());
-                slot.pace_at = begin.saturating_add(rate.span_for(Bytes::new(bytes)));
-                wait = begin.since(context.now());
+                let granted =
+                    slot.pace_at.max(context.now()).saturating_add(rate.span_for(Bytes::new(bytes)));
+                slot.pace_at = granted;
+                wait = granted.since(context.now());
             }
             if let Some(rate) = self.limits.device_rate {
-                let begin = device.pace_at.max(context.now());
-                device.pace_at = begin.saturating_add(rate.span_for(Bytes::new(bytes)));
-                wait = wait.max(begin.since(context.now()));
+                let granted =
+                    device.pace_at.max(context.now()).saturating_add(rate.span_for(Bytes::new(bytes)));
+                device.pace_at = granted;
+                wait = wait.max(granted.since(context.now()));
             }
             let event = Event {
                 kind: Kind::Read,
@@ -198,13 +205,13 @@ impl Rebuild<'_> {
         let bytes = job.bytes * self.plan.writes(job).len() as u64;
         let spare = self.plan.task(task).priority.min(u32::from(u8::MAX)) as u8;
         let now = context.now();
-        context.record(Sample::Done { bytes, bin: self.bin_of(now), at: now, spare });
+        context.record(Sample::Done { bytes, at: now, spare });
         let place = device.active.iter().position(|active| active.task == task);
         let place = place.ok_or("a job was done of a task that is not active")?;
         device.active[place].left -= 1;
         let whole = device.active[place].left == 0;
         if self.plan.task(task).below && (whole || !self.plan.grouped()) {
-            context.record(Sample::Restored(self.bin_of(now)));
+            context.record(Sample::Restored(now));
         }
         if whole {
             device.active.remove(place);
@@ -214,8 +221,7 @@ impl Rebuild<'_> {
         }
         let sleep = self.limits.pace(self.hardware, at.device).sleep;
         if !sleep.is_zero() {
-            device.asleep = true;
-            context.record(Sample::Slept(sleep));
+            device.asleep = Some(now);
             let wake = self.about(Kind::Wake, task, at.device, at.device);
             context.send(context.me(), sleep, wake);
         }
@@ -278,7 +284,11 @@ impl Rebuild<'_> {
                 }
             }
             _ => {
-                server.devices[self.hardware.place_of(event.driver)].asleep = false;
+                let device = &mut server.devices[self.hardware.place_of(event.driver)];
+                let since = device.asleep.take().ok_or("a disk was woken that does not rest")?;
+                if device.is_unfinished() {
+                    context.record(Sample::Slept(context.now().since(since)));
+                }
                 self.go_on(server, event.driver, context);
             }
         }

@@ -5,11 +5,10 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use devices::{Disk, Lane};
-use kernel::{Committed, Fault};
 use units::SimTime;
 
 use super::shared::{Line, Shared};
-use super::{Clients, Rebuild};
+use super::{Clients, Event};
 use crate::rebuild::plan::DeviceId;
 
 /// The most units of a job in flight.
@@ -42,6 +41,8 @@ pub struct Server {
     pub received: u64,
     /// Its disks.
     pub devices: Vec<Device>,
+    /// What came to it, or to a disk of it, that does not answer.
+    pub swallowed: Vec<Event>,
     /// What it shares with clients, where there are some.
     pub shared: Option<Box<Shared>>,
     pub(super) speculating: Speculating,
@@ -73,8 +74,8 @@ pub struct Device {
     pub slots: Vec<Slot>,
     /// Which of the active tasks gives the next job.
     pub turn: u32,
-    /// It rests after a job.
-    pub asleep: bool,
+    /// It rests after a job, since then.
+    pub asleep: Option<SimTime>,
     /// When the next unit may start, under a rate of the device.
     pub pace_at: SimTime,
     /// Reservations it has granted.
@@ -151,6 +152,12 @@ impl Slot {
 }
 
 impl Device {
+    /// Whether it has tasks that are not finished.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        !self.active.is_empty() || !self.tasks.is_empty()
+    }
+
     pub(super) fn new(tasks: Range<u32>, streams: u32) -> Device {
         let slots = if tasks.is_empty() { 0 } else { streams as usize };
         Device {
@@ -161,7 +168,7 @@ impl Device {
             active: Vec::new(),
             slots: vec![Slot::EMPTY; slots],
             turn: 0,
-            asleep: false,
+            asleep: None,
             pace_at: SimTime::ZERO,
             granted: 0,
             asking: VecDeque::new(),
@@ -173,7 +180,16 @@ impl Server {
     pub(super) fn new(devices: Vec<Device>, clients: Option<&Clients>) -> Server {
         let shared = clients.map(|clients| Box::new(Shared::new(clients, devices.len())));
         let (out, inward) = (Lane::default(), Lane::default());
-        Server { out, inward, sent: 0, received: 0, devices, shared, speculating: Speculating(false) }
+        Server {
+            out,
+            inward,
+            sent: 0,
+            received: 0,
+            devices,
+            swallowed: Vec::new(),
+            shared,
+            speculating: Speculating(false),
+        }
     }
 }
 
@@ -191,51 +207,4 @@ impl Eq for Speculating {}
 
 impl Hash for Speculating {
     fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
-/// What is sent is received, what is planned is written, and nothing is written twice.
-pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Fault> {
-    if !committed.pending.is_empty() || model.dead.iter().any(|&dead| dead) {
-        // Units are under way, or somebody swallows them.
-        return Ok(());
-    }
-    let (mut sent, mut received) = (0u128, 0u128);
-    let mut written = vec![0u64; model.plan.device_count()];
-    let mut read = written.clone();
-    let servers = committed.entities.iter().filter_map(|entity| match entity {
-        Entity::Server(server) => Some(server),
-        Entity::Rack(_) | Entity::Monitor { .. } => None,
-    });
-    let mut unfinished = 0;
-    for (device, at) in (0..).zip(servers).flat_map(|(number, server)| {
-        sent += u128::from(server.sent);
-        received += u128::from(server.received);
-        model.hardware.devices_of(number).zip(&server.devices)
-    }) {
-        written[device.index()] = at.written;
-        read[device.index()] = at.read;
-        unfinished += at.active.len() + at.tasks.len();
-    }
-    if sent != received {
-        return Err(format!("{sent} bytes were sent, but {received} received").into());
-    }
-    if unfinished > 0 {
-        return Err(format!("nothing is under way, but {unfinished} tasks are not finished").into());
-    }
-    for (_, _, job) in model.plan.each() {
-        let done = u64::from(job.resume) * model.hardware.unit();
-        let bytes = job.bytes.saturating_sub(done);
-        let taken = |from: &mut [u64], device: &DeviceId| {
-            from[device.index()] = from[device.index()].wrapping_sub(bytes);
-        };
-        model.plan.writes(job).iter().for_each(|device| taken(&mut written, device));
-        model.plan.reads(job).iter().for_each(|device| taken(&mut read, device));
-    }
-    for (what, left) in [("written to", written), ("read from", read)] {
-        if let Some(device) = left.iter().position(|&bytes| bytes != 0) {
-            let over = left[device].cast_signed();
-            return Err(format!("{over} bytes more were {what} device {device} than was planned").into());
-        }
-    }
-    Ok(())
 }

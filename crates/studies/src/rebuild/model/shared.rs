@@ -26,6 +26,11 @@ impl Line {
         Line { waiting: Fair::new(&[clients.weight, 1]), serving: None }
     }
 
+    /// What waits or is being served.
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.waiting.iter().chain(&self.serving)
+    }
+
     fn push(&mut self, event: Event, cost: SimSpan) {
         let class = if event.marks.is_client() { 0 } else { 1 };
         self.waiting.push(class, cost.as_ns(), event);
@@ -96,6 +101,11 @@ impl Shared {
             over: false,
             told: false,
         }
+    }
+
+    /// All that waits or is being served.
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.disks.iter().chain([&self.out, &self.inward]).flat_map(Line::events)
     }
 
     fn line(&mut self, which: Which) -> &mut Line {
@@ -272,7 +282,11 @@ impl Rebuild<'_> {
     ) {
         lines[way].serving = lines[way].waiting.pop();
         if let Some(event) = lines[way].serving {
-            let done = lanes[way].receive(context.now(), self.over_uplink(&event));
+            let done = if event.kind == Kind::Down {
+                lanes[way].receive(context.now(), self.over_uplink(&event))
+            } else {
+                self.cut_through(&mut lanes[way], context.now(), &event)
+            };
             context.send(context.me(), done.since(context.now()), ended(way as u16));
         }
     }

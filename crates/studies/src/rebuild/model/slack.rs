@@ -24,6 +24,8 @@ pub(super) struct Slack {
     next_whole: SimSpan,
     /// A job was begun before.
     resumed: bool,
+    /// A job asks servers other than its driver's for what it reads, by control messages: nothing is promised of its beginning.
+    asks: bool,
     /// What events of whole units have.
     pub usual: SimSpan,
 }
@@ -49,7 +51,8 @@ impl Slack {
         let read = least(&|device| hardware.disk(device).transfer(unit, false));
         let next_whole = read.saturating_add(send(unit).min(written)).min(next_job);
         let usual = send(unit).min(written.saturating_add(hardware.control())).min(next_job);
-        Slack { next_job, paced, next_whole, resumed, usual }
+        let asks = plan.each().any(|(driver, _, job)| *plan.reads(job) != [driver]);
+        Slack { next_job, paced, next_whole, resumed, asks, usual }
     }
 
     /// Where clients come at any time, nothing is promised.
@@ -69,7 +72,7 @@ impl Rebuild<'_> {
             Kind::Part => self.handed_out(event.bytes, event.device),
             Kind::In | Kind::Write => self.written(event),
             Kind::Ack => self.next_unit(event),
-            Kind::Wake if self.limits.reservations.is_none() => self.slack.next_job,
+            Kind::Wake if self.limits.reservations.is_none() && !self.slack.asks => self.slack.next_job,
             // Control messages have no more than links grant.
             _ => SimSpan::ZERO,
         }
@@ -121,8 +124,8 @@ impl Rebuild<'_> {
     /// A unit is durable, and the next one may begin.
     #[inline]
     fn next_unit(&self, event: &Event) -> SimSpan {
-        if self.limits.reservations.is_some() || self.hardware.kinds() > 1 {
-            // A job that is done gives its reservations back by control messages.
+        if self.limits.reservations.is_some() || self.hardware.kinds() > 1 || self.slack.asks {
+            // A job that is done gives its reservations back by control messages, and the next one may ask by them.
             return SimSpan::ZERO;
         }
         if event.marks.odd_next() { self.odd_unit(event) } else { self.slack.next_whole }
@@ -130,11 +133,6 @@ impl Rebuild<'_> {
 
     fn odd_unit(&self, event: &Event) -> SimSpan {
         let job = self.plan.job(event.job);
-        let reads = self.plan.reads(job);
-        if reads.len() > 1 || reads[0] != event.driver {
-            // What it asks for next, it asks for by control messages.
-            return SimSpan::ZERO;
-        }
         let units = self.hardware.units(job.bytes);
         // With one target all queues keep the order, so the window moves on by one: to the last unit, or it were not marked.
         let bytes = self.unit_bytes(job, units - 1);

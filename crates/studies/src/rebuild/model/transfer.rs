@@ -1,6 +1,6 @@
 //! Units on their way: the source's disk and card, uplinks, the target's card and disk, and the acknowledgement.
 
-use devices::Access;
+use devices::{Access, Lane};
 use kernel::{Context, EntityId, Fault};
 use units::{Bytes, SimSpan, SimTime};
 
@@ -110,9 +110,20 @@ impl Rebuild<'_> {
         let down = event.kind == Kind::Down;
         let lane = &mut rack.lanes[usize::from(down)];
         let undo = Undo::Uplink { down, before: *lane };
-        let done = lane.receive(context.now(), self.over_uplink(event));
+        let done = if down {
+            // Another uplink sent it, and all are alike.
+            lane.receive(context.now(), self.over_uplink(event))
+        } else {
+            self.cut_through(lane, context.now(), event)
+        };
         self.passed(event, done.since(context.now()), context);
         Ok(undo)
+    }
+
+    /// An uplink forwards bytes as the sender's card brings them, and may be slower than the card.
+    pub(super) fn cut_through(&self, uplink: &mut Lane, now: SimTime, event: &Event) -> SimTime {
+        let sent_in = self.hardware.card().span(u64::from(event.bytes));
+        uplink.cut_through(now, sent_in, self.over_uplink(event))
     }
 
     /// How long a unit takes over an uplink.

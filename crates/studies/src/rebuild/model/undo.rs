@@ -33,6 +33,8 @@ pub enum Undo {
     Rack(Box<([Lane; 2], [Line; 2])>),
     /// How many servers drove something.
     Driving(u32),
+    /// It came to what does not answer.
+    Swallowed,
 }
 
 impl Undo {
@@ -105,6 +107,9 @@ impl Undo {
                 (slot.next, slot.left, slot.flying) = (next, left, flying);
             }
             Undo::Whole(before) => *server = *before,
+            Undo::Swallowed => {
+                server.swallowed.pop();
+            }
         }
     }
 }

@@ -1,0 +1,152 @@
+//! What would help: changes that an operator could make, each tried on the same lost data.
+//!
+//! A resource that is busy need not be what to change, and a setting that waits need not be what holds a rebuild up. So each
+//! change is run, and told with the time it takes. Trials take at most as many events again as the rebuild itself took, or
+//! [`EVENTS_LEAST`] where that is more; where that is not enough for all of them, the changes that stand the best chance come
+//! first: how long what they change was rested on, waited for or busy.
+
+use serde::{Deserialize, Serialize};
+use units::{Rate, SimSpan};
+
+use super::bottleneck::Resource;
+use super::hardware::Hardware;
+use super::model::{Limits, WINDOW_MAX};
+use super::recovery::{Recovered, Recovery};
+use crate::{RunContext, StudyError};
+
+/// Small rebuilds may be tried more often: so many events take a tenth of a second.
+const EVENTS_LEAST: u64 = 500_000;
+
+/// A change, and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// What is changed, as a user would say it.
+    pub change: String,
+    /// From the first failure to the last durable write; none where it is no shorter than without the change.
+    pub time_s: Option<f64>,
+}
+
+/// A change of limits or machines.
+struct Lever {
+    change: String,
+    /// How much it may help, as a share of the time.
+    chance: f64,
+    limits: Limits,
+    hardware: Option<Hardware>,
+}
+
+/// Tries what may help a rebuild that has come to its end.
+///
+/// # Errors
+/// When the model fails.
+pub fn tried(
+    recovery: &Recovery<'_>,
+    recovered: &Recovered,
+    resources: &[Resource],
+    context: &RunContext<'_>,
+) -> Result<Vec<Tried>, StudyError> {
+    let ended = !recovered.partial && !recovered.stuck.any() && recovered.jobs > 0;
+    if context.replicate != 0 || !ended {
+        return Ok(Vec::new());
+    }
+    let mut levers = levers(recovery, resources);
+    levers.sort_by(|left, right| right.chance.total_cmp(&left.chance));
+    let each = recovered.events.max(1);
+    let most = (each.max(EVENTS_LEAST) / each) as usize;
+    let first = recovery.struck.iter().map(|struck| struck.at).min().unwrap_or_default();
+    let mut tried = Vec::new();
+    for lever in levers.into_iter().take(most) {
+        let trial = Recovery {
+            limits: &lever.limits,
+            hardware: lever.hardware.as_ref().unwrap_or(recovery.hardware),
+            quiet: false,
+            ..recovery.clone()
+        };
+        let found = trial.run(context)?;
+        if found.partial {
+            break;
+        }
+        let better = found.last_write < recovered.last_write;
+        let since = |at: units::SimTime| at.as_secs_f64() - first.as_secs_f64();
+        tried.push(Tried { change: lever.change, time_s: better.then(|| since(found.last_write)) });
+    }
+    tried.sort_by(|left, right| {
+        let time = |tried: &Tried| tried.time_s.unwrap_or(f64::INFINITY);
+        time(left).total_cmp(&time(right))
+    });
+    Ok(tried)
+}
+
+/// All that can be changed.
+fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
+    let (limits, hardware) = (recovery.limits, recovery.hardware);
+    let of = |name: &str| resources.iter().find(|resource| resource.name == name);
+    let busiest = |name: &str| of(name).map_or(0.0, |resource| resource.busiest);
+    let machines = ["disks", "cards, sending", "cards, receiving", "rack uplinks"];
+    let idle = 1.0 - machines.into_iter().map(busiest).fold(busiest("rests"), f64::max);
+    let mut levers = Vec::new();
+    let mut add = |chance: f64, change: String, limits: Limits, hardware: Option<Hardware>| {
+        levers.push(Lever { change, chance, limits, hardware });
+    };
+    if !limits.sleep.is_zero() || limits.paces.iter().any(|pace| !pace.sleep.is_zero()) {
+        let mut changed = Limits { sleep: SimSpan::ZERO, ..limits.clone() };
+        changed.paces.iter_mut().for_each(|pace| pace.sleep = SimSpan::ZERO);
+        add(busiest("rests"), "recovery_sleep = 0s".to_owned(), changed, None);
+    }
+    if let Some(most) = limits.reservations {
+        let more = most.saturating_mul(4);
+        let changed = Limits { reservations: Some(more), ..limits.clone() };
+        add(busiest("reservations"), format!("max_backfills = {more}"), changed, None);
+    }
+    let streams = limits.paces.iter().map(|pace| pace.streams).fold(limits.streams, u32::max);
+    let more = streams.saturating_mul(4).min(1_024);
+    let mut changed = Limits { streams: more, ..limits.clone() };
+    changed.paces.iter_mut().for_each(|pace| pace.streams = more);
+    add(idle / 2.0, format!("recovery_max_active = {more}"), changed, None);
+    if (limits.window as usize) < WINDOW_MAX {
+        let changed = Limits { window: WINDOW_MAX as u32, ..limits.clone() };
+        add(idle / 3.0, format!("window = {WINDOW_MAX}"), changed, None);
+    }
+    let double = |rate: Rate| Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(2));
+    if let Some(rate) = limits.stream_rate.and_then(double) {
+        let changed = Limits { stream_rate: Some(rate), ..limits.clone() };
+        add(busiest("stream limit") / 2.0, format!("stream_limit = {rate}"), changed, None);
+    }
+    if let Some(rate) = limits.device_rate.and_then(double) {
+        let changed = Limits { device_rate: Some(rate), ..limits.clone() };
+        add(busiest("rate cap") / 2.0, format!("rate_cap = {rate}"), changed, None);
+    }
+    let machine = |faster: Hardware| Some(faster);
+    let cards = busiest("cards, sending").max(busiest("cards, receiving"));
+    add(
+        busiest("disks") / 2.0,
+        "disks twice as fast".into(),
+        limits.clone(),
+        machine(hardware.faster_disks()),
+    );
+    add(cards / 2.0, "cards twice as fast".into(), limits.clone(), machine(hardware.faster_cards()));
+    if let Some(faster) = hardware.faster_uplinks() {
+        add(busiest("rack uplinks") / 2.0, "uplinks twice as fast".into(), limits.clone(), Some(faster));
+    }
+    levers
+}
+
+/// What helps most, in words; nothing where nothing was tried.
+#[must_use]
+pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
+    let best = tried.first()?;
+    let time = |seconds: f64| report::human::quantity(seconds, "s");
+    Some(match best.time_s.filter(|&seconds| seconds < 0.99 * time_s) {
+        Some(seconds) => {
+            let of = if tried.len() > 1 {
+                format!("of {} changes that were tried ", tried.len())
+            } else {
+                String::new()
+            };
+            let verb = if tried.len() > 1 { "helps most" } else { "was tried" };
+            format!("{of}`{}` {verb}: {} in place of {}", best.change, time(seconds), time(time_s))
+        }
+        None if tried.len() == 1 => format!("`{}` was tried and does not help by 1 %", best.change),
+        None => format!("{} changes were tried, and none helps by 1 %", tried.len()),
+    })
+}

@@ -1,0 +1,126 @@
+//! Counts over time in bins of one length, which doubles when there would be too many of them.
+//!
+//! Nobody knows beforehand how long a phase takes. So bins begin short, and when an entry lies past the last one, neighbours
+//! are joined until it fits: whatever the length, all of it is covered by 128 to 256 bins. Bins begin at time zero and their
+//! lengths are powers of two, so the counts do not depend on the order in which entries and other counts are added.
+
+use units::SimTime;
+
+/// The most bins.
+pub const BINS: usize = 256;
+
+/// The length of the first bins: 2^10 ns.
+const SHORTEST: u32 = 10;
+
+/// What can be counted in a bin.
+pub trait Tally: Clone + Default {
+    /// Adds another count to this one.
+    fn join(&mut self, other: &Self);
+}
+
+impl Tally for u64 {
+    fn join(&mut self, other: &u64) {
+        *self += other;
+    }
+}
+
+/// For reads and for writes: how many, and the sum of what they took in nanoseconds.
+impl Tally for [(u64, u64); 2] {
+    fn join(&mut self, other: &Self) {
+        for (mine, theirs) in self.iter_mut().zip(other) {
+            mine.0 += theirs.0;
+            mine.1 = mine.1.saturating_add(theirs.1);
+        }
+    }
+}
+
+/// Counts over time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OverTime<T> {
+    /// A bin is two to the power of this many nanoseconds long.
+    shift: u32,
+    bins: Vec<T>,
+}
+
+impl<T> Default for OverTime<T> {
+    fn default() -> Self {
+        OverTime { shift: SHORTEST, bins: Vec::new() }
+    }
+}
+
+impl<T: Tally> OverTime<T> {
+    /// Counts something at a time.
+    pub fn add(&mut self, at: SimTime, more: &T) {
+        while at.as_ns() >> self.shift >= BINS as u64 {
+            self.double();
+        }
+        self.join_at((at.as_ns() >> self.shift) as usize, more);
+    }
+
+    /// Adds other counts to these.
+    pub fn merge(&mut self, other: &OverTime<T>) {
+        while self.shift < other.shift {
+            self.double();
+        }
+        let up = self.shift - other.shift;
+        for (bin, more) in other.bins.iter().enumerate() {
+            self.join_at(bin >> up, more);
+        }
+    }
+
+    /// The end of each bin, and what was counted in it.
+    pub fn ends(&self) -> impl Iterator<Item = (SimTime, &T)> {
+        (1u64..).map(|number| SimTime::from_ns(number << self.shift)).zip(&self.bins)
+    }
+
+    fn join_at(&mut self, bin: usize, more: &T) {
+        if self.bins.len() <= bin {
+            self.bins.resize(bin + 1, T::default());
+        }
+        self.bins[bin].join(more);
+    }
+
+    fn double(&mut self) {
+        self.shift += 1;
+        let joined = self.bins.chunks(2).map(|pair| {
+            let mut sum = pair[0].clone();
+            pair[1..].iter().for_each(|other| sum.join(other));
+            sum
+        });
+        self.bins = joined.collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever the order, and whoever counted it: the same bins, with all of it in them, up to the last entry.
+        #[test]
+        fn the_order_of_counting_does_not_show(
+            entries in prop::collection::vec((0u32..60, 1u64..9), 1..60), split in 0usize..60
+        ) {
+            let entries: Vec<(SimTime, u64)> =
+                entries.into_iter().map(|(power, more)| (SimTime::from_ns((1 << power) + more), more)).collect();
+            let count = |entries: &[(SimTime, u64)]| {
+                let mut all = OverTime::default();
+                entries.iter().for_each(|(at, more)| all.add(*at, more));
+                all
+            };
+            let (first, second) = entries.split_at(split.min(entries.len()));
+            let whole = count(&entries);
+            let mut backwards = count(second);
+            backwards.merge(&count(first));
+            prop_assert_eq!(&whole, &backwards);
+            prop_assert!(whole.bins.len() <= BINS);
+            prop_assert_eq!(whole.bins.iter().sum::<u64>(), entries.iter().map(|entry| entry.1).sum::<u64>());
+            let (last, end) = (entries.iter().map(|entry| entry.0).max().unwrap(), whole.ends().last().unwrap().0);
+            prop_assert!(last < end);
+            // A bin is at most a 128th of the whole.
+            prop_assert!(whole.shift == SHORTEST || last.as_ns() >> whole.shift >= BINS as u64 / 2);
+        }
+    }
+}

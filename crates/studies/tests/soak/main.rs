@@ -1,0 +1,167 @@
+//! Random scenarios of every study: all executors and worker counts give one outcome, audits pass, and the laws of each
+//! study's measures hold.
+//!
+//! `cargo test` draws a fixed number of scenarios of each study; `make soak SECONDS=600` goes on for as long as it is told.
+//! A failure prints the scenario and the seed that draws it again:
+//! `SOAK_STUDY=rebuild SOAK_SEED=17 SOAK_CASES=1 cargo test -p towtank-studies --test soak`.
+
+// A test may look at the clock to know when to stop.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+mod rebuild;
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use kernel::Executor;
+use report::Outcome;
+use scenario::{Document, Source};
+use streams::Seed;
+use towtank_studies::{self as studies, CheckedScenario, RunContext};
+
+/// A study with what draws its scenarios and what must hold of its outcomes.
+struct Kind {
+    study: &'static str,
+    scenario: fn(&mut dyn FnMut(u64) -> u64) -> String,
+    laws: fn(&Outcome) -> Result<(), String>,
+    /// How many `cargo test` draws.
+    cases: u64,
+}
+
+const KINDS: [Kind; 1] =
+    [Kind { study: "rebuild", scenario: rebuild::scenario, laws: rebuild::laws, cases: 150 }];
+
+/// Each scenario runs on the sequential executor, the check executor and one of these, in turn: threads that wait for each other
+/// take far longer than the events of such small scenarios.
+const PARALLEL: [(Executor, u32); 6] = [
+    (Executor::Conservative, 1),
+    (Executor::Conservative, 2),
+    (Executor::Conservative, 3),
+    (Executor::Optimistic, 1),
+    (Executor::Optimistic, 2),
+    (Executor::Optimistic, 3),
+];
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.is_empty())
+}
+
+fn number(name: &str) -> Option<u64> {
+    env(name).map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`, which is no number")))
+}
+
+/// Draws from a seed: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed;
+    move |below| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = state;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (word ^ (word >> 31)) % below.max(1)
+    }
+}
+
+fn check(text: &str) -> Result<CheckedScenario, String> {
+    let source = Source::file("soak.toml", text.to_owned());
+    let document = Document::parse(&source).map_err(|error| format!("{error:?}"))?;
+    studies::check(document).map_err(|problems| format!("{problems:?}"))
+}
+
+fn run(
+    checked: &CheckedScenario,
+    seed: u64,
+    (executor, workers): (Executor, u32),
+) -> Result<Outcome, String> {
+    let stop = AtomicBool::new(false);
+    let context = RunContext {
+        seed: Seed(seed),
+        replicate: 0,
+        executor,
+        workers,
+        stop: &stop,
+        progress: &|_| {},
+        notice: &|_| {},
+    };
+    let run = std::panic::AssertUnwindSafe(|| checked.points()[0].prepared.run(&context));
+    let outcome = std::panic::catch_unwind(run).map_err(|_| "it panicked".to_owned())?;
+    outcome.map_err(|error| error.to_string())
+}
+
+/// One case: `None` if the scenario is refused.
+fn case(kind: &Kind, seed: u64) -> Option<Result<u64, String>> {
+    let text = (kind.scenario)(&mut draws(seed));
+    let checked = check(&text).ok()?;
+    let tried = || {
+        let told = |who: &str, what: String| format!("{who}: {what}\nSOAK_SEED={seed}\n{text}");
+        let want =
+            run(&checked, seed, (Executor::Sequential, 1)).map_err(|error| told("sequential", error))?;
+        (kind.laws)(&want).map_err(|error| told("law", error))?;
+        for executor in [(Executor::Check, 1), PARALLEL[(seed % PARALLEL.len() as u64) as usize]] {
+            let who = format!("{} on {}", executor.0, executor.1);
+            let found = run(&checked, seed, executor).map_err(|error| told(&who, error))?;
+            if found != want {
+                return Err(told(&who, difference(&want, &found)));
+            }
+        }
+        read_back(&checked, kind, seed, &want).map_err(|error| told("read back", error))?;
+        Ok(want.events)
+    };
+    Some(tried())
+}
+
+/// The resolved scenario, with every default written out, asks for the same.
+fn read_back(checked: &CheckedScenario, kind: &Kind, seed: u64, want: &Outcome) -> Result<(), String> {
+    let resolved = checked.points()[0].prepared.resolved();
+    let text = toml::to_string(&resolved).map_err(|error| error.to_string())?;
+    let again = check(&format!("study = \"{}\"\n{text}", kind.study))?;
+    let found = run(&again, seed, (Executor::Sequential, 1))?;
+    if found == *want { Ok(()) } else { Err(format!("{}\n{text}", difference(want, &found))) }
+}
+
+fn difference(want: &Outcome, found: &Outcome) -> String {
+    for (name, measure) in &want.measures {
+        if found.measures.get(name) != Some(measure) {
+            return format!("{name}: {:?} instead of {measure:?}", found.measures.get(name));
+        }
+    }
+    format!(
+        "digest {:?} instead of {:?}, {} events instead of {}",
+        found.digest, want.digest, found.events, want.events
+    )
+}
+
+fn soak(kind: &Kind) {
+    if env("SOAK_STUDY").is_some_and(|study| study != kind.study) {
+        return;
+    }
+    let until = number("SOAK_SECONDS").map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let first = number("SOAK_SEED").unwrap_or(1);
+    let most = number("SOAK_CASES").unwrap_or(if until.is_some() { u64::MAX } else { kind.cases });
+    let (mut ran, mut refused, mut events) = (0u64, 0u64, 0u64);
+    let mut failures = Vec::new();
+    for seed in (first..).take(usize::try_from(most).unwrap_or(usize::MAX)) {
+        if until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
+        match case(kind, seed) {
+            None => refused += 1,
+            Some(Ok(count)) => (ran, events) = (ran + 1, events + count),
+            Some(Err(told)) => {
+                eprintln!("{told}");
+                failures.push(told);
+            }
+        }
+        if failures.len() >= 10 {
+            break;
+        }
+    }
+    eprintln!("{}: {ran} scenarios, {refused} refused, {events} events", kind.study);
+    assert!(failures.is_empty(), "{} scenarios failed, the first one:\n{}", failures.len(), failures[0]);
+    assert!(ran > refused || most < 10, "{} scenarios were refused, and only {ran} ran", refused);
+}
+
+#[test]
+fn random_rebuilds_agree_on_all_executors_and_keep_their_laws() {
+    soak(&KINDS[0]);
+}
