@@ -32,6 +32,7 @@ mod published;
 pub mod real;
 pub mod recovery;
 pub mod scenario;
+pub mod server_places;
 pub mod shares;
 
 use ::scenario::{Draft, Problems};
