@@ -64,7 +64,7 @@ impl Population {
     ) -> Result<Population, PopulationError> {
         let pieces = layout.pieces()?;
         strata::check(histogram, pieces)?;
-        let strata = Strata::new(histogram, pieces, extent.files(histogram, pieces)?)?;
+        let strata = Strata::new(histogram, pieces, extent.amount(histogram, pieces)?)?;
         let spacing = KeySpacing::new(strata.objects, 1, salt(seed))?;
         Ok(Population { pieces, order: Permutation::new(strata.objects, seed), strata, seed, spacing })
     }

@@ -8,7 +8,8 @@ use crate::strata::{OBJECTS_MAX, totals};
 /// How much of a data set there is, without its copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
-    /// The most whole files that have at most so many objects; one file at least.
+    /// Exactly so many objects: the most whole files that have at most as many, and one file of as many chunks or strips as
+    /// are missing then.
     Objects(u64),
     /// So many files.
     Files(u64),
@@ -20,28 +21,42 @@ pub enum Extent {
 /// For the first guess: enough files that rounding does not show.
 const MANY: u64 = 1 << 40;
 
+/// An extent in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Amount {
+    /// Files of the distribution.
+    pub(crate) files: u64,
+    /// The objects of one file more, which has this many chunks or strips; 0 if there is none.
+    pub(crate) rest: u64,
+}
+
 impl Extent {
     /// How many files that is.
-    pub(crate) fn files(self, histogram: &SizeHistogram, pieces: Pieces) -> Result<u64, PopulationError> {
+    pub(crate) fn amount(self, histogram: &SizeHistogram, pieces: Pieces) -> Result<Amount, PopulationError> {
+        let whole = |files| Ok(Amount { files, rest: 0 });
         let many = || totals(histogram, pieces, MANY);
         match self {
             Extent::Objects(0) => Err(PopulationError::Nothing { what: "objects" }),
             Extent::Files(0) => Err(PopulationError::Nothing { what: "files" }),
             Extent::Bytes(0) => Err(PopulationError::Nothing { what: "bytes" }),
             Extent::Files(files) if files > OBJECTS_MAX => Err(PopulationError::TooMany { what: "files" }),
-            Extent::Files(files) => Ok(files),
+            Extent::Files(files) => whole(files),
             Extent::Objects(objects) if objects > OBJECTS_MAX => {
                 Err(PopulationError::TooMany { what: "objects" })
             }
             Extent::Objects(objects) => {
                 let each = many().objects as f64 / MANY as f64;
-                let fits = |files| totals(histogram, pieces, files).objects <= u128::from(objects);
-                most(objects as f64 / each, fits)
+                let left = |files| u128::from(objects).checked_sub(totals(histogram, pieces, files).objects);
+                let files = most(objects as f64 / each, |files| left(files).is_some())?;
+                // The first file alone may have more.
+                let (files, rest) =
+                    left(files).map_or((0, objects), |left| (files, left.try_into().unwrap_or(u64::MAX)));
+                Ok(Amount { files, rest })
             }
             Extent::Bytes(bytes) => {
                 let doubled = bytes.saturating_mul(2);
                 let fits = |files| totals(histogram, pieces, files).doubled_bytes <= doubled;
-                most(bytes as f64 / histogram.mean(), fits)
+                whole(most(bytes as f64 / histogram.mean(), fits)?)
             }
         }
     }

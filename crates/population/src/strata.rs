@@ -6,6 +6,7 @@
 //! the largest remainder, would lose them all: each of thousands of kinds expects less than half a file.)
 
 use crate::error::PopulationError;
+use crate::extent::Amount;
 use crate::histogram::{SizeHistogram, mean_of};
 use crate::layout::Pieces;
 use units::Bytes;
@@ -115,21 +116,28 @@ fn share(number: u64, part: u64, whole: u64) -> u64 {
 }
 
 impl Strata {
-    /// The kinds of so many files.
+    /// The kinds of so many files, and of the one that is cut short.
     pub(crate) fn new(
         histogram: &SizeHistogram,
         pieces: Pieces,
-        files: u64,
+        amount: Amount,
     ) -> Result<Strata, PopulationError> {
-        let mut list: Vec<Stratum> = Vec::new();
+        let mut cuts = Vec::new();
+        each_cut(histogram, pieces, amount.files, |cut| cuts.push(cut));
+        if amount.rest > 0 {
+            // It has fewer parts than the largest file, so no product overflows.
+            let low = amount.rest * pieces.unit;
+            let at = cuts.partition_point(|cut| cut.low <= low);
+            cuts.insert(at, Cut { files: 1, low, span: 1, parts: amount.rest });
+        }
+        let mut list: Vec<Stratum> = Vec::with_capacity(cuts.len());
         let (mut first_object, mut first_file) = (0u128, 0);
-        each_cut(histogram, pieces, files, |cut| {
-            let Cut { files, low, span, parts } = cut;
+        for Cut { files, low, span, parts } in cuts {
             let start = u64::try_from(first_object).unwrap_or(u64::MAX);
             list.push(Stratum { first_object: start, first_file, files, low, span, parts });
             first_object += u128::from(files) * u128::from(parts);
             first_file += files;
-        });
+        }
         if first_object > u128::from(OBJECTS_MAX) {
             return Err(PopulationError::TooMany { what: "objects" });
         }

@@ -33,6 +33,7 @@ mod published;
 pub mod real;
 pub mod recovery;
 pub mod scenario;
+pub mod server_places;
 pub mod shares;
 
 use ::scenario::{Draft, Problems};
@@ -108,9 +109,11 @@ impl Study for Rebuild {
         "Something fails: a disk, a server, a rack, or several one after the other. The study finds what lay on it, has the \
          survivors read, send and write it again unit by unit, and says how long that takes, how fast it could have been, \
          and which disks, cards, limits or rests held it up.\n\n\
-         --preset paper is the published study: fast disks, nothing but them in the way. --preset ceph is Ceph as it is shipped \
-         on rotating disks: one backfill a disk, a rest of 0.1 s after each object, ten minutes until what failed is given \
-         up. --client-load lets clients read and write meanwhile. Not modelled: processors, memory."
+         --preset paper is the published study: fast disks, nothing but them in the way. --preset ceph-wpq (or ceph) is Ceph up to \
+         16 as it is shipped on rotating disks: one backfill a disk, a rest of 0.1 s after each object, ten minutes until what \
+         failed is given up. --client-load lets clients read and write meanwhile. Not modelled: processors and memory, \
+         Ceph's own work for each object (1 ms where it was measured, which sets the time of small objects without a rest), \
+         mClock, which paces recovery from Ceph 17 on, recovery by log, and devices that come back."
     }
 
     fn results_version(&self) -> u32 {
@@ -154,8 +157,13 @@ struct Ready {
 
 impl Prepared for Ready {
     fn resolved(&self) -> serde_json::Value {
-        serde_json::to_value(&self.complete.scenario)
-            .expect("a scenario came out of text and goes back into it")
+        let mut value = serde_json::to_value(&self.complete.scenario)
+            .expect("a scenario came out of text and goes back into it");
+        // With a code there are no copies, and saying both is refused.
+        if let Some(table) = value.as_object_mut().filter(|_| self.complete.scenario.ec.is_some()) {
+            table.remove("replicas");
+        }
+        value
     }
 
     fn memory_estimate(&self) -> Option<Bytes> {

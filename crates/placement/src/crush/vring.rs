@@ -39,14 +39,20 @@ fn wide(a: u32, b: u32) -> u64 {
     u64::from(hash3(a, b, 0)) | u64::from(hash3(a, b, 1)) << 32
 }
 
-/// The share of all draws that each of `items` equal items gets: the arcs of its virtual nodes.
+/// The share of all draws that each of `items` equal devices gets, which are numbered from 0.
 #[must_use]
 pub fn equal_shares(items: u32) -> Vec<f64> {
+    shares_of(&(0..items).map(u32::cast_signed).collect::<Vec<_>>())
+}
+
+/// The share of all draws that each of some items of equal weight gets: the arcs of its virtual nodes.
+#[must_use]
+pub fn shares_of(items: &[i32]) -> Vec<f64> {
     let vnodes = 0..VNODES as u32;
-    let of = |item: u32| vnodes.clone().map(move |vnode| (place(item.cast_signed(), vnode), item));
-    let mut nodes: Vec<(u64, u32)> = (0..items).flat_map(of).collect();
+    let of = |(at, &item): (u32, &i32)| vnodes.clone().map(move |vnode| (place(item, vnode), at));
+    let mut nodes: Vec<(u64, u32)> = (0..).zip(items).flat_map(of).collect();
     nodes.sort_unstable();
-    let mut arcs = vec![0u128; items as usize];
+    let mut arcs = vec![0u128; items.len()];
     // A node is picked by the points from itself to the next one; the last one also by those below the first.
     let ends = nodes.iter().skip(1).map(|node| u128::from(node.0)).chain([1 << 64]);
     for (node, end) in nodes.iter().zip(ends) {

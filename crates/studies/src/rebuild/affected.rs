@@ -4,15 +4,19 @@
 //! distribution (`shares`). All failures of a run are known beforehand, so it is found once; `recovery` follows what
 //! becomes of it.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use placement::algorithms::{Cluster, KeyRun, KeySpace, ServerId, SetupError, Territory, Touching};
 use placement::crush::vring;
 use population::Population;
-use streams::{Draws, Purpose, Seed, mix};
+use streams::{Purpose, Seed, mix};
 
 use super::hardware::Hardware;
-use super::map_places::{Homes, MapPlaces};
+use super::map_places::{Homes, MapPlaces, host_id};
 use super::plan::DeviceId;
 use super::scenario::{Complete, Domain, LostSet, Placement, Redundancy};
+use super::server_places::{DrawnPlaces, LIST, Onward, ServerPlaces, disk_of, draws_of};
 use super::shares::Shares;
 use crate::RunContext;
 use crate::place::Arrangement;
@@ -60,7 +64,7 @@ pub struct Affected {
     sizes: Vec<u64>,
     /// For each record its number: the group, or the object's.
     pub numbers: Vec<u64>,
-    /// Where new homes come from a CRUSH map with domains instead of from the lists.
+    /// Where new homes come from something else than the lists: a CRUSH map, or servers with several disks.
     pub homes: Option<Box<dyn Homes>>,
     /// For each record its key, where `homes` needs it.
     keys: Vec<u64>,
@@ -76,7 +80,6 @@ pub struct Affected {
 pub const NOWHERE: DeviceId = DeviceId(u32::MAX);
 
 const THIN: Purpose = Purpose(41);
-const LIST: Purpose = Purpose(42);
 
 impl Affected {
     /// How many records.
@@ -170,10 +173,9 @@ impl Affected {
         self.first_object.push(self.sizes.len() as u32);
     }
 
-    fn push_object(&mut self, id: u64, list: impl Iterator<Item = DeviceId>, size: u64) {
+    fn push_object(&mut self, id: u64, list: &[DeviceId], size: u64) {
         self.numbers.push(id);
-        self.lists.extend(list.take(self.length));
-        self.lists.resize(self.numbers.len() * self.length, NOWHERE);
+        self.lists.extend_from_slice(list);
         self.sizes.push(size);
     }
 }
@@ -192,19 +194,8 @@ pub struct Search<'a> {
     pub seed: Seed,
 }
 
-/// The disk of a server on which an object lies.
-#[inline]
-#[must_use]
-pub fn disk_of(hardware: &Hardware, server: u32, key: u64) -> DeviceId {
-    let mut devices = hardware.devices_of(server);
-    let count = devices.len() as u64;
-    if count == 1 {
-        return devices.next().unwrap_or(NOWHERE);
-    }
-    let word = mix(key ^ 0x3c6e_f372_fe94_f82b, u64::from(server) ^ 0xa54f_f53a_5f1d_36f1);
-    let at = (u128::from(word) * u128::from(count)) >> 64;
-    devices.nth(at as usize).unwrap_or(NOWHERE)
-}
+/// The devices of a key, in order; places without one hold [`NOWHERE`].
+type Place<'a> = dyn Fn(u64, &mut [DeviceId]) + 'a;
 
 impl Search<'_> {
     /// Finds it; none if the user stopped it.
@@ -213,8 +204,16 @@ impl Search<'_> {
     /// When the placement cannot serve such a cluster.
     pub fn run(&self, context: &RunContext<'_>) -> Result<Option<Affected>, SetupError> {
         let scenario = &self.complete.scenario;
-        let servers = scenario.servers;
-        if scenario.failure_domain == Domain::Rack {
+        let by_draws = self.is_crush() || scenario.placement == Placement::Rendezvous;
+        let many = self.population.objects() > ASKED_MAX;
+        let draw = scenario.groups.is_none()
+            && scenario.failure_domain == Domain::Server
+            && by_draws
+            && (scenario.lost_set == LostSet::Draw || (many && scenario.lost_set == LostSet::Auto));
+        if draw {
+            return Ok(self.drawn(context));
+        }
+        if self.has_levels() {
             return Ok(self.by_map(context));
         }
         let arrangement = Arrangement {
@@ -223,22 +222,19 @@ impl Search<'_> {
             replicas: self.complete.redundancy.width as usize,
             seed: mix(self.seed.0, 0x6a09_e667_f3bc_c909) as u32,
         };
-        let cluster = Cluster::equal(servers);
-        let by_draws = matches!(
-            scenario.placement,
-            Placement::CrushStraw2 | Placement::CrushStraw | Placement::CrushVring | Placement::Rendezvous
-        );
-        let many = self.population.objects() > ASKED_MAX;
-        let draw = scenario.groups.is_none()
-            && by_draws
-            && (scenario.lost_set == LostSet::Draw || (many && scenario.lost_set == LostSet::Auto));
-        if draw {
-            return Ok(self.drawn(context));
-        }
-        let placement = scenario.placement.algorithm().set_up(&cluster, &arrangement)?;
-        let place = |key: u64, list: &mut [ServerId]| placement.lookup(key, list);
+        let placement =
+            scenario.placement.algorithm().set_up(&Cluster::equal(scenario.servers), &arrangement)?;
+        let placement: Arc<dyn placement::algorithms::Placement> = Arc::from(placement);
+        let scratch = RefCell::new(Vec::new());
+        let place = |key: u64, list: &mut [DeviceId]| {
+            self.on_servers(&*placement, key, &mut scratch.borrow_mut(), list)
+        };
+        let homes = (scenario.disks_per_server > 1).then(|| {
+            let (hardware, spare) = (self.hardware.clone(), self.failing_servers() + 1);
+            Box::new(ServerPlaces { placement: Arc::clone(&placement), hardware, spare }) as Box<dyn Homes>
+        });
         if let Some(groups) = scenario.groups {
-            return Ok(self.by_groups(groups, &place, None, context));
+            return Ok(self.by_groups(groups, &place, homes, context));
         }
         let none = Touching { server: ServerId(0), replicas: 0 };
         let rings = matches!(scenario.placement, Placement::Ring | Placement::Multiring);
@@ -249,25 +245,37 @@ impl Search<'_> {
                 Territory::Exact(KeySpace::AsGiven) | Territory::Superset(KeySpace::AsGiven)
             );
         if inverse {
-            return Ok(self.by_inverse(placement.as_ref(), context));
+            return Ok(self.by_inverse((&*placement, &place), homes, context));
         }
-        Ok(self.by_asking(&place, None, context))
+        Ok(self.by_asking(&place, homes, context))
     }
 
-    fn empty(&self, found: Found, map: Option<&MapPlaces>) -> Affected {
+    fn is_crush(&self) -> bool {
+        matches!(
+            self.complete.scenario.placement,
+            Placement::CrushStraw2 | Placement::CrushStraw | Placement::CrushVring
+        )
+    }
+
+    /// Whether a CRUSH map of more than one level says where objects lie.
+    fn has_levels(&self) -> bool {
+        let scenario = &self.complete.scenario;
+        scenario.failure_domain == Domain::Rack || (scenario.disks_per_server > 1 && self.is_crush())
+    }
+
+    fn empty(&self, found: Found, homes: Option<Box<dyn Homes>>) -> Affected {
         let width = self.complete.redundancy.width as usize;
-        let failing = (0..self.hardware.servers()).filter(|&server| self.fails(server)).count();
-        let length = (width + failing + 1).min(self.hardware.servers() as usize);
+        let length = (width + self.failing_servers() + 1).min(self.hardware.servers() as usize);
         let first_object = if self.complete.scenario.groups.is_some() { vec![0] } else { Vec::new() };
         let redundancy = self.complete.redundancy;
-        let by_place = map.is_some() && redundancy.data > 1;
+        let by_place = found != Found::Drawn && self.has_levels() && redundancy.data > 1;
         Affected {
             width,
             kinds: vec![Kind { redundancy, min_size: redundancy.min_size(), by_place }],
             kind_of: Vec::new(),
             lists: Vec::new(),
-            length: if map.is_some() { width } else { length },
-            homes: map.map(|map| Box::new(map.clone()) as Box<dyn Homes>),
+            length: if homes.is_some() { width } else { length },
+            homes,
             keys: Vec::new(),
             grouped: !first_object.is_empty(),
             first_object,
@@ -278,6 +286,10 @@ impl Search<'_> {
         }
     }
 
+    fn failing_servers(&self) -> usize {
+        (0..self.hardware.servers()).filter(|&server| self.fails(server)).count()
+    }
+
     fn fails(&self, server: u32) -> bool {
         self.hardware.devices_of(server).any(|device| self.failing[device.index()])
     }
@@ -286,41 +298,48 @@ impl Search<'_> {
         self.population.object(id).size.get().div_ceil(u64::from(self.complete.redundancy.data))
     }
 
-    /// The devices of a list of servers, and whether one of the first fails.
-    fn devices<'b>(&'b self, list: &'b [ServerId], key: u64) -> impl Iterator<Item = DeviceId> + 'b {
-        list.iter().map(move |server| {
-            if *server == ServerId::NONE { NOWHERE } else { disk_of(self.hardware, server.0, key) }
-        })
+    /// The devices of a key, by an algorithm that names servers.
+    fn on_servers(
+        &self,
+        placement: &dyn placement::algorithms::Placement,
+        key: u64,
+        servers: &mut Vec<ServerId>,
+        list: &mut [DeviceId],
+    ) {
+        servers.clear();
+        servers.resize(list.len(), ServerId::NONE);
+        let found = placement.lookup(key, servers);
+        list.fill(NOWHERE);
+        for (place, server) in list.iter_mut().zip(&servers[..found]) {
+            *place = disk_of(self.hardware, server.0, key);
+        }
     }
 
-    fn touches(&self, mut devices: impl Iterator<Item = DeviceId>, width: usize) -> bool {
-        devices.by_ref().take(width).any(|device| device != NOWHERE && self.failing[device.index()])
+    fn touches(&self, devices: &[DeviceId], width: usize) -> bool {
+        devices.iter().take(width).any(|device| *device != NOWHERE && self.failing[device.index()])
     }
 
     fn by_groups(
         &self,
         groups: u32,
-        place: &dyn Fn(u64, &mut [ServerId]) -> usize,
-        map: Option<&MapPlaces>,
+        place: &Place<'_>,
+        homes: Option<Box<dyn Homes>>,
         context: &RunContext<'_>,
     ) -> Option<Affected> {
-        let mut affected = self.empty(Found::ByInverse, map);
-        let mut list = vec![ServerId::NONE; affected.length];
+        let mut affected = self.empty(Found::ByInverse, homes);
+        let mut list = vec![NOWHERE; affected.length];
         for group in 0..u64::from(groups) {
             if context.stopped() {
                 return None;
             }
             let key = placement::algorithms::hashing::scatter(group ^ mix(self.seed.0, 77));
-            list.fill(ServerId::NONE);
-            let found = place(key, &mut list);
-            list[found..].fill(ServerId::NONE);
-            if self.touches(self.devices(&list, key), affected.width) {
-                let devices: Vec<DeviceId> = self.devices(&list, key).collect();
+            place(key, &mut list);
+            if self.touches(&list, affected.width) {
                 let ids = self.population.ids_in_residue(group, u64::from(groups));
                 if affected.homes.is_some() {
                     affected.keys.push(key);
                 }
-                affected.push_group(group, &devices, ids.map(|id| self.shard(id)));
+                affected.push_group(group, &list, ids.map(|id| self.shard(id)));
             }
         }
         affected.asked = u64::from(groups);
@@ -329,12 +348,12 @@ impl Search<'_> {
 
     fn by_asking(
         &self,
-        place: &dyn Fn(u64, &mut [ServerId]) -> usize,
-        map: Option<&MapPlaces>,
+        place: &Place<'_>,
+        homes: Option<Box<dyn Homes>>,
         context: &RunContext<'_>,
     ) -> Option<Affected> {
-        let mut affected = self.empty(Found::ByAsking, map);
-        let mut list = vec![ServerId::NONE; affected.length];
+        let mut affected = self.empty(Found::ByAsking, homes);
+        let mut list = vec![NOWHERE; affected.length];
         for id in 0..self.population.objects() {
             if id % 65_536 == 0 && context.stopped() {
                 return None;
@@ -346,30 +365,24 @@ impl Search<'_> {
     }
 
     /// Adds an object if it touches.
-    fn ask(
-        &self,
-        id: u64,
-        place: &dyn Fn(u64, &mut [ServerId]) -> usize,
-        list: &mut [ServerId],
-        affected: &mut Affected,
-    ) {
+    fn ask(&self, id: u64, place: &Place<'_>, list: &mut [DeviceId], affected: &mut Affected) {
         let key = self.population.key(id);
-        let found = place(key, list);
-        list[found..].fill(ServerId::NONE);
-        if self.touches(self.devices(list, key), affected.width) {
+        place(key, list);
+        if self.touches(list, affected.width) {
             if affected.homes.is_some() {
                 affected.keys.push(key);
             }
-            affected.push_object(id, self.devices(list, key), self.shard(id));
+            affected.push_object(id, list, self.shard(id));
         }
     }
 
     fn by_inverse(
         &self,
-        placement: &dyn placement::algorithms::Placement,
+        (placement, place): (&dyn placement::algorithms::Placement, &Place<'_>),
+        homes: Option<Box<dyn Homes>>,
         context: &RunContext<'_>,
     ) -> Option<Affected> {
-        let mut affected = self.empty(Found::ByInverse, None);
+        let mut affected = self.empty(Found::ByInverse, homes);
         let (width, length) = (affected.width, affected.length);
         let mut ids = Vec::new();
         for server in (0..self.hardware.servers()).filter(|&server| self.fails(server)) {
@@ -392,44 +405,62 @@ impl Search<'_> {
         ids.sort_unstable();
         ids.dedup();
         affected.asked = ids.len() as u64;
-        let mut list = vec![ServerId::NONE; length];
+        let mut list = vec![NOWHERE; length];
         for id in ids {
-            self.ask(id, &|key, list| placement.lookup(key, list), &mut list, &mut affected);
+            self.ask(id, place, &mut list, &mut affected);
         }
         Some(affected)
     }
 
     fn by_map(&self, context: &RunContext<'_>) -> Option<Affected> {
-        let map = MapPlaces::racks(self.complete, self.hardware);
-        let place = |key: u64, list: &mut [ServerId]| map.servers(key, &[], list);
+        let map = MapPlaces::new(self.complete, self.hardware);
+        let homes = Some(Box::new(map.clone()) as Box<dyn Homes>);
+        let asked = map.asked(&[]);
+        let place = |key: u64, list: &mut [DeviceId]| asked.devices(key, list);
         match self.complete.scenario.groups {
-            Some(groups) => self.by_groups(groups, &place, Some(&map), context),
-            None => self.by_asking(&place, Some(&map), context),
+            Some(groups) => self.by_groups(groups, &place, homes, context),
+            None => self.by_asking(&place, homes, context),
         }
     }
 
-    fn drawn(&self, context: &RunContext<'_>) -> Option<Affected> {
-        let mut affected = self.empty(Found::Drawn, None);
+    /// The distribution of the lists of servers.
+    fn shares(&self) -> Shares {
         let servers = self.hardware.servers();
         let weights = match self.complete.scenario.placement {
+            // The ring is of servers, or of hosts where these hold several disks.
+            Placement::CrushVring if self.has_levels() => {
+                vring::shares_of(&(0..servers).map(|server| host_id(0, server)).collect::<Vec<_>>())
+            }
             Placement::CrushVring => vring::equal_shares(servers),
             _ => vec![1.0; servers as usize],
         };
         let failing: Vec<bool> = (0..servers).map(|server| self.fails(server)).collect();
-        let shares = Shares::new(&weights, &failing, affected.width);
-        let mut list = vec![0u32; affected.length];
+        Shares::new(&weights, &failing, self.complete.redundancy.width as usize)
+    }
+
+    fn drawn(&self, context: &RunContext<'_>) -> Option<Affected> {
+        let shares = self.shares();
+        let homes = (self.complete.scenario.disks_per_server > 1).then(|| {
+            let onward = if self.is_crush() { Onward::HostsAndDisks } else { Onward::Servers };
+            let (shares, hardware, seed) = (shares.clone(), self.hardware.clone(), self.seed);
+            let spare = self.failing_servers() + 1;
+            Box::new(DrawnPlaces { shares, hardware, seed, spare, onward }) as Box<dyn Homes>
+        });
+        let mut affected = self.empty(Found::Drawn, homes);
+        let (mut list, mut devices) = (vec![0u32; affected.length], vec![NOWHERE; affected.length]);
         for (at, id) in self.population.thin(shares.candidates(), THIN).enumerate() {
             if at % 65_536 == 0 && context.stopped() {
                 return None;
             }
             affected.asked += 1;
-            let mut draws = Draws::new(self.seed, u32::MAX - 1, id);
-            if !shares.draw(&mut list, &mut draws.of(LIST)) {
+            if !shares.draw(&mut list, &mut draws_of(self.seed, id).of(LIST)) {
                 continue;
             }
-            let devices = || list.iter().map(|&server| disk_of(self.hardware, server, id));
-            if self.touches(devices(), affected.width) {
-                affected.push_object(id, devices(), self.shard(id));
+            for (device, &server) in devices.iter_mut().zip(&list) {
+                *device = disk_of(self.hardware, server, id);
+            }
+            if self.touches(&devices, affected.width) {
+                affected.push_object(id, &devices, self.shard(id));
             }
         }
         Some(affected)

@@ -50,20 +50,25 @@ pub struct Replicate {
     pub tried: Vec<Tried>,
 }
 
-/// The machines of a scenario.
+/// Who is where in a scenario.
 #[must_use]
-pub fn hardware(scenario: &Scenario) -> Hardware {
+pub fn layout(scenario: &Scenario) -> Layout {
     let disks = scenario.disks_per_server;
     // Racks get equally many servers, the first ones one more where that does not come out.
     let rack_of =
         |server: u32| (u64::from(server) * u64::from(scenario.racks) / u64::from(scenario.servers)) as u32;
-    let layout = Layout {
+    Layout {
         server_of: (0..scenario.servers * disks).map(|device| device / disks).collect(),
         rack_of: (0..scenario.servers).map(rack_of).collect(),
         class_of: vec![0; (scenario.servers * disks) as usize],
-    };
+    }
+}
+
+/// The machines of a scenario.
+#[must_use]
+pub fn hardware(scenario: &Scenario) -> Hardware {
     let uplinks = scenario.uplink.filter(|_| scenario.racks > 1).map(|rate| Uplinks { rate });
-    Hardware::new(layout, vec![disk(scenario)], card(scenario), uplinks, scenario.unit)
+    Hardware::new(layout(scenario), vec![disk(scenario)], card(scenario), uplinks, scenario.unit)
 }
 
 /// Its disks.

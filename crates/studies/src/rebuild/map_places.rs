@@ -1,21 +1,26 @@
-//! Placement by a CRUSH map with failure domains: new homes are what the map says when what failed is out.
+//! Placement by a CRUSH map with more than one level: new homes are what the map says when what failed is out.
+//!
+//! A cluster of racks has a map of them, and one with several disks a server has hosts with disks, as Ceph's clusters have.
+//! A rule takes each copy from another failure domain and goes down to a disk (`chooseleaf`), with jewel's tunables. So when a
+//! disk is out, CRUSH tries again from the top, and may come to the same host and find another disk of it.
 
-use placement::algorithms::ServerId;
+use std::cell::RefCell;
+
 use placement::algorithms::hashing;
 use placement::crush::{
     Alg, Ask, Bucket, BucketSpec, Map, Mapper, Mode, NONE, Rule, RuleKind, Step, Tunables, Workspace,
 };
 
-use super::affected::{NOWHERE, disk_of};
+use super::affected::NOWHERE;
 use super::hardware::Hardware;
 use super::plan::DeviceId;
-use super::scenario::Complete;
+use super::scenario::{Complete, Domain, Placement};
 
-/// A map whose devices are servers.
+/// A map whose devices are disks.
 #[derive(Clone, Debug)]
 pub struct MapPlaces {
     mapper: Mapper,
-    hardware: Hardware,
+    devices: usize,
 }
 
 /// Where records belong when some devices are out, where the lists of `affected` do not say.
@@ -30,84 +35,129 @@ pub trait Wanted {
     fn find(&mut self, record: (u64, u64), devices: &mut [DeviceId]);
 }
 
-/// The same map with some servers out.
-struct WithOut<'a> {
-    places: &'a MapPlaces,
-    servers: Vec<bool>,
+/// The map with some devices out, ready to be asked.
+pub struct Asked<'a> {
+    mapper: &'a Mapper,
+    weights: Vec<u32>,
+    /// What a mapping needs; lookups take turns.
+    workspace: RefCell<(Workspace, Vec<i32>)>,
 }
 
 impl Homes for MapPlaces {
     fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
-        let gone = |server: u32| {
-            self.hardware.devices_of(server).all(|device| out.get(device.index()).copied().unwrap_or(false))
-        };
-        Box::new(WithOut { places: self, servers: (0..self.hardware.servers()).map(gone).collect() })
+        Box::new(self.asked(out))
     }
 }
 
-impl Wanted for WithOut<'_> {
+impl Wanted for Asked<'_> {
     fn find(&mut self, (_, key): (u64, u64), devices: &mut [DeviceId]) {
-        let hardware = &self.places.hardware;
-        let mut list = vec![ServerId::NONE; devices.len()];
-        self.places.servers(key, &self.servers, &mut list);
-        for (device, server) in devices.iter_mut().zip(list) {
-            *device = if server == ServerId::NONE { NOWHERE } else { disk_of(hardware, server.0, key) };
-        }
+        self.devices(key, devices);
     }
 }
+
+/// In, in 16.16 fixed point.
+const IN: u32 = 0x1_0000;
+
+/// The most that all devices of a map may weigh, so that sums stay in 32 bits.
+const WEIGHT_MAX: u32 = 1 << 31;
+
+/// The bucket of a rack.
+fn rack_id(rack: u32) -> i32 {
+    -2 - rack.cast_signed()
+}
+
+/// The bucket of a server, where it has several disks.
+#[must_use]
+pub fn host_id(racks: u32, server: u32) -> i32 {
+    -2 - (racks + server).cast_signed()
+}
+
+/// Items of a bucket with their weights.
+type Members = (Vec<i32>, Vec<u32>);
 
 impl MapPlaces {
-    /// Racks of servers under one root, and a rule that takes each copy from another rack; jewel's tunables.
+    /// The map of a scenario, whose placement is one of CRUSH's.
     ///
     /// # Panics
     /// Never: such a map is legal.
     #[must_use]
-    pub fn racks(complete: &Complete, hardware: &Hardware) -> MapPlaces {
+    pub fn new(complete: &Complete, hardware: &Hardware) -> MapPlaces {
+        let mut map = tree(complete, hardware);
         let by_place = complete.redundancy.data > 1;
-        let mut map = Map { tunables: Tunables::JEWEL, ..Map::default() };
-        let one = 0x1_0000u32;
-        let mut weights = Vec::new();
-        for rack in 0..hardware.racks() {
-            let servers: Vec<i32> = (0..hardware.servers())
-                .filter(|&server| hardware.rack_of(server) == rack)
-                .map(u32::cast_signed)
-                .collect();
-            weights.push(one * servers.len() as u32);
-            let ones = vec![one; servers.len()];
-            let spec = BucketSpec::new(-2 - rack.cast_signed(), 1, Alg::Straw2);
-            let bucket = Bucket::new(spec, servers, ones).expect("servers are few");
-            map.add_bucket(bucket).expect("each rack has its own id");
-        }
-        let racks = (0..hardware.racks()).map(|rack| -2 - rack.cast_signed()).collect();
-        let root = Bucket::new(BucketSpec::new(-1, 2, Alg::Straw2), racks, weights).expect("racks are few");
-        map.add_bucket(root).expect("the root has its own id");
         let (mode, kind) =
             if by_place { (Mode::Indep, RuleKind::Erasure) } else { (Mode::Firstn, RuleKind::Replicated) };
-        let choose = Step::Choose { mode, leaf: true, count: 0, kind: 1 };
+        let choose = Step::Choose { mode, leaf: true, count: 0, kind: i32::from(DOMAIN) };
         let steps = vec![Step::Take(-1), choose, Step::Emit];
         map.rules.push(Some(Rule { ruleset: 0, kind, min_size: 1, max_size: u8::MAX, steps }));
         map.finalize();
-        let mapper = map.compile().expect("racks of servers are a legal map");
-        MapPlaces { mapper, hardware: hardware.clone() }
+        let mapper = map.compile().expect("racks of servers of disks are a legal map");
+        MapPlaces { mapper, devices: hardware.devices() as usize }
     }
 
-    /// The servers of a key, with some of them out. Places without one hold [`ServerId::NONE`].
-    pub fn servers(&self, key: u64, out: &[bool], list: &mut [ServerId]) -> usize {
-        let weights: Vec<u32> = (0..self.hardware.servers() as usize)
-            .map(|server| if out.get(server).copied().unwrap_or(false) { 0 } else { 0x1_0000 })
-            .collect();
-        let ask = Ask {
-            rule: 0,
-            x: hashing::scatter(key) as u32,
-            result_max: list.len(),
-            weights: &weights,
-            pool: 0,
-        };
-        let (mut workspace, mut found) = (Workspace::default(), Vec::new());
-        self.mapper.do_rule(ask, &mut workspace, &mut found);
-        for (place, &item) in list.iter_mut().zip(&found) {
-            *place = if item == NONE { ServerId::NONE } else { ServerId(item.cast_unsigned()) };
-        }
-        found.len().min(list.len())
+    /// The map with some devices out; those that `out` does not reach are in.
+    #[must_use]
+    pub fn asked(&self, out: &[bool]) -> Asked<'_> {
+        let of = |device: usize| if out.get(device).copied().unwrap_or(false) { 0 } else { IN };
+        let weights = (0..self.devices).map(of).collect();
+        Asked { mapper: &self.mapper, weights, workspace: RefCell::default() }
     }
+}
+
+impl Asked<'_> {
+    /// The devices of a key. Places without one hold [`NOWHERE`].
+    pub fn devices(&self, key: u64, devices: &mut [DeviceId]) {
+        devices.fill(NOWHERE);
+        let mut guard = self.workspace.borrow_mut();
+        let (workspace, found) = &mut *guard;
+        let (x, weights) = (hashing::scatter(key) as u32, &self.weights[..]);
+        let ask = Ask { rule: 0, x, result_max: devices.len(), weights, pool: 0 };
+        self.mapper.do_rule(ask, workspace, found);
+        for (place, &item) in devices.iter_mut().zip(found.iter()).filter(|(_, item)| **item != NONE) {
+            *place = DeviceId(item.cast_unsigned());
+        }
+    }
+}
+
+/// The types of buckets: a failure domain is the lowest that copies must not share, and what is between it and disks.
+const DOMAIN: u16 = 2;
+const BELOW: u16 = 1;
+const ROOT: u16 = 3;
+
+/// Disks in servers where they have several, servers in racks where copies lie in different ones, and the root.
+fn tree(complete: &Complete, hardware: &Hardware) -> Map {
+    let scenario = &complete.scenario;
+    let alg = match scenario.placement {
+        Placement::CrushStraw => Alg::Straw,
+        _ => Alg::Straw2,
+    };
+    let top = if scenario.placement == Placement::CrushVring { Alg::Vring } else { alg };
+    let by_rack = scenario.failure_domain == Domain::Rack;
+    let racks = if by_rack { hardware.racks() } else { 0 };
+    let one = IN.min(WEIGHT_MAX / hardware.devices().max(1));
+    let several = scenario.disks_per_server > 1;
+    let mut map = Map { tunables: Tunables::JEWEL, ..Map::default() };
+    let mut add = |id: i32, kind: u16, alg: Alg, (items, weights): Members| {
+        let weight = weights.iter().sum();
+        let bucket = Bucket::new(BucketSpec::new(id, kind, alg), items, weights).expect("sums are bounded");
+        map.add_bucket(bucket).expect("each bucket has its own id");
+        (id, weight)
+    };
+    let mut server_of = |server: u32| {
+        let disks: Members = hardware.devices_of(server).map(|device| (device.0.cast_signed(), one)).unzip();
+        if several {
+            add(host_id(racks, server), if by_rack { BELOW } else { DOMAIN }, alg, disks)
+        } else {
+            (disks.0[0], one)
+        }
+    };
+    let servers: Vec<(i32, u32)> = (0..hardware.servers()).map(&mut server_of).collect();
+    let domains: Members = if by_rack {
+        let of = |rack: u32| (0..hardware.servers()).filter(move |&server| hardware.rack_of(server) == rack);
+        let members = |rack: u32| of(rack).map(|server| servers[server as usize]).unzip();
+        (0..racks).map(|rack| add(rack_id(rack), DOMAIN, alg, members(rack))).unzip()
+    } else {
+        servers.into_iter().unzip()
+    };
+    add(-1, ROOT, top, domains);
+    map
 }

@@ -104,7 +104,7 @@ impl Ready {
         let mut problems = refused(draft);
         let mut scenario = asked.clone();
         if !draft.says("preset") {
-            scenario.preset = Preset::Ceph;
+            scenario.preset = Preset::CephWpq;
         }
         scenario.fill_in();
         scenario.check_amounts(draft, &mut problems);

@@ -15,7 +15,7 @@ use crate::place::Algorithm;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Where defaults come from: the published study, or Ceph as it is shipped.
+    /// Where defaults come from: the published study, or Ceph up to 16 as it is shipped.
     #[serde(default)]
     pub preset: Preset,
     /// A real cluster's CRUSH map, as text, binary, or JSON of `ceph osd crush dump`, in place of a generated one. Left out:
@@ -147,8 +147,8 @@ pub struct Scenario {
     /// Bytes of each. Left out: 64KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_size: Option<Bytes>,
-    /// How much of a busy disk or link is clients', against one for the rebuild. Left out: 1; with `preset = "ceph"` 21, as its
-    /// priorities of 63 and 3 have it.
+    /// How much of a busy disk or link is clients', against one for the rebuild. Left out: 1; with `preset = "ceph-wpq"` 21, as
+    /// its priorities of 63 and 3 have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000))]
     pub client_weight: Option<u32>,
@@ -217,7 +217,10 @@ pub enum Preset {
     /// The published study: its disks and network, no reservations, no rests, no waiting.
     #[default]
     Paper,
-    /// Ceph as it is shipped, on rotating disks: one backfill a disk, three objects, a rest of 0.1 s, ten minutes until out.
+    /// Ceph up to 16 as it is shipped, with its queue WPQ, on rotating disks: one backfill a disk, three objects, a rest of
+    /// 0.1 s, ten minutes until out. mClock, which paces recovery from 17 on, is not modelled.
+    CephWpq,
+    /// The same as ceph-wpq.
     Ceph,
 }
 
@@ -335,10 +338,13 @@ pub struct Redundancy {
 }
 
 impl Redundancy {
-    /// Fewer than that, and the object takes no writes: Ceph's default, one less than all copies, or one more than k.
+    /// Fewer than that, and the object takes no writes: Ceph's defaults. Of copies, all but half of them, rounded down
+    /// (`osd_pool_default_min_size` = 0); of k+m shards, k + min(1, m - 1) (`OSDMonitor::prepare_pool_size`), so that k are
+    /// enough where m is 1.
     #[must_use]
     pub fn min_size(self) -> u32 {
-        if self.data == 1 { self.width - self.width / 2 } else { (self.data + 1).min(self.width) }
+        let spare = self.width - self.data;
+        if self.data == 1 { self.width - self.width / 2 } else { self.data + spare.saturating_sub(1).min(1) }
     }
 }
 
@@ -363,6 +369,10 @@ impl Scenario {
     pub fn complete(mut self, draft: &Draft) -> Result<Complete, Problems> {
         let mut problems = Problems::new();
         let redundancy = self.redundancy(draft, &mut problems);
+        if draft.says("ec") && draft.says("replicas") {
+            let message = "`replicas` and `ec` both say how objects are kept safe";
+            problems.push(draft.problem("replicas", message).hint("leave one of them out"));
+        }
         self.fill_in();
         self.check_sizes(draft, redundancy, &mut problems);
         self.check_groups(draft, redundancy, &mut problems);
@@ -394,7 +404,11 @@ impl Scenario {
 
     /// Defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
-        let ceph = self.preset == Preset::Ceph;
+        // One name in what is resolved.
+        if self.preset == Preset::Ceph {
+            self.preset = Preset::CephWpq;
+        }
+        let ceph = self.preset == Preset::CephWpq;
         let rate = |paper: u64, shipped: u64| {
             let count = if ceph { shipped } else { paper };
             Rate::from_bytes_per_second(count).expect("above zero")
@@ -547,3 +561,6 @@ impl Scenario {
         self.max_backfills.filter(|&most| grouped && most > 0)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,7 @@ impl Shares {
     /// Lists of `width` servers count; `failing` are those that fail.
     ///
     /// # Panics
-    /// When shares are not positive, or everything fails.
+    /// When shares are not positive.
     #[must_use]
     pub fn new(weights: &[f64], failing: &[bool], width: usize) -> Shares {
         let total: f64 = weights.iter().sum();
@@ -44,7 +44,6 @@ impl Shares {
                 .collect::<Vec<f64>>()
         };
         let mut sound = of(false);
-        assert!(!sound.is_empty(), "something does not fail");
         sound.sort_by(|left, right| right.total_cmp(left));
         let failing_ones: Vec<(u32, f64)> = (0u32..)
             .zip(&shares)
@@ -101,6 +100,27 @@ impl Shares {
             list[at] = self.next(&list[..at], None, draws);
         }
         true
+    }
+
+    /// The share of some servers together.
+    #[must_use]
+    pub fn sum(&self, servers: &[u32]) -> f64 {
+        servers.iter().map(|&server| self.shares[server as usize]).sum()
+    }
+
+    /// A server by its share, among some of them or all.
+    pub fn one(&self, among: Option<&[u32]>, draws: &mut impl Uniform) -> u32 {
+        let Some(among) = among else { return self.next(&[], None, draws) };
+        let mut left = draws.unit_f64() * self.sum(among);
+        let mut last = 0;
+        for &server in among {
+            last = server;
+            if left < self.shares[server as usize] {
+                break;
+            }
+            left -= self.shares[server as usize];
+        }
+        last
     }
 
     /// The first rank at which a candidate is below its bound.

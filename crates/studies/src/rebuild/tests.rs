@@ -10,21 +10,26 @@ use streams::Seed;
 use super::affected::{Found, NOWHERE, Search};
 use super::failures::strike;
 use super::generated::{self, course};
-use super::scenario::{LostSet, Placement, Scenario};
+use super::scenario::{LostSet, Scenario};
 use super::*;
 
-fn prepare(text: &str) -> Result<Complete, Problems> {
+pub(super) fn prepare(text: &str) -> Result<Complete, Problems> {
     let source = Source::file("rebuild.toml", format!("study = \"rebuild\"\n{text}"));
     let outline = Document::parse(&source)?.outline()?;
     let draft = outline.points()[0].draft();
     draft.read::<Scenario>()?.complete(draft)
 }
 
-fn complete(text: &str) -> Complete {
+pub(super) fn complete(text: &str) -> Complete {
     prepare(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
 }
 
-fn with<T>(executor: Executor, workers: u32, seed: u64, run: impl FnOnce(&RunContext<'_>) -> T) -> T {
+pub(super) fn with<T>(
+    executor: Executor,
+    workers: u32,
+    seed: u64,
+    run: impl FnOnce(&RunContext<'_>) -> T,
+) -> T {
     run(&RunContext {
         seed: Seed(seed),
         replicate: 0,
@@ -36,12 +41,12 @@ fn with<T>(executor: Executor, workers: u32, seed: u64, run: impl FnOnce(&RunCon
     })
 }
 
-fn outcome(text: &str, seed: u64) -> Outcome {
+pub(super) fn outcome(text: &str, seed: u64) -> Outcome {
     let ready = Ready { complete: complete(text) };
     with(Executor::Sequential, 1, seed, |context| ready.run(context)).unwrap()
 }
 
-fn value(outcome: &Outcome, measure: &str) -> f64 {
+pub(super) fn value(outcome: &Outcome, measure: &str) -> f64 {
     outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
 }
 
@@ -424,14 +429,4 @@ fn weight_shifts_the_burden_between_clients_and_the_rebuild() {
         time(&kind)
     );
     assert_eq!(value(&alone, "bytes_rebuilt"), value(&kind, "bytes_rebuilt"));
-}
-
-#[test]
-fn every_placement_has_its_name() {
-    for (name, placement) in
-        [("crush-straw2", Placement::CrushStraw2), ("static-modulo", Placement::StaticModulo)]
-    {
-        let text = format!("placement = \"{name}\"\nservers = 8\nobjects = 10");
-        assert_eq!(complete(&text).scenario.placement, placement);
-    }
 }

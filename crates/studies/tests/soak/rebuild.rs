@@ -68,7 +68,7 @@ impl Shape {
 
     fn write(&self, text: &mut String, draws: Draw<'_>) {
         if self.ceph {
-            quoted(text, "preset", "ceph");
+            quoted(text, "preset", pick(draws, &["ceph-wpq", "ceph"]));
         }
         line(text, "servers", &self.servers.to_string());
         line(text, "racks", &self.racks.to_string());

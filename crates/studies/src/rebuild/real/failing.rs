@@ -7,7 +7,7 @@ use placement::crush::ItemId;
 use streams::{Draws, Seed};
 use units::SimSpan;
 
-use super::super::failures::{Failing, Struck, strike_one};
+use super::super::failures::{Failing, Stricken, Struck, Word, strike_one, struck_again};
 use super::super::plan::DeviceId;
 use super::super::recovery::Waiting;
 use super::super::scenario::Scenario;
@@ -41,12 +41,34 @@ pub fn resolve(scenario: &Scenario, groups: &Groups, draft: &Draft, problems: &m
     }
     for text in scenario.fail.all() {
         match one(text, groups) {
-            Ok(failure) => failures.push(failure),
+            Ok(failure) => failures.push((failure, text.as_str())),
             Err((message, hint)) => problems.push(draft.problem("fail", message).hint(hint)),
         }
     }
-    failures.sort_by_key(|failure| failure.at);
-    failures
+    failures.sort_by_key(|(failure, _)| failure.at);
+    let words: Vec<Word<'_>> =
+        failures.iter().map(|(failure, text)| (*text, stricken(&failure.what, groups))).collect();
+    // What is down already may be named, once.
+    let all = vec![true; groups.machines.hardware.devices() as usize];
+    for (message, hint) in struck_again(&words, all) {
+        problems.push(draft.problem("fail", message).hint(hint));
+    }
+    failures.into_iter().map(|(failure, _)| failure).collect()
+}
+
+fn stricken(what: &What, groups: &Groups) -> Stricken {
+    let hardware = &groups.machines.hardware;
+    let disks = |server: u32| hardware.devices_of(server).len();
+    let servers = || 0..hardware.servers();
+    let in_rack = |rack: u32| servers().filter(|&server| hardware.rack_of(server) == rack).map(disks).sum();
+    match what {
+        What::Named(devices, _) => Stricken::Named(devices.clone()),
+        What::Drawn(Failing::Device(_)) => Stricken::Drawn(1),
+        What::Drawn(Failing::Server(_)) => Stricken::Drawn(servers().map(disks).max().unwrap_or(0)),
+        What::Drawn(Failing::Rack(_)) => {
+            Stricken::Drawn((0..hardware.racks()).map(in_rack).max().unwrap_or(0))
+        }
+    }
 }
 
 fn one(text: &str, groups: &Groups) -> Result<Failure, Wrong> {
@@ -125,6 +147,12 @@ pub fn strike(failures: &[Failure], groups: &Groups, waiting: Waiting, seed: See
     let mut failed = vec![false; hardware.devices() as usize];
     // What is down already is not drawn.
     groups.down().iter().for_each(|device| failed[device.index()] = true);
+    // Nor is what fails by its name.
+    let named = failures.iter().filter_map(|failure| match &failure.what {
+        What::Named(devices, _) => Some(devices),
+        What::Drawn(_) => None,
+    });
+    named.flatten().for_each(|device| failed[device.index()] = true);
     let mut struck: Vec<Struck> = Vec::new();
     for (ordinal, failure) in (0u64..).zip(failures) {
         let (devices, name) = match &failure.what {

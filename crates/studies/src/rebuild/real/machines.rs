@@ -187,7 +187,7 @@ impl Classes {
         if known.is_none() {
             self.strange.insert(name.map_or("no class".to_owned(), |name| format!("class `{name}`")));
         }
-        let class = if preset == Preset::Ceph { known.unwrap_or(0) } else { 0 };
+        let class = if preset == Preset::CephWpq { known.unwrap_or(0) } else { 0 };
         let at = self.met.iter().position(|met| *met == class).unwrap_or_else(|| {
             self.met.push(class);
             self.met.len() - 1
@@ -199,7 +199,7 @@ impl Classes {
         let rate = |count| Rate::from_bytes_per_second(count).expect("above zero");
         let one = |class: &usize| {
             let class = &CLASSES[*class];
-            if scenario.preset != Preset::Ceph {
+            if scenario.preset != Preset::CephWpq {
                 let streams = scenario.recovery_max_active.expect("filled in");
                 let sleep = scenario.recovery_sleep.expect("filled in");
                 return (generated::disk(scenario), Pace { streams, sleep });
@@ -219,7 +219,8 @@ impl Classes {
 
     fn warnings(&self, asked: &Scenario, scenario: &Scenario) -> Vec<String> {
         let mut taken = Vec::new();
-        for class in self.met.iter().map(|class| &CLASSES[*class]).filter(|_| scenario.preset == Preset::Ceph)
+        for class in
+            self.met.iter().map(|class| &CLASSES[*class]).filter(|_| scenario.preset == Preset::CephWpq)
         {
             let mut words = Vec::new();
             if asked.disk_read.is_none() {
@@ -253,7 +254,7 @@ impl Classes {
                 taken.join("; ")
             ));
         }
-        if !self.strange.is_empty() && scenario.preset == Preset::Ceph {
+        if !self.strange.is_empty() && scenario.preset == Preset::CephWpq {
             let names: Vec<&str> = self.strange.iter().map(String::as_str).collect();
             warnings.push(format!("devices of {} are taken as rotating disks", names.join(", ")));
         }

@@ -214,31 +214,82 @@ fn executors_and_workers_never_show() {
     }
 }
 
-/// A live cluster with Ceph's default rest of 0.1 s took 27.449 s for 260 operations in one group, and 54.11 s for 520
-/// (`backfill.csv`). Its disks were files without heads to move, so with a usual disk's seeks it takes a little longer here:
-/// within a tenth, with nothing fitted.
-#[test]
-fn a_live_backfill_took_as_long() {
-    for (operations, took) in [(260, 27.449), (520, 54.11)] {
-        let ready = ready(
-            small(2, (2, "host"), &[(operations, operations * 1024)]),
-            &format!("{SMALL}fail = \"osd\""),
-        );
-        // One of the two devices that hold the group fails; the other devices hold nothing.
-        let holders = (0..4).map(|osd| {
-            let ready = check(
-                small(2, (2, "host"), &[(operations, operations * 1024)]),
-                &format!("{SMALL}fail = \"osd.{osd}\""),
-            );
-            run(&ready.unwrap())
-        });
-        let spans: Vec<f64> = holders.filter_map(|outcome| outcome.measures["transfer_s"].value()).collect();
-        assert_eq!(spans.len(), 2);
-        for span in spans {
-            assert!((span / took - 1.0).abs() < 0.1, "{operations} took {span} s, not {took} s");
-        }
-        assert!(ready.memory_estimate().is_some());
+/// Backfills of a live Ceph 16.2: three devices, three copies, objects of 1 KiB, one device back after a while. The groups,
+/// the objects in all, the operations (objects that had changed, and one in 512 for scans), whether with the default rest of
+/// 0.1 s, and the seconds that the groups were in backfill. All 20 that were measured; four more runs recovered by log.
+const BACKFILLS: [(u64, u64, u64, bool, f64); 20] = [
+    (1, 5_000, 260, true, 27.449),
+    (1, 10_000, 520, true, 54.11),
+    (1, 5_000, 60, false, 0.306),
+    (1, 5_000, 60, false, 0.257),
+    (1, 5_000, 260, false, 0.707),
+    (1, 5_000, 510, false, 1.467),
+    (1, 5_000, 1_010, false, 1.504),
+    (1, 5_000, 1_010, false, 1.357),
+    (1, 10_000, 120, false, 0.486),
+    (1, 10_000, 520, false, 1.194),
+    (1, 10_000, 1_020, false, 1.901),
+    (1, 10_000, 2_020, false, 2.669),
+    (1, 20_000, 240, false, 1.077),
+    (1, 20_000, 240, false, 1.135),
+    (1, 20_000, 1_040, false, 1.646),
+    (1, 20_000, 2_040, false, 2.776),
+    (1, 20_000, 4_040, false, 5.304),
+    (1, 20_000, 4_040, false, 4.997),
+    (8, 20_000, 242, false, 0.96),
+    (8, 20_000, 4_042, false, 3.946),
+];
+
+const TUNABLES: &str = "tunable choose_local_tries 0\ntunable choose_local_fallback_tries 0\ntunable choose_total_tries 50\n\
+    tunable chooseleaf_descend_once 1\ntunable chooseleaf_vary_r 1\ntunable chooseleaf_stable 1\n";
+
+/// All groups on devices 0, 1 and 2, of which the last fails: the fourth takes what it held, one group after the other.
+fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
+    let each = |group| operations / groups + u64::from(group < operations % groups);
+    let sizes: Vec<(u64, u64)> = (0..groups).map(|group| (each(group), each(group) * 1024)).collect();
+    let Folder(mut files) = small(2, (3, "host"), &sizes);
+    for (name, from, to) in [
+        ("map", "class hdd", format!("class {class}")),
+        ("pgs", "\"acting\":[]", "\"acting\":[0,1,2]".to_owned()),
+    ] {
+        let text = String::from_utf8(files[name].clone()).unwrap();
+        assert!(text.contains(from), "{name}");
+        // Tunables of today; without them a map has those of 2012, by which some groups find no third host of four.
+        let tunables = if name == "map" { TUNABLES } else { "" };
+        files.insert(name.to_owned(), format!("{tunables}{}", text.replace(from, &to)).into_bytes());
     }
+    Folder(files)
+}
+
+/// Every backfill that was measured, beside the model with nothing fitted; the guide has the table. With the rest, which sets
+/// the time, they are within a tenth. Without it the model is a miss in every row, for it has no cost of an object but its
+/// disks': with seeks it is too slow, without them too fast. That is asserted too, so that the guide cannot go on
+/// saying it when it is no longer so.
+#[test]
+fn every_live_backfill_stands_beside_the_model() {
+    let mut table = String::new();
+    for (groups, objects, operations, rest, took) in BACKFILLS {
+        let of = |class: &str| {
+            let sleep = if rest { "" } else { "\nrecovery_sleep = \"0s\"" };
+            let ready =
+                ready(backfilled(groups, operations, class), &format!("{SMALL}fail = \"osd.2\"{sleep}"));
+            let outcome = run(&ready);
+            let full = &outcome.measures["time_to_full_redundancy_s"];
+            assert_eq!(value(&outcome, "objects_rebuilt"), operations as f64, "{groups} groups: {full:?}");
+            value(&outcome, "transfer_s")
+        };
+        let (hdd, ssd) = (of("hdd"), of("ssd"));
+        let (of_hdd, of_ssd) = (hdd / took, ssd / took);
+        table += &format!(
+            "| {groups} | {objects} | {operations} | {rest} | {took} | {hdd:.3} ({of_hdd:.2}) | {ssd:.4} ({of_ssd:.4}) |\n"
+        );
+        if rest {
+            assert!((of_hdd - 1.0).abs() < 0.1, "{operations} took {hdd} s, not {took} s");
+        } else {
+            assert!(of_hdd > 1.5 && of_ssd < 0.06, "{operations}: {hdd} s and {ssd} s, measured {took} s");
+        }
+    }
+    println!("{table}");
 }
 
 /// Three devices, three copies: nobody can take what one of them held.
