@@ -44,7 +44,10 @@ impl<M: Model> Finished<M> {
     #[must_use]
     pub fn audit(&self, model: &M) -> Option<String> {
         let Finished { now, entities, statistics, pending } = self;
-        model.audit(&Committed { now: *now, entities, statistics, pending }).err().map(|fault| fault.to_string())
+        model
+            .audit(&Committed { now: *now, entities, statistics, pending })
+            .err()
+            .map(|fault| fault.to_string())
     }
 
     /// The audit's complaint about a copy of this state that `damage` has broken.

@@ -36,8 +36,8 @@ pub(crate) struct Operations {
 
 /// What came of it.
 pub(crate) struct Done {
-    /// Puts and gets a second.
-    pub per_second: f64,
+    /// Puts and gets a second; nothing if it was stopped before anything was measured.
+    pub per_second: Option<f64>,
     /// Events committed.
     pub events: u64,
     /// The digest of the run.
@@ -69,8 +69,7 @@ impl Operations {
         let cluster = scenario.cluster(self.protocol, false);
         let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
         let run = context.simulate(&cluster, Some(end))?;
-        let per_second =
-            Counted::of_run(&cluster, &run).map_or(0.0, |counted| counted.operations_per_second());
+        let per_second = Counted::of_run(&cluster, &run).map(|counted| counted.operations_per_second());
         let digest = run.digest.to_string();
         Ok(Done { per_second, events: run.run.committed, digest, partial: run.partial })
     }
