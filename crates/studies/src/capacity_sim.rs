@@ -17,6 +17,7 @@ mod scenario;
 
 use ::scenario::{Draft, Problems};
 use report::Outcome;
+use units::Bytes;
 
 use self::runs::{READS, size_model};
 use self::scenario::Scenario;
@@ -82,7 +83,7 @@ impl Study for CapacitySim {
     }
 
     fn results_version(&self) -> u32 {
-        1
+        2
     }
 
     fn flags(&self) -> &'static [Flag] {
@@ -115,6 +116,10 @@ struct Ready {
 impl Prepared for Ready {
     fn resolved(&self) -> serde_json::Value {
         serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
+    }
+
+    fn memory_estimate(&self) -> Option<Bytes> {
+        Some(runs::memory_estimate(&self.scenario))
     }
 
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {

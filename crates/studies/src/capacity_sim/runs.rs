@@ -5,7 +5,7 @@ use metrics::Histogram;
 use negotiation::Protocol;
 use serde::{Deserialize, Serialize};
 use streams::distributions::Exponential;
-use units::{Percent, SimSpan, SimTime};
+use units::{Bytes, Percent, SimSpan, SimTime};
 
 use super::admission::{Admission, Budget};
 use super::model::{Cluster, Counts, Load};
@@ -211,6 +211,25 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+/// What an operation under way takes, its events included, and a server: measured with 1,000 servers and 8 or 100 operations each.
+const OPERATION: u64 = 450;
+const SERVER: u64 = 256;
+/// What a window takes at the end: its share in each line, as it is kept and drawn.
+const WINDOW_DRAWN: u64 = 100;
+
+/// About how much memory a replicate takes.
+#[must_use]
+pub fn memory_estimate(scenario: &Scenario) -> Bytes {
+    if let Some(protocol) = scenario.protocol() {
+        return operations(scenario, (protocol, 50)).memory_estimate();
+    }
+    let servers = u64::from(scenario.servers);
+    let windows = scenario.windows();
+    let under_way = servers.saturating_mul(u64::from(scenario.depth)).saturating_mul(OPERATION);
+    let counted = windows.saturating_mul((servers + 2).saturating_mul(8) + WINDOW_DRAWN);
+    Bytes::new((servers * SERVER).saturating_add(under_way).saturating_add(counted))
+}
+
 /// Puts and gets a second by a protocol, on the model of `towtank put`.
 fn put_rate(
     scenario: &Scenario,
@@ -218,7 +237,15 @@ fn put_rate(
     context: &RunContext<'_>,
     all: &mut Replicate,
 ) -> Result<Option<f64>, StudyError> {
-    let asked = put::Operations {
+    let done = operations(scenario, (protocol, reads)).run(context)?;
+    all.events += done.events;
+    all.digests.push(done.digest);
+    all.partial |= done.partial;
+    Ok(done.per_second.filter(|_| !done.partial))
+}
+
+fn operations(scenario: &Scenario, (protocol, reads): (Protocol, u64)) -> put::Operations {
+    put::Operations {
         protocol,
         nodes: scenario.servers,
         replicas: scenario.replicas,
@@ -230,10 +257,5 @@ fn put_rate(
         read_share: Percent::from_percent(reads).unwrap_or(Percent::ZERO),
         warm_up: scenario.warm_up,
         duration: scenario.duration,
-    };
-    let done = asked.run(context)?;
-    all.events += done.events;
-    all.digests.push(done.digest);
-    all.partial |= done.partial;
-    Ok(done.per_second.filter(|_| !done.partial))
+    }
 }

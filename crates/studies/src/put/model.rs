@@ -10,6 +10,7 @@
 //! its window, no accepted windows overlap, and nobody sends to a gateway while another does.
 
 mod audit;
+mod crowd;
 mod gateways;
 mod gets;
 mod racks;
@@ -251,7 +252,10 @@ impl Model for Cluster {
             Entity::Server(server) => self.at_server(server, event, context),
             Entity::Rack(rack) => self.at_rack(rack, event, context),
         };
-        if understood { Ok(()) } else { Err(format!("{event:?} makes no sense here").into()) }
+        if !understood {
+            return Err(format!("{event:?} makes no sense here").into());
+        }
+        self.check_crowd(entity, context.now())
     }
 
     fn describe(&self, id: EntityId) -> String {

@@ -1,5 +1,7 @@
 //! The study from scenario text to presentation: the published cells, one digest, refusals, audits that can fail.
 
+mod claims;
+
 use std::sync::atomic::AtomicBool;
 
 use ::scenario::{Document, Source};
@@ -8,7 +10,6 @@ use proptest::prelude::*;
 use report::Verdict;
 use streams::Seed;
 
-use super::published::{CELLS, chance_within};
 use super::*;
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
@@ -70,34 +71,6 @@ fn executor_and_worker_count_never_show() {
             }
         }
         assert_eq!(run_as(&*prepared, 0, Executor::Check, 1), want, "rollback check");
-    }
-}
-
-/// The fast cells of the tables with few seeds, so with some more room; `towtank reproduce` holds all 18 with 30 seeds.
-#[test]
-fn cells_of_the_published_tables_come_out() {
-    for cell in CELLS.iter().filter(|cell| cell.chunk_kib == 128) {
-        let text = format!(
-            "protocol = \"{}\"\nfidelity = \"surge\"\nchunk = \"{}KiB\"\ndisk = \"{}MiB/s\"\nduration = \"{}ms\"",
-            cell.protocol.name(),
-            cell.chunk_kib,
-            cell.disk_mib,
-            cell.duration_ms
-        );
-        let prepared = prepare(&text);
-        let outcomes: Vec<Outcome> =
-            (0..10).map(|seed| run_as(&*prepared, seed, Executor::Sequential, 1)).collect();
-        let claims = presented(&*prepared, &outcomes).claims;
-        let missed: Vec<_> = claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
-        assert!(claims.len() >= 3 && missed.is_empty(), "{missed:#?}");
-    }
-}
-
-#[test]
-fn table_5_follows_from_the_formula_that_was_meant() {
-    for (rate, printed) in [(0.09, 46.7), (0.02, 13.0), (0.002, 1.39)] {
-        let ours = chance_within(rate, 7.0) * 100.0;
-        assert!((ours - printed).abs() < 0.1, "{ours} and {printed}");
     }
 }
 
@@ -275,6 +248,21 @@ fn every_refusal_says_what_to_do() {
         ),
         ("read_share = \"130%\"", "`read_share` is 130%", "reads only"),
         ("fidelity = \"surge\"\nread_share = \"1%\"", "`read_share` goes beyond what `surge`", "model"),
+        (
+            "faults = { failed_servers = 1, bid_timeout = \"20us\" }",
+            "`faults.bid_timeout` is 20us, but",
+            "ask again",
+        ),
+        (
+            "in_flight = 16\nfaults = { failed_servers = 1 }",
+            "`faults.bid_timeout` is 100us, but",
+            "ask again",
+        ),
+        (
+            "faults = { failed_servers = 1, ack_timeout = \"300us\" }",
+            "`faults.ack_timeout` is 300us, but",
+            "network.link",
+        ),
     ];
     for (text, message, hint) in cases {
         let Err(problems) = check(text) else { panic!("{text} was accepted") };
@@ -283,6 +271,34 @@ fn every_refusal_says_what_to_do() {
         assert!(problem.next_step().unwrap_or_default().contains(hint), "{text}: {:?}", problem.next_step());
         assert!(problem.place().is_some(), "{text}");
     }
+}
+
+/// It asked for bids again 30,000 times before the first message was through, and took 1 GB/s until there was no more.
+#[test]
+fn a_link_too_slow_for_its_timeouts_is_refused() {
+    let text = "gateways = 8\nservers = 9\nduration = \"500us\"\nfaults = { failed_servers = 6 }\nnetwork = { link = \"1KiB/s\" }";
+    let Err(problems) = check(text) else { panic!("it was accepted") };
+    let all: Vec<&str> = problems.iter().map(|problem| problem.message()).collect();
+    assert!(all.iter().any(|message| message.contains("`faults.bid_timeout` is 100us")), "{all:?}");
+    assert!(check(&text.replace("failed_servers = 6", "failed_servers = 0")).is_ok());
+}
+
+/// What passes that check can still ask for more than comes through: it ends with the keys, not with the machine's memory.
+#[test]
+fn a_port_at_which_ever_more_waits_ends_the_run() {
+    let text = "gateways = 200\nservers = 9\nin_flight = 4\nduration = \"400ms\"\nwarm_up = \"0s\"\nstart_spread = \"1us\"\n\
+                faults = { failed_servers = 3, fail_at = \"0s\" }";
+    let context = RunContext {
+        seed: Seed(1),
+        replicate: 1,
+        executor: Executor::Sequential,
+        workers: 1,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        notice: &|_| {},
+    };
+    let error = prepare(text).run(&context).expect_err("more is asked than comes through").to_string();
+    assert!(error.contains("wait for a link") && error.contains("`faults.bid_timeout`"), "{error}");
 }
 
 #[test]
