@@ -364,6 +364,7 @@ fn the_guide_quotes_what_is_written() {
         include_str!("../queue.rs"),
         include_str!("scenario.rs"),
         include_str!("model.rs"),
+        include_str!("model/audit.rs"),
         include_str!("observed.rs"),
         include_str!("present.rs"),
     ];
