@@ -153,6 +153,8 @@ pub struct Outcome<M: Model> {
     pub partial: bool,
     /// How many events were still pending.
     pub pending: u64,
+    /// Those events, in the order of keys, where the model audits them ([`Model::AUDITS_PENDING`]); else none.
+    pub in_flight: Vec<Scheduled<M::Event>>,
     /// How the run went.
     pub run: RunStatistics,
     /// What a user should know.
@@ -160,6 +162,17 @@ pub struct Outcome<M: Model> {
 }
 
 impl<M: Model> Outcome<M> {
+    /// What [`Model::audit`] was given when the run ended.
+    #[must_use]
+    pub fn committed(&self) -> Committed<'_, M> {
+        Committed {
+            now: self.now,
+            entities: &self.entities,
+            statistics: &self.statistics,
+            pending: &self.in_flight,
+        }
+    }
+
     /// The statistics of all entities, joined in their order.
     #[must_use]
     pub fn merged_statistics(&self) -> M::Statistics {
@@ -228,5 +241,16 @@ pub(crate) fn assemble<M: Model>(
         remains.into_iter().map(|one| (one.state, one.statistics)).unzip();
     let committed = Committed { now, entities: &entities, statistics: &statistics, pending: &pending };
     model.audit(&committed).map_err(RunError::Audit)?;
-    Ok(Outcome { entities, statistics, outputs, digest, now, partial, pending: pending_count, run, notices })
+    Ok(Outcome {
+        entities,
+        statistics,
+        outputs,
+        digest,
+        now,
+        partial,
+        pending: pending_count,
+        in_flight: pending,
+        run,
+        notices,
+    })
 }

@@ -19,6 +19,8 @@ fn assert_same(want: &Outcome<RandomModel>, got: &Outcome<RandomModel>, replay: 
     assert_eq!(got.statistics, want.statistics, "{replay}");
     assert_eq!(got.outputs, want.outputs, "{replay}");
     assert_eq!(got.pending, want.pending, "{replay}");
+    assert_eq!(got.in_flight, want.in_flight, "{replay}");
+    assert_eq!(got.in_flight.len() as u64, want.pending, "{replay}");
     assert_eq!(got.run.committed, want.run.committed, "{replay}");
     assert_eq!(got.now, want.now, "{replay}");
     assert_eq!(got.digest, want.digest, "{replay}");

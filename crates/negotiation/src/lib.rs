@@ -34,7 +34,7 @@ mod window;
 
 pub use bucket::Bucket;
 pub use disk::Disk;
-pub use message::{GatewayId, GetId, Message, PutId, ServerId, Size};
+pub use message::{GatewayId, GetId, Message, PutId, ServerId, Size, Task};
 pub use negotiating::{NegotiatingGateway, NegotiatingServer};
 pub use step::{Action, Done, DoneGet, Peer, Step, Wake};
 pub use stored::ChunkName;

@@ -165,3 +165,36 @@ pub enum Message {
         server: ServerId,
     },
 }
+
+/// What something is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Task {
+    /// A put.
+    Put(PutId),
+    /// A get.
+    Get(GetId),
+}
+
+impl Message {
+    /// The put or get that it is about.
+    #[must_use]
+    pub fn task(&self) -> Task {
+        match *self {
+            Message::Request { put, .. }
+            | Message::Accept { put, .. }
+            | Message::Cancel { put }
+            | Message::Trim { put, .. }
+            | Message::Bid { put, .. }
+            | Message::RateInit { put, .. }
+            | Message::RateSet { put, .. }
+            | Message::Ding { put, .. }
+            | Message::Ack { put, .. } => Task::Put(put),
+            Message::GetRequest { get, .. }
+            | Message::GetAccept { get, .. }
+            | Message::GetCancel { get }
+            | Message::GetBid { get, .. }
+            | Message::GetLacks { get, .. }
+            | Message::GetDeclined { get, .. } => Task::Get(get),
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::fmt;
 use streams::Uniform;
 use units::{SimSpan, SimTime};
 
-use crate::{GatewayId, GetId, Message, PutId, ServerId, Size, Terms, Window};
+use crate::{GatewayId, GetId, Message, PutId, ServerId, Size, Task, Terms, Window};
 
 /// What a machine gets when it is moved on: the numbers it was set up with, the time, chance, and a place for its actions.
 pub struct Step<'a> {
@@ -129,6 +129,25 @@ pub enum Wake {
     },
     /// A server, when all else that happens now has happened: tell flows of a new rate.
     Settle,
+}
+
+impl Wake {
+    /// The put or get that it is about, where `gateway` is who asked to be reminded, if a gateway did.
+    #[must_use]
+    pub fn task(&self, gateway: GatewayId) -> Option<Task> {
+        match *self {
+            Wake::Frame { number, .. }
+            | Wake::LastFrame { number, .. }
+            | Wake::Round { number, .. }
+            | Wake::BidsDue { number, .. }
+            | Wake::AcksDue { number, .. } => Some(Task::Put(PutId { gateway, number })),
+            Wake::GetRound { number, .. }
+            | Wake::GetBidsDue { number, .. }
+            | Wake::GetDataDue { number, .. } => Some(Task::Get(GetId { gateway, number })),
+            Wake::Deliver { get, .. } | Wake::HasRead { get, .. } => Some(Task::Get(get)),
+            Wake::Settle => None,
+        }
+    }
 }
 
 /// A put that has ended well.

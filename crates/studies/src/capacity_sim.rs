@@ -17,6 +17,7 @@ mod scenario;
 
 use ::scenario::{Draft, Problems};
 use report::Outcome;
+use units::Bytes;
 
 use self::runs::{READS, size_model};
 use self::scenario::Scenario;
@@ -82,7 +83,7 @@ impl Study for CapacitySim {
     }
 
     fn results_version(&self) -> u32 {
-        1
+        2
     }
 
     fn flags(&self) -> &'static [Flag] {
@@ -117,6 +118,10 @@ impl Prepared for Ready {
         serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
     }
 
+    fn memory_estimate(&self) -> Option<Bytes> {
+        Some(runs::memory_estimate(&self.scenario))
+    }
+
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
         let all = runs::replicate(&self.scenario, context)?;
         let mut outcome = Outcome {
@@ -125,7 +130,7 @@ impl Prepared for Ready {
             digest: Some(all.digests.join(" ")),
             ..Outcome::default()
         };
-        for (measure, value) in MEASURES.iter().zip(self.values(&all.measured)) {
+        for (measure, value) in MEASURES.iter().zip(self.values(&all.measured, all.partial)) {
             match value {
                 Ok(value) => outcome.measure(measure.name, value, measure.unit),
                 Err(reason) => outcome.missing(measure.name, measure.unit, reason),
@@ -139,43 +144,54 @@ impl Prepared for Ready {
 
 impl Ready {
     /// A value for each of [`MEASURES`], or why there is none.
-    fn values(&self, measured: &runs::Measured) -> Vec<Result<f64, &'static str>> {
-        let nothing = "nothing was done in one of the runs";
-        let model = size_model(&self.scenario, &measured.iops).ok_or(nothing);
-        let mut values: Vec<Result<f64, &'static str>> = match &model {
-            Err(reason) => vec![Err(*reason); OF_THE_METHOD],
-            Ok(model) => {
-                let errors: Vec<f64> = READS
-                    .iter()
-                    .zip(&measured.iops)
-                    .filter(|(reads, _)| **reads > 0 && **reads < 100)
-                    .map(|(reads, iops)| model.straight(*reads as f64 / 100.0) / iops - 1.0)
-                    .collect();
-                let worst = errors.iter().fold(0.0_f64, |worst, error| worst.max(error.abs()));
-                let ends = [model.reads.iops.value, model.writes.iops.value, model.f_rw()];
-                ends.into_iter().chain(errors).chain([worst]).map(Ok).collect()
-            }
-        };
+    fn values(&self, measured: &runs::Measured, partial: bool) -> Vec<Result<f64, &'static str>> {
+        let nothing = if partial { STOPPED } else { "nothing was done in one of the runs" };
+        let mut values = self.of_the_method(&measured.iops, nothing);
         let target = self.scenario.control.target.fraction_f64();
         let why = if self.scenario.protocol().is_some() {
             "who comes in is decided only for `system = \"disks\"`"
         } else {
             nothing
         };
+        let no_window = "no window of `control.window` ends in the measured span";
         for at in 0..3 {
             match measured.controlled.get(at) {
                 None => values.extend([Err(why); 5]),
                 Some(one) => values.extend([
-                    Ok(one.busy.iter().sum::<f64>() / one.busy.len().max(1) as f64),
-                    Ok(one.deviation(target)),
+                    one.utilisation().ok_or(no_window),
+                    one.deviation(target).ok_or(no_window),
                     Ok(one.per_second),
-                    Ok(one.sent_away),
+                    one.sent_away.ok_or(nothing),
                     one.p99_us.ok_or(nothing),
                 ]),
             }
         }
         values
     }
+
+    /// The measures of the method: what a model says, where there is one, and how far off it is.
+    fn of_the_method(&self, iops: &[Option<f64>], why: &'static str) -> Vec<Result<f64, &'static str>> {
+        let Some(model) = size_model(&self.scenario, iops) else {
+            let [writes, _, _, _, reads] = READS.map(|at| rate_at(iops, at).ok_or(why));
+            let mut values = vec![reads, writes];
+            values.resize(OF_THE_METHOD, Err(why));
+            return values;
+        };
+        let errors = [25, 50, 75].map(|at| {
+            rate_at(iops, at).map(|rate| model.straight(at as f64 / 100.0) / rate - 1.0).ok_or(why)
+        });
+        let worst = errors.iter().try_fold(0.0_f64, |worst, error| error.map(|error| worst.max(error.abs())));
+        let ends = [model.reads.iops.value, model.writes.iops.value, model.f_rw()];
+        ends.into_iter().map(Ok).chain(errors).chain([worst]).collect()
+    }
+}
+
+const STOPPED: &str = "the run was stopped before it was measured";
+
+/// What was measured at a share of reads.
+fn rate_at(iops: &[Option<f64>], reads: u64) -> Option<f64> {
+    let at = READS.iter().position(|one| *one == reads)?;
+    iops.get(at).copied().flatten()
 }
 
 #[cfg(test)]

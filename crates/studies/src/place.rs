@@ -17,6 +17,7 @@ mod scenario;
 
 use ::scenario::{Draft, Problems};
 use report::Outcome;
+use units::Bytes;
 
 pub use self::algorithms::{Algorithm, Arrangement};
 use self::observed::{MEASURES, Observed};
@@ -95,6 +96,10 @@ struct Ready {
 impl Prepared for Ready {
     fn resolved(&self) -> serde_json::Value {
         serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
+    }
+
+    fn memory_estimate(&self) -> Option<Bytes> {
+        Some(self.scenario.memory_estimate())
     }
 
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {

@@ -5,12 +5,13 @@
 //!
 //! - `scenario`: what a user may say;
 //! - `events` and `model`: the nodes and what happens to them; `ports`: queues of the network;
-//! - `observed`: from counts to measures; `operations`: the cluster for another study;
+//! - `memory`: what a run takes; `observed`: from counts to measures; `operations`: the cluster for another study;
 //! - `published`: the tables of the paper, and what its simulator gives;
 //! - `present`, `figures` and `sweeps`: what the report shows.
 
 mod events;
 mod figures;
+mod memory;
 mod model;
 mod observed;
 mod operations;
@@ -74,7 +75,7 @@ impl Study for Put {
     }
 
     fn results_version(&self) -> u32 {
-        1
+        2
     }
 
     fn flags(&self) -> &'static [Flag] {
@@ -117,17 +118,13 @@ struct Ready {
     scenario: Scenario,
 }
 
-/// What a node takes, its part of the events included: measured with 9,000 gateways and as many servers.
-const BYTES_PER_NODE: u64 = 6 << 10;
-
 impl Prepared for Ready {
     fn resolved(&self) -> serde_json::Value {
         serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
     }
 
     fn memory_estimate(&self) -> Option<Bytes> {
-        let nodes = u64::from(self.scenario.gateways) + u64::from(self.scenario.servers);
-        Some(Bytes::new(nodes * BYTES_PER_NODE))
+        Some(memory::estimate(&self.scenario))
     }
 
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {

@@ -19,7 +19,7 @@ mod scenario;
 
 use ::scenario::{Draft, Problems};
 use report::Outcome;
-use units::{SimSpan, SimTime};
+use units::{Bytes, SimSpan, SimTime};
 
 use self::model::Network;
 use self::observed::MEASURES;
@@ -58,7 +58,7 @@ impl Study for Queue {
     }
 
     fn results_version(&self) -> u32 {
-        1
+        2
     }
 
     fn flags(&self) -> &'static [Flag] {
@@ -105,9 +105,35 @@ impl Ready {
     }
 }
 
+/// What a station takes with its histograms, in the run and in its outcome; what a job at a station or on its way takes; and what a
+/// number of jobs at a station takes that is met: measured with 64 stations, with 200,000 jobs on their way, and with 99,000 in service.
+const STATION: u64 = 750 << 10;
+const JOB: u64 = 160;
+const LEVEL: u64 = 480;
+
+/// About how much memory a replicate takes.
+fn memory_estimate(scenario: &Scenario, theory: &Theory) -> Bytes {
+    let seconds = scenario.end().since(SimTime::ZERO).as_secs_f64();
+    // A queue that hardly ends its work does not reach its mean within the run: it walks away from nothing at random.
+    let number = |(station, servers): (&closed_form::Mmk, u32)| {
+        let walks = 2.0 * (2.0 * station.arrival_rate() * seconds).sqrt();
+        station.number_mean().min(f64::from(servers) + walks)
+    };
+    let servers = scenario.stations.values().map(|station| station.servers);
+    let here: f64 = theory.stations.iter().zip(servers).map(number).sum();
+    let travel = scenario.travel.as_secs_f64().min(seconds);
+    let goes = (theory.visit_rate() + theory.throughput) * travel;
+    let jobs = (here + goes) * JOB as f64 + here * LEVEL as f64;
+    Bytes::new((theory.stations.len() as u64 * STATION).saturating_add(jobs as u64))
+}
+
 impl Prepared for Ready {
     fn resolved(&self) -> serde_json::Value {
         serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
+    }
+
+    fn memory_estimate(&self) -> Option<Bytes> {
+        Some(memory_estimate(&self.scenario, &self.theory))
     }
 
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {

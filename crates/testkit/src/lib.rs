@@ -4,9 +4,13 @@
 //! and cancelled, statistics, outputs, entities that do not speculate, faults. [`Shuffle`] drives the workers of a parallel
 //! run on one thread, in a seeded order, through a transport that serialises, delays and reorders. What fails prints one
 //! line that replays it.
+//!
+//! [`Finished`] is what a run has left, to be damaged: an audit that does not notice is no audit.
 
+mod finished;
 mod random_model;
 mod shuffle;
 
+pub use finished::Finished;
 pub use random_model::{Fatal, Flaw, RandomEntity, RandomEvent, RandomModel, Tally};
 pub use shuffle::Shuffle;

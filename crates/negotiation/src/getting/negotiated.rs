@@ -58,6 +58,11 @@ impl NegotiatedGets {
         self.gets.len()
     }
 
+    /// Their numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.gets.iter().map(|get| get.number)
+    }
+
     /// Whether all are done.
     #[must_use]
     pub fn is_empty(&self) -> bool {

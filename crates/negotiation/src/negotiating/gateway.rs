@@ -63,6 +63,11 @@ impl NegotiatingGateway {
         self.puts.len()
     }
 
+    /// Their numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.puts.iter().map(|put| put.number)
+    }
+
     /// Begins a put of a chunk that came into being at `created`.
     pub fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
         let group = self.draw_group(step);

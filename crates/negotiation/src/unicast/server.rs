@@ -57,6 +57,11 @@ impl UnicastServer {
         self.flows.len()
     }
 
+    /// Whose replicas these are.
+    pub fn puts(&self) -> impl Iterator<Item = PutId> + '_ {
+        self.flows.iter().map(|flow| flow.put)
+    }
+
     /// Bits that have come of replicas that are not complete.
     #[must_use]
     pub fn bits_here(&self, terms: &Terms) -> u64 {

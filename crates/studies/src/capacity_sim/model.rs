@@ -5,7 +5,13 @@
 //! and cards are queues, first come first served ([`devices::Lane`]). Clients are one entity without a link of its own: either so many
 //! operations are under way at any time, or they come at random and [`Admission`] says which come in.
 //!
-//! **Conservation:** operations begun = done + under way; each write is answered once for each replica.
+//! **Conservation:** operations begun = done + under way, and each of these waits for as many answers as there are requests and answers of
+//! it in flight; requests sent = come to servers + in flight; what came to a server = answered by it + at it; answers sent = come + in
+//! flight; and the work of disks is what answers told of it, or will tell. `audit` checks them.
+
+mod audit;
+#[cfg(test)]
+mod tests;
 
 use devices::Lane;
 use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics};
@@ -88,8 +94,12 @@ pub struct Clients {
     free: Vec<u32>,
     begun: u64,
     done: u64,
-    /// What disks have done for answers since the last look.
-    work_ns: u64,
+    /// Requests sent, and answers that came.
+    asked: u64,
+    answered: u64,
+    /// What disks have done for answers, and how much of it was known at the last look.
+    worked_ns: u64,
+    looked_ns: u64,
 }
 
 /// Something that a client waits for.
@@ -105,6 +115,9 @@ pub struct Server {
     disk: Lane,
     card_in: Lane,
     card_out: Lane,
+    /// Requests that came, and answers sent.
+    asked: u64,
+    answered: u64,
 }
 
 /// What happens.
@@ -223,7 +236,7 @@ impl Cluster {
         ((since.as_ns() / self.phase.as_ns().max(1)) as usize).min(phases.saturating_sub(1))
     }
 
-    fn at_clients(&self, clients: &mut Clients, event: &Event, context: &mut Ctx<'_>) -> bool {
+    fn at_clients(&self, clients: &mut Clients, event: &Event, context: &mut Ctx<'_>) -> Result<bool, Fault> {
         match *event {
             Event::Begin => {
                 if let Load::Closed(depth) = self.load {
@@ -236,15 +249,16 @@ impl Cluster {
             }
             Event::Look => {
                 let whole = u128::from(self.servers) * u128::from(self.window.as_ns().max(1));
-                let busy = u128::from(clients.work_ns) * PPM as u128 / whole;
+                let work_ns = clients.worked_ns - clients.looked_ns;
+                let busy = u128::from(work_ns) * PPM as u128 / whole;
                 clients.admission.look(i64::try_from(busy).unwrap_or(i64::MAX));
-                clients.work_ns = 0;
+                clients.looked_ns = clients.worked_ns;
                 context.send(CLIENTS, self.window, Event::Look);
             }
-            Event::Answer { operation, work_ns } => self.answer(clients, operation, work_ns, context),
-            _ => return false,
+            Event::Answer { operation, work_ns } => self.answer(clients, operation, work_ns, context)?,
+            _ => return Ok(false),
         }
-        true
+        Ok(true)
     }
 
     fn await_operation(&self, context: &mut Ctx<'_>) {
@@ -274,6 +288,7 @@ impl Cluster {
             None => clients.under_way.push(entry),
         }
         clients.begun += 1;
+        clients.asked += u64::from(answers);
         let after = if write { self.trip.saturating_add(self.wire) } else { self.trip };
         let mut chosen: Vec<u32> = Vec::with_capacity(answers as usize);
         while chosen.len() < answers as usize {
@@ -285,28 +300,28 @@ impl Cluster {
         }
     }
 
-    fn answer(&self, clients: &mut Clients, operation: u32, work_ns: u64, context: &mut Ctx<'_>) {
-        clients.work_ns += work_ns;
-        let Some(place) = clients.under_way.get_mut(operation as usize) else { return };
-        let Some(waiting) = place else { return };
-        waiting.answers -= 1;
-        if waiting.answers > 0 {
-            return;
-        }
-        let (now, began) = (context.now(), waiting.began);
-        *place = None;
-        clients.free.push(operation);
-        clients.done += 1;
+    fn answer(
+        &self,
+        clients: &mut Clients,
+        operation: u32,
+        work_ns: u64,
+        context: &mut Ctx<'_>,
+    ) -> Result<(), Fault> {
+        let Some(began) = clients.take(operation, work_ns)? else { return Ok(()) };
+        let now = context.now();
         if self.from <= now && now < self.until {
             context.record(Sample::Done(now.since(began)));
         }
         if matches!(self.load, Load::Closed(_)) {
             self.begin(clients, context);
         }
+        Ok(())
     }
 
     fn at_server(&self, server: &mut Server, event: &Event, context: &mut Ctx<'_>) -> bool {
         let now = context.now();
+        server.asked += u64::from(matches!(event, Event::Request { .. }));
+        server.answered += u64::from(matches!(event, Event::Served { .. }));
         match *event {
             Event::Request { operation, write: true, .. } => {
                 let in_at = server.card_in.receive(now, self.wire);
@@ -341,12 +356,35 @@ impl Cluster {
     }
 }
 
+impl Clients {
+    /// Takes an answer: when its operation began, if it was the last one.
+    fn take(&mut self, operation: u32, work_ns: u64) -> Result<Option<SimTime>, Fault> {
+        let unknown =
+            || Fault::from(format!("an answer came for operation {operation}, which is not under way"));
+        let place = self.under_way.get_mut(operation as usize).ok_or_else(unknown)?;
+        let waiting = place.as_mut().ok_or_else(unknown)?;
+        self.answered += 1;
+        self.worked_ns += work_ns;
+        waiting.answers -= 1;
+        if waiting.answers > 0 {
+            return Ok(None);
+        }
+        let began = waiting.began;
+        *place = None;
+        self.free.push(operation);
+        self.done += 1;
+        Ok(Some(began))
+    }
+}
+
 impl Model for Cluster {
     type Entity = Entity;
     type Event = Event;
     type Undo = ();
     type Statistics = Counts;
     type Output = ();
+
+    const AUDITS_PENDING: bool = true;
 
     fn entities(&self) -> u32 {
         1 + self.servers
@@ -366,7 +404,10 @@ impl Model for Cluster {
             free: Vec::new(),
             begun: 0,
             done: 0,
-            work_ns: 0,
+            asked: 0,
+            answered: 0,
+            worked_ns: 0,
+            looked_ns: 0,
         }))
     }
 
@@ -385,25 +426,13 @@ impl Model for Cluster {
 
     fn handle(&self, entity: &mut Entity, event: &Event, context: &mut Ctx<'_>) -> Result<(), Fault> {
         let understood = match entity {
-            Entity::Clients(clients) => self.at_clients(clients, event, context),
+            Entity::Clients(clients) => self.at_clients(clients, event, context)?,
             Entity::Server(server) => self.at_server(server, event, context),
         };
         if understood { Ok(()) } else { Err(format!("{event:?} makes no sense here").into()) }
     }
 
     fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
-        for entity in committed.entities {
-            if let Entity::Clients(clients) = entity {
-                let under_way = clients.under_way.iter().flatten().count() as u64;
-                if clients.begun != clients.done + under_way {
-                    let (begun, done) = (clients.begun, clients.done);
-                    return Err(format!(
-                        "{begun} operations began, {done} ended and {under_way} are under way"
-                    )
-                    .into());
-                }
-            }
-        }
-        Ok(())
+        audit::audit(self, committed)
     }
 }

@@ -48,7 +48,8 @@ impl<'a> View<'a> {
         let at = |(index, reads): (usize, &u64)| {
             let one = |measured: &Measured| {
                 let model = size_model(&self.scenario, &measured.iops)?;
-                let constant = model.capacity(*reads as f64 / 100.0, *measured.iops.get(index)?);
+                let constant =
+                    model.capacity(*reads as f64 / 100.0, measured.iops.get(index).copied().flatten()?);
                 Some(constant / model.reads.iops.value * 100.0)
             };
             let values: Vec<f64> = self.measured.iter().filter_map(one).collect();
@@ -95,21 +96,27 @@ fn alone(views: &[View<'_>]) -> bool {
 }
 
 fn answer(views: &[View<'_>]) -> String {
-    let error = |view: &&View<'_>| view.mean("error_worst").unwrap_or(0.0);
-    let Some(worst) = views.iter().max_by(|left, right| error(left).total_cmp(&error(right))) else {
-        return String::new();
+    // Points whose error is missing are not counted among those where the method holds.
+    let known: Vec<(&View<'_>, f64)> =
+        views.iter().filter_map(|view| Some((view, view.mean("error_worst")?))).collect();
+    let Some((worst, error)) = known.iter().max_by(|left, right| left.1.total_cmp(&right.1)) else {
+        return "How well pure reads and pure writes tell mixes is not known: no point was measured to its end."
+            .to_owned();
     };
-    let holds = views.iter().filter(|view| error(view) <= HOLDS_WITHIN).count();
-    let percent = human::digits(error(&worst) * 100.0);
+    let holds = known.iter().filter(|(_, error)| *error <= HOLDS_WITHIN).count();
+    let percent = human::digits(error * 100.0);
     let mut answer = if views.len() == 1 {
         format!("From pure reads and pure writes, mixes are told to within {percent} %")
     } else {
         format!(
             "The method holds within 5 % at {holds} of {} points, and is off by {percent} % at {}",
-            views.len(),
+            known.len(),
             worst.name()
         )
     };
+    if known.len() < views.len() {
+        answer += &format!("; {} points were not measured to their end", views.len() - known.len());
+    }
     let first = &views[0];
     let off = |name: &str| first.mean(&format!("{name}_deviation")).map(|off| human::digits(off * 100.0));
     if let (true, Some(budget), Some(fixed), Some(pid)) =
@@ -231,7 +238,7 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         let least = view
             .measured
             .iter()
-            .flat_map(|one| &one.iops)
+            .flat_map(|one| one.iops.iter().flatten())
             .fold(f64::INFINITY, |least, iops| least.min(*iops));
         least * view.scenario.duration.as_secs_f64() < 1_000.0
     };

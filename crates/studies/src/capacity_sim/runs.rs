@@ -5,7 +5,7 @@ use metrics::Histogram;
 use negotiation::Protocol;
 use serde::{Deserialize, Serialize};
 use streams::distributions::Exponential;
-use units::{Percent, SimSpan, SimTime};
+use units::{Bytes, Percent, SimSpan, SimTime};
 
 use super::admission::{Admission, Budget};
 use super::model::{Cluster, Counts, Load};
@@ -18,9 +18,9 @@ pub const READS: [u64; 5] = [0, 25, 50, 75, 100];
 /// What one replicate yields.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Operations per second at each of [`READS`].
-    pub iops: Vec<f64>,
-    /// What each way of letting operations in led to.
+    /// Operations per second at each of [`READS`]; nothing for those that were not run to their end.
+    pub iops: Vec<Option<f64>>,
+    /// What each way of letting operations in led to; those that were not run to their end are left out.
     pub controlled: Vec<Controlled>,
 }
 
@@ -33,19 +33,29 @@ pub struct Controlled {
     pub busy: Vec<f64>,
     /// Operations done a second.
     pub per_second: f64,
-    /// The part that was sent away.
-    pub sent_away: f64,
+    /// The part that was sent away, if anything came.
+    pub sent_away: Option<f64>,
     /// Latency that 99 % do not exceed, in microseconds.
     pub p99_us: Option<f64>,
 }
 
 impl Controlled {
+    /// How busy the disks were on average, if there was a whole window.
+    #[must_use]
+    pub fn utilisation(&self) -> Option<f64> {
+        mean(self.busy.iter().copied())
+    }
+
     /// How far windows lie from a target, on average.
     #[must_use]
-    pub fn deviation(&self, target: f64) -> f64 {
-        let off: f64 = self.busy.iter().map(|busy| (busy - target).abs()).sum();
-        off / self.busy.len().max(1) as f64
+    pub fn deviation(&self, target: f64) -> Option<f64> {
+        mean(self.busy.iter().map(|busy| (busy - target).abs()))
     }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let count = values.len();
+    (count > 0).then(|| values.sum::<f64>() / count as f64)
 }
 
 /// Everything of one replicate; the events, and the digests.
@@ -69,47 +79,56 @@ pub fn replicate(scenario: &Scenario, context: &RunContext<'_>) -> Result<Replic
     for reads in READS {
         let rate = match scenario.protocol() {
             Some(protocol) => put_rate(scenario, (protocol, reads), context, &mut all)?,
-            None => {
-                let counts = run(&closed(scenario, reads), context, &mut all)?;
-                counts.latencies.count() as f64 / scenario.duration.as_secs_f64()
-            }
+            None => run(&closed(scenario, reads), context, &mut all)?
+                .map(|counts| counts.latencies.count() as f64 / scenario.duration.as_secs_f64()),
         };
         all.measured.iops.push(rate);
+        if all.partial {
+            all.measured.iops.resize(READS.len(), None);
+            return Ok(all);
+        }
     }
     if scenario.protocol().is_none()
         && let Some(size) = size_model(scenario, &all.measured.iops)
     {
         for (name, admission) in admissions(scenario, &size) {
             let cluster = open(scenario, &size, admission);
-            let counts = run(&cluster, context, &mut all)?;
+            let Some(counts) = run(&cluster, context, &mut all)? else { break };
             all.measured.controlled.push(controlled(name, &cluster, &counts));
         }
     }
     Ok(all)
 }
 
-/// The method's model of this size: from the pure ends, with the mixes beside them.
+/// The method's model of this size: from the pure ends, with the mixes beside them. None where something is missing.
 #[must_use]
-pub fn size_model(scenario: &Scenario, iops: &[f64]) -> Option<SizeModel> {
+pub fn size_model(scenario: &Scenario, iops: &[Option<f64>]) -> Option<SizeModel> {
     let size = scenario.size.get();
-    let one = |(reads, iops): (u64, &f64)| Run {
-        system: None,
-        mix: Mix::alone(size, reads as f64 / 100.0),
-        shares: Shares::default(),
-        iops: *iops,
-        file: "simulation".to_owned(),
-        place: format!("{reads} % reads"),
+    let one = |(reads, iops): (u64, &Option<f64>)| {
+        Some(Run {
+            system: None,
+            mix: Mix::alone(size, reads as f64 / 100.0),
+            shares: Shares::default(),
+            iops: iops.filter(|iops| *iops > 0.0)?,
+            file: "simulation".to_owned(),
+            place: format!("{reads} % reads"),
+        })
     };
-    let runs: Vec<Run> = READS.into_iter().zip(iops).map(one).collect();
-    capacity::fit(&runs).ok()?.sizes.into_iter().next()
+    let runs: Option<Vec<Run>> = READS.into_iter().zip(iops).map(one).collect();
+    capacity::fit(&runs?).ok()?.sizes.into_iter().next()
 }
 
-fn run(cluster: &Cluster, context: &RunContext<'_>, all: &mut Replicate) -> Result<Counts, StudyError> {
+/// What a run counted; nothing if it was stopped, since rates are of whole runs.
+fn run(
+    cluster: &Cluster,
+    context: &RunContext<'_>,
+    all: &mut Replicate,
+) -> Result<Option<Counts>, StudyError> {
     let run = context.simulate(cluster, Some(cluster.until))?;
     all.events += run.run.committed;
     all.digests.push(run.digest.to_string());
     all.partial |= run.partial;
-    Ok(run.merged_statistics())
+    Ok((!run.partial).then(|| run.merged_statistics()))
 }
 
 fn words(share: Percent) -> u64 {
@@ -183,9 +202,32 @@ fn controlled(name: &str, cluster: &Cluster, counts: &Counts) -> Controlled {
         name: name.to_owned(),
         busy: counts.busy_ns.iter().map(|busy| *busy as f64 / whole).collect(),
         per_second: done as f64 / span.as_secs_f64(),
-        sent_away: counts.sent_away as f64 / (counts.sent_away + done).max(1) as f64,
+        sent_away: share(counts.sent_away, counts.sent_away + done),
         p99_us: p99(&counts.latencies),
     }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// What an operation under way takes, its events included, and a server: measured with 1,000 servers and 8 or 100 operations each.
+const OPERATION: u64 = 450;
+const SERVER: u64 = 256;
+/// What a window takes at the end: its share in each line, as it is kept and drawn.
+const WINDOW_DRAWN: u64 = 100;
+
+/// About how much memory a replicate takes.
+#[must_use]
+pub fn memory_estimate(scenario: &Scenario) -> Bytes {
+    if let Some(protocol) = scenario.protocol() {
+        return operations(scenario, (protocol, 50)).memory_estimate();
+    }
+    let servers = u64::from(scenario.servers);
+    let windows = scenario.windows();
+    let under_way = servers.saturating_mul(u64::from(scenario.depth)).saturating_mul(OPERATION);
+    let counted = windows.saturating_mul((servers + 2).saturating_mul(8) + WINDOW_DRAWN);
+    Bytes::new((servers * SERVER).saturating_add(under_way).saturating_add(counted))
 }
 
 /// Puts and gets a second by a protocol, on the model of `towtank put`.
@@ -194,8 +236,16 @@ fn put_rate(
     (protocol, reads): (Protocol, u64),
     context: &RunContext<'_>,
     all: &mut Replicate,
-) -> Result<f64, StudyError> {
-    let asked = put::Operations {
+) -> Result<Option<f64>, StudyError> {
+    let done = operations(scenario, (protocol, reads)).run(context)?;
+    all.events += done.events;
+    all.digests.push(done.digest);
+    all.partial |= done.partial;
+    Ok(done.per_second.filter(|_| !done.partial))
+}
+
+fn operations(scenario: &Scenario, (protocol, reads): (Protocol, u64)) -> put::Operations {
+    put::Operations {
         protocol,
         nodes: scenario.servers,
         replicas: scenario.replicas,
@@ -207,10 +257,5 @@ fn put_rate(
         read_share: Percent::from_percent(reads).unwrap_or(Percent::ZERO),
         warm_up: scenario.warm_up,
         duration: scenario.duration,
-    };
-    let done = asked.run(context)?;
-    all.events += done.events;
-    all.digests.push(done.digest);
-    all.partial |= done.partial;
-    Ok(done.per_second)
+    }
 }

@@ -160,11 +160,21 @@ fn percent(count: u64) -> Percent {
     Percent::from_percent(count).expect("defaults are small")
 }
 
+/// Disks are looked at so often in one run, at most: a choice. Each look is kept for each server.
+const WINDOWS_MAX: u64 = 100_000;
+
 impl Scenario {
     /// The put protocol, where one is asked for.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         Protocol::ALL.into_iter().find(|protocol| protocol.name() == self.system)
+    }
+
+    /// Into how many windows the longest run falls, at most.
+    #[must_use]
+    pub fn windows(&self) -> u64 {
+        let phases = self.control.phase.saturating_mul(self.control.reads.len() as u64);
+        phases.max(self.duration).as_ns() / self.control.window.as_ns().max(1)
     }
 
     /// Everything that is wrong.
@@ -197,6 +207,14 @@ impl Scenario {
         ];
         for (key, _) in spans.into_iter().filter(|(_, span)| span.is_zero()) {
             problems.push(draft.problem(key, format!("`{key}` is 0s")).hint("it must be above zero"));
+        }
+        if self.windows() > WINDOWS_MAX && !self.control.window.is_zero() {
+            let message = format!(
+                "`control.window` is {}, which makes {} windows of a run, but at most {WINDOWS_MAX} are counted",
+                self.control.window,
+                self.windows()
+            );
+            problems.push(draft.problem("control.window", message).hint("lengthen it; 10ms are usual"));
         }
         if self.size.is_zero() || self.size > Bytes::from_mib(64) {
             let message = format!("`size` is {}", self.size);

@@ -121,6 +121,33 @@ fn the_resolved_form_reads_back_and_all_is_shown() {
     assert!(shown.answer.starts_with("From pure reads"), "{}", shown.answer);
 }
 
+/// A stopped run was told to be "within 0 %", since what was missing counted as 0.
+#[test]
+fn what_a_stopped_run_did_not_measure_is_missing() {
+    for text in ["", "system = \"uch-ccp\"\nservers = 9", "system = \"replicast-m\"\nservers = 9"] {
+        let prepared = check(text).unwrap_or_else(|_| panic!("{text}"));
+        let context = RunContext {
+            seed: Seed(1),
+            replicate: 0,
+            executor: Executor::Sequential,
+            workers: 1,
+            stop: &AtomicBool::new(true),
+            progress: &|_| {},
+            notice: &|_| {},
+        };
+        let outcome = prepared.run(&context).unwrap();
+        assert!(outcome.partial, "{text}");
+        for (name, measure) in &outcome.measures {
+            assert_eq!(measure.value(), None, "{text}: {name}");
+            assert!(measure.reason().is_some(), "{text}: {name}");
+        }
+        let resolved = prepared.resolved();
+        let points = [PointResult { settings: &[], scenario: &resolved, outcomes: &[outcome] }];
+        let shown = CapacitySim.present(&points);
+        assert!(shown.answer.contains("is not known"), "{}", shown.answer);
+    }
+}
+
 #[test]
 fn shipped_scenarios_are_legal() {
     let shipped = [

@@ -120,6 +120,20 @@ impl Algorithm {
         self == Self::TwoChoice
     }
 
+    /// Bytes that a server takes beside what it takes in every algorithm, and a virtual node of it, before and after the change:
+    /// measured with 2,000 and 16,384 servers.
+    #[must_use]
+    pub fn memory(self) -> (u64, u64) {
+        match self {
+            Self::CrushVring => (40_000, 0),
+            Self::Maglev => (900, 0),
+            Self::Ring | Self::Multiring => (0, 84),
+            Self::Xor => (0, 27),
+            Self::TwoD => (0, 8),
+            _ => (0, 0),
+        }
+    }
+
     /// Servers of a negotiating group.
     #[must_use]
     pub fn members(self) -> Option<u32> {

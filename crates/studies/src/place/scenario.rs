@@ -4,8 +4,9 @@ use placement::algorithms::{Cluster, ServerId, Weight};
 use scenario::{Draft, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
-use super::algorithms::{Algorithm, Arrangement, POSITIONS_MAX};
+use super::algorithms::{Algorithm, Arrangement, GROUPS_USUAL, POSITIONS_MAX};
 
 /// Servers, what they hold, and how it is placed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -78,7 +79,35 @@ pub enum Change {
     Halve,
 }
 
+/// The unit in which the system gives out memory.
+const PAGE: u64 = 4_096;
+/// What a server takes in every algorithm, and an entry of a table of groups, before and after the change: measured with 16,384 servers
+/// and with a million groups.
+const SERVER: u64 = 160;
+const TABLE_ENTRY: u64 = 8;
+
 impl Scenario {
+    /// About how much memory a replicate takes: the algorithm's tables before and after the change, and who shares data with whom.
+    #[must_use]
+    pub fn memory_estimate(&self) -> Bytes {
+        let servers = u64::from(self.servers) + 1;
+        // A bit for each pair of servers, in pages that are touched as pairs are found.
+        let copies = u64::from(self.replicas);
+        let found = self.items().saturating_mul(copies * copies.saturating_sub(1) / 2).saturating_mul(PAGE);
+        let peers = (servers * servers / 16).min(found);
+        let (each, more) = self.algorithm.memory();
+        let positions = if self.algorithm.has_virtual_nodes() { u64::from(self.vnodes) } else { 0 };
+        let heavy = f64::from(self.heavy_servers) * (self.heavy_weight - 1.0) + self.servers as f64;
+        let nodes = (heavy.max(0.0) * positions as f64) as u64;
+        let tables = servers * (SERVER + each) + nodes * more;
+        let groups = if self.algorithm.has_table() {
+            u64::from(self.groups.unwrap_or(GROUPS_USUAL)) * copies * TABLE_ENTRY
+        } else {
+            0
+        };
+        Bytes::new(tables + groups + peers)
+    }
+
     /// Everything that is wrong.
     ///
     /// # Errors

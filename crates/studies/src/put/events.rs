@@ -78,6 +78,8 @@ pub struct GatewayTally {
     pub gets_failed: u64,
     /// Bytes fetched.
     pub bytes_received: u64,
+    /// Replicas that it was told to be on disk.
+    pub acknowledged: u64,
     /// Deliveries outside their windows, or while another one came.
     pub violations: u64,
 }
@@ -94,6 +96,7 @@ impl GatewayTally {
         self.gets_done += other.gets_done;
         self.gets_failed += other.gets_failed;
         self.bytes_received += other.bytes_received;
+        self.acknowledged += other.acknowledged;
         self.violations += other.violations;
     }
 }
@@ -133,6 +136,10 @@ pub struct ServerTally {
     pub bytes_lost: u64,
     /// Replicas written, or waiting for the disk.
     pub replicas: u64,
+    /// Their bytes.
+    pub bytes_stored: u64,
+    /// Acknowledgements that it could not send any more when it had failed.
+    pub acknowledgements_lost: u64,
     /// Bytes sent to readers.
     pub bytes_sent: u64,
     /// Transfers outside their windows, and accepted windows that overlap.
@@ -145,6 +152,8 @@ impl ServerTally {
         self.bytes_received += other.bytes_received;
         self.bytes_lost += other.bytes_lost;
         self.replicas += other.replicas;
+        self.bytes_stored += other.bytes_stored;
+        self.acknowledgements_lost += other.acknowledgements_lost;
         self.bytes_sent += other.bytes_sent;
         self.violations += other.violations;
     }

@@ -3,10 +3,14 @@
 //! Entities are the gateways, then the servers. A machine's actions become events here; what lies between (queues of the
 //! network, the trip, failures, when the next chunk comes) is this model's.
 //!
-//! **Conservation:** bytes sent = bytes received + bytes lost at failed servers + bytes in flight; chunks created = done +
-//! given up + dropped + being put + waiting; the same for what is read. [`Model::audit`] checks both, and without SURGE's quirks
-//! also that no transfer left its window, no accepted windows overlap, and nobody sends to a gateway while another does.
+//! **Conservation:** bytes sent = bytes received + bytes lost at failed servers + bytes in flight; what a server received, it stored
+//! or has a part of; replicas stored = acknowledged + acknowledgements in flight + lost at failed servers; at each gateway, chunks
+//! created = done + given up + dropped + being put + waiting; the same for what is read. Whatever a gateway has begun and not ended,
+//! something is on its way to go on with it. [`Model::audit`] checks all that, and without SURGE's quirks also that no transfer left
+//! its window, no accepted windows overlap, and nobody sends to a gateway while another does.
 
+mod audit;
+mod crowd;
 mod gateways;
 mod gets;
 mod racks;
@@ -20,7 +24,7 @@ use streams::distributions::Exponential;
 use streams::{Purpose, Uniform};
 use units::{SimSpan, SimTime};
 
-use super::events::{Cargo, Counts, Crossing, Entity, Event, Frame, GatewayTally, ServerTally, Trace};
+use super::events::{Cargo, Counts, Crossing, Entity, Event, Frame, Trace};
 use super::ports::Ports;
 use super::scenario::is_among;
 
@@ -248,7 +252,10 @@ impl Model for Cluster {
             Entity::Server(server) => self.at_server(server, event, context),
             Entity::Rack(rack) => self.at_rack(rack, event, context),
         };
-        if understood { Ok(()) } else { Err(format!("{event:?} makes no sense here").into()) }
+        if !understood {
+            return Err(format!("{event:?} makes no sense here").into());
+        }
+        self.check_crowd(entity, context.now())
     }
 
     fn describe(&self, id: EntityId) -> String {
@@ -262,70 +269,11 @@ impl Model for Cluster {
     }
 
     fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
-        let (gateways, servers, held) = self.tallies(committed);
-        let on_their_way = |bytes: &dyn Fn(&Event) -> u64| {
-            committed.pending.iter().map(|one| bytes(&one.event)).sum::<u64>()
-        };
-        let in_flight = on_their_way(&|event| self.put_bytes_of(event));
-        let arrived = servers.bytes_received + servers.bytes_lost;
-        if gateways.bytes_sent != arrived + in_flight {
-            return Err(format!(
-                "{} bytes were sent, but {} came, {} were lost and {in_flight} are in flight",
-                gateways.bytes_sent, servers.bytes_received, servers.bytes_lost
-            )
-            .into());
-        }
-        let in_flight = on_their_way(&|event| self.get_bytes_of(event));
-        if servers.bytes_sent != gateways.bytes_received + in_flight {
-            return Err(format!(
-                "{} bytes were sent to readers, but {} came and {in_flight} are in flight",
-                servers.bytes_sent, gateways.bytes_received
-            )
-            .into());
-        }
-        let ended = gateways.done + gateways.failed + gateways.dropped;
-        if gateways.created != ended + held.puts {
-            return Err(format!(
-                "{} chunks came, but {} were stored, {} given up, {} dropped, and {} are being put or wait",
-                gateways.created, gateways.done, gateways.failed, gateways.dropped, held.puts
-            )
-            .into());
-        }
-        if gateways.gets_created != gateways.gets_done + gateways.gets_failed + held.gets {
-            return Err(format!(
-                "{} chunks were wanted, but {} were fetched, {} given up, and {} are being fetched or wait",
-                gateways.gets_created, gateways.gets_done, gateways.gets_failed, held.gets
-            )
-            .into());
-        }
-        let violations = servers.violations + gateways.violations;
-        if !self.surge && violations > 0 {
-            return Err(format!("{violations} transfers or windows broke a reservation").into());
-        }
-        Ok(())
+        audit::audit(self, committed)
     }
 }
 
 impl Cluster {
-    /// What all gateways and servers have done, and what gateways hold.
-    fn tallies(&self, committed: &Committed<'_, Self>) -> (GatewayTally, ServerTally, Held) {
-        let (mut gateways, mut servers) = (GatewayTally::default(), ServerTally::default());
-        let mut held = Held::default();
-        for entity in committed.entities {
-            match entity {
-                Entity::Gateway(gateway) => {
-                    gateways.add(&gateway.tally);
-                    let wanted = gateway.waiting.iter().filter(|wish| wish.reads).count();
-                    held.puts += (gateway.machine.puts() + gateway.waiting.len() - wanted) as u64;
-                    held.gets += (gateway.machine.gets() + wanted) as u64;
-                }
-                Entity::Server(server) => servers.add(&server.tally),
-                Entity::Rack(_) => {}
-            }
-        }
-        (gateways, servers, held)
-    }
-
     /// Bytes that an event brings to a server, or closer to it.
     fn put_bytes_of(&self, event: &Event) -> u64 {
         match (event, frame_of(event)) {
@@ -351,11 +299,4 @@ fn frame_of(event: &Event) -> Option<Frame> {
         Event::Crossing(Crossing { cargo: Cargo::Frame(frame), .. }) => Some(frame),
         _ => None,
     }
-}
-
-/// What gateways have begun, or will, and not ended.
-#[derive(Clone, Copy, Debug, Default)]
-struct Held {
-    puts: u64,
-    gets: u64,
 }

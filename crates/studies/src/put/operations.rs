@@ -36,8 +36,8 @@ pub(crate) struct Operations {
 
 /// What came of it.
 pub(crate) struct Done {
-    /// Puts and gets a second.
-    pub per_second: f64,
+    /// Puts and gets a second; nothing if it was stopped before anything was measured.
+    pub per_second: Option<f64>,
     /// Events committed.
     pub events: u64,
     /// The digest of the run.
@@ -47,12 +47,9 @@ pub(crate) struct Done {
 }
 
 impl Operations {
-    /// Runs it.
-    ///
-    /// # Errors
-    /// When the model fails.
-    pub(crate) fn run(&self, context: &RunContext<'_>) -> Result<Done, StudyError> {
+    fn scenario(&self) -> Scenario {
         let scenario = Scenario {
+            protocol: self.protocol.name().to_owned(),
             gateways: self.nodes,
             servers: self.nodes,
             replicas: self.replicas,
@@ -65,12 +62,24 @@ impl Operations {
             start_spread: Some(self.warm_up),
             ..Scenario::default()
         };
-        let scenario = scenario.on_links(self.link, self.trip);
+        scenario.on_links(self.link, self.trip)
+    }
+
+    /// About how much memory it takes. Nothing is drawn of it.
+    pub(crate) fn memory_estimate(&self) -> Bytes {
+        super::memory::of_run(&self.scenario(), self.protocol)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When the model fails.
+    pub(crate) fn run(&self, context: &RunContext<'_>) -> Result<Done, StudyError> {
+        let scenario = self.scenario();
         let cluster = scenario.cluster(self.protocol, false);
         let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
         let run = context.simulate(&cluster, Some(end))?;
-        let per_second =
-            Counted::of_run(&cluster, &run).map_or(0.0, |counted| counted.operations_per_second());
+        let per_second = Counted::of_run(&cluster, &run).map(|counted| counted.operations_per_second());
         let digest = run.digest.to_string();
         Ok(Done { per_second, events: run.run.committed, digest, partial: run.partial })
     }

@@ -328,8 +328,8 @@ pub fn is_among(some: u32, all: u32, server: u32) -> bool {
 
 /// How many times the length of an idle put the default warm-up takes.
 const WARM_UP_PUTS: u64 = 10;
-/// How many puts and how much time of the first replicate are drawn.
-const PUTS_DRAWN: u32 = 4_000;
+/// With more gateways than these, the first replicate is not drawn.
+pub const PUTS_DRAWN: u32 = 4_000;
 
 impl Default for Scenario {
     fn default() -> Scenario {
@@ -360,6 +360,7 @@ impl Scenario {
         self.check_racks(draft, &mut problems);
         self.check_surge(draft, &mut problems);
         problems.into_result(())?;
+        self.check_timeouts(draft).into_result(())?;
         let idle = self.idle_put();
         let surge = self.fidelity == Fidelity::Surge;
         let or_none = |span: SimSpan| if surge { SimSpan::ZERO } else { span };
@@ -391,6 +392,14 @@ impl Scenario {
     #[must_use]
     pub fn sizes(&self) -> Vec<Bytes> {
         std::iter::once(self.chunk).chain(self.other_chunks.iter().map(|other| other.chunk)).collect()
+    }
+
+    /// The mean size of a chunk, in bytes.
+    #[must_use]
+    pub fn mean_chunk(&self) -> f64 {
+        let other =
+            |one: &ChunkShare| one.share.fraction_f64() * (one.chunk.get() as f64 - self.chunk.get() as f64);
+        self.chunk.get() as f64 + self.other_chunks.iter().map(other).sum::<f64>()
     }
 
     /// Servers that take part in a protocol.
@@ -513,6 +522,49 @@ impl Scenario {
             let message = "`network.uplink` says how fast racks are linked, but `network.racks` is 1";
             problems.push(draft.problem("network.uplink", message).hint("set `network.racks` to 2 or more"));
         }
+    }
+
+    /// Where servers fail, whoever waits for less than an answer takes on an idle cluster asks for ever, and ever more messages queue.
+    fn check_timeouts(&self, draft: &Draft) -> Problems {
+        let mut problems = Problems::new();
+        let faults = &self.faults;
+        if faults.failed_servers == 0 {
+            return problems;
+        }
+        for protocol in self.protocols() {
+            let terms = self.terms(protocol);
+            let there = terms.control_and_trip();
+            let size = terms.sizes.iter().max_by_key(|size| size.bytes);
+            let net = size.map_or(SimSpan::ZERO, |size| size.net);
+            let writes = terms.disks[0].writes.iter().max().copied().unwrap_or_default();
+            let stored = terms.fixed.trip.saturating_add(writes).saturating_add(there);
+            let (what, bids, acks) = if protocol.negotiates() {
+                // All puts of a gateway may ask at once, and each bid waits for those before it.
+                let bids = u64::from(self.group) * u64::from(self.in_flight) - 1;
+                let queue = terms.control.saturating_mul(bids);
+                (
+                    "hearing the bids of a group, with `in_flight` puts at once,",
+                    there.saturating_mul(2).saturating_add(queue),
+                    stored,
+                )
+            } else {
+                let sent = there.saturating_mul(2).saturating_add(net);
+                ("hearing an answer", SimSpan::ZERO, sent.max(stored))
+            };
+            let waits = [
+                ("bid_timeout", faults.bid_timeout, bids, what),
+                ("ack_timeout", faults.ack_timeout, acks, "storing a replica"),
+            ];
+            for (key, waits, least, what) in waits.into_iter().filter(|(_, waits, least, _)| waits < least) {
+                let message = format!(
+                    "`faults.{key}` is {waits}, but {what} takes {least} by {} on an idle cluster",
+                    protocol.name()
+                );
+                let hint = "raise it well above that, or `network.link`; else gateways ask again for ever";
+                problems.push(draft.problem(&format!("faults.{key}"), message).hint(hint));
+            }
+        }
+        problems
     }
 
     /// What SURGE does not have is not put into its mouth.

@@ -1,15 +1,15 @@
 //! The study from scenario text to presentation: the published cells, one digest, refusals, audits that can fail.
 
+mod claims;
+
 use std::sync::atomic::AtomicBool;
 
 use ::scenario::{Document, Source};
-use kernel::{Committed, Executor, Model, RunOptions};
-use negotiation::Protocol;
+use kernel::Executor;
 use proptest::prelude::*;
 use report::Verdict;
 use streams::Seed;
 
-use super::published::{CELLS, chance_within};
 use super::*;
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
@@ -20,10 +20,6 @@ fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
 
 fn prepare(text: &str) -> Box<dyn Prepared> {
     check(text).unwrap_or_else(|problems| panic!("{:?}", problems.iter().collect::<Vec<_>>()))
-}
-
-fn scenario(text: &str) -> Scenario {
-    serde_json::from_value(prepare(text).resolved()).expect("a resolved scenario reads back")
 }
 
 fn run_as(prepared: &dyn Prepared, replicate: u32, executor: Executor, workers: u32) -> Outcome {
@@ -75,34 +71,6 @@ fn executor_and_worker_count_never_show() {
             }
         }
         assert_eq!(run_as(&*prepared, 0, Executor::Check, 1), want, "rollback check");
-    }
-}
-
-/// The fast cells of the tables with few seeds, so with some more room; `towtank reproduce` holds all 18 with 30 seeds.
-#[test]
-fn cells_of_the_published_tables_come_out() {
-    for cell in CELLS.iter().filter(|cell| cell.chunk_kib == 128) {
-        let text = format!(
-            "protocol = \"{}\"\nfidelity = \"surge\"\nchunk = \"{}KiB\"\ndisk = \"{}MiB/s\"\nduration = \"{}ms\"",
-            cell.protocol.name(),
-            cell.chunk_kib,
-            cell.disk_mib,
-            cell.duration_ms
-        );
-        let prepared = prepare(&text);
-        let outcomes: Vec<Outcome> =
-            (0..10).map(|seed| run_as(&*prepared, seed, Executor::Sequential, 1)).collect();
-        let claims = presented(&*prepared, &outcomes).claims;
-        let missed: Vec<_> = claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
-        assert!(claims.len() >= 3 && missed.is_empty(), "{missed:#?}");
-    }
-}
-
-#[test]
-fn table_5_follows_from_the_formula_that_was_meant() {
-    for (rate, printed) in [(0.09, 46.7), (0.02, 13.0), (0.002, 1.39)] {
-        let ours = chance_within(rate, 7.0) * 100.0;
-        assert!((ours - printed).abs() < 0.1, "{ours} and {printed}");
     }
 }
 
@@ -280,6 +248,21 @@ fn every_refusal_says_what_to_do() {
         ),
         ("read_share = \"130%\"", "`read_share` is 130%", "reads only"),
         ("fidelity = \"surge\"\nread_share = \"1%\"", "`read_share` goes beyond what `surge`", "model"),
+        (
+            "faults = { failed_servers = 1, bid_timeout = \"20us\" }",
+            "`faults.bid_timeout` is 20us, but",
+            "ask again",
+        ),
+        (
+            "in_flight = 16\nfaults = { failed_servers = 1 }",
+            "`faults.bid_timeout` is 100us, but",
+            "ask again",
+        ),
+        (
+            "faults = { failed_servers = 1, ack_timeout = \"300us\" }",
+            "`faults.ack_timeout` is 300us, but",
+            "network.link",
+        ),
     ];
     for (text, message, hint) in cases {
         let Err(problems) = check(text) else { panic!("{text} was accepted") };
@@ -290,71 +273,32 @@ fn every_refusal_says_what_to_do() {
     }
 }
 
-/// A checker that cannot fail proves nothing: bytes, chunks and reservations, each broken behind the model's back.
+/// It asked for bids again 30,000 times before the first message was through, and took 1 GB/s until there was no more.
 #[test]
-fn the_audit_finds_what_is_lost() {
-    let scenario = scenario(&format!("protocol = \"replicast-m\"\n{SMALL}read_share = \"30%\""));
-    let cluster = scenario.cluster(Protocol::ReplicastM, false);
-    let options = RunOptions { end: Some(SimTime::from_ns(3_000_000)), ..RunOptions::default() };
-    let run = kernel::run(&cluster, options).unwrap();
-    type Damage = fn(&mut events::Entity);
-    let damages: [(&str, Damage); 5] = [
-        ("bytes were sent to readers, but", |entity| {
-            if let events::Entity::Gateway(gateway) = entity {
-                gateway.tally.bytes_received += 1;
-            }
-        }),
-        ("chunks were wanted, but", |entity| {
-            if let events::Entity::Gateway(gateway) = entity {
-                gateway.tally.gets_created += 1;
-            }
-        }),
-        ("bytes were sent, but", |entity| {
-            if let events::Entity::Server(server) = entity {
-                server.tally.bytes_received += 1;
-            }
-        }),
-        ("chunks came, but", |entity| {
-            if let events::Entity::Gateway(gateway) = entity {
-                gateway.tally.created += 1;
-            }
-        }),
-        ("broke a reservation", |entity| {
-            if let events::Entity::Server(server) = entity {
-                server.tally.violations += 1;
-            }
-        }),
-    ];
-    // What is in flight is not at hand here, so the sound state is one in which nothing is.
-    let mut sound = run.entities.clone();
-    let (mut sent, mut came, mut read, mut fetched) = (0, 0, 0, 0);
-    for entity in &sound {
-        match entity {
-            events::Entity::Gateway(gateway) => {
-                sent += gateway.tally.bytes_sent;
-                fetched += gateway.tally.bytes_received;
-            }
-            events::Entity::Server(server) => {
-                came += server.tally.bytes_received;
-                read += server.tally.bytes_sent;
-            }
-            events::Entity::Rack(_) => {}
-        }
-    }
-    if let events::Entity::Gateway(gateway) = &mut sound[0] {
-        gateway.tally.bytes_sent -= sent - came;
-        gateway.tally.bytes_received += read - fetched;
-    }
-    let audit = |entities: &[events::Entity]| {
-        cluster.audit(&Committed { now: run.now, entities, statistics: &run.statistics, pending: &[] })
+fn a_link_too_slow_for_its_timeouts_is_refused() {
+    let text = "gateways = 8\nservers = 9\nduration = \"500us\"\nfaults = { failed_servers = 6 }\nnetwork = { link = \"1KiB/s\" }";
+    let Err(problems) = check(text) else { panic!("it was accepted") };
+    let all: Vec<&str> = problems.iter().map(|problem| problem.message()).collect();
+    assert!(all.iter().any(|message| message.contains("`faults.bid_timeout` is 100us")), "{all:?}");
+    assert!(check(&text.replace("failed_servers = 6", "failed_servers = 0")).is_ok());
+}
+
+/// What passes that check can still ask for more than comes through: it ends with the keys, not with the machine's memory.
+#[test]
+fn a_port_at_which_ever_more_waits_ends_the_run() {
+    let text = "gateways = 200\nservers = 9\nin_flight = 4\nduration = \"400ms\"\nwarm_up = \"0s\"\nstart_spread = \"1us\"\n\
+                faults = { failed_servers = 3, fail_at = \"0s\" }";
+    let context = RunContext {
+        seed: Seed(1),
+        replicate: 1,
+        executor: Executor::Sequential,
+        workers: 1,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        notice: &|_| {},
     };
-    assert!(audit(&sound).is_ok());
-    for (message, damage) in damages {
-        let mut entities = sound.clone();
-        entities.iter_mut().for_each(damage);
-        let fault = audit(&entities).unwrap_err().to_string();
-        assert!(fault.contains(message), "{fault}");
-    }
+    let error = prepare(text).run(&context).expect_err("more is asked than comes through").to_string();
+    assert!(error.contains("wait for a link") && error.contains("`faults.bid_timeout`"), "{error}");
 }
 
 #[test]

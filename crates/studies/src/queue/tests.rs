@@ -1,9 +1,11 @@
 //! The study from scenario text to presentation: right answers, one digest, useful refusals, a checker that can fail.
 
+mod damaged;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::scenario::{Document, Setting, Source};
-use kernel::{Committed, EntityId, Executor, Model, RunOptions, UndoBy};
+use kernel::Executor;
 use report::Verdict;
 use streams::Seed;
 
@@ -313,29 +315,6 @@ fn a_stopped_run_says_so() {
 }
 
 /// A checker that cannot fail proves nothing: take a job away behind the model's back.
-#[test]
-fn the_audit_finds_a_lost_job() {
-    let outline = Document::parse(&Source::file("queue.toml", NETWORK)).unwrap().outline().unwrap();
-    let draft = outline.points()[0].draft();
-    let (scenario, _) = draft.read::<Scenario>().unwrap().complete(draft).unwrap();
-    let network = Network::new(&scenario, SimTime::ZERO).unwrap();
-    let options = RunOptions {
-        end: Some(SimTime::from_ns(50_000_000_000)),
-        undo: Some(UndoBy::Clone),
-        ..RunOptions::default()
-    };
-    let run = kernel::run(&network, options).unwrap();
-    let exit = EntityId(run.entities.len() as u32 - 1);
-    assert_eq!(network.describe(exit), "the exit");
-    let mut entities = run.entities.clone();
-    let model::Entity::Exit { left } = entities.last_mut().unwrap() else { panic!("the exit comes last") };
-    *left -= 1;
-    let committed =
-        Committed { now: run.now, entities: &entities, statistics: &run.statistics, pending: &[] };
-    let fault = network.audit(&committed).unwrap_err().to_string();
-    assert!(fault.contains("jobs were created, but"), "{fault}");
-}
-
 const SHIPPED: [&str; 3] = [
     include_str!("../../../../scenarios/queue-mm1.toml"),
     include_str!("../../../../scenarios/queue-network.toml"),
@@ -385,6 +364,7 @@ fn the_guide_quotes_what_is_written() {
         include_str!("../queue.rs"),
         include_str!("scenario.rs"),
         include_str!("model.rs"),
+        include_str!("model/audit.rs"),
         include_str!("observed.rs"),
         include_str!("present.rs"),
     ];

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use kernel::EntityId;
 use negotiation::{
-    Action, Done, GatewayId, Message, NegotiatingGateway, Peer, PutId, ServerId, Size, Step, UnicastGateway,
-    Window,
+    Action, Done, GatewayId, GetId, Message, NegotiatingGateway, Peer, PutId, ServerId, Size, Step, Task,
+    UnicastGateway, Window,
 };
 use streams::Uniform;
 use units::{SimSpan, SimTime};
@@ -77,6 +77,7 @@ impl Cluster {
 
     fn hear_at_gateway(&self, gateway: &mut Gateway, message: &Message, context: &mut Ctx<'_>) {
         self.count_answer(message, context);
+        gateway.tally.acknowledged += u64::from(matches!(message, Message::Ack { .. }));
         self.drive(gateway, context, |machine, step| machine.hear(message, step));
     }
 
@@ -268,6 +269,20 @@ impl Initiator {
         match self {
             Initiator::Unicast(machine) => machine.puts(),
             Initiator::Negotiating(machine) => machine.puts(),
+        }
+    }
+
+    /// Everything that it has begun and not ended.
+    pub(super) fn tasks(&self, gateway: GatewayId) -> Vec<Task> {
+        let put = |number| Task::Put(PutId { gateway, number });
+        let get = |number| Task::Get(GetId { gateway, number });
+        match self {
+            Initiator::Unicast(machine) => {
+                machine.numbers().map(put).chain(machine.gets.numbers().map(get)).collect()
+            }
+            Initiator::Negotiating(machine) => {
+                machine.numbers().map(put).chain(machine.gets.numbers().map(get)).collect()
+            }
         }
     }
 

@@ -38,7 +38,7 @@ impl Racks {
 }
 
 /// How long bits take, rounded up.
-fn span_of(bits: u64, rate: u64) -> SimSpan {
+pub(super) fn span_of(bits: u64, rate: u64) -> SimSpan {
     let ns = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(rate.max(1)));
     SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }

@@ -33,6 +33,8 @@ impl Cluster {
     pub(super) fn at_server(&self, server: &mut Server, event: &Event, context: &mut Ctx<'_>) -> bool {
         if server.failed {
             server.tally.bytes_lost += self.put_bytes_of(event);
+            server.tally.acknowledgements_lost +=
+                u64::from(matches!(event, Event::Later(_, Message::Ack { .. })));
             return true;
         }
         match *event {
@@ -217,6 +219,7 @@ impl Cluster {
     /// A replica goes to the disk. SURGE counts all its work at once, else what falls into the span measured counts.
     fn written(&self, server: &mut Server, (put, size): (PutId, Size), write: Window, context: &mut Ctx<'_>) {
         server.tally.replicas += 1;
+        server.tally.bytes_stored += self.terms.size(size).bytes.get();
         if self.counts(context.now()) {
             context.record(Sample::Replica);
         }

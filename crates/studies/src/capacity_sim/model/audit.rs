@@ -1,0 +1,161 @@
+//! The laws of the cluster, held against what is left of a run: clients, servers, and everything between them.
+
+use kernel::{Committed, Fault, Scheduled};
+
+use super::{CLIENTS, Clients, Cluster, Entity, Event, Load, Server};
+
+/// What is in flight, counted.
+#[derive(Default)]
+struct InFlight {
+    /// Requests and answers between clients and servers.
+    requests: u64,
+    answers: u64,
+    /// What each server has under way itself.
+    at_server: Vec<u64>,
+    /// For each operation, whatever brings its answers about.
+    of_operation: Vec<u64>,
+    /// Work of disks that clients have not been told of.
+    untold_ns: u64,
+    /// The clients have not begun.
+    begins: bool,
+}
+
+/// Checks the laws.
+///
+/// # Errors
+/// The first that does not hold, and by how much.
+pub(super) fn audit(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(), Fault> {
+    let Some((Entity::Clients(clients), rest)) = committed.entities.split_first() else {
+        return Err("the first entity is not the clients".into());
+    };
+    let servers: Vec<&Server> = rest
+        .iter()
+        .filter_map(|entity| match entity {
+            Entity::Server(server) => Some(server),
+            Entity::Clients(_) => None,
+        })
+        .collect();
+    let in_flight = InFlight::of(committed.pending, servers.len(), clients.under_way.len())?;
+    places(clients)?;
+    operations(cluster, clients, &in_flight)?;
+    requests(clients, &servers, &in_flight)?;
+    measured(cluster, committed, clients)
+}
+
+impl InFlight {
+    fn of(pending: &[Scheduled<Event>], servers: usize, operations: usize) -> Result<InFlight, Fault> {
+        let mut all = InFlight {
+            at_server: vec![0; servers],
+            of_operation: vec![0; operations],
+            ..InFlight::default()
+        };
+        for one in pending {
+            let of_clients =
+                matches!(one.event, Event::Begin | Event::Arrive | Event::Look | Event::Answer { .. });
+            if of_clients != (one.to == CLIENTS) {
+                return Err(format!("{:?} is on its way to entity {}", one.event, one.to).into());
+            }
+            let operation = match one.event {
+                Event::Begin => {
+                    all.begins = true;
+                    continue;
+                }
+                Event::Arrive | Event::Look => continue,
+                Event::Request { operation, .. } => {
+                    all.requests += 1;
+                    operation
+                }
+                Event::TakenIn(operation) => operation,
+                Event::Served { operation, work_ns, .. } => {
+                    all.untold_ns += work_ns;
+                    operation
+                }
+                Event::Answer { operation, work_ns } => {
+                    all.answers += 1;
+                    all.untold_ns += work_ns;
+                    operation
+                }
+            };
+            if matches!(one.event, Event::TakenIn(_) | Event::Served { .. }) {
+                all.at_server[one.to.index() - 1] += 1;
+            }
+            let of = all.of_operation.get_mut(operation as usize);
+            *of.ok_or_else(|| format!("{:?} is of an operation that never began", one.event))? += 1;
+        }
+        Ok(all)
+    }
+}
+
+/// Each place is either taken or free, and what is free is so once.
+fn places(clients: &Clients) -> Result<(), Fault> {
+    let mut free = clients.free.clone();
+    free.sort_unstable();
+    let empty = clients.under_way.iter().zip(0..).filter_map(|(place, at)| place.is_none().then_some(at));
+    if !free.iter().copied().eq(empty) {
+        return Err("the free places are not those of operations that have ended".into());
+    }
+    Ok(())
+}
+
+fn operations(cluster: &Cluster, clients: &Clients, in_flight: &InFlight) -> Result<(), Fault> {
+    let under_way = clients.under_way.iter().flatten().count() as u64;
+    let (begun, done) = (clients.begun, clients.done);
+    if begun != done + under_way {
+        return Err(format!("{begun} operations began, {done} ended and {under_way} are under way").into());
+    }
+    if let Load::Closed(depth) = cluster.load
+        && under_way != if in_flight.begins { 0 } else { u64::from(depth) }
+    {
+        return Err(format!("{under_way} operations are under way, but {depth} are to be").into());
+    }
+    for (at, (place, coming)) in clients.under_way.iter().zip(&in_flight.of_operation).enumerate() {
+        let answers = place.map_or(0, |operation| u64::from(operation.answers));
+        if answers != *coming {
+            return Err(format!("operation {at} waits for {answers} answers, but {coming} will come").into());
+        }
+    }
+    Ok(())
+}
+
+fn requests(clients: &Clients, servers: &[&Server], in_flight: &InFlight) -> Result<(), Fault> {
+    let came: u64 = servers.iter().map(|server| server.asked).sum();
+    if clients.asked != came + in_flight.requests {
+        let (asked, coming) = (clients.asked, in_flight.requests);
+        return Err(format!("{asked} requests were sent, but {came} came and {coming} are in flight").into());
+    }
+    for (at, (server, here)) in servers.iter().zip(&in_flight.at_server).enumerate() {
+        let (asked, answered) = (server.asked, server.answered);
+        if asked != answered + here {
+            return Err(format!(
+                "{asked} requests came to server {at}, but {answered} were answered and {here} are under way"
+            )
+            .into());
+        }
+    }
+    let answers: u64 = servers.iter().map(|server| server.answered).sum();
+    if answers != clients.answered + in_flight.answers {
+        let (came, coming) = (clients.answered, in_flight.answers);
+        return Err(format!("{answers} answers were sent, but {came} came and {coming} are in flight").into());
+    }
+    let worked: u64 = servers.iter().map(|server| server.disk.busy.as_ns()).sum();
+    if worked != clients.worked_ns + in_flight.untold_ns {
+        let (told, untold) = (clients.worked_ns, in_flight.untold_ns);
+        return Err(format!("disks worked {worked} ns, but {told} were told and {untold} are to be").into());
+    }
+    Ok(())
+}
+
+/// What was counted cannot be more than what was done.
+fn measured(cluster: &Cluster, committed: &Committed<'_, Cluster>, clients: &Clients) -> Result<(), Fault> {
+    let window = cluster.window.as_ns();
+    for (at, counts) in committed.statistics.iter().enumerate() {
+        if let Some(busy) = counts.busy_ns.iter().find(|busy| **busy > window) {
+            return Err(format!("entity {at} was busy for {busy} ns of a window of {window} ns").into());
+        }
+        if counts.latencies.count() > clients.done {
+            let (counted, done) = (counts.latencies.count(), clients.done);
+            return Err(format!("{counted} operations were counted, but {done} ended").into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! The audit, held against states that were broken behind the model's back.
+
+use kernel::{RunOptions, Scheduled, run};
+use testkit::Finished;
+
+use super::*;
+
+type State = Finished<Cluster>;
+
+/// Half reads, some of them from a cache, and writes to three of six servers.
+fn cluster(load: Load) -> Cluster {
+    let us = SimSpan::from_us;
+    Cluster {
+        servers: 6,
+        fast: 2,
+        replicas: 3,
+        disk: [[us(100), us(150)], [us(40), us(60)]],
+        wire: us(30),
+        trip: us(10),
+        cached: us(5),
+        hits: u64::MAX / 4,
+        load,
+        reads: u64::MAX / 2,
+        admission: Admission::Open,
+        from: SimTime::from_ns(1_000_000),
+        until: SimTime::from_ns(5_000_000),
+        phase: us(1_000),
+        window: us(500),
+    }
+}
+
+/// Cut short at the first moment at which everything is in flight.
+fn finished(cluster: &Cluster) -> State {
+    for end in (3_333_333..).step_by(1_711) {
+        let options = RunOptions { end: Some(SimTime::from_ns(end)), ..RunOptions::default() };
+        let state = Finished::of(run(cluster, options).expect("the cluster runs"));
+        let has = |of: fn(&Event) -> bool| state.pending.iter().any(|one| of(&one.event));
+        if has(is_request) && has(is_answer) && has(is_served) {
+            return state;
+        }
+    }
+    unreachable!("there are many moments")
+}
+
+fn clients(state: &mut State) -> &mut Clients {
+    let Entity::Clients(clients) = &mut state.entities[0] else { panic!("the first entity is the clients") };
+    clients
+}
+
+fn server(state: &mut State, at: usize) -> &mut Server {
+    let Entity::Server(server) = &mut state.entities[1 + at] else { panic!("the others are servers") };
+    server
+}
+
+fn place(state: &State, of: fn(&Event) -> bool) -> usize {
+    state.pending.iter().position(|one| of(&one.event)).expect("it is in flight")
+}
+
+fn is_request(event: &Event) -> bool {
+    matches!(event, Event::Request { .. })
+}
+
+fn is_answer(event: &Event) -> bool {
+    matches!(event, Event::Answer { .. })
+}
+
+fn is_served(event: &Event) -> bool {
+    matches!(event, Event::Served { work_ns: 1.., .. })
+}
+
+fn double(state: &mut State, of: fn(&Event) -> bool) {
+    let again: Scheduled<Event> = state.pending[place(state, of)].clone();
+    state.pending.push(again);
+}
+
+#[test]
+fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
+    type Damage = fn(&mut State);
+    let damages: [(&str, &str, Damage); 16] = [
+        ("a lost request", "waits for", |state| drop(state.pending.remove(place(state, is_request)))),
+        ("a lost answer", "waits for", |state| drop(state.pending.remove(place(state, is_answer)))),
+        ("a write that is never served", "waits for", |state| {
+            drop(state.pending.remove(place(state, is_served)))
+        }),
+        ("a doubled request", "waits for", |state| double(state, is_request)),
+        ("a doubled answer", "waits for", |state| double(state, is_answer)),
+        ("an answer of another operation", "waits for", |state| {
+            let at = place(state, is_answer);
+            let Event::Answer { operation, .. } = &mut state.pending[at].event else { return };
+            *operation = (*operation + 1) % 24;
+        }),
+        ("an answer of no operation", "never began", |state| {
+            let at = place(state, is_answer);
+            state.pending[at].event = Event::Answer { operation: 999, work_ns: 0 };
+        }),
+        ("an answer at a server", "is on its way to entity", |state| {
+            let at = place(state, is_answer);
+            state.pending[at].to = EntityId(3);
+        }),
+        ("work at another server", "requests came to server", |state| {
+            let at = place(state, is_served);
+            let to = state.pending[at].to.0;
+            state.pending[at].to = EntityId(to % 6 + 1);
+        }),
+        ("work that no disk did", "disks worked", |state| {
+            let at = place(state, is_served);
+            let Event::Served { work_ns, .. } = &mut state.pending[at].event else { return };
+            *work_ns += 1;
+        }),
+        ("an operation that is forgotten", "free places", |state| clients(state).under_way[5] = None),
+        ("an operation too many", "operations began", |state| clients(state).done += 1),
+        ("an unfinished operation", "are to be", |state| {
+            let clients = clients(state);
+            clients.begun += 1;
+            clients.under_way.push(Some(Operation { began: SimTime::ZERO, answers: 0 }));
+        }),
+        ("a server that forgets a request", "requests were sent", |state| server(state, 2).asked -= 1),
+        ("a server that answers twice", "requests came to server 2", |state| server(state, 2).answered += 1),
+        ("a disk busier than time", "of a window of", |state| state.statistics[1].busy_ns[0] = 500_001),
+    ];
+    let cluster = cluster(Load::Closed(24));
+    let sound = finished(&cluster);
+    for (what, law, damage) in damages {
+        let complaint = sound.complaint(&cluster, what, damage);
+        assert!(complaint.contains(law), "{what}: {complaint}");
+    }
+}
+
+#[test]
+fn the_audit_notices_damage_in_an_open_loop() {
+    let gaps = Exponential::with_mean(20_000.0).expect("it is above zero");
+    let cluster = cluster(Load::Open(vec![(gaps, u64::MAX / 2)]));
+    let sound = finished(&cluster);
+    assert!(
+        sound
+            .complaint(&cluster, "lost", |state| drop(state.pending.remove(place(state, is_served))))
+            .contains("waits for")
+    );
+    assert!(
+        sound.complaint(&cluster, "counted", |state| clients(state).begun += 1).contains("operations began")
+    );
+    let more = |state: &mut State| state.statistics[0].add(Sample::Done(SimSpan::from_us(1)));
+    let counted = sound.complaint(&cluster, "counted twice", |state| (0..10_000).for_each(|_| more(state)));
+    assert!(counted.contains("operations were counted"), "{counted}");
+}
+
+/// Before, such an answer was dropped without a word.
+#[test]
+fn an_answer_that_nobody_waits_for_is_a_fault() {
+    let mut state = finished(&cluster(Load::Closed(24)));
+    let clients = clients(&mut state);
+    let waits = clients.under_way.iter().position(Option::is_some).expect("some are under way") as u32;
+    while clients.under_way[waits as usize].is_some() {
+        clients.take(waits, 0).expect("it is waited for");
+    }
+    for unknown in [waits, 999] {
+        let fault = clients.take(unknown, 0).expect_err("nobody waits for it").to_string();
+        assert!(fault.contains("which is not under way"), "{fault}");
+    }
+}

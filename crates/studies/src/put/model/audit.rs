@@ -1,0 +1,235 @@
+//! The laws of a cluster of puts, held against what is left of a run: nodes, and everything between them.
+
+use std::collections::BTreeSet;
+
+use kernel::{Committed, Fault, Scheduled};
+use negotiation::bids::overlapping;
+use negotiation::{GatewayId, GetId, Message, Protocol, PutId, Task};
+
+use super::{Cluster, frame_of};
+use crate::put::events::{
+    Cargo, Crossing, Entity, Event, Frame, Gateway, GatewayTally, Server, ServerTally, Target,
+};
+
+/// Checks the laws.
+///
+/// # Errors
+/// The first that does not hold, and by how much.
+pub(super) fn audit(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(), Fault> {
+    let (mut sent, mut came) = (GatewayTally::default(), ServerTally::default());
+    for entity in committed.entities {
+        match entity {
+            Entity::Gateway(gateway) => sent.add(&gateway.tally),
+            Entity::Server(server) => came.add(&server.tally),
+            Entity::Rack(_) => {}
+        }
+    }
+    bytes(cluster, committed.pending, &sent, &came)?;
+    acknowledgements(committed.pending, &sent, &came)?;
+    for (id, entity) in committed.entities.iter().enumerate() {
+        match entity {
+            Entity::Gateway(gateway) => chunks(id, gateway)?,
+            Entity::Server(server) => stored(cluster, id - cluster.gateways as usize, server)?,
+            Entity::Rack(_) => {}
+        }
+    }
+    unfinished(cluster, committed)?;
+    counted(cluster, committed, &sent, &came)?;
+    reservations(cluster, committed, came.violations + sent.violations)
+}
+
+/// What was sent came, was lost, or is in flight: to servers, and to readers.
+fn bytes(
+    cluster: &Cluster,
+    pending: &[Scheduled<Event>],
+    sent: &GatewayTally,
+    came: &ServerTally,
+) -> Result<(), Fault> {
+    let in_flight: u64 = pending.iter().map(|one| cluster.put_bytes_of(&one.event)).sum();
+    if sent.bytes_sent != came.bytes_received + came.bytes_lost + in_flight {
+        return Err(format!(
+            "{} bytes were sent, but {} came, {} were lost and {in_flight} are in flight",
+            sent.bytes_sent, came.bytes_received, came.bytes_lost
+        )
+        .into());
+    }
+    let in_flight: u64 = pending.iter().map(|one| cluster.get_bytes_of(&one.event)).sum();
+    if came.bytes_sent != sent.bytes_received + in_flight {
+        return Err(format!(
+            "{} bytes were sent to readers, but {} came and {in_flight} are in flight",
+            came.bytes_sent, sent.bytes_received
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// Each replica is acknowledged once.
+fn acknowledgements(
+    pending: &[Scheduled<Event>],
+    sent: &GatewayTally,
+    came: &ServerTally,
+) -> Result<(), Fault> {
+    let is_one = |one: &&Scheduled<Event>| matches!(message_of(&one.event), Some(Message::Ack { .. }));
+    let in_flight = pending.iter().filter(is_one).count() as u64;
+    if came.replicas != sent.acknowledged + came.acknowledgements_lost + in_flight {
+        return Err(format!(
+            "{} replicas were stored, but {} were acknowledged, {} acknowledgements were lost and {in_flight} are in flight",
+            came.replicas, sent.acknowledged, came.acknowledgements_lost
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// Every chunk that came to a gateway has ended, is being put or fetched, or waits there.
+fn chunks(id: usize, gateway: &Gateway) -> Result<(), Fault> {
+    let tally = &gateway.tally;
+    let wanted = gateway.waiting.iter().filter(|wish| wish.reads).count();
+    let puts = (gateway.machine.puts() + gateway.waiting.len() - wanted) as u64;
+    if tally.created != tally.done + tally.failed + tally.dropped + puts {
+        return Err(format!(
+            "at gateway {id}, {} chunks came, but {} were stored, {} given up, {} dropped, and {puts} are being put or wait",
+            tally.created, tally.done, tally.failed, tally.dropped
+        )
+        .into());
+    }
+    let gets = (gateway.machine.gets() + wanted) as u64;
+    if tally.gets_created != tally.gets_done + tally.gets_failed + gets {
+        return Err(format!(
+            "at gateway {id}, {} chunks were wanted, but {} were fetched, {} given up, and {gets} are being fetched or wait",
+            tally.gets_created, tally.gets_done, tally.gets_failed
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// What came to a server is stored, or part of a replica that is coming. Where servers fail, gateways give up transfers that have
+/// begun; where there are racks, a reserved transfer comes frame by frame.
+fn stored(cluster: &Cluster, id: usize, server: &Server) -> Result<(), Fault> {
+    let (tally, racks) = (&server.tally, cluster.racks.is_some());
+    let (here, whole) = match &server.machine {
+        Target::Unicast(machine) => (machine.bits_here(&cluster.terms) / 8, true),
+        Target::Negotiating(_) => (0, !racks),
+    };
+    let kept = tally.bytes_stored + here;
+    let exact = whole && cluster.failures.0 == 0;
+    if tally.bytes_received < kept || exact && tally.bytes_received != kept {
+        return Err(format!(
+            "server {id} received {} bytes, but stored {} and has {here} of replicas that are coming",
+            tally.bytes_received, tally.bytes_stored
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// Nothing that a gateway has begun is forgotten: some message, frame or reminder is about it, or it waits at a server.
+fn unfinished(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(), Fault> {
+    let mut moved: BTreeSet<Task> = BTreeSet::new();
+    moved.extend(committed.pending.iter().filter_map(task_of));
+    for entity in committed.entities {
+        let Entity::Server(server) = entity else { continue };
+        moved.extend(server.offers.iter().map(|(put, _)| Task::Put(*put)));
+        // One flow after the other: whose turn has not come waits for no event of its own.
+        if let (Target::Unicast(machine), Protocol::Serial) = (&server.machine, cluster.terms.fixed.protocol)
+        {
+            moved.extend(machine.puts().map(Task::Put));
+        }
+    }
+    for (id, entity) in (0..).zip(committed.entities) {
+        let Entity::Gateway(gateway) = entity else { continue };
+        if let Some(task) =
+            gateway.machine.tasks(GatewayId(id)).into_iter().find(|task| !moved.contains(task))
+        {
+            return Err(format!("{task:?} has not ended, and nothing will go on with it").into());
+        }
+    }
+    Ok(())
+}
+
+/// What was measured cannot be more than what was done, nor a disk busier than time.
+fn counted(
+    cluster: &Cluster,
+    committed: &Committed<'_, Cluster>,
+    sent: &GatewayTally,
+    came: &ServerTally,
+) -> Result<(), Fault> {
+    let (mut puts, mut gets, mut replicas) = (0, 0, 0);
+    let measured = cluster.measured.until.since(cluster.measured.from).as_ns();
+    for (id, (entity, counts)) in committed.entities.iter().zip(committed.statistics).enumerate() {
+        puts += counts.puts.max(counts.latencies.count());
+        gets += counts.got.count();
+        replicas += counts.replicas;
+        let disk = matches!(entity, Entity::Server(_)) && !cluster.quirks.work_counts_early;
+        if disk && counts.busy_ns > measured {
+            return Err(
+                format!("the disk of entity {id} was busy for {} of {measured} ns", counts.busy_ns).into()
+            );
+        }
+    }
+    for (what, counted, done) in
+        [("puts", puts, sent.done), ("gets", gets, sent.gets_done), ("replicas", replicas, came.replicas)]
+    {
+        if counted > done {
+            return Err(format!("{counted} {what} were counted, but {done} were done").into());
+        }
+    }
+    Ok(())
+}
+
+fn reservations(cluster: &Cluster, committed: &Committed<'_, Cluster>, violations: u64) -> Result<(), Fault> {
+    if cluster.surge {
+        return Ok(());
+    }
+    if violations > 0 {
+        return Err(format!("{violations} transfers or windows broke a reservation").into());
+    }
+    for entity in committed.entities {
+        let Entity::Server(server) = entity else { continue };
+        let Target::Negotiating(machine) = &server.machine else { continue };
+        if overlapping(machine.reservations()).is_some() || overlapping(machine.deliveries().list()).is_some()
+        {
+            return Err("two windows that were accepted overlap".into());
+        }
+    }
+    Ok(())
+}
+
+fn message_of(event: &Event) -> Option<&Message> {
+    match event {
+        Event::Heard(message) | Event::AtPort(message) | Event::Later(_, message) => Some(message),
+        Event::Crossing(Crossing { cargo: Cargo::Control(message), .. }) => Some(message),
+        _ => None,
+    }
+}
+
+/// The put or get that an event goes on with.
+fn task_of(one: &Scheduled<Event>) -> Option<Task> {
+    if let Some(message) = message_of(&one.event) {
+        return Some(message.task());
+    }
+    let of_frame = |frame: Frame| match frame {
+        Frame::Put { put, .. } | Frame::Reserved { put, .. } => put_task(put),
+        Frame::Get { get, .. } | Frame::Delivered { get, .. } => get_task(get),
+    };
+    match one.event {
+        // Who asked to be reminded is who is reminded.
+        Event::Wake(wake) => wake.task(GatewayId(one.to.0)),
+        Event::Offer { put, .. } | Event::Granted(put) | Event::Data { put, .. } => put_task(put),
+        Event::GetGranted { get, .. } | Event::GetData { get, .. } => get_task(get),
+        _ => frame_of(&one.event).and_then(of_frame),
+    }
+}
+
+fn put_task(put: PutId) -> Option<Task> {
+    Some(Task::Put(put))
+}
+
+fn get_task(get: GetId) -> Option<Task> {
+    Some(Task::Get(get))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Ports at which more waits than all puts together could need: who asks again sooner than messages come through makes ever more of
+//! them, and a run of such would end with the machine's memory. It ends with a fault instead, which names the keys.
+
+use kernel::Fault;
+use units::{SimSpan, SimTime};
+
+use super::Cluster;
+use super::racks::span_of;
+use crate::put::events::Entity;
+use crate::put::ports::Ports;
+
+/// So many messages, or frames, of each put may wait at one port. A put without retries has at most four messages under way to or from
+/// a server, and a chunk's frames once; a server of UCH-CCP tells all flows of each change.
+const OF_A_PUT: u64 = 8;
+/// So many may wait at a port however few puts there are.
+const OF_NOBODY: u64 = 10_000;
+
+impl Cluster {
+    /// Whether the ports of a node are crowded.
+    pub(super) fn check_crowd(&self, entity: &Entity, now: SimTime) -> Result<(), Fault> {
+        if self.quirks.control_is_free {
+            return Ok(());
+        }
+        let (ports, control, frame) = match entity {
+            Entity::Gateway(gateway) => {
+                (&gateway.ports, self.terms.control, self.terms.wire(self.terms.frame_bits))
+            }
+            Entity::Server(server) => {
+                (&server.ports, self.terms.control, self.terms.wire(self.terms.frame_bits))
+            }
+            Entity::Rack(rack) => {
+                let rates = self.racks.map_or((1, 1), |racks| (racks.control, racks.data));
+                (
+                    &rack.ports,
+                    span_of(self.terms.control_bits, rates.0),
+                    span_of(self.terms.frame_bits, rates.1),
+                )
+            }
+        };
+        let puts = u64::from(self.gateways) * u64::from(self.in_flight);
+        let frames = self.terms.sizes.iter().map(|size| size.frames).max().unwrap_or(1);
+        let messages_max = OF_NOBODY + OF_A_PUT * puts;
+        let frames_max = messages_max.saturating_mul(frames * u64::from(self.terms.fixed.replicas));
+        // Where control has no share of its own, data wait for it, too.
+        let data = frame.saturating_mul(frames_max).saturating_add(control.saturating_mul(messages_max));
+        crowded(
+            "control messages",
+            waits(ports, now, false),
+            control.saturating_mul(messages_max),
+            messages_max,
+        )?;
+        crowded("frames", waits(ports, now, true), data, frames_max)
+    }
+}
+
+/// How long what comes now waits at a port.
+fn waits(ports: &Ports, now: SimTime, data: bool) -> SimSpan {
+    let [out, back] =
+        if data { [&ports.data_out, &ports.data_in] } else { [&ports.control_out, &ports.control_in] };
+    out.free_at().max(back.free_at()).checked_since(now).unwrap_or_default()
+}
+
+fn crowded(what: &str, waits: SimSpan, limit: SimSpan, count: u64) -> Result<(), Fault> {
+    if waits <= limit {
+        return Ok(());
+    }
+    Err(format!(
+        "more than {count} {what} wait for a link, which takes {waits}: they come faster than `network.link` and `network.uplink` \
+         carry them; raise these, `faults.bid_timeout` or `faults.ack_timeout`, or lower `in_flight` or `gateways`"
+    )
+    .into())
+}
