@@ -105,6 +105,7 @@ function names(maps: readonly Record<string, unknown>[]): string[] {
 const CLAIM_HEADERS = [
   "claim",
   "verdict",
+  "would_be",
   "published",
   "published_low",
   "published_high",
@@ -113,6 +114,7 @@ const CLAIM_HEADERS = [
   "ours_high",
   "unit",
   "tolerance",
+  "loosened",
   "source",
   "statement",
   "note",
@@ -122,6 +124,7 @@ function claims(all: readonly Claim[]): string {
   const rows = all.map((claim): Field[] => [
     claim.name,
     claim.verdict,
+    claim.would_be,
     claim.published.value,
     claim.published.low,
     claim.published.high,
@@ -130,6 +133,7 @@ function claims(all: readonly Claim[]): string {
     claim.ours.high,
     claim.unit,
     toleranceText(claim.tolerance),
+    claim.loosened,
     claim.source,
     claim.statement,
     claim.note,

@@ -375,6 +375,10 @@ export interface Claim {
   tolerance: Tolerance;
   /** Whether it holds. */
   verdict: Verdict;
+  /** Of a fitted claim, the verdict that its numbers alone would give. */
+  would_be?: Verdict | null;
+  /** Why the tolerance is looser than the one that the source gives; absent where it is not. */
+  loosened?: string | null;
   /** What a reader should know: which seeds, which assumption, why it misses. */
   note?: string | null;
 }
@@ -422,10 +426,14 @@ export type Tolerance =
   /** Ours is at most the published value. */
   | {
     kind: "at_most";
+  }
+  /** Ours is more than the published value, with its whole range; without a range this cannot be told. */
+  | {
+    kind: "above";
   };
 
 /** Whether a claim holds. */
-export type Verdict = "holds" | "misses" | "fitted";
+export type Verdict = "holds" | "misses" | "cannot_tell" | "fitted";
 
 /** The one result type. Fields are listed in the order in which they are written. */
 export interface Report {

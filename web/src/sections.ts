@@ -159,13 +159,14 @@ function studyCell(cell: Exact, shown: Shown | undefined): Cell {
 }
 
 const VERDICTS = {
-  holds: { mark: "✓", word: "holds" },
-  misses: { mark: "✗", word: "misses" },
-  fitted: { mark: "≈", word: "fitted" },
+  holds: { mark: "✓", word: "holds", would: "would hold" },
+  misses: { mark: "✗", word: "misses", would: "would miss" },
+  cannot_tell: { mark: "?", word: "cannot tell", would: "could not tell" },
+  fitted: { mark: "≈", word: "fitted", would: "fitted" },
 } as const;
 
 /** What needs a look comes first. */
-const VERDICT_ORDER: readonly Claim["verdict"][] = ["misses", "holds", "fitted"];
+const VERDICT_ORDER: readonly Claim["verdict"][] = ["misses", "cannot_tell", "holds", "fitted"];
 
 /** Published values beside ours. */
 export function claims(report: Report): HTMLElement | null {
@@ -173,6 +174,7 @@ export function claims(report: Report): HTMLElement | null {
   const count = (verdict: Claim["verdict"]): number => report.claims.filter((claim) => claim.verdict === verdict).length;
   const parts = [`${count("holds")} of ${report.claims.length} hold`];
   if (count("misses") > 0) parts.push(`${count("misses")} ${count("misses") === 1 ? "misses" : "miss"}`);
+  if (count("cannot_tell") > 0) parts.push(`${count("cannot_tell")} cannot tell`);
   if (count("fitted") > 0) parts.push(`${count("fitted")} used in calibration and never counted as holding`);
   const headings: Heading[] = [
     { name: "verdict", numeric: false },
@@ -205,15 +207,17 @@ function sharedNotes(all: readonly Claim[]): string[] {
 function claimRow(claim: Claim, shared: readonly string[]): Cell[] {
   const verdict = VERDICTS[claim.verdict];
   const badge = h("span", { class: `badge ${claim.verdict}` }, h("span", { "aria-hidden": "true" }, `${verdict.mark} `), verdict.word);
+  const would = claim.would_be == null ? null : h("div", { class: "half" }, VERDICTS[claim.would_be].would);
   const number = shared.indexOf(claim.note ?? "") + 1;
   const own = claim.note == null || number > 0 ? null : h("p", { class: "note" }, prose(claim.note));
   const mark = number > 0 ? h("sup", { title: claim.note }, String(number)) : null;
-  const statement = h("div", { class: "statement" }, prose(claim.statement), mark, own);
+  const wider = claim.loosened == null ? null : h("p", { class: "note" }, "Tolerance loosened: ", prose(claim.loosened));
+  const statement = h("div", { class: "statement" }, prose(claim.statement), mark, own, wider);
   const [theirs, ours] = [claim.published.value, claim.ours.value];
   const apart = theirs === null || ours === null || theirs === 0 ? null : (ours - theirs) / Math.abs(theirs);
-  const tolerance = toleranceText(claim.tolerance, claim.unit);
+  const tolerance = toleranceText(claim.tolerance, claim.unit) + (claim.loosened == null ? "" : ", loosened");
   return [
-    { text: badge, key: verdict.word },
+    { text: would === null ? badge : h("div", {}, badge, would), key: verdict.word },
     { text: statement, key: claim.name, title: claim.name },
     readingCell(claim.published, claim.unit),
     readingCell(claim.ours, claim.unit),
@@ -246,5 +250,7 @@ export function toleranceText(tolerance: Tolerance, unit: string): string {
       return "at least";
     case "at_most":
       return "at most";
+    case "above":
+      return "above (95 %)";
   }
 }

@@ -84,6 +84,20 @@ test("names between backticks are set apart, and a note that claims share is sai
   expect(root.querySelector("h1 code")?.textContent).toBe("server-3");
   expect(root.querySelector(".notes")?.textContent).toBe(note);
   expect(root.querySelectorAll("#claims sup").length).toBe(2);
-  expect(root.querySelectorAll("#claims td .note").length).toBe(0);
+  expect([...root.querySelectorAll("#claims td .note")].map((note) => note.textContent)).toEqual([
+    "Tolerance loosened: the closed form gives 1.2 for disks of one size; these are of three",
+  ]);
   expect(root.querySelector("#claims .badge")?.textContent).toBe("✗ misses");
+});
+
+test("all four verdicts are shown, and what a fitted claim would be", () => {
+  render(root, embed(text("rebuild.json")));
+  const badges = [...root.querySelectorAll("#claims .badge")].map((badge) => badge.textContent);
+  expect(badges).toEqual(["✗ misses", "? cannot tell", "✓ holds", "✓ holds", "≈ fitted"]);
+  expect(root.querySelector("#claims .badge.fitted")?.parentElement?.textContent).toBe("≈ fittedwould hold");
+  expect(root.querySelector("#claims .lead")?.textContent).toBe(
+    "2 of 5 hold; 1 misses; 1 cannot tell; 1 used in calibration and never counted as holding.",
+  );
+  const tolerances = [...root.querySelectorAll("#claims td")].map((cell) => cell.textContent);
+  expect(tolerances).toContain("at most, loosened");
 });

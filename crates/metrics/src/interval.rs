@@ -97,6 +97,23 @@ fn t_by_bisection(degrees: f64) -> f64 {
     0.5 * (below + above)
 }
 
+/// The 97.5 % point of Fisher's F with `above` degrees of freedom over `below`: AMS 55, 26.6.2.
+pub(crate) fn f_975(above: u64, below: u64) -> f64 {
+    let (one, two) = (above as f64, below as f64);
+    let share = |point: f64| incomplete_beta(one / 2.0, two / 2.0, one * point / (one * point + two));
+    // The point rises from 1 for many degrees on both sides to 1,018 for many over one. Halved in logarithms.
+    let (mut low, mut high) = (0.0, 7.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if share(libm::exp(middle)) < 0.975 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    libm::exp(0.5 * (low + high))
+}
+
 /// The regularised incomplete beta function I_x(a, b), by the continued fraction 26.5.8, evaluated from the front
 /// (modified Lentz), on the side of the mean where it converges fast.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
@@ -168,6 +185,19 @@ mod tests {
         assert!((student_t_975(1) / tangent - 1.0).abs() < 1e-12);
         let two = 0.95 * (2.0_f64 / (1.0 - 0.95 * 0.95)).sqrt();
         assert!((student_t_975(2) / two - 1.0).abs() < 1e-12);
+    }
+
+    /// NIST/SEMATECH e-Handbook of Statistical Methods and other tables of F at 97.5 %.
+    #[test]
+    fn fisher_points_are_those_of_the_table() {
+        for ((above, below), want) in [((1, 1), 647.789), ((2, 2), 39.0), ((9, 9), 4.026), ((29, 2), 39.463)]
+        {
+            assert!(
+                (f_975(above, below) / want - 1.0).abs() < 1e-4,
+                "{above} {below}: {}",
+                f_975(above, below)
+            );
+        }
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Claims: what a paper published, what we got, and whether that holds.
 //!
 //! **Invariant:** the verdict follows from the numbers; nobody writes it by hand. A value used in calibration is
-//! `fitted` and never counts as holding.
+//! `fitted` and never counts as holding, but the claim says what its verdict would be. Where the range of ours lies
+//! partly inside the tolerance and partly outside, or a number is missing, the verdict is `cannot_tell`.
+
+use std::cmp::Ordering;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +30,12 @@ pub struct Claim {
     pub tolerance: Tolerance,
     /// Whether it holds.
     pub verdict: Verdict,
+    /// Of a fitted claim, the verdict that its numbers alone would give.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_be: Option<Verdict>,
+    /// Why the tolerance is looser than the one that the source gives; absent where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loosened: Option<String>,
     /// What a reader should know: which seeds, which assumption, why it misses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -54,6 +63,13 @@ impl Reading {
     #[must_use]
     pub fn with_range(value: f64, low: f64, high: f64) -> Self {
         Self { value: value.into(), low: low.into(), high: high.into() }
+    }
+}
+
+impl From<metrics::Contrast> for Reading {
+    fn from(contrast: metrics::Contrast) -> Self {
+        let (low, high) = contrast.range.unzip();
+        Self { value: contrast.value.into(), low: low.into(), high: high.into() }
     }
 }
 
@@ -98,18 +114,35 @@ pub enum Tolerance {
     AtLeast,
     /// Ours is at most the published value.
     AtMost,
+    /// Ours is more than the published value, with its whole range; without a range this cannot be told.
+    Above,
 }
 
 /// Whether a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Ours agrees with the published value.
+    /// Ours agrees with the published value, with its whole range where it has one.
     Holds,
-    /// It does not, or one of the two is missing.
+    /// It does not, with its whole range where it has one.
     Misses,
+    /// The range of ours lies on both sides of the tolerance, or a number is missing.
+    CannotTell,
     /// The published value was used to calibrate the model, so agreeing with it proves nothing.
     Fitted,
+}
+
+impl Verdict {
+    /// As in `report.json` and `claims.csv`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Misses => "misses",
+            Self::CannotTell => "cannot_tell",
+            Self::Fitted => "fitted",
+        }
+    }
 }
 
 /// A claim before it is judged.
@@ -136,77 +169,96 @@ pub struct ClaimDraft {
 }
 
 impl ClaimDraft {
+    /// The statement that the first of two samples over seeds is the greater: `ratio` is the first over the second.
+    #[must_use]
+    pub fn greater(name: &str, source: &str, statement: &str, ratio: Option<metrics::Contrast>) -> Self {
+        Self {
+            name: name.to_owned(),
+            source: source.to_owned(),
+            statement: statement.to_owned(),
+            unit: String::new(),
+            published: Reading::of(1.0),
+            ours: ratio.map_or_else(Reading::default, Reading::from),
+            tolerance: Tolerance::Above,
+            fitted: false,
+            note: None,
+        }
+    }
+
     /// The claim with the verdict that its numbers give.
     #[must_use]
     pub fn judge(self) -> Claim {
-        let holds = self.tolerance.accepts(self.published, self.ours);
-        let verdict = match (self.fitted, holds) {
-            (true, _) => Verdict::Fitted,
-            (false, true) => Verdict::Holds,
-            (false, false) => Verdict::Misses,
-        };
+        let told = self.tolerance.verdict(self.published, self.ours);
+        let (verdict, would_be) = if self.fitted { (Verdict::Fitted, Some(told)) } else { (told, None) };
         let Self { name, source, statement, unit, published, ours, tolerance, note, .. } = self;
-        Claim { name, source, statement, unit, published, ours, tolerance, verdict, note }
+        let loosened = None;
+        Claim { name, source, statement, unit, published, ours, tolerance, verdict, would_be, loosened, note }
+    }
+}
+
+impl Claim {
+    /// Says that the tolerance is looser than the source's, and why. Where the source gives none, any is.
+    #[must_use]
+    pub fn loosened(mut self, reason: impl Into<String>) -> Self {
+        self.loosened = Some(reason.into());
+        self
     }
 }
 
 impl Tolerance {
-    /// Whether `ours` agrees with `published`; a missing number never does.
+    /// Whether `ours` agrees with `published`: `Holds`, `Misses` or `CannotTell`.
+    ///
+    /// Ours agrees if its whole range does, and misses if all of the range lies on one side; without a range its
+    /// value decides. A missing number decides nothing.
     #[must_use]
-    pub fn accepts(self, published: Reading, ours: Reading) -> bool {
-        let both = published.value.get().zip(ours.value.get());
-        let compare = |test: &dyn Fn(f64, f64) -> bool| both.is_some_and(|(theirs, ours)| test(theirs, ours));
-        match self {
-            Self::Relative { fraction } => compare(&|t, o| (o - t).abs() <= fraction * t.abs()),
-            Self::Absolute { amount } => compare(&|t, o| (o - t).abs() <= amount),
-            Self::Range { low, high } => ours.value.get().is_some_and(|o| (low..=high).contains(&o)),
-            Self::AtLeast => compare(&|t, o| o >= t),
-            Self::AtMost => compare(&|t, o| o <= t),
-            Self::Interval => {
-                let range = ours.low.get().zip(ours.high.get());
-                published.value.get().zip(range).is_some_and(|(t, (low, high))| (low..=high).contains(&t))
+    pub fn verdict(self, published: Reading, ours: Reading) -> Verdict {
+        let range = ours.low.get().zip(ours.high.get());
+        let told = match (self, ours.value.get(), range) {
+            (_, None, _) | (Self::Interval | Self::Above, _, None) => None,
+            (Self::Interval, _, Some((low, high))) => {
+                published.value.get().map(|theirs| (low..=high).contains(&theirs))
             }
+            (_, Some(value), range) => {
+                let (low, high) = range.unwrap_or((value, value));
+                let sides = self.side(published, low).zip(self.side(published, high));
+                sides.filter(|(low, high)| low == high).map(|(side, _)| side.is_eq())
+            }
+        };
+        match told {
+            Some(true) => Verdict::Holds,
+            Some(false) => Verdict::Misses,
+            None => Verdict::CannotTell,
+        }
+    }
+
+    /// Where `ours` lies: below what agrees, in it, or above it; nothing if a number is missing.
+    fn side(self, published: Reading, ours: f64) -> Option<Ordering> {
+        let theirs = published.value.get();
+        let about = |theirs: f64, amount: f64| {
+            let apart = ours - theirs;
+            if apart.abs() <= amount { Some(Ordering::Equal) } else { apart.partial_cmp(&0.0) }
+        };
+        match self {
+            Self::Relative { fraction } => {
+                let amount =
+                    theirs.map(|theirs| fraction * theirs.abs()).filter(|amount| !amount.is_nan())?;
+                about(theirs?, amount)
+            }
+            Self::Absolute { amount } => about(theirs?, Some(amount).filter(|amount| !amount.is_nan())?),
+            Self::Range { low, high } if low.is_nan() || high.is_nan() => None,
+            Self::Range { low, .. } if ours < low => Some(Ordering::Less),
+            Self::Range { high, .. } => Some(if ours > high { Ordering::Greater } else { Ordering::Equal }),
+            Self::AtLeast => {
+                theirs.map(|theirs| if ours < theirs { Ordering::Less } else { Ordering::Equal })
+            }
+            Self::AtMost => {
+                theirs.map(|theirs| if ours > theirs { Ordering::Greater } else { Ordering::Equal })
+            }
+            Self::Above => theirs.map(|theirs| if ours > theirs { Ordering::Equal } else { Ordering::Less }),
+            Self::Interval => None,
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(tolerance: Tolerance, published: Reading, ours: Reading, want: bool) {
-        assert_eq!(tolerance.accepts(published, ours), want, "{tolerance:?} {published:?} {ours:?}");
-    }
-
-    #[test]
-    fn tolerances_judge_as_they_read() {
-        let of = Reading::of;
-        check(Tolerance::Relative { fraction: 0.05 }, of(100.0), of(105.0), true);
-        check(Tolerance::Relative { fraction: 0.05 }, of(-100.0), of(-105.5), false);
-        check(Tolerance::Absolute { amount: 0.5 }, of(0.0), of(-0.5), true);
-        check(Tolerance::Range { low: 1.0, high: 2.0 }, of(9.0), of(2.0), true);
-        check(Tolerance::Range { low: 1.0, high: 2.0 }, of(9.0), of(2.1), false);
-        check(Tolerance::AtLeast, of(3.0), of(3.0), true);
-        check(Tolerance::AtMost, of(3.0), of(3.1), false);
-        check(Tolerance::Interval, of(3.0), Reading::with_range(3.5, 2.9, 4.1), true);
-        check(Tolerance::Interval, of(3.0), of(3.0), false);
-        check(Tolerance::AtLeast, of(3.0), of(f64::NAN), false);
-    }
-
-    #[test]
-    fn a_fitted_value_never_counts_as_holding() {
-        let draft = ClaimDraft {
-            name: "mean_wait".to_owned(),
-            source: "closed form".to_owned(),
-            statement: "the mean wait is 1 s".to_owned(),
-            unit: "s".to_owned(),
-            published: Reading::of(1.0),
-            ours: Reading::of(1.0),
-            tolerance: Tolerance::Relative { fraction: 0.1 },
-            fitted: true,
-            note: None,
-        };
-        assert_eq!(draft.clone().judge().verdict, Verdict::Fitted);
-        assert_eq!(ClaimDraft { fitted: false, ..draft }.judge().verdict, Verdict::Holds);
-    }
-}
+mod tests;

@@ -215,6 +215,7 @@ fn claims_table(claims: &[Claim]) -> Table {
     let columns = vec![
         Column::text("claim"),
         Column::text("verdict"),
+        Column::text("would_be"),
         number("published"),
         number("published_low"),
         number("published_high"),
@@ -223,6 +224,7 @@ fn claims_table(claims: &[Claim]) -> Table {
         number("ours_high"),
         Column::text("unit"),
         Column::text("tolerance"),
+        Column::text("loosened"),
         Column::text("source"),
         Column::text("statement"),
         Column::text("note"),
@@ -231,7 +233,8 @@ fn claims_table(claims: &[Claim]) -> Table {
     for claim in claims {
         table.push(vec![
             claim.name.as_str().into(),
-            verdict_word(claim.verdict).into(),
+            claim.verdict.name().into(),
+            claim.would_be.map(Verdict::name).into(),
             claim.published.value.get().into(),
             claim.published.low.get().into(),
             claim.published.high.get().into(),
@@ -240,20 +243,13 @@ fn claims_table(claims: &[Claim]) -> Table {
             claim.ours.high.get().into(),
             claim.unit.as_str().into(),
             tolerance_text(claim.tolerance).into(),
+            claim.loosened.as_deref().into(),
             claim.source.as_str().into(),
             claim.statement.as_str().into(),
             claim.note.as_deref().into(),
         ]);
     }
     table
-}
-
-fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::Misses => "misses",
-        Verdict::Fitted => "fitted",
-    }
 }
 
 /// For machines: unrounded, in the claim's unit.
@@ -265,5 +261,6 @@ fn tolerance_text(tolerance: Tolerance) -> String {
         Tolerance::Interval => "interval".to_owned(),
         Tolerance::AtLeast => "at_least".to_owned(),
         Tolerance::AtMost => "at_most".to_owned(),
+        Tolerance::Above => "above".to_owned(),
     }
 }

@@ -157,7 +157,7 @@ fn figures() -> impl Strategy<Value = Figure> {
 }
 
 fn claims() -> impl Strategy<Value = Claim> {
-    (words(), doubles(), doubles(), doubles(), any::<bool>(), 0..6).prop_map(
+    (words(), doubles(), doubles(), doubles(), any::<bool>(), 0..7).prop_map(
         |(words, a, b, c, fitted, tolerance)| {
             let tolerance = match tolerance {
                 0 => Tolerance::Relative { fraction: c },
@@ -165,10 +165,11 @@ fn claims() -> impl Strategy<Value = Claim> {
                 2 => Tolerance::Range { low: a, high: c },
                 3 => Tolerance::Interval,
                 4 => Tolerance::AtLeast,
-                _ => Tolerance::AtMost,
+                5 => Tolerance::AtMost,
+                _ => Tolerance::Above,
             };
             let ours = Reading::with_range(b, a, c);
-            ClaimDraft {
+            let claim = ClaimDraft {
                 name: words.clone(),
                 source: words.clone(),
                 statement: words.clone(),
@@ -177,9 +178,10 @@ fn claims() -> impl Strategy<Value = Claim> {
                 ours,
                 tolerance,
                 fitted,
-                note: Some(words),
+                note: Some(words.clone()),
             }
-            .judge()
+            .judge();
+            if fitted { claim.loosened(words) } else { claim }
         },
     )
 }

@@ -193,11 +193,6 @@ fn spread(measure: &Measure, shown: &human::Shown) -> String {
 }
 
 fn claims(claims: &[Claim], style: Style) -> String {
-    let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let mut heading = format!("Claims: {} of {} hold", count(Verdict::Holds), claims.len());
-    if count(Verdict::Fitted) > 0 {
-        heading.push_str(&format!(", {} fitted and not counted", count(Verdict::Fitted)));
-    }
     let mut grid = Grid::new(&[
         ("", Align::Text),
         ("claim", Align::Text),
@@ -208,31 +203,63 @@ fn claims(claims: &[Claim], style: Style) -> String {
     ])
     .keys(2);
     for claim in claims {
-        let (word, ink) = match claim.verdict {
-            Verdict::Holds => ("holds", Ink::Good),
-            Verdict::Misses => ("misses", Ink::Bad),
-            Verdict::Fitted => ("fitted", Ink::Caution),
-        };
+        let loosened = if claim.loosened.is_some() { ", loosened" } else { "" };
         grid.push_inked(
             vec![
-                word.to_owned(),
+                verdict(claim),
                 printable(&claim.name),
                 reading(claim.published, &claim.unit),
                 reading(claim.ours, &claim.unit),
-                tolerance(claim.tolerance, &claim.unit),
+                tolerance(claim.tolerance, &claim.unit) + loosened,
                 printable(&claim.source),
             ],
-            ink,
+            match claim.verdict {
+                Verdict::Holds => Ink::Good,
+                Verdict::Misses => Ink::Bad,
+                Verdict::CannotTell | Verdict::Fitted => Ink::Caution,
+            },
         );
     }
-    section(&heading, style) + &grid.render(style) + &notes(claims, style)
+    let heading = paragraph(&format!("Claims: {}", tally(claims)), "", style, Ink::Strong);
+    heading + &grid.render(style) + &notes(claims, style)
+}
+
+/// How many claims have which verdict: `8 of 11 hold, 1 misses, 1 cannot tell, 1 fitted and not counted`.
+#[must_use]
+pub fn tally(claims: &[Claim]) -> String {
+    let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let mut words = format!("{} of {} hold", count(Verdict::Holds), claims.len());
+    let mut more = |count: usize, one: &str, many: &str| {
+        if count > 0 {
+            words.push_str(&format!(", {count} {}", if count == 1 { one } else { many }));
+        }
+    };
+    more(count(Verdict::Misses), "misses", "miss");
+    more(count(Verdict::CannotTell), "cannot tell", "cannot tell");
+    more(count(Verdict::Fitted), "fitted and not counted", "fitted and not counted");
+    words
+}
+
+/// The verdict in words; of a fitted claim also the one that its numbers alone give.
+fn verdict(claim: &Claim) -> String {
+    let would = |verdict| match verdict {
+        Verdict::Holds => "would hold",
+        Verdict::Misses => "would miss",
+        Verdict::CannotTell | Verdict::Fitted => "could not tell",
+    };
+    match (claim.verdict, claim.would_be) {
+        (Verdict::CannotTell, _) => "cannot tell".to_owned(),
+        (Verdict::Fitted, Some(verdict)) => format!("fitted ({})", would(verdict)),
+        (verdict, _) => verdict.name().to_owned(),
+    }
 }
 
 /// What else to know of the claims; a note that several share is said once.
 fn notes(claims: &[Claim], style: Style) -> String {
     let mut by_note: crate::Ordered<Vec<&str>> = crate::Ordered::new();
     for claim in claims {
-        if let Some(note) = &claim.note {
+        let loosened = claim.loosened.as_ref().map(|reason| format!("tolerance loosened: {reason}"));
+        for note in claim.note.iter().chain(&loosened) {
             by_note.entry(printable(note)).or_default().push(&claim.name);
         }
     }
@@ -259,6 +286,7 @@ pub fn tolerance(tolerance: Tolerance, unit: &str) -> String {
         Tolerance::Interval => "within our 95 %".to_owned(),
         Tolerance::AtLeast => "at least".to_owned(),
         Tolerance::AtMost => "at most".to_owned(),
+        Tolerance::Above => "above (95 %)".to_owned(),
     }
 }
 

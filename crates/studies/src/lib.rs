@@ -11,6 +11,7 @@ mod checked;
 mod context;
 pub mod place;
 pub mod preview;
+pub mod published;
 pub mod put;
 pub mod queue;
 pub mod rebuild;

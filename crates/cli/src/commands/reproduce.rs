@@ -117,12 +117,7 @@ fn finish(
     let list = serde_json::Value::from(scenarios);
     all.scenario_hash = scenario::hash_of_bytes(list.to_string().as_bytes());
     all.scenario = json!({ "scenarios": list });
-    let count = |verdict| all.claims.iter().filter(|claim| claim.verdict == verdict).count();
-    let (holds, misses, fitted) = (count(Verdict::Holds), count(Verdict::Misses), count(Verdict::Fitted));
-    let missed = if misses == 0 { String::new() } else { format!(", {misses} miss") };
-    let proven =
-        if fitted == 0 { String::new() } else { format!("; {fitted} were fitted and so prove nothing") };
-    all.answer = format!("{holds} of {} claims hold{missed}{proven}.", all.claims.len());
+    all.answer = summary(&all.claims);
     if let Some(dir) = &reproduce.keep.out {
         let writer = Writer::new(Inputs::default());
         output::write_alone(&all, dir, &writer)?;
@@ -136,4 +131,60 @@ fn finish(
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
+}
+
+/// How many claims hold, miss, cannot be told and were fitted.
+fn summary(claims: &[Claim]) -> String {
+    let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let mut words = format!("{} of {} claims hold", count(Verdict::Holds), claims.len());
+    let (misses, untold, fitted) =
+        (count(Verdict::Misses), count(Verdict::CannotTell), count(Verdict::Fitted));
+    if misses > 0 {
+        words.push_str(&format!(", {misses} miss"));
+    }
+    if untold > 0 {
+        words.push_str(&format!(", {untold} cannot tell"));
+    }
+    if fitted > 0 {
+        let holding = claims.iter().filter(|claim| claim.would_be == Some(Verdict::Holds)).count();
+        words.push_str(&format!("; {fitted} were fitted and so prove nothing ({holding} would hold)"));
+    }
+    words + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use report::{ClaimDraft, Reading, Tolerance};
+
+    use super::*;
+
+    #[test]
+    fn the_summary_counts_every_verdict() {
+        let claim = |low: f64, high: f64, fitted: bool| {
+            ClaimDraft {
+                name: "rate".to_owned(),
+                source: "a paper".to_owned(),
+                statement: "the rate is 1".to_owned(),
+                unit: String::new(),
+                published: Reading::of(1.0),
+                ours: Reading::with_range(f64::midpoint(low, high), low, high),
+                tolerance: Tolerance::Relative { fraction: 0.1 },
+                fitted,
+                note: None,
+            }
+            .judge()
+        };
+        let claims = [
+            claim(0.95, 1.05, false),
+            claim(2.0, 3.0, false),
+            claim(0.5, 1.0, false),
+            claim(1.0, 1.0, true),
+            claim(2.0, 2.0, true),
+        ];
+        assert_eq!(
+            summary(&claims),
+            "1 of 5 claims hold, 1 miss, 1 cannot tell; 2 were fitted and so prove nothing (1 would hold)."
+        );
+        assert_eq!(summary(&claims[..1]), "1 of 1 claims hold.");
+    }
 }

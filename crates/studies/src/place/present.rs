@@ -6,10 +6,12 @@ use report::{
     Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human,
 };
 
+use super::Place;
 use super::algorithms::Arrangement;
 use super::observed::{MEASURES, Observed};
 use super::published;
 use super::scenario::Scenario;
+use crate::published::is_published;
 use crate::{PointResult, Presentation};
 
 /// One point with what its replicates counted.
@@ -61,11 +63,12 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
     if views.is_empty() {
         return Presentation::default();
     }
+    let of_paper = views.iter().filter(|view| is_published(&Place, view.result.scenario, &[]));
     Presentation {
         answer: answer(&views),
         tables: vec![counted(&views), promised(&views)],
         figures: vec![loads(&views), balance(&views), peers(&views), rebuild(&views), moved(&views)],
-        claims: views.iter().flat_map(|view| published::claims(&view.scenario, view.result)).collect(),
+        claims: of_paper.flat_map(|view| published::claims(&view.scenario, view.result)).collect(),
         warnings: Vec::new(),
     }
 }

@@ -5,10 +5,12 @@ use negotiation::Protocol;
 use report::{Cell, Column, Table, human};
 use units::Percent;
 
+use super::Put;
 use super::figures;
 use super::observed::{ABOUT_PUTS, MEASURES, Observed, PER_PROTOCOL, prefix};
 use super::published;
 use super::scenario::{Fidelity, Scenario};
+use crate::published::is_published;
 use crate::{PointResult, Presentation};
 
 /// One protocol at one point, with everything that tables and figures need of it.
@@ -119,11 +121,13 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
     if views.is_empty() {
         return Presentation::default();
     }
+    // Each protocol has a run of its own, so which others are named beside it changes nothing.
+    let of_paper = |view: &&View<'_>| is_published(&Put, view.result.scenario, &["protocol"]);
     Presentation {
         answer: answer(&views),
         tables: vec![counted(&views)],
         figures: figures::all(&views),
-        claims: views.iter().flat_map(published::claims).collect(),
+        claims: views.iter().filter(of_paper).flat_map(published::claims).collect(),
         warnings: warnings(&views),
     }
 }

@@ -3,11 +3,13 @@
 use metrics::{MeanInterval, mean_interval_95};
 use report::{Cell, Column, Table, human};
 
+use super::Rebuild;
 use super::figures;
 use super::levers::advice;
 use super::observed::Observed;
 use super::population::Shown;
 use super::scenario::Scenario;
+use crate::published::is_published;
 use crate::{PointResult, Presentation};
 
 /// One point with what its replicates came to know.
@@ -95,9 +97,15 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
         answer: answer(&views),
         tables,
         figures,
-        claims: super::published::claims(&views),
+        claims: super::published::claims(&published(points)),
         warnings: warnings(&views),
     }
+}
+
+/// The points that are published ones: claims are made of no other.
+fn published<'a>(points: &'a [PointResult<'a>]) -> Vec<View<'a>> {
+    let of_paper = |point: &&PointResult<'_>| is_published(&Rebuild, point.scenario, &[]);
+    points.iter().filter(of_paper).filter_map(View::of).collect()
 }
 
 fn answer(views: &[View<'_>]) -> String {
