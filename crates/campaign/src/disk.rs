@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 /// The few steps from which every durable change is made.
 pub trait Disk: Send + Sync {
-    /// All of a file.
+    /// All of a plain file.
     ///
     /// # Errors
-    /// What the system says.
+    /// What the system says, or that it is something else: a pipe, a device.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Writes a new or old file at `path` and returns once its bytes are on the medium.
+    /// Writes a new file at `path`, in place of whatever lay there, and returns once its bytes are on the medium.
     ///
     /// # Errors
     /// What the system says; the file may be left half written.
@@ -52,11 +52,17 @@ pub struct HostDisk;
 
 impl Disk for HostDisk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        fs::read(path)
+        // Opening a pipe waits for somebody at its other end, perhaps for ever.
+        if fs::metadata(path)?.is_file() { fs::read(path) } else { Err(not_plain(path)) }
     }
 
     fn write_through(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+        // Never through a link to somebody else's file, and never into a pipe that nobody reads.
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
         file.write_all(bytes)?;
         file.sync_all()
     }
@@ -79,4 +85,9 @@ impl Disk for HostDisk {
         entries.sort();
         Ok(entries)
     }
+}
+
+fn not_plain(path: &Path) -> io::Error {
+    let kind = if path.is_dir() { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
+    io::Error::new(kind, "it is not a plain file")
 }

@@ -70,6 +70,7 @@ mod manifest;
 mod merge;
 mod plan;
 mod point_file;
+mod report_files;
 mod run;
 #[cfg(test)]
 mod scratch;
@@ -88,6 +89,7 @@ pub use ledger::{Ledger, PointOutcomes};
 pub use merge::{MergeError, Merged, merge};
 pub use plan::{CampaignKey, Header, KeyParts, Plan, PlanError, PointKey, PointSpec, TASKS_MAX, Task};
 pub use point_file::Unstorable;
+pub use report_files::ReportFile;
 pub use run::{End, Failure, Order, Progress, Ran, run};
 pub use shard::{Shard, ShardError};
 pub use stop::Stop;

@@ -2,7 +2,7 @@
 //!
 //! The lock file stays behind, empty of meaning: removing it would let two writers each lock a file of that name.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
@@ -15,6 +15,8 @@ pub(crate) struct DirLock(File);
 pub(crate) enum LockError {
     /// Somebody else holds it: their process number, if they could write it down.
     Busy(Option<String>),
+    /// Something else lies there, such as a link: to write the process number would write over somebody's file.
+    NotALock(&'static str),
     /// The system refused.
     System(io::Error),
 }
@@ -22,8 +24,11 @@ pub(crate) enum LockError {
 impl DirLock {
     /// Takes the lock at `path`, or says who has it. Never waits.
     pub(crate) fn take(path: &Path) -> Result<Self, LockError> {
+        refuse_others(path)?;
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = opened.map_err(LockError::System)?;
+        // Once more, for a link that was laid there between the two.
+        refuse_others(path)?;
         match file.try_lock() {
             Ok(()) => {
                 // Only to name the holder in a message: a full disk must not keep anybody from the lock.
@@ -42,6 +47,41 @@ impl DirLock {
             Err(TryLockError::Error(error)) => Err(LockError::System(error)),
         }
     }
+}
+
+/// Refuses what is no lock file of ours: a link by either kind of name, a pipe, a directory, a file that holds more than a
+/// number.
+fn refuse_others(path: &Path) -> Result<(), LockError> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(LockError::System(error)),
+    };
+    let why = if found.is_symlink() {
+        "a link"
+    } else if !found.is_file() {
+        "no plain file"
+    } else if names_of(&found) > 1 {
+        "a file with other names"
+    } else if found.len() > NUMBER_MAX {
+        "a file with other contents"
+    } else {
+        return Ok(());
+    };
+    Err(LockError::NotALock(why))
+}
+
+/// The most bytes of a process number.
+const NUMBER_MAX: u64 = 20;
+
+#[cfg(unix)]
+fn names_of(found: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(found)
+}
+
+#[cfg(not(unix))]
+fn names_of(_found: &fs::Metadata) -> u64 {
+    1
 }
 
 impl Drop for DirLock {
@@ -66,6 +106,34 @@ mod tests {
         assert_eq!(holder, Some(std::process::id().to_string()));
         drop(first);
         DirLock::take(&path).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_the_lock_is_not_written_through() {
+        let dir = Scratch::new();
+        let precious = dir.file("thesis.txt", "years");
+        let path = dir.path().join("campaign.lock");
+        let refused = || match DirLock::take(&path) {
+            Err(LockError::NotALock(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        std::os::unix::fs::symlink(&precious, &path).unwrap();
+        assert_eq!(refused(), "a link");
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("nowhere"), &path).unwrap();
+        assert_eq!(refused(), "a link");
+        assert!(!dir.path().join("nowhere").exists());
+        fs::remove_file(&path).unwrap();
+        fs::hard_link(&precious, &path).unwrap();
+        assert_eq!(refused(), "a file with other names");
+        fs::remove_file(&path).unwrap();
+        dir.file("campaign.lock", "a longer text than any number");
+        assert_eq!(refused(), "a file with other contents");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert_eq!(refused(), "no plain file");
+        assert_eq!(fs::read_to_string(precious).unwrap(), "years");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! DIR/campaign.json              the plan: what this directory is the result of
 //! DIR/campaign.lock              held by the one writer
 //! DIR/points/KEY/r00007.json     replicate 7 of the point with that key
+//! DIR/report.json, …             the report, and `report.files`, which lists its files
 //! ```
 //!
 //! A file is one replicate, not one point: a kill costs at most the runs in flight, and shards may split a point. Points lie
@@ -19,7 +20,10 @@ use report::Outcome;
 use crate::lock::{DirLock, LockError};
 use crate::point_file::Stored;
 use crate::writer::is_temporary;
-use crate::{CampaignKey, Disk, Ledger, Plan, Task, Unstorable, WriteError, Writer, differences, manifest};
+use crate::{
+    CampaignKey, Disk, Ledger, Plan, ReportFile, Task, Unstorable, WriteError, Writer, differences, manifest,
+    report_files,
+};
 
 const LOCK_NAME: &str = "campaign.lock";
 const POINTS_NAME: &str = "points";
@@ -93,6 +97,17 @@ pub enum StoreError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// Something else lies in the lock's place.
+    #[error(
+        "`{}` is {what}, where a run puts its lock: nothing is written there; move it away, or choose another directory",
+        path.display()
+    )]
+    NotALock {
+        /// The place of the lock.
+        path: PathBuf,
+        /// What lies there.
+        what: &'static str,
     },
     /// The system refused the lock.
     #[error(
@@ -215,25 +230,30 @@ impl Store {
     /// When an input lies there.
     ///
     /// # Panics
-    /// As [`Store::write`] does.
+    /// As [`Store::write_report`] does.
     pub fn may_write(&self, name: &str) -> Result<(), StoreError> {
         Ok(self.writer.clear(&self.report_file(name))?)
     }
 
-    /// Writes another file of the campaign (`report.json`, a table) into the directory, whole or not at all.
+    /// Writes the files of the campaign's report into the directory, each whole or not at all, in place of those of the report
+    /// before.
     ///
     /// # Errors
-    /// When it cannot be written; the old file is there then.
+    /// When one cannot be written; the old file is there then.
     ///
     /// # Panics
-    /// When `name` is not the name of one file, or one that the store itself keeps.
-    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        Ok(self.writer.replace(&self.report_file(name), bytes)?)
+    /// When a name is not the name of one file, or one that the store itself keeps.
+    pub fn write_report(&self, files: &[ReportFile]) -> Result<(), StoreError> {
+        for file in files {
+            self.report_file(&file.name);
+        }
+        Ok(self.writer.replace_report(&self.dir, files)?)
     }
 
     fn report_file(&self, name: &str) -> PathBuf {
         let plain = Path::new(name).file_name().is_some_and(|file| file == name);
-        let own = [manifest::NAME, LOCK_NAME, POINTS_NAME].contains(&name) || is_temporary(name);
+        let own = [manifest::NAME, report_files::NAME, LOCK_NAME, POINTS_NAME].contains(&name)
+            || is_temporary(name);
         assert!(plain && !own, "`{name}` cannot be a file of a report");
         self.dir.join(name)
     }
@@ -242,6 +262,7 @@ impl Store {
 fn take_lock(dir: &Path, path: &Path) -> Result<DirLock, StoreError> {
     DirLock::take(path).map_err(|error| match error {
         LockError::Busy(holder) => StoreError::Busy { dir: dir.to_owned(), holder },
+        LockError::NotALock(what) => StoreError::NotALock { path: path.to_owned(), what },
         LockError::System(source) => StoreError::Lock { path: path.to_owned(), source },
     })
 }
@@ -339,6 +360,9 @@ pub(crate) fn read_manifest(disk: &dyn Disk, dir: &Path) -> Result<Plan, StoreEr
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Err(StoreError::NoCampaign { dir: dir.to_owned() });
+        }
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            return Err(StoreError::DamagedManifest { path, why: error.to_string() });
         }
         Err(source) => return Err(StoreError::Read { path, source }),
     };

@@ -48,6 +48,14 @@ pub enum WriteError {
         /// What the system said.
         source: io::Error,
     },
+    /// A file of an older report, which must not lie beside the new one, could not be removed.
+    #[error("cannot remove `{}`, which is of an older report: {source}; remove it yourself", path.display())]
+    Stale {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 /// What a person does about it.

@@ -15,8 +15,8 @@ use std::time::Duration;
 use report::{Outcome, SweepAxis};
 use serde_json::json;
 use towtank_campaign::{
-    End, Header, Inputs, KeyParts, Ledger, Order, Plan, PointKey, PointSpec, Progress, Shard, Stop, Store,
-    StoreError, Takeover, Writer, assemble, run,
+    End, Header, Inputs, KeyParts, Ledger, Order, Plan, PointKey, PointSpec, Progress, ReportFile, Shard,
+    Stop, Store, StoreError, Takeover, Writer, assemble, run,
 };
 
 const DIR: &str = "TOWTANK_CRASH_TEST_DIR";
@@ -82,7 +82,8 @@ fn run_in(dir: &Path, slow: bool) -> Result<String, String> {
     match ran.end {
         End::Done => {
             let json = assemble(&plan, ran.ledger, "sequential").report.to_json();
-            store.write("report.json", json.as_bytes()).map_err(|error| error.to_string())?;
+            let file = ReportFile { name: "report.json".to_owned(), bytes: json.clone().into_bytes() };
+            store.write_report(&[file]).map_err(|error| error.to_string())?;
             Ok(json)
         }
         End::Interrupted => Err("interrupted".to_owned()),

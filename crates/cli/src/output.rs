@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use campaign::{StoreError, Writer};
+use campaign::{ReportFile, StoreError, Writer};
 use report::text::Style;
 use report::{Report, csv, html, text};
 use scenario::Problem;
@@ -11,23 +11,19 @@ use crate::args::{Format, OutputFlags};
 use crate::exit::Trouble;
 use crate::{screen, street};
 
-/// Writes `report.json`, the tables and `report.html`, each whole or not at all.
-///
-/// `write` puts one file in its place.
-pub fn write_files<E>(report: &Report, write: impl Fn(&str, &[u8]) -> Result<(), E>) -> Result<(), E> {
-    write("report.json", report.to_json().as_bytes())?;
-    for file in csv::files(report) {
-        write(&file.name, file.text.as_bytes())?;
-    }
-    write("report.html", html::render(report).as_bytes())
+/// `report.json`, the tables and `report.html`.
+fn files(report: &Report) -> Vec<ReportFile> {
+    let file = |name: String, text: String| ReportFile { name, bytes: text.into_bytes() };
+    let json = file("report.json".to_owned(), report.to_json());
+    let tables = csv::files(report).into_iter().map(|table| file(table.name, table.text));
+    let html = file("report.html".to_owned(), html::render(report));
+    std::iter::once(json).chain(tables).chain([html]).collect()
 }
 
 /// Writes the files of a report that no campaign keeps.
 pub fn write_alone(report: &Report, dir: &Path, writer: &Writer) -> Result<(), Trouble> {
     refuse_campaign(dir)?;
-    let written = writer
-        .create_dir(dir)
-        .and_then(|()| write_files(report, |name, bytes| writer.replace(&dir.join(name), bytes)));
+    let written = writer.create_dir(dir).and_then(|()| writer.replace_report(dir, &files(report)));
     written.map_err(|error| street::trouble_of(error.into()))
 }
 
@@ -43,7 +39,7 @@ pub fn refuse_campaign(dir: &Path) -> Result<(), Problem> {
 
 /// Writes the files of a report into the directory of its campaign.
 pub fn write_into(report: &Report, store: &campaign::Store) -> Result<(), StoreError> {
-    write_files(report, |name, bytes| store.write(name, bytes))
+    store.write_report(&files(report))
 }
 
 /// Prints a report on stdout.

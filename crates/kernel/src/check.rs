@@ -2,34 +2,55 @@
 //!
 //! It is the proof that a model is reversible, and that its handlers depend on nothing but their entity and context. It
 //! uses the undo the optimistic executor would use.
+//!
+//! Each entity has a twin to which every event is done once and never undone: what the entity is before the event, when the
+//! event was undone, and what it must be when the event was done again. So nothing is cloned for the comparison. What an event
+//! sends, counts, writes and returns is compared for every event. The states are too where an entity is small; one that is
+//! large is compared now and then, so that comparing costs about as much an event as for a small one, and at the end of the run.
+//! An undo that leaves a large entity wrong is found then, unless later events put right what it left: the error says since
+//! when the states were not compared.
 
 use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use units::SimSpan;
 
 use crate::context::{Desk, Rules, TimerChange};
+use crate::digest;
 use crate::error::{Place, RunError};
 use crate::key::{EventKey, Scheduled};
 use crate::model::{Model, Statistics, UndoBy};
 use crate::options::RunOptions;
 use crate::outcome::Share;
-use crate::partition::Whole;
+use crate::partition::{Realm, Whole};
 use crate::pending::PendingSet;
 use crate::plain::{Plain, panic_message};
 use crate::slot::Slot;
-use crate::timers::Timers;
+
+/// Words of a state that are compared at every event: as many as take about the time of an event. An entity of n times as
+/// many is compared at one event in n.
+const WORDS_AN_EVENT: u64 = 256;
 
 /// Runs a model event by event, checking each.
 pub(crate) struct Check<'m, M: Model> {
     plain: Plain<'m, M, Whole>,
+    twins: Vec<Slot<M, Watch>>,
     undo_by: UndoBy,
 }
 
-/// All a handler changed or put down, to be compared.
+/// When an entity is compared with its twin.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watch {
+    /// The ordinal of the next event at which it is.
+    next: u64,
+    /// The ordinal of the last.
+    last: u64,
+}
+
+/// All a handler put down, to be compared.
 struct Effects<M: Model> {
-    state: M::Entity,
-    timers: Timers,
+    undo: M::Undo,
     sends: Vec<Scheduled<M::Event>>,
     samples: Vec<<M::Statistics as Statistics>::Sample>,
     outputs: Vec<M::Output>,
@@ -38,20 +59,26 @@ struct Effects<M: Model> {
 
 impl<'m, M: Model> Check<'m, M> {
     pub(crate) fn new(mut plain: Plain<'m, M, Whole>, undo_by: UndoBy) -> Self {
+        let mut twins: Vec<Slot<M, Watch>> = plain.slots.iter().map(twin).collect();
         if undo_by == UndoBy::Inverse {
-            plain.slots.iter_mut().for_each(|slot| plain.rules.model.begin_speculation(&mut slot.state));
+            let model = plain.rules.model;
+            plain.slots.iter_mut().for_each(|slot| model.begin_speculation(&mut slot.state));
+            twins.iter_mut().for_each(|twin| model.begin_speculation(&mut twin.state));
         }
-        Check { plain, undo_by }
+        Check { plain, twins, undo_by }
     }
 
     pub(crate) fn run(mut self, options: &RunOptions<'_>) -> Result<Share<M>, RunError> {
         let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
         let mut partial = false;
         while let Some(scheduled) = self.plain.queue.pop_before(end) {
-            let slot = &mut self.plain.slots[scheduled.to.index()];
-            if scheduled.timer && !slot.timers.remove(scheduled.key.sequence) {
-                self.plain.run.timers_dropped += 1;
-                continue;
+            let local = scheduled.to.index();
+            if scheduled.timer {
+                self.twins[local].timers.remove(scheduled.key.sequence);
+                if !self.plain.slots[local].timers.remove(scheduled.key.sequence) {
+                    self.plain.run.timers_dropped += 1;
+                    continue;
+                }
             }
             let place = || self.plain.rules.place(scheduled.due());
             if self.plain.run.committed == options.event_limit {
@@ -72,45 +99,66 @@ impl<'m, M: Model> Check<'m, M> {
                 }
             }
         }
+        self.compare_all()?;
         Ok(self.plain.share(end, partial))
     }
 
     /// Does, undoes, compares, does again and compares.
     fn event(&mut self, scheduled: &Scheduled<M::Event>) -> Result<(), Box<RunError>> {
-        let Plain { rules, slots, desk, .. } = &mut self.plain;
+        let Plain { rules, slots, desk, run, .. } = &mut self.plain;
         let slot = &mut slots[scheduled.to.index()];
+        let twin = &mut self.twins[scheduled.to.index()];
         let place = || rules.place(scheduled.due());
-        let before = (slot.state.clone(), slot.timers.clone());
-        let kernel_before = (slot.ordinal, slot.sequence, slot.chain);
-
-        let undo = slot.perform(rules, desk, scheduled.due())?;
-        let record = format!("{undo:?}");
-        let first = take_effects(slot, desk);
-        match self.undo_by {
-            UndoBy::Inverse => rules.model.undo(&mut slot.state, &scheduled.event, undo),
-            UndoBy::Clone => slot.state = before.0.clone(),
+        let compared = twin.ordinal >= twin.extra.next;
+        if compared && twin.ordinal > twin.extra.last + 1 {
+            let unseen = twin.ordinal - 1 - twin.extra.last;
+            let what = format!("the state, at this entity's last {unseen} events before this one,");
+            same(place, &what, &twin.state, &slot.state)?;
         }
-        slot.take_back_timers(&first.timer_changes);
-        (slot.ordinal, slot.sequence, slot.chain) = kernel_before;
-        same(place, "the state", &before.0, &slot.state)?;
-        same(place, "the set of timers", &before.1, &slot.timers)?;
-
+        let mut first = None;
+        // To undo by a clone costs the clone, and can only go wrong where handlers hide what they depend on: what the twin does
+        // shows that too.
+        if compared || self.undo_by == UndoBy::Inverse {
+            let kernel_before = (slot.ordinal, slot.sequence, slot.chain);
+            let undo = slot.perform(rules, desk, scheduled.due())?;
+            let Effects { undo, sends, samples, outputs, timer_changes } = take_effects(undo, desk);
+            match self.undo_by {
+                UndoBy::Inverse => rules.model.undo(&mut slot.state, &scheduled.event, undo),
+                UndoBy::Clone => slot.state = twin.state.clone(),
+            }
+            slot.take_back_timers(&timer_changes);
+            (slot.ordinal, slot.sequence, slot.chain) = kernel_before;
+            run.executed += 1;
+            run.rolled_back += 1;
+            if compared {
+                same(place, "the state", &twin.state, &slot.state)?;
+                same(place, "the set of timers", &twin.timers, &slot.timers)?;
+            }
+            first = Some((sends, samples, outputs, timer_changes));
+        }
         let undo = slot.perform(rules, desk, scheduled.due())?;
-        let second = take_effects(slot, desk);
-        same(place, "the undo record", &record, &format!("{undo:?}"))?;
-        same(place, "the state done again", &first.state, &second.state)?;
-        same(place, "the set of timers done again", &first.timers, &second.timers)?;
-        same(place, "what was sent", &first.sends, &second.sends)?;
-        same(place, "what was counted", &first.samples, &second.samples)?;
-        same(place, "what was written", &first.outputs, &second.outputs)?;
-        same(place, "the timers set and cancelled", &first.timer_changes, &second.timer_changes)?;
+        let again = take_effects(undo, desk);
+        let undo = twin.perform(rules, desk, scheduled.due())?;
+        let once = take_effects(undo, desk);
+        run.executed += 1;
+        compare_twins(place, (twin, &once), (slot, &again), compared)?;
+        if let Some((sends, samples, outputs, timer_changes)) = first {
+            same(place, "what was sent", &sends, &again.sends)?;
+            same(place, "what was counted", &samples, &again.samples)?;
+            same(place, "what was written", &outputs, &again.outputs)?;
+            same(place, "the timers set and cancelled", &timer_changes, &again.timer_changes)?;
+        }
         if self.undo_by == UndoBy::Inverse {
-            rules.model.committed(&mut slot.state, undo);
+            rules.model.committed(&mut slot.state, again.undo);
+            rules.model.committed(&mut twin.state, once.undo);
         }
-        if let Some(early) = too_soon(rules, scheduled, &second.sends) {
+        if let Some(early) = too_soon(rules, scheduled, &again.sends) {
             return Err(Box::new(early));
         }
-        (desk.sends, desk.samples, desk.outputs) = (second.sends, second.samples, second.outputs);
+        if compared {
+            twin.extra = Watch::after(twin, u64::from(scheduled.to.0));
+        }
+        (desk.sends, desk.samples, desk.outputs) = (again.sends, again.samples, again.outputs);
         self.commit(scheduled);
         Ok(())
     }
@@ -118,11 +166,84 @@ impl<'m, M: Model> Check<'m, M> {
     fn commit(&mut self, scheduled: &Scheduled<M::Event>) {
         let plain = &mut self.plain;
         plain.run.committed += 1;
-        plain.run.executed += 2;
-        plain.run.rolled_back += 1;
+        plain.run.executed += 1;
         plain.last = Some((scheduled.key, scheduled.to));
         plain.take_desk(scheduled.key, scheduled.to, scheduled.to.index());
     }
+
+    /// The last comparison of each entity: nothing that was left wrong goes into the result.
+    fn compare_all(&self) -> Result<(), RunError> {
+        let Some((key, _)) = self.plain.last else { return Ok(()) };
+        for (local, (slot, twin)) in self.plain.slots.iter().zip(&self.twins).enumerate() {
+            let id = self.plain.realm.entity(local);
+            let place = || {
+                let name = self.plain.rules.model.describe(id);
+                Box::new(Place { key, entity: id, name, event: "the last comparison of the run".to_owned() })
+            };
+            let unseen = (twin.ordinal - 1).saturating_sub(twin.extra.last);
+            let what = format!("the state, at this entity's last {unseen} events,");
+            same(place, &what, &twin.state, &slot.state).map_err(|error| *error)?;
+            same(place, "the set of timers", &twin.timers, &slot.timers).map_err(|error| *error)?;
+        }
+        Ok(())
+    }
+}
+
+/// An entity as it is now, to which every event will be done once.
+fn twin<M: Model>(slot: &Slot<M, ()>) -> Slot<M, Watch> {
+    Slot {
+        state: slot.state.clone(),
+        ordinal: slot.ordinal,
+        sequence: slot.sequence,
+        chain: slot.chain,
+        timers: slot.timers.clone(),
+        extra: Watch::default(),
+        statistics: M::Statistics::default(),
+    }
+}
+
+impl Watch {
+    /// When an entity that has just been compared is compared again: at its next event if it is small. The larger it is the
+    /// later, and not at equal distances, which might always meet the same kind of event.
+    fn after<M: Model>(twin: &Slot<M, Watch>, id: u64) -> Watch {
+        let mut words = Words(0);
+        twin.state.hash(&mut words);
+        let gap = words.0 / WORDS_AN_EVENT;
+        let last = twin.ordinal - 1;
+        let more = if gap == 0 { 0 } else { digest::of(&(id, last)) % (2 * gap) };
+        Watch { next: twin.ordinal + more, last }
+    }
+}
+
+/// Counts the words of a state as a digest would fold them.
+struct Words(u64);
+
+impl Hasher for Words {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len().div_ceil(8) as u64;
+    }
+}
+
+/// What was done again against what was done once, and the two entities where it is their turn.
+fn compare_twins<M: Model>(
+    place: impl Fn() -> Box<Place> + Copy,
+    (twin, once): (&Slot<M, Watch>, &Effects<M>),
+    (slot, again): (&Slot<M, ()>, &Effects<M>),
+    states: bool,
+) -> Result<(), Box<RunError>> {
+    if states {
+        same(place, "the state done again", &twin.state, &slot.state)?;
+        same(place, "the set of timers done again", &twin.timers, &slot.timers)?;
+    }
+    same(place, "the undo record", &once.undo, &again.undo)?;
+    same(place, "what was sent", &once.sends, &again.sends)?;
+    same(place, "what was counted", &once.samples, &again.samples)?;
+    same(place, "what was written", &once.outputs, &again.outputs)?;
+    same(place, "the timers set and cancelled", &once.timer_changes, &again.timer_changes)
 }
 
 /// The first send that breaks what the event's slack promised. A send to the entity itself must promise as much again.
@@ -144,10 +265,9 @@ fn too_soon<M: Model>(
     Some(rules.too_soon(early, felt(early), promised))
 }
 
-fn take_effects<M: Model>(slot: &Slot<M, ()>, desk: &mut Desk<M>) -> Effects<M> {
+fn take_effects<M: Model>(undo: M::Undo, desk: &mut Desk<M>) -> Effects<M> {
     Effects {
-        state: slot.state.clone(),
-        timers: slot.timers.clone(),
+        undo,
         sends: std::mem::take(&mut desk.sends),
         samples: std::mem::take(&mut desk.samples),
         outputs: std::mem::take(&mut desk.outputs),

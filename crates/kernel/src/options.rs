@@ -8,6 +8,7 @@ use streams::Seed;
 use units::SimTime;
 
 use crate::model::UndoBy;
+use crate::outcome::Notice;
 
 /// How events are executed. The result is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -102,6 +103,8 @@ pub struct RunOptions<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Told now and then how far the run is.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Told at once what a user should know while it is still of use; what can wait is among the outcome's notices.
+    pub notice: Option<&'a (dyn Fn(&Notice) + Sync)>,
 }
 
 impl Default for RunOptions<'_> {
@@ -119,6 +122,7 @@ impl Default for RunOptions<'_> {
             step_limit: 1_000_000,
             stop: None,
             progress: None,
+            notice: None,
         }
     }
 }

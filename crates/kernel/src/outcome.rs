@@ -118,6 +118,13 @@ pub enum Notice {
     },
     /// A hand-written undo met a fault it could not step back over, so the run was started again with clones.
     RestartedWithClones,
+    /// Speculation is mostly wrong: another executor would be quicker.
+    MostlyTakenBack {
+        /// Events committed when this was found.
+        committed: u64,
+        /// Events taken back until then.
+        rolled_back: u64,
+    },
 }
 
 impl std::fmt::Display for Notice {
@@ -129,6 +136,11 @@ impl std::fmt::Display for Notice {
             Notice::FewerPartitions { workers, partitions } => {
                 write!(f, "links without delay leave {partitions} partitions: {partitions} of {workers} workers are used")
             }
+            Notice::MostlyTakenBack { committed, rolled_back } => write!(
+                f,
+                "the optimistic executor has taken back {rolled_back} events to commit {committed}: the sequential or the \
+                 conservative one is quicker here, with the same result"
+            ),
             Notice::RestartedWithClones => f.write_str(
                 "an event failed under speculation and had to be taken back, so the run was started again with clones as undo",
             ),

@@ -112,6 +112,7 @@ pub(crate) struct Token {
     pub in_transit: i64,
     pub floor: EventKey,
     pub committed: u64,
+    pub rolled_back: u64,
     pub last: Option<(EventKey, EntityId)>,
     /// A worker holds more than its bound.
     pub pressed: bool,

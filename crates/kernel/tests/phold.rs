@@ -1,8 +1,10 @@
 //! PHOLD on every executor and on 1, 2, 3 and 8 workers: one result.
 
 use kernel::phold::Phold;
-use kernel::{Executor, Outcome, RunOptions, UndoBy, run};
+use kernel::{Ended, Executor, Notice, Outcome, RunOptions, UndoBy, run};
+use std::sync::Mutex;
 use streams::Seed;
+use testkit::Shuffle;
 use units::{SimSpan, SimTime};
 
 const UNIT: u64 = 1_000_000_000;
@@ -81,4 +83,40 @@ fn clones_undo_as_well_as_inverses() {
 #[test]
 fn a_tiny_memory_bound_slows_but_never_stops() {
     check_all(&phold(64, 0.9, 1000), 2 * UNIT, |options| options.history_max = 1);
+}
+
+/// Runs on a seeded crew, whose rollbacks are the same each time; what was told on the way, and how the run went.
+fn told(model: &Phold, workers: u32, delay_max: u64) -> (Vec<Notice>, Outcome<Phold>) {
+    let notices = Mutex::new(Vec::new());
+    let note = |notice: &Notice| notices.lock().expect("nobody panicked").push(notice.clone());
+    let options = RunOptions { notice: Some(&note), ..options(60 * UNIT, Executor::Optimistic, workers) };
+    let ended = Shuffle { seed: 1, delay_max }.run(model, options).expect("it runs");
+    let Ended::Outcome(outcome) = ended else { panic!("PHOLD never fails") };
+    (notices.into_inner().expect("nobody panicked"), *outcome)
+}
+
+/// Speculation was up to 160 times slower than the sequential executor, and said nothing.
+#[test]
+fn speculation_that_is_mostly_taken_back_is_told_early() {
+    // Everybody sends to everybody, and mail is slow.
+    let (notices, outcome) = told(&phold(64, 1.0, 0), 4, 400);
+    let run = outcome.run;
+    assert!(run.rolled_back > 8 * run.committed, "it should be wasteful: {run:?}");
+    let [Notice::MostlyTakenBack { committed, rolled_back }] = notices[..] else {
+        panic!("told once, but {notices:?} of {run:?}")
+    };
+    assert!(rolled_back >= 4 * committed);
+    assert!(
+        committed + rolled_back < (run.committed + run.rolled_back) / 2,
+        "too late: {committed} of {run:?}"
+    );
+}
+
+#[test]
+fn speculation_that_pays_is_not_told_off() {
+    for (model, workers) in [(phold(256, 0.1, UNIT / 10), 2), (phold(64, 1.0, 0), 1)] {
+        let (notices, outcome) = told(&model, workers, 0);
+        assert!(outcome.run.committed > 50_000, "long enough to be judged: {:?}", outcome.run);
+        assert_eq!(notices, [], "{:?}", outcome.run);
+    }
 }

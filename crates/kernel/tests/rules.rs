@@ -271,9 +271,17 @@ fn options_that_make_no_sense_are_refused() {
         Err(RunError::Options(message)) => message,
         other => panic!("{other:?}"),
     };
+    for (name, options) in [
+        ("workers", RunOptions { workers: 0, ..RunOptions::default() }),
+        ("batch", RunOptions { batch: 0, ..RunOptions::default() }),
+        ("gvt_interval", RunOptions { gvt_interval: 0, ..RunOptions::default() }),
+        ("history_max", RunOptions { history_max: 0, ..RunOptions::default() }),
+    ] {
+        assert_eq!(refuse(options), format!("`{name}` is 0; it must be at least 1"));
+    }
     assert_eq!(
-        refuse(RunOptions { batch: 0, ..RunOptions::default() }),
-        "`batch` is 0; it must be at least 1"
+        refuse(RunOptions { workers: 2, executor: Executor::Check, ..RunOptions::default() }),
+        "`workers` is 2, but the check executor uses one; choose conservative or optimistic"
     );
     assert_eq!(
         refuse(RunOptions { workers: 2, ..RunOptions::default() }),

@@ -7,14 +7,24 @@
 //! Memory is 8 bytes a bucket between the least and the largest recorded value: one kilobyte for each doubling.
 
 use crate::quantile::{interval_ranks_95, nearest_rank};
-use crate::wide::Sum;
+use crate::wide::{COUNT_MAX, Sum};
 use serde::{Deserialize, Serialize};
 
 /// Counts of values by size. Merging commutes, and a value can be taken back.
 ///
 /// **Invariant:** `counts` begins and ends with a non-zero bucket, so equal contents are equal structs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Histogram {
+    count: u64,
+    sum: Sum,
+    first: u32,
+    counts: Vec<u64>,
+}
+
+/// A histogram as a file has it, where nothing holds yet.
+#[derive(Deserialize)]
+struct Stored {
     count: u64,
     sum: Sum,
     first: u32,
@@ -44,6 +54,41 @@ pub struct QuantileEstimate {
 /// Buckets in a power of two, as a power of two.
 const SUB_BITS: u32 = 7;
 const SUB: u64 = 1 << SUB_BITS;
+
+/// Buckets of all values.
+const BUCKETS: u64 = (64 - SUB_BITS as u64 + 1) << SUB_BITS;
+
+impl TryFrom<Stored> for Histogram {
+    type Error = String;
+
+    /// Whoever reads a file must not trust it: a histogram whose parts contradict each other is refused here, or it would
+    /// panic, or tell nonsense, where it is used.
+    fn try_from(stored: Stored) -> Result<Self, String> {
+        let Stored { count, sum, first, counts } = stored;
+        let total = counts.iter().try_fold(0u64, |total, count| total.checked_add(*count));
+        if total != Some(count) || count > COUNT_MAX {
+            return Err(format!(
+                "a histogram says that it has {count} values, but its buckets have others, or more than {COUNT_MAX}"
+            ));
+        }
+        let ends = [counts.first(), counts.last()];
+        if ends.contains(&Some(&0)) || (counts.is_empty() && first != 0) {
+            return Err("a histogram begins or ends with an empty bucket".to_owned());
+        }
+        if u64::from(first) + counts.len() as u64 > BUCKETS {
+            return Err(format!("a histogram has a bucket beyond the last, which is number {}", BUCKETS - 1));
+        }
+        let histogram = Self { count, sum, first, counts };
+        let total_of = |value: fn(Bin) -> u64| -> u128 {
+            histogram.bins().map(|bin| u128::from(value(bin)) * u128::from(bin.count)).sum()
+        };
+        if (total_of(|bin| bin.low)..=total_of(|bin| bin.high)).contains(&sum.0) {
+            Ok(histogram)
+        } else {
+            Err(format!("the sum of a histogram is {}, which its buckets do not add up to", sum.0))
+        }
+    }
+}
 
 impl Histogram {
     /// How far, relative to the true value, a quantile can be off.
@@ -216,6 +261,37 @@ mod tests {
     /// Values of every size, not only huge ones.
     fn values() -> impl Strategy<Value = Vec<u64>> {
         prop::collection::vec((any::<u64>(), 0..64_u32).prop_map(|(value, shift)| value >> shift), 0..60)
+    }
+
+    #[test]
+    fn the_last_bucket_is_that_of_the_greatest_value() {
+        assert_eq!(u64::from(bucket_of(u64::MAX)) + 1, BUCKETS);
+    }
+
+    #[test]
+    fn a_forged_histogram_is_refused_and_a_true_one_read_back() {
+        let true_one = histogram(&[5, 5, 130, 1 << 40, u64::MAX]);
+        let text = serde_json::to_string(&true_one).unwrap();
+        assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), true_one);
+        let empty = serde_json::to_string(&Histogram::new()).unwrap();
+        assert_eq!(serde_json::from_str::<Histogram>(&empty).unwrap(), Histogram::new());
+        for forged in [
+            // More values than its buckets have: every quantile was looked for in vain, and panicked.
+            r#"{"count":3,"sum":[0,2],"first":1,"counts":[2]}"#,
+            r#"{"count":1,"sum":[0,0],"first":0,"counts":[]}"#,
+            // A bucket that no value has, whose bounds overflow.
+            r#"{"count":1,"sum":[0,1],"first":4294967295,"counts":[1]}"#,
+            r#"{"count":1,"sum":[0,1],"first":7424,"counts":[1]}"#,
+            // Sums that wrap round, and sums of other values.
+            r#"{"count":0,"sum":[0,0],"first":1,"counts":[9223372036854775808,9223372036854775808]}"#,
+            r#"{"count":2,"sum":[0,3],"first":1,"counts":[2]}"#,
+            r#"{"count":18446744073709551615,"sum":[0,0],"first":0,"counts":[18446744073709551615]}"#,
+            // Not the one form that equal contents have.
+            r#"{"count":1,"sum":[0,1],"first":0,"counts":[0,1]}"#,
+            r#"{"count":0,"sum":[0,0],"first":1,"counts":[]}"#,
+        ] {
+            assert!(serde_json::from_str::<Histogram>(forged).is_err(), "{forged}");
+        }
     }
 
     #[test]

@@ -1,15 +1,37 @@
 //! How many values there were, their mean and their variance, from exact integer sums.
 
 use crate::interval::{MeanInterval, student_t_975};
-use crate::wide::{SquareSum, Sum, variance_numerator};
+use crate::wide::{SquareSum, Sum, can_be, variance_numerator};
 use serde::{Deserialize, Serialize};
 
 /// Count, sum and sum of squares of 64-bit values. Merging commutes, and a value can be taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Tally {
     count: u64,
     sum: Sum,
     squares: SquareSum,
+}
+
+/// A tally as a file has it, where nothing holds yet.
+#[derive(Deserialize)]
+struct Stored {
+    count: u64,
+    sum: Sum,
+    squares: SquareSum,
+}
+
+impl TryFrom<Stored> for Tally {
+    type Error = String;
+
+    /// Refuses sums that no values have: their variance would be below zero.
+    fn try_from(Stored { count, sum, squares }: Stored) -> Result<Self, String> {
+        if can_be(count, sum, squares) {
+            Ok(Self { count, sum, squares })
+        } else {
+            Err(format!("the sums of a tally are those of no {count} values, or of more than are read back"))
+        }
+    }
 }
 
 impl Tally {
@@ -137,6 +159,24 @@ mod tests {
         let mut tally = Tally::new();
         values.iter().for_each(|value| tally.record(*value));
         tally
+    }
+
+    #[test]
+    fn a_forged_tally_is_refused_and_a_true_one_read_back() {
+        for values in [vec![], vec![7], vec![u64::MAX; 9], vec![1, 2, u64::MAX]] {
+            let text = serde_json::to_string(&tally(&values)).unwrap();
+            assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), tally(&values));
+        }
+        for forged in [
+            // Squares too small for the sum: the variance was below zero, and its subtraction overflowed.
+            r#"{"count":2,"sum":[0,4],"squares":[0,0,7]}"#,
+            r#"{"count":0,"sum":[0,1],"squares":[0,0,1]}"#,
+            r#"{"count":0,"sum":[0,0],"squares":[0,0,1]}"#,
+            r#"{"count":1,"sum":[1,0],"squares":[9,0,0]}"#,
+            r#"{"count":18446744073709551615,"sum":[0,0],"squares":[0,0,0]}"#,
+        ] {
+            assert!(serde_json::from_str::<Tally>(forged).is_err(), "{forged}");
+        }
     }
 
     #[test]

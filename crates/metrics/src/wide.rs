@@ -67,6 +67,21 @@ pub(crate) fn variance_numerator(count: u64, sum: Sum, squares: SquareSum) -> f6
     scaled.minus(U256::product(sum.0, sum.0)).to_f64()
 }
 
+/// The most values of which sums are read back: days of any run, and few enough that those of ten million runs can be added.
+pub(crate) const COUNT_MAX: u64 = 1 << 40;
+
+/// Whether any `count` values can have these sums: none is above 64 bits, and Cauchy and Schwarz hold.
+pub(crate) fn can_be(count: u64, sum: Sum, squares: SquareSum) -> bool {
+    let most = u128::from(count) * u128::from(u64::MAX);
+    if count > COUNT_MAX || sum.0 > most || squares.high > count {
+        return false;
+    }
+    let scaled =
+        U256::product(squares.low, u128::from(count)).plus_high(u128::from(squares.high) * u128::from(count));
+    let square = U256::product(sum.0, sum.0);
+    (scaled.high, scaled.low) >= (square.high, square.low) && (count > 0 || squares == SquareSum::default())
+}
+
 /// 256 bits, as much as the variance needs.
 #[derive(Clone, Copy)]
 struct U256 {

@@ -3,6 +3,7 @@
 
 mod random_map;
 
+use placement::crush::tester::{Show, TestPlan, check_devices, test};
 use placement::crush::text::{compile, print};
 use placement::crush::{binary, check};
 use proptest::prelude::*;
@@ -48,6 +49,52 @@ fn changes_of_shared_buckets_end() {
     placement::crush::tree(&map, &mut tree).expect("it cannot fail here");
     assert_eq!(tree.lines().count(), 1 + 2 * (511 + 256));
     map.remove_item("osd.0").expect("it cannot fail here");
+}
+
+/// With 2^32 tries, a rule that finds no place was tried for hours.
+#[test]
+fn tries_that_no_real_map_has_are_refused() {
+    let three_of_one =
+        "device 0 osd.0\ntype 0 osd\ntype 1 root\nroot r {\nid -1\nalg straw2\nitem osd.0 weight 1\n}\n";
+    let rule = |step: &str| {
+        format!(
+            "{three_of_one}rule all {{\nid 0\ntype replicated\n{step}step take r\nstep choose firstn 0 type osd\nstep emit\n}}\n"
+        )
+    };
+    let ends = |text: &str| {
+        let map = compile(text).expect("it is a map");
+        let plan = TestPlan { min_rep: Some(3), max_rep: Some(3), ..TestPlan::default() };
+        let show = Show { statistics: true, ..Show::default() };
+        test(&map, &plan, show, &mut String::new()).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(ends(&rule("")), Ok(()));
+    assert_eq!(
+        ends(&format!("tunable choose_local_tries 10000\n{}", rule("step set_choose_tries 10000\n"))),
+        Ok(())
+    );
+    for (tunable, step, what) in [
+        ("tunable choose_local_tries 4294967295\n", "", "choose_local_tries"),
+        ("tunable choose_local_fallback_tries 10001\n", "", "choose_local_fallback_tries"),
+        ("tunable choose_total_tries 2000000000\n", "", "choose_total_tries"),
+        ("", "step set_choose_tries 10001\n", "set_choose_tries"),
+        ("", "step set_chooseleaf_tries 2147483647\n", "set_chooseleaf_tries"),
+    ] {
+        let said = ends(&format!("{tunable}{}", rule(step))).expect_err(what);
+        assert!(said.starts_with(&format!("`{what}` is ")), "{said}");
+    }
+}
+
+/// A map of 751 bytes was dumped as 1.4 GB: an object for each id up to the greatest.
+#[test]
+fn ids_that_stand_for_nothing_are_not_listed_by_the_million() {
+    let map = |last: i32| {
+        compile(&format!("device 0 osd.0\ndevice {last} osd.1\ntype 0 osd\ntype 1 root\n"))
+            .expect("it is a map")
+    };
+    assert!(check_devices(&map(100_000)).is_ok());
+    let said = check_devices(&map(100_003)).expect_err("holes").to_string();
+    assert!(said.contains("go up to 100003, but only 2 of these ids stand for a device"), "{said}");
+    assert!(check_devices(&map(16_000_000)).is_err());
 }
 
 proptest! {

@@ -56,6 +56,7 @@ impl RunContext<'_> {
             let fraction = (progress.now.as_ns() as f64 / end_ns).min(1.0);
             (self.progress)(Progress { fraction, events: progress.committed });
         };
+        let at_once = |notice: &kernel::Notice| (self.notice)(&notice.to_string());
         let options = RunOptions {
             seed: self.seed,
             end,
@@ -63,6 +64,7 @@ impl RunContext<'_> {
             workers: self.workers,
             stop: Some(self.stop),
             progress: Some(&tell),
+            notice: Some(&at_once),
             ..RunOptions::default()
         };
         let outcome = kernel::run(model, options)?;

@@ -8,7 +8,7 @@ use report::Outcome;
 
 use super::*;
 use crate::scratch::Scratch;
-use crate::{Inputs, Ledger, Plan, Store, Takeover, Writer, assemble, examples};
+use crate::{Inputs, Ledger, Plan, ReportFile, Store, Takeover, Writer, assemble, examples};
 
 /// A side whose replicates measure `x` as given, at one point.
 fn of_values(name: &str, seed: u64, values: &[f64], kept: bool) -> Side {
@@ -167,7 +167,8 @@ fn stored(dir: &Path, plan: &Plan, report: Option<&Report>) {
         store.save(task, &examples::outcome(&plan.points()[task.point], task.replicate)).unwrap();
     }
     if let Some(report) = report {
-        store.write("report.json", report.to_json().as_bytes()).unwrap();
+        let bytes = report.to_json().into_bytes();
+        store.write_report(&[ReportFile { name: "report.json".to_owned(), bytes }]).unwrap();
     }
 }
 

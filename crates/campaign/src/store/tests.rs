@@ -16,6 +16,10 @@ fn open_by_force(dir: &Path, plan: &Plan) -> Result<Store, StoreError> {
     Store::open(dir, plan, Takeover::Force, Writer::new(Inputs::default()))
 }
 
+fn file(name: &str) -> ReportFile {
+    ReportFile { name: name.to_owned(), bytes: b"{}".to_vec() }
+}
+
 fn fill(store: &Store) {
     for task in store.plan().tasks() {
         let outcome = examples::outcome(&store.plan().points()[task.point], task.replicate);
@@ -167,11 +171,11 @@ fn an_input_is_never_written_over() {
     }
     let input = dir.file("report.json", "precious");
     let store = Store::open(dir.path(), &plan, Takeover::Refuse, Writer::new(Inputs::new([&input]))).unwrap();
-    insta::assert_snapshot!(dir.hide(&store.write("report.json", b"{}").unwrap_err()), @"writing `DIR/report.json` would overwrite the input `DIR/report.json`; choose another place for the results");
+    insta::assert_snapshot!(dir.hide(&store.write_report(&[file("report.json")]).unwrap_err()), @"writing `DIR/report.json` would overwrite the input `DIR/report.json`; choose another place for the results");
     assert_eq!(fs::read_to_string(&input).unwrap(), "precious");
     store.may_write("report.json").unwrap_err();
     store.may_write("report.html").unwrap();
-    store.write("report.html", b"<p>").unwrap();
+    store.write_report(&[file("report.html")]).unwrap();
 }
 
 #[test]
@@ -218,5 +222,43 @@ fn a_stopped_run_is_never_stored() {
 #[should_panic(expected = "cannot be a file of a report")]
 fn a_report_file_stays_in_its_directory() {
     let dir = Scratch::new();
-    let _ = open(dir.path(), &examples::plan(&[8], 1)).unwrap().write("../report.json", b"");
+    let _ = open(dir.path(), &examples::plan(&[8], 1)).unwrap().write_report(&[file("../report.json")]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_a_directory_of_results_does_not_hang() {
+    let dir = Scratch::new();
+    let plan = examples::plan(&[8], 2);
+    filled(dir.path(), &plan);
+    let point = point_path(dir.path(), &plan, Task { point: 0, replicate: 1 });
+    let pipe = |path: &Path| {
+        let _ = fs::remove_file(path);
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    pipe(&point);
+    let (finished, damaged) = loaded(dir.path(), &plan);
+    assert_eq!(finished, 1);
+    insta::assert_snapshot!(damaged[0].why, @"it is not a plain file");
+    pipe(&point.with_file_name(".r00001.json.towtank-tmp"));
+    filled(dir.path(), &plan);
+    assert_eq!(loaded(dir.path(), &plan), (2, vec![]));
+    let manifest = dir.path().join(manifest::NAME);
+    pipe(&manifest);
+    let error = open(dir.path(), &plan).err().unwrap();
+    insta::assert_snapshot!(dir.hide(&error), @"`DIR/campaign.json` cannot be used: it is not a plain file; choose another directory, or write it anew with `--force`, which keeps the points that fit");
+    drop(open_by_force(dir.path(), &plan).unwrap());
+    assert_eq!(loaded(dir.path(), &plan), (2, vec![]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_temporary_name_that_is_a_link_is_not_written_through() {
+    let dir = Scratch::new();
+    let precious = dir.file("precious", "years");
+    let out = dir.path().join("out");
+    fs::create_dir(&out).unwrap();
+    std::os::unix::fs::symlink(&precious, out.join(".report.json.towtank-tmp")).unwrap();
+    Writer::new(Inputs::default()).replace_report(&out, &[file("report.json")]).unwrap();
+    assert_eq!(fs::read_to_string(precious).unwrap(), "years");
 }

@@ -116,6 +116,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
         batch: flags.batch.get(),
         gvt_interval: flags.gvt_interval.get(),
         stop: Some(stop.flag()),
+        notice: Some(&|notice| screen::say(&format!("note: {notice}\n"))),
         ..RunOptions::default()
     };
     let trouble = |error: RunError| match error {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use placement::crush::tester::{DEVICES_MAX, Show, Table, TestError, TestPlan, compare, test};
+use placement::crush::tester::{Show, Table, TestError, TestPlan, check_devices, compare, test};
 use placement::crush::{Map, dump, location, slot_of, text, tree};
 use scenario::Problem;
 
@@ -26,11 +26,7 @@ pub fn show(flags: &Flags, map: &Map, out: &mut Out) -> Result<Exit, Trouble> {
         tree(map, out).map_err(Trouble::failed)?;
     }
     if display.dump {
-        if map.max_devices > DEVICES_MAX {
-            let message =
-                format!("the map has {} devices, but at most {DEVICES_MAX} are listed", map.max_devices);
-            return Err(Problem::new(message).hint("give the devices smaller ids").into());
-        }
+        check_devices(map).map_err(trouble)?;
         dump(map, out).map_err(Trouble::failed)?;
     }
     if flags.decompile.is_some() {

@@ -11,6 +11,7 @@ use crate::error::{Place, RunError};
 use crate::key::{EntityId, EventKey};
 use crate::model::Model;
 use crate::options::RunOptions;
+use crate::outcome::Notice;
 use crate::pending::PendingSet;
 use crate::transport::{Announcement, Mail, Message, Packet, Token, Transport, Verdict};
 
@@ -62,7 +63,17 @@ pub(super) struct Lead {
     /// The last announcement said that everything before the end has happened: the next computation only waits for mail.
     closing: bool,
     halt: Option<EventKey>,
+    /// The user was told that another executor is quicker.
+    warned: bool,
 }
+
+/// Events after which speculation is judged: some ten rounds of two workers, so that the first guesses, which are the worst,
+/// do not decide.
+///
+/// Of `w` workers each does `c` in `c + r` events for good, at 0.74 of the sequential executor's speed (PHOLD with one worker,
+/// `BENCHMARKS.md`). So they are slower than that from `r = c (0.74 w - 1)` on; they are called so from `r = c w`, where no
+/// doubt is left.
+const EVENTS_TO_JUDGE: u64 = 20_000;
 
 impl<M: Model> Optimistic<'_, M> {
     /// Starts a computation; only worker 0 does.
@@ -80,6 +91,7 @@ impl<M: Model> Optimistic<'_, M> {
             in_transit: 0,
             floor: EventKey::MAX,
             committed: 0,
+            rolled_back: 0,
             last: None,
             pressed: false,
             restart: false,
@@ -106,6 +118,7 @@ impl<M: Model> Optimistic<'_, M> {
         token.in_transit += self.census.past;
         token.floor = token.floor.min(self.floor()).min(self.sent_floor);
         token.committed += self.run.committed;
+        token.rolled_back += self.run.rolled_back;
         token.last = token.last.max(self.last);
         token.pressed |= self.is_pressed(options);
         token.restart |= self.restart;
@@ -134,6 +147,7 @@ impl<M: Model> Optimistic<'_, M> {
             self.again = true;
             return;
         }
+        self.warn(&token, options);
         let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
         let gvt = token.floor;
         let verdict = if token.restart {
@@ -165,6 +179,22 @@ impl<M: Model> Optimistic<'_, M> {
         self.lead.urgent = self.lead.closing || halt.is_some() || token.pressed;
         options.report(gvt.min(end).at, token.committed);
         self.hear(Announcement { round, gvt, pressed: token.pressed, halt, verdict }, transport, options);
+    }
+
+    /// Worker 0: says once, as soon as it shows, that speculation does not pay.
+    fn warn(&mut self, token: &Token, options: &RunOptions<'_>) {
+        let Token { committed, rolled_back, .. } = *token;
+        let workers = self.plan.partitions() as u64;
+        if self.lead.warned
+            || committed + rolled_back < EVENTS_TO_JUDGE
+            || rolled_back < committed.saturating_mul(workers)
+        {
+            return;
+        }
+        self.lead.warned = true;
+        if let Some(notice) = options.notice {
+            notice(&Notice::MostlyTakenBack { committed, rolled_back });
+        }
     }
 
     /// Worker 0: sends the same token round once more.

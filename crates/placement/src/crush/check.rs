@@ -3,7 +3,7 @@
 //! Ceph does not check these; its programs loop, crash or read stray memory where they fail.
 
 use super::bucket::{Bucket, Shape};
-use super::map::{ItemId, Map};
+use super::map::{ItemId, Map, Setting, Step};
 
 /// What is wrong with a map as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +47,16 @@ pub enum Fault {
         /// How many lines a listing would have.
         lines: u64,
     },
+    /// What cannot be placed would be tried almost for ever.
+    #[error(
+        "`{what}` is {tries}, and Towtank maps with at most {TRIES_MAX} tries; set it lower, as Ceph does"
+    )]
+    Tries {
+        /// The tunable, or the step of a rule.
+        what: &'static str,
+        /// How many it asks for.
+        tries: u32,
+    },
     /// The id is kept for "nothing here".
     #[error("bucket {bucket} holds device {item}, but ids from 2147483646 on stand for no device")]
     Reserved {
@@ -84,6 +94,32 @@ pub const DEPTH_MAX: u16 = 200;
 
 /// The most ways up from a bucket, its own place counted: Ceph's hierarchies are trees, of at most eleven levels.
 pub const WAYS_MAX: u32 = 1_000;
+
+/// The most tries of each kind: Ceph ships 50, and clusters that need more take hundreds.
+pub const TRIES_MAX: u32 = 10_000;
+
+/// Refuses tunables and steps of rules with which a mapping that finds no place would not end in time.
+///
+/// Such a map can be read, printed and mended; it cannot be mapped with.
+pub(super) fn check_tries(map: &Map) -> Result<(), Fault> {
+    let ours = &map.tunables;
+    let tunables = [
+        ("choose_local_tries", ours.choose_local_tries),
+        ("choose_local_fallback_tries", ours.choose_local_fallback_tries),
+        ("choose_total_tries", ours.choose_total_tries),
+    ];
+    let of_step = |step: &Step| match step {
+        Step::Set(Setting::ChooseleafVaryR | Setting::ChooseleafStable, _) => None,
+        // Below zero a step says nothing.
+        Step::Set(setting, tries) => Some((setting.row().2, u32::try_from(*tries).unwrap_or(0))),
+        _ => None,
+    };
+    let steps = map.rules.iter().flatten().flat_map(|rule| rule.steps.iter().filter_map(of_step));
+    match tunables.into_iter().chain(steps).find(|(_, tries)| *tries > TRIES_MAX) {
+        Some((what, tries)) => Err(Fault::Tries { what, tries }),
+        None => Ok(()),
+    }
+}
 
 /// How often an item may be listed on average, where there are not so few that it does not matter.
 const LISTINGS_MAX: u64 = 8;

@@ -7,7 +7,7 @@ mod layout;
 mod pick;
 mod run;
 
-use super::check::{Fault, check};
+use super::check::{Fault, check, check_tries};
 use super::lanes::Lanes;
 use super::map::{ItemId, Map, Rule, Tunables};
 use super::reference::Question;
@@ -61,6 +61,7 @@ impl Mapper {
     /// Lays a map out for one instruction set; take it from [`Lanes::available`].
     pub fn new(map: &Map, lanes: Lanes) -> Result<Self, Fault> {
         check(map)?;
+        check_tries(map)?;
         let nodes: Vec<Option<Node>> =
             map.buckets.iter().map(|bucket| bucket.as_deref().map(Node::new)).collect();
         let args = map.choose_args.iter().map(|(&index, args)| (index, layout::args(&nodes, args))).collect();

@@ -15,7 +15,7 @@ use super::mapper::{Ask, Mapper, Workspace};
 use super::reference::{Question, TryCounts, do_rule_counting};
 use super::{hash, map::slot_of};
 use expected::{Expectation, most_replicas};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 pub use compare::compare;
@@ -23,6 +23,11 @@ pub use tables::Table;
 
 /// The most devices that are put to the test; the memory goes by their number.
 pub const DEVICES_MAX: i32 = 1 << 26;
+
+/// How many ids without a device there may be, whatever the map's size, and how many for each device. Clusters that lost
+/// devices have a few holes for each that is left.
+const HOLES_MAX: usize = 100_000;
+const HOLES_EACH_MAX: usize = 8;
 
 /// What is tested.
 #[derive(Clone, Debug, Default)]
@@ -71,11 +76,21 @@ pub enum TestError {
     Fault(#[from] Fault),
     /// There is no memory for so many.
     #[error(
-        "the map has {devices} devices, but at most {DEVICES_MAX} are put to the test; give the devices smaller ids"
+        "the map has {devices} devices, but at most {DEVICES_MAX} are listed and put to the test; give the devices smaller ids"
     )]
     Devices {
         /// How many there are.
         devices: i32,
+    },
+    /// A small map would have a line for each of very many ids that stand for nothing.
+    #[error(
+        "the map's devices go up to {last}, but only {known} of these ids stand for a device; give the devices smaller ids"
+    )]
+    Sparse {
+        /// The last id.
+        last: i32,
+        /// Ids that are named or held by a bucket.
+        known: usize,
     },
     /// Nobody takes the output any more.
     #[error("the output cannot be written")]
@@ -150,6 +165,24 @@ fn name_of(map: &Map, rule: usize) -> String {
     map.rule_names.get(&(rule as i32)).cloned().unwrap_or_default()
 }
 
+/// Refuses maps whose listing or test would go by ids that stand for nothing: a map of some hundred bytes can have 2^31.
+///
+/// # Errors
+/// When there are too many.
+pub fn check_devices(map: &Map) -> Result<(), TestError> {
+    if map.max_devices > DEVICES_MAX {
+        return Err(TestError::Devices { devices: map.max_devices });
+    }
+    let all = 0..map.max_devices.max(0);
+    let held = map.each_bucket().flat_map(|bucket| &bucket.items).filter(|item| all.contains(item));
+    let named = map.item_names.range(all.clone()).map(|(id, _)| id);
+    let known = held.chain(named).collect::<BTreeSet<_>>().len();
+    if all.len().saturating_sub(known) > HOLES_MAX.max(HOLES_EACH_MAX * known) {
+        return Err(TestError::Sparse { last: map.max_devices - 1, known });
+    }
+    Ok(())
+}
+
 /// Every device that a bucket holds is wholly in, and the others are out: what a test starts from.
 pub fn present_weights(map: &Map) -> Result<Vec<u32>, TestError> {
     weights(map, &TestPlan::default())
@@ -157,9 +190,7 @@ pub fn present_weights(map: &Map) -> Result<Vec<u32>, TestError> {
 
 /// How far each device is in: as the plan says, else wholly if a bucket holds it.
 fn weights(map: &Map, plan: &TestPlan) -> Result<Vec<u32>, TestError> {
-    if map.max_devices > DEVICES_MAX {
-        return Err(TestError::Devices { devices: map.max_devices });
-    }
+    check_devices(map)?;
     let mut weights = vec![0; usize::try_from(map.max_devices).unwrap_or(0)];
     for &item in map.each_bucket().flat_map(|bucket| &bucket.items) {
         if let Some(weight) = usize::try_from(item).ok().and_then(|item| weights.get_mut(item)) {
