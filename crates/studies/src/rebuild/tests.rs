@@ -1,5 +1,8 @@
 //! The study against closed forms, exhaustive enumeration and its own promises.
 
+mod damaged;
+mod mended;
+
 use std::sync::atomic::AtomicBool;
 
 use ::scenario::{Document, Source};

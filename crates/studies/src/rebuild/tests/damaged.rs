@@ -1,0 +1,287 @@
+//! The audit, held against states that were broken behind the model's back.
+
+use kernel::{RunOptions, Scheduled, run};
+use testkit::Finished;
+use units::SimTime;
+
+use super::*;
+use crate::rebuild::hardware::Hardware;
+use crate::rebuild::model::{Clients, Device, Entity, Event, Kind, Limits, Rebuild, Server, Slot};
+use crate::rebuild::plan::{DeviceId, Plan};
+
+const MIB: u64 = 1 << 20;
+
+/// Groups that are copied under reservations, and a coded one that is gathered.
+struct Setting {
+    hardware: Hardware,
+    plan: Plan,
+    limits: Limits,
+    dead: Vec<bool>,
+    clients: bool,
+}
+
+impl Setting {
+    fn new() -> Setting {
+        let scenario =
+            complete("servers = 5\nper_server = \"1GiB\"\nwindow = 2\nclient_load = \"400/s\"").scenario;
+        let hardware = generated::hardware(&scenario);
+        let mut plan = Plan::new().of_groups(true);
+        let device = DeviceId;
+        for driver in 0..5 {
+            plan.next_driver();
+            if driver < 3 {
+                for group in 0..3 {
+                    let target = device((driver + 1 + group % 2) % 5);
+                    plan.next_task(10 * driver + group, (group, group == 0), &[target]);
+                    (0..4)
+                        .for_each(|job| plan.next_job((3 + job) * 3 * MIB, 0, &[device(driver)], &[target]));
+                }
+            }
+            if driver == 3 {
+                plan.next_task(99, (0, false), &[device(1), device(4)]);
+                for _ in 0..4 {
+                    plan.next_job(9 * MIB, 1, &[device(3), device(0), device(2)], &[device(1), device(4)]);
+                }
+            }
+        }
+        let limits = Limits { reservations: Some(1), ..generated::limits(&scenario) };
+        Setting { hardware, plan, limits, dead: vec![false; 5], clients: false }
+    }
+
+    fn model(&self) -> Rebuild<'_> {
+        let scenario = complete("servers = 5\nper_server = \"1GiB\"\nclient_load = \"400/s\"").scenario;
+        let redundancy = super::super::scenario::Redundancy { data: 1, width: 3 };
+        let load = scenario.clients(redundancy).filter(|_| self.clients);
+        let clients = load.and_then(|load| Clients::new(load, &self.hardware, |_| true));
+        Rebuild::new(&self.hardware, &self.plan, &self.limits)
+            .with_dead(self.dead.clone())
+            .with_clients(clients)
+    }
+
+    /// The state at a time, or at the end.
+    fn state<'a>(model: &Rebuild<'a>, at_ms: Option<u64>) -> Finished<Rebuild<'a>> {
+        let end = at_ms.map(|ms| SimTime::from_ns(ms * 1_000_000));
+        Finished::of(run(model, RunOptions { end, ..RunOptions::default() }).unwrap())
+    }
+}
+
+type State<'a> = Finished<Rebuild<'a>>;
+
+fn server<'s>(state: &'s mut State<'_>, of: impl Fn(&Server) -> bool) -> &'s mut Server {
+    let servers = state.entities.iter_mut().filter_map(|entity| match entity {
+        Entity::Server(server) => Some(server),
+        Entity::Rack(_) | Entity::Monitor { .. } => None,
+    });
+    servers.into_iter().find(|server| of(server)).expect("a server is like that")
+}
+
+fn device<'s>(state: &'s mut State<'_>, of: impl Fn(&Device) -> bool) -> &'s mut Device {
+    let like = |server: &Server| server.devices.iter().any(&of);
+    server(state, like).devices.iter_mut().find(|device| of(device)).expect("a device is like that")
+}
+
+fn pending(state: &State<'_>, of: impl Fn(&Event) -> bool) -> usize {
+    let like = |one: &Scheduled<Event>| of(&one.event);
+    state.pending.iter().position(like).expect("such an event is pending")
+}
+
+fn in_work(device: &Device) -> bool {
+    device.slots.iter().any(|slot| slot.job != Slot::NONE && slot.next > slot.left)
+}
+
+/// A moment at which units are on their way to targets, parts are gathered, and tasks wait.
+fn midway<'a>(model: &Rebuild<'a>) -> State<'a> {
+    for ms in 1.. {
+        let mut state = Setting::state(model, Some(ms));
+        let any = |of: &dyn Fn(&Event) -> bool| state.pending.iter().any(|one| of(&one.event));
+        let on_its_way = any(&|event| event.kind == Kind::In && !event.marks.gathers());
+        let gathered = any(&|event| event.kind == Kind::In && event.marks.gathers());
+        let servers = state.entities.iter_mut().filter_map(|entity| match entity {
+            Entity::Server(server) => Some(server),
+            _ => None,
+        });
+        let waits = servers.flat_map(|server| &server.devices).any(|device| !device.asking.is_empty());
+        if on_its_way && gathered && waits {
+            return state;
+        }
+        assert!(ms < 10_000, "some moment is like that");
+    }
+    unreachable!("the loop ends by returning")
+}
+
+#[test]
+fn the_audit_notices_bytes_units_and_reservations_that_are_lost_or_doubled() {
+    let setting = Setting::new();
+    let model = setting.model();
+    let state = midway(&model);
+    type Damage = fn(&mut State<'_>);
+    let damages: [(&str, &str, Damage); 19] = [
+        ("a byte received and lost", "received by server", |state| {
+            server(state, |server| server.received > 0).received -= 1;
+        }),
+        ("a byte sent twice", "sent by server", |state| server(state, |server| server.sent > 0).sent += 1),
+        ("a byte sent by another", "sent by server", |state| {
+            server(state, |server| server.sent > 0).sent -= 1;
+            server(state, |server| server.sent == 0).sent += 1;
+        }),
+        ("a unit written twice", "written to device", |state| {
+            device(state, |device| device.written > 0).written += 4 * MIB;
+        }),
+        ("a unit not read", "read from device", |state| {
+            device(state, |device| device.read > 0).read -= 4 * MIB;
+        }),
+        ("a unit lost on its way", "accounted for", |state| {
+            drop(
+                state
+                    .pending
+                    .remove(pending(state, |event| event.kind == Kind::In && !event.marks.gathers())),
+            );
+        }),
+        ("a part lost on its way", "accounted for", |state| {
+            drop(
+                state.pending.remove(pending(state, |event| event.kind == Kind::In && event.marks.gathers())),
+            );
+        }),
+        ("a unit doubled on its way", "accounted for", |state| {
+            let again = state.pending[pending(state, |event| event.kind == Kind::In)].clone();
+            state.pending.push(again);
+        }),
+        ("a unit on its way to another disk", "received by server", |state| {
+            let at = pending(state, |event| event.kind == Kind::In && !event.marks.gathers());
+            let to = &mut state.pending[at].event.device;
+            *to = DeviceId((to.0 + 1) % 5);
+        }),
+        ("a part of the unit forgotten", "accounted for", |state| {
+            let parts = |slot: &Slot| slot.parts.iter().any(|&parts| parts > 0);
+            let device = device(state, |device| device.slots.iter().any(parts));
+            let slot = device.slots.iter_mut().find(|slot| parts(slot)).expect("it has parts");
+            slot.parts = Default::default();
+        }),
+        ("a job gone on too far", "are left of", |state| {
+            let slots = &mut device(state, in_work).slots;
+            slots.iter_mut().find(|slot| slot.job != Slot::NONE).expect("it works").left -= 1;
+        }),
+        ("a job dropped", "under way, but not in flight", |state| {
+            let slots = &mut device(state, in_work).slots;
+            *slots.iter_mut().find(|slot| slot.job != Slot::NONE && slot.flying > 0).expect("it works") =
+                Slot { job: Slot::NONE, ..slots_empty() };
+        }),
+        ("a task forgotten", "read from device", |state| {
+            let tasks = &mut device(state, |device| !device.tasks.is_empty()).tasks;
+            tasks.start += 1;
+        }),
+        ("a task begun twice", "to be read from device", |state| {
+            let tasks = &mut device(state, |device| !device.tasks.is_empty()).tasks;
+            tasks.start -= 1;
+        }),
+        ("a reservation granted to nobody", "has granted", |state| state_granted(state, 1)),
+        ("a reservation given back in secret", "has granted", |state| state_granted(state, -1)),
+        ("a task that waits, forgotten", "waits for", |state| {
+            device(state, |device| !device.asking.is_empty()).asking.clear();
+        }),
+        ("a job counted twice", "were counted", |state| {
+            state.statistics.iter_mut().find(|counts| counts.jobs > 0).expect("a job is done").jobs += 1;
+        }),
+        ("bytes counted that nobody wrote", "were counted", |state| {
+            state.statistics.iter_mut().find(|counts| counts.jobs > 0).expect("a job is done").bytes += 1;
+        }),
+    ];
+    for (what, words, damage) in damages {
+        let complaint = state.complaint(&model, what, damage);
+        assert!(complaint.contains(words), "{what}: {complaint}");
+    }
+}
+
+fn slots_empty() -> Slot {
+    Slot {
+        job: Slot::NONE,
+        task: 0,
+        next: 0,
+        left: 0,
+        flying: 0,
+        reads: 0,
+        writes: 0,
+        source: DeviceId(0),
+        target: DeviceId(0),
+        bytes: 0,
+        pace_at: SimTime::ZERO,
+        parts: [0; crate::rebuild::model::WINDOW_MAX],
+        acks: [0; crate::rebuild::model::WINDOW_MAX],
+    }
+}
+
+fn state_granted(state: &mut State<'_>, more: i32) {
+    let granted = &mut device(state, |device| device.granted > 0).granted;
+    *granted = granted.checked_add_signed(more).expect("it had one");
+}
+
+#[test]
+fn the_audit_notices_work_that_is_left_when_nothing_is_under_way() {
+    let setting = Setting::new();
+    let model = setting.model();
+    let state = Setting::state(&model, None);
+    let complaint = state.complaint(&model, "a task that was never begun", |state| {
+        let device = device(state, |device| device.read > 0);
+        device.tasks.start -= 1;
+    });
+    assert!(complaint.contains("read from device"), "{complaint}");
+    // All its bytes are accounted for, but nobody goes on with it.
+    let midway = midway(&model);
+    let complaint = midway.complaint(&model, "all that is pending is gone", |state| state.pending.clear());
+    assert!(complaint.contains("accounted for"), "{complaint}");
+    let start = Setting::state(&model, Some(0));
+    let complaint = start.complaint(&model, "nobody has begun", |state| {
+        state.pending.clear();
+        for entity in &mut state.entities {
+            let Entity::Server(server) = entity else { continue };
+            for device in &mut server.devices {
+                device.tasks.start -= device.active.len() as u32;
+                device.active.clear();
+                device.slots.iter_mut().for_each(|slot| *slot = slots_empty());
+                device.asking.clear();
+                device.granted = 0;
+            }
+        }
+    });
+    assert!(complaint.contains("are not finished"), "{complaint}");
+}
+
+#[test]
+fn the_audit_notices_rests_and_what_the_dead_swallowed() {
+    let mut setting = Setting::new();
+    setting.limits.sleep = units::SimSpan::from_ms(5);
+    let model = setting.model();
+    let state = (1..)
+        .map(|ms| Setting::state(&model, Some(ms)))
+        .find(|state| state.pending.iter().any(|one| one.event.kind == Kind::Wake))
+        .unwrap();
+    let complaint = state.complaint(&model, "nobody wakes it", |state| {
+        drop(state.pending.remove(pending(state, |event| event.kind == Kind::Wake)));
+    });
+    assert!(complaint.contains("rests, but is woken 0 times"), "{complaint}");
+
+    let mut setting = Setting::new();
+    setting.dead[1] = true;
+    let model = setting.model();
+    let state = Setting::state(&model, None);
+    let complaint = state.complaint(&model, "what was swallowed is forgotten", |state| {
+        let swallowed = &mut server(state, |server| !server.swallowed.is_empty()).swallowed;
+        swallowed.pop();
+    });
+    assert!(complaint.contains("asked for") || complaint.contains("accounted for"), "{complaint}");
+}
+
+#[test]
+fn the_audit_notices_a_client_that_is_forgotten() {
+    let setting = Setting { clients: true, ..Setting::new() };
+    let model = setting.model();
+    let client = |event: &Event| event.marks.is_client() && event.kind != Kind::Arrive;
+    let state = (1..)
+        .map(|ms| Setting::state(&model, Some(ms)))
+        .find(|state| state.pending.iter().any(|one| client(&one.event)))
+        .unwrap();
+    let complaint = state.complaint(&model, "a part of an operation is lost", |state| {
+        drop(state.pending.remove(pending(state, client)));
+    });
+    assert!(complaint.contains("parts under way"), "{complaint}");
+}
