@@ -107,11 +107,13 @@ fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
             let Event::Served { work_ns, .. } = &mut state.pending[at].event else { return };
             *work_ns += 1;
         }),
-        ("an operation that is forgotten", "free places", |state| clients(state).under_way[5] = None),
-        ("an operation too many", "operations began", |state| clients(state).done += 1),
+        ("an operation that is forgotten", "free places", |state| {
+            clients(state).under_way.set(5, None);
+        }),
+        ("an operation too many", "operations began", |state| clients(state).books.done += 1),
         ("an unfinished operation", "are to be", |state| {
             let clients = clients(state);
-            clients.begun += 1;
+            clients.books.begun += 1;
             clients.under_way.push(Some(Operation { began: SimTime::ZERO, answers: 0 }));
         }),
         ("a server that forgets a request", "requests were sent", |state| server(state, 2).asked -= 1),
@@ -137,7 +139,9 @@ fn the_audit_notices_damage_in_an_open_loop() {
             .contains("waits for")
     );
     assert!(
-        sound.complaint(&cluster, "counted", |state| clients(state).begun += 1).contains("operations began")
+        sound
+            .complaint(&cluster, "counted", |state| clients(state).books.begun += 1)
+            .contains("operations began")
     );
     let more = |state: &mut State| state.statistics[0].add(Sample::Done(SimSpan::from_us(1)));
     let counted = sound.complaint(&cluster, "counted twice", |state| (0..10_000).for_each(|_| more(state)));
@@ -147,14 +151,16 @@ fn the_audit_notices_damage_in_an_open_loop() {
 /// Before, such an answer was dropped without a word.
 #[test]
 fn an_answer_that_nobody_waits_for_is_a_fault() {
-    let mut state = finished(&cluster(Load::Closed(24)));
-    let clients = clients(&mut state);
-    let waits = clients.under_way.iter().position(Option::is_some).expect("some are under way") as u32;
-    while clients.under_way[waits as usize].is_some() {
-        clients.take(waits, 0).expect("it is waited for");
-    }
-    for unknown in [waits, 999] {
-        let fault = clients.take(unknown, 0).expect_err("nobody waits for it").to_string();
-        assert!(fault.contains("which is not under way"), "{fault}");
+    let cluster = cluster(Load::Closed(24));
+    let sound = finished(&cluster);
+    for unknown in [5, 999] {
+        let complaint = sound.complaint(&cluster, "an answer too many", |state| {
+            let clients = clients(state);
+            while clients.under_way.get().get(unknown).is_some_and(Option::is_some) {
+                clients.take(unknown as u32, 0);
+            }
+            clients.take(unknown as u32, 0);
+        });
+        assert!(complaint.contains("which was not under way"), "{complaint}");
     }
 }
