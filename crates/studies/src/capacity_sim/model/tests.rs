@@ -68,6 +68,10 @@ fn is_served(event: &Event) -> bool {
     matches!(event, Event::Served { work_ns: 1.., .. })
 }
 
+fn lose(state: &mut State, of: fn(&Event) -> bool) {
+    state.pending.remove(place(state, of));
+}
+
 fn double(state: &mut State, of: fn(&Event) -> bool) {
     let again: Scheduled<Event> = state.pending[place(state, of)].clone();
     state.pending.push(again);
@@ -77,11 +81,9 @@ fn double(state: &mut State, of: fn(&Event) -> bool) {
 fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
     type Damage = fn(&mut State);
     let damages: [(&str, &str, Damage); 16] = [
-        ("a lost request", "waits for", |state| drop(state.pending.remove(place(state, is_request)))),
-        ("a lost answer", "waits for", |state| drop(state.pending.remove(place(state, is_answer)))),
-        ("a write that is never served", "waits for", |state| {
-            drop(state.pending.remove(place(state, is_served)))
-        }),
+        ("a lost request", "waits for", |state| lose(state, is_request)),
+        ("a lost answer", "waits for", |state| lose(state, is_answer)),
+        ("a write that is never served", "waits for", |state| lose(state, is_served)),
         ("a doubled request", "waits for", |state| double(state, is_request)),
         ("a doubled answer", "waits for", |state| double(state, is_answer)),
         ("an answer of another operation", "waits for", |state| {
@@ -133,11 +135,7 @@ fn the_audit_notices_damage_in_an_open_loop() {
     let gaps = Exponential::with_mean(20_000.0).expect("it is above zero");
     let cluster = cluster(Load::Open(vec![(gaps, u64::MAX / 2)]));
     let sound = finished(&cluster);
-    assert!(
-        sound
-            .complaint(&cluster, "lost", |state| drop(state.pending.remove(place(state, is_served))))
-            .contains("waits for")
-    );
+    assert!(sound.complaint(&cluster, "lost", |state| lose(state, is_served)).contains("waits for"));
     assert!(
         sound
             .complaint(&cluster, "counted", |state| clients(state).books.begun += 1)
