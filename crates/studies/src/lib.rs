@@ -15,6 +15,8 @@ pub mod published;
 pub mod put;
 pub mod queue;
 pub mod rebuild;
+#[cfg(test)]
+mod shipped;
 mod study;
 
 pub use checked::{CheckedPoint, CheckedScenario, check, study_of};

@@ -14,7 +14,8 @@ mod audit;
 mod tests;
 
 use devices::Lane;
-use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics};
+use kernel::journal::{JournalVec, Journaled};
+use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
 use metrics::Histogram;
 use serde::{Deserialize, Serialize};
 use streams::distributions::Exponential;
@@ -88,10 +89,16 @@ pub enum Entity {
 /// All clients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Clients {
+    /// Operations under way, and places that are free: many, so they journal what changes.
+    under_way: JournalVec<Option<Operation>>,
+    free: JournalVec<u32>,
+    books: Books,
+}
+
+/// What of the clients is small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Books {
     admission: Admission,
-    /// Operations under way, and places that are free.
-    under_way: Vec<Option<Operation>>,
-    free: Vec<u32>,
     begun: u64,
     done: u64,
     /// Requests sent, and answers that came.
@@ -100,6 +107,18 @@ pub struct Clients {
     /// What disks have done for answers, and how much of it was known at the last look.
     worked_ns: u64,
     looked_ns: u64,
+    /// The first operation for which an answer came that was not under way. Under speculation that may happen and be taken back;
+    /// what is left of it at the end is a fault.
+    unknown: Option<u32>,
+}
+
+/// What takes an event back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Undo {
+    /// At the clients: what is small, and marks of what journals.
+    Clients(Books, [u64; 2]),
+    /// At a server: all of it.
+    Server(Server),
 }
 
 /// Something that a client waits for.
@@ -236,7 +255,7 @@ impl Cluster {
         ((since.as_ns() / self.phase.as_ns().max(1)) as usize).min(phases.saturating_sub(1))
     }
 
-    fn at_clients(&self, clients: &mut Clients, event: &Event, context: &mut Ctx<'_>) -> Result<bool, Fault> {
+    fn at_clients(&self, clients: &mut Clients, event: &Event, context: &mut Ctx<'_>) -> bool {
         match *event {
             Event::Begin => {
                 if let Load::Closed(depth) = self.load {
@@ -249,16 +268,17 @@ impl Cluster {
             }
             Event::Look => {
                 let whole = u128::from(self.servers) * u128::from(self.window.as_ns().max(1));
-                let work_ns = clients.worked_ns - clients.looked_ns;
+                let books = &mut clients.books;
+                let work_ns = books.worked_ns - books.looked_ns;
                 let busy = u128::from(work_ns) * PPM as u128 / whole;
-                clients.admission.look(i64::try_from(busy).unwrap_or(i64::MAX));
-                clients.looked_ns = clients.worked_ns;
+                books.admission.look(i64::try_from(busy).unwrap_or(i64::MAX));
+                books.looked_ns = books.worked_ns;
                 context.send(CLIENTS, self.window, Event::Look);
             }
-            Event::Answer { operation, work_ns } => self.answer(clients, operation, work_ns, context)?,
-            _ => return Ok(false),
+            Event::Answer { operation, work_ns } => self.answer(clients, operation, work_ns, context),
+            _ => return false,
         }
-        Ok(true)
+        true
     }
 
     fn await_operation(&self, context: &mut Ctx<'_>) {
@@ -273,7 +293,7 @@ impl Cluster {
         let now = context.now();
         let word = context.draws(KIND).next_u64();
         let write = !self.is_read(now, word);
-        if !clients.admission.admits(now, write) {
+        if !clients.books.admission.admits(now, write) {
             if self.from <= now && now < self.until {
                 context.record(Sample::SentAway);
             }
@@ -281,14 +301,19 @@ impl Cluster {
         }
         let hit = !write && self.hits > 0 && context.draws(HIT).next_u64() <= self.hits;
         let answers = if write { self.replicas } else { 1 };
-        let operation = clients.free.pop().unwrap_or(clients.under_way.len() as u32);
         let entry = Some(Operation { began: now, answers });
-        match clients.under_way.get_mut(operation as usize) {
-            Some(place) => *place = entry,
-            None => clients.under_way.push(entry),
-        }
-        clients.begun += 1;
-        clients.asked += u64::from(answers);
+        let operation = match clients.free.pop() {
+            Some(place) => {
+                clients.under_way.set(place as usize, entry);
+                place
+            }
+            None => {
+                clients.under_way.push(entry);
+                clients.under_way.get().len() as u32 - 1
+            }
+        };
+        clients.books.begun += 1;
+        clients.books.asked += u64::from(answers);
         let after = if write { self.trip.saturating_add(self.wire) } else { self.trip };
         let mut chosen: Vec<u32> = Vec::with_capacity(answers as usize);
         while chosen.len() < answers as usize {
@@ -300,14 +325,8 @@ impl Cluster {
         }
     }
 
-    fn answer(
-        &self,
-        clients: &mut Clients,
-        operation: u32,
-        work_ns: u64,
-        context: &mut Ctx<'_>,
-    ) -> Result<(), Fault> {
-        let Some(began) = clients.take(operation, work_ns)? else { return Ok(()) };
+    fn answer(&self, clients: &mut Clients, operation: u32, work_ns: u64, context: &mut Ctx<'_>) {
+        let Some(began) = clients.take(operation, work_ns) else { return };
         let now = context.now();
         if self.from <= now && now < self.until {
             context.record(Sample::Done(now.since(began)));
@@ -315,7 +334,6 @@ impl Cluster {
         if matches!(self.load, Load::Closed(_)) {
             self.begin(clients, context);
         }
-        Ok(())
     }
 
     fn at_server(&self, server: &mut Server, event: &Event, context: &mut Ctx<'_>) -> bool {
@@ -358,32 +376,37 @@ impl Cluster {
 
 impl Clients {
     /// Takes an answer: when its operation began, if it was the last one.
-    fn take(&mut self, operation: u32, work_ns: u64) -> Result<Option<SimTime>, Fault> {
-        let unknown =
-            || Fault::from(format!("an answer came for operation {operation}, which is not under way"));
-        let place = self.under_way.get_mut(operation as usize).ok_or_else(unknown)?;
-        let waiting = place.as_mut().ok_or_else(unknown)?;
-        self.answered += 1;
-        self.worked_ns += work_ns;
-        waiting.answers -= 1;
-        if waiting.answers > 0 {
-            return Ok(None);
+    fn take(&mut self, operation: u32, work_ns: u64) -> Option<SimTime> {
+        let Some(waiting) = self.under_way.get().get(operation as usize).copied().flatten() else {
+            self.books.unknown.get_or_insert(operation);
+            return None;
+        };
+        self.books.answered += 1;
+        self.books.worked_ns += work_ns;
+        let answers = waiting.answers - 1;
+        if answers > 0 {
+            self.under_way.set(operation as usize, Some(Operation { answers, ..waiting }));
+            return None;
         }
-        let began = waiting.began;
-        *place = None;
+        self.under_way.set(operation as usize, None);
         self.free.push(operation);
-        self.done += 1;
-        Ok(Some(began))
+        self.books.done += 1;
+        Some(waiting.began)
+    }
+
+    fn marks(&self) -> [u64; 2] {
+        [self.under_way.mark(), self.free.mark()]
     }
 }
 
 impl Model for Cluster {
     type Entity = Entity;
     type Event = Event;
-    type Undo = ();
+    type Undo = Undo;
     type Statistics = Counts;
     type Output = ();
 
+    const UNDO: UndoBy = UndoBy::Inverse;
     const AUDITS_PENDING: bool = true;
 
     fn entities(&self) -> u32 {
@@ -399,15 +422,18 @@ impl Model for Cluster {
             return Entity::Server(Server::default());
         }
         Entity::Clients(Box::new(Clients {
-            admission: self.admission,
-            under_way: Vec::new(),
-            free: Vec::new(),
-            begun: 0,
-            done: 0,
-            asked: 0,
-            answered: 0,
-            worked_ns: 0,
-            looked_ns: 0,
+            under_way: JournalVec::new(Vec::new()),
+            free: JournalVec::new(Vec::new()),
+            books: Books {
+                admission: self.admission,
+                begun: 0,
+                done: 0,
+                asked: 0,
+                answered: 0,
+                worked_ns: 0,
+                looked_ns: 0,
+                unknown: None,
+            },
         }))
     }
 
@@ -424,12 +450,40 @@ impl Model for Cluster {
         Ok(())
     }
 
-    fn handle(&self, entity: &mut Entity, event: &Event, context: &mut Ctx<'_>) -> Result<(), Fault> {
-        let understood = match entity {
-            Entity::Clients(clients) => self.at_clients(clients, event, context)?,
-            Entity::Server(server) => self.at_server(server, event, context),
+    fn handle(&self, entity: &mut Entity, event: &Event, context: &mut Ctx<'_>) -> Result<Undo, Fault> {
+        let (undo, understood) = match entity {
+            Entity::Clients(clients) => {
+                (Undo::Clients(clients.books, clients.marks()), self.at_clients(clients, event, context))
+            }
+            Entity::Server(server) => (Undo::Server(*server), self.at_server(server, event, context)),
         };
-        if understood { Ok(()) } else { Err(format!("{event:?} makes no sense here").into()) }
+        if understood { Ok(undo) } else { Err(format!("{event:?} makes no sense here").into()) }
+    }
+
+    fn undo(&self, entity: &mut Entity, _: &Event, undo: Undo) {
+        match (entity, undo) {
+            (Entity::Clients(clients), Undo::Clients(books, [under_way, free])) => {
+                clients.books = books;
+                clients.under_way.revert(under_way);
+                clients.free.revert(free);
+            }
+            (Entity::Server(server), Undo::Server(before)) => *server = before,
+            (entity, undo) => unreachable!("{undo:?} is not of {entity:?}"),
+        }
+    }
+
+    fn begin_speculation(&self, entity: &mut Entity) {
+        if let Entity::Clients(clients) = entity {
+            clients.under_way.begin();
+            clients.free.begin();
+        }
+    }
+
+    fn committed(&self, entity: &mut Entity, undo: Undo) {
+        if let (Entity::Clients(clients), Undo::Clients(_, [under_way, free])) = (entity, undo) {
+            clients.under_way.forget(under_way);
+            clients.free.forget(free);
+        }
     }
 
     fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {

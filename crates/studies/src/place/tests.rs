@@ -53,7 +53,8 @@ fn every_algorithm_places_objects_and_groups() {
     }
 }
 
-/// One move at least for each copy that the last server held, and exactly that where the algorithm promises the least.
+/// One move at least for each copy that the last server held, and exactly that where the algorithm promises the least; CRUSH with firstn
+/// also moves some copies that only change places: up to one in eight here.
 #[test]
 fn what_leaves_moves_once() {
     use placement::algorithms::guarantees::Movement;
@@ -65,9 +66,9 @@ fn what_leaves_moves_once() {
         assert!(moved > lost - 0.5, "{text}: {moved} moved, {lost} were lost");
         let with = Arrangement { vnodes: 16, groups: 1, replicas: 3, seed: 1 };
         let promised = algorithm.set_up(&Cluster::equal(18), &with).unwrap().guarantees().on_remove;
-        // CRUSH with firstn may also reorder, and straws differ by rounding: a few in a thousand.
+        let more = if algorithm.name().starts_with("crush") { lost * 0.125 } else { 0.0 };
         if promised == Movement::Minimal {
-            assert!(moved <= lost * 1.12 + 0.5, "{text}: {moved} moved, {lost} were lost");
+            assert!(moved <= lost + more + 0.5, "{text}: {moved} moved, {lost} were lost");
         }
     }
 }
@@ -169,13 +170,5 @@ fn the_published_failure_is_within_the_seeds() {
 
 #[test]
 fn shipped_scenarios_are_legal() {
-    for text in [
-        include_str!("../../../../scenarios/place-algorithms.toml"),
-        include_str!("../../../../scenarios/papers/rebuild-groups.toml"),
-    ] {
-        let outline = Document::parse(&Source::file("shipped.toml", text)).unwrap().outline().unwrap();
-        for point in outline.points() {
-            assert!(Place.check(point.draft()).is_ok(), "{text}");
-        }
-    }
+    assert!(crate::shipped::check_all(&Place) >= 2);
 }

@@ -19,12 +19,12 @@ mod servers;
 pub use racks::Racks;
 
 use kernel::{Committed, Context, EntityId, Fault, Links, Model};
-use negotiation::{GatewayId, Message, Peer, ServerId, Size, Terms};
+use negotiation::{GatewayId, Message, Peer, ServerId, Size, Terms, Window};
 use streams::distributions::Exponential;
 use streams::{Purpose, Uniform};
 use units::{SimSpan, SimTime};
 
-use super::events::{Cargo, Counts, Crossing, Entity, Event, Frame, Trace};
+use super::events::{Cargo, Counts, Crossing, Entity, Event, Frame, Target, Trace};
 use super::ports::Ports;
 use super::scenario::is_among;
 
@@ -274,6 +274,32 @@ impl Model for Cluster {
 }
 
 impl Cluster {
+    /// How much of what a node counted as busy lies after `now`: what its disk has still to do, or what waits for its uplink.
+    pub fn busy_after(&self, entity: &Entity, now: SimTime) -> SimSpan {
+        let until = |end: SimTime| self.within_measured(Window { left: now, right: end });
+        match entity {
+            Entity::Server(server) if !self.quirks.work_counts_early => {
+                let disk = match &server.machine {
+                    Target::Unicast(machine) => machine.disk(),
+                    Target::Negotiating(machine) => machine.disk(),
+                };
+                until(now.saturating_add(disk.backlog(now)))
+            }
+            Entity::Rack(rack) => {
+                let Some(racks) = &self.racks else { return SimSpan::ZERO };
+                let data = [&rack.ports.data_out, &rack.ports.data_in].map(|port| (port, racks.data));
+                let control =
+                    [&rack.ports.control_out, &rack.ports.control_in].map(|port| (port, racks.control));
+                // Where control has no share of its own, the ports of data have all.
+                let ports = data.into_iter().chain(control.into_iter().filter(|_| self.negotiates()));
+                let spans =
+                    ports.map(|(port, rate)| racks::share_of(until(port.free_at()), rate, racks.rate));
+                spans.fold(SimSpan::ZERO, SimSpan::saturating_add)
+            }
+            _ => SimSpan::ZERO,
+        }
+    }
+
     /// Bytes that an event brings to a server, or closer to it.
     fn put_bytes_of(&self, event: &Event) -> u64 {
         match (event, frame_of(event)) {

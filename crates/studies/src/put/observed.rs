@@ -6,7 +6,7 @@ use report::Outcome;
 use serde::{Deserialize, Serialize};
 use units::SimTime;
 
-use super::events::{Counts, Trace};
+use super::events::{Counts, Entity, Trace};
 use super::model::Cluster;
 use super::scenario::{Fidelity, Scenario};
 use crate::MeasureSpec;
@@ -87,19 +87,25 @@ impl Counted {
         // SURGE counts up to 0.99 of the run, but divides by all of it.
         let end = if run.partial { until } else { cluster.measured.end };
         let seconds = end.checked_since(cluster.measured.from)?.as_secs_f64();
-        let busy = |counts: &Counts| {
+        let busy = |busy_ns: u64| {
             if cluster.surge {
-                let percent = (counts.busy_ns + 5) * 100 / elapsed.as_ns();
+                let percent = (busy_ns + 5) * 100 / elapsed.as_ns();
                 percent.min(100) as f64 / 100.0
             } else {
-                counts.busy_ns as f64 / elapsed.as_ns() as f64
+                busy_ns as f64 / elapsed.as_ns() as f64
             }
         };
         let (gateways, servers) = (cluster.gateways as usize, cluster.terms.fixed.servers as usize);
-        let (servers, racks) = run.statistics[gateways..].split_at(servers);
-        let utilisation = servers.iter().map(busy).sum::<f64>() / servers.len() as f64;
+        // What was taken on before a run was stopped, and would have been done after that, does not count.
+        let ahead =
+            |entity: &Entity| if run.partial { cluster.busy_after(entity, run.now).as_ns() } else { 0 };
+        let nodes = run.statistics[gateways..].iter().zip(&run.entities[gateways..]);
+        let nodes: Vec<u64> =
+            nodes.map(|(counts, entity)| counts.busy_ns.saturating_sub(ahead(entity))).collect();
+        let (servers, racks) = nodes.split_at(servers);
+        let utilisation = servers.iter().copied().map(busy).sum::<f64>() / servers.len() as f64;
         // Each rack's uplink counts both directions.
-        let carried = racks.iter().map(|counts| counts.busy_ns).sum::<u64>() as f64;
+        let carried = racks.iter().sum::<u64>() as f64;
         let uplinks =
             (!racks.is_empty()).then(|| carried / (2 * racks.len()) as f64 / elapsed.as_ns() as f64);
         let (total, digest) = (run.merged_statistics(), run.digest.to_string());

@@ -139,9 +139,12 @@ const DEVIATIONS: f64 = 2.576;
 /// Student's t for a two-sided 99 % interval, by degrees of freedom: those that the three sizes have.
 const STUDENT_99: [(usize, f64); 3] = [(6, 3.707), (13, 3.012), (16, 2.921)];
 
+/// One of the three numbers of a cell.
+type Number = fn(&Cell) -> Quoted;
+
 /// How far the reference's mean may lie from where it is known to be, as a fraction of it: the scatter of all cells of a size, pooled,
 /// with the count of their runs.
-fn uncertainty(cell: &Cell, of: fn(&Cell) -> Quoted) -> f64 {
+fn uncertainty(cell: &Cell, of: Number) -> f64 {
     let (mut squares, mut freedom) = (0.0, 0);
     for other in CELLS.iter().filter(|other| other.chunk_kib == cell.chunk_kib) {
         let quoted = of(other);
@@ -155,7 +158,7 @@ fn uncertainty(cell: &Cell, of: fn(&Cell) -> Quoted) -> f64 {
 }
 
 /// Between what ours must lie.
-fn tolerance(cell: &Cell, of: fn(&Cell) -> Quoted, deviation: f64) -> Tolerance {
+fn tolerance(cell: &Cell, of: Number, deviation: f64) -> Tolerance {
     let mean = of(cell).mean();
     let far = if cell.table.is_some() { mean * uncertainty(cell, of) } else { deviation * DEVIATIONS };
     Tolerance::Range { low: mean - far, high: mean + far }
@@ -188,12 +191,12 @@ pub fn claims(view: &View<'_>) -> Vec<Claim> {
     if partial || view.result.outcomes.len() < SEEDS_MIN {
         return Vec::new();
     }
-    let facts: [(&str, &str, f64, fn(&Cell) -> Quoted); 3] = [
+    let facts: [(&str, &str, f64, Number); 3] = [
         ("chunks_per_second", "chunks/s", 1.0, |cell| cell.rate),
         ("disk_utilisation", "%", 100.0, |cell| cell.disk),
         ("put_latency_mean_us", "us", 1.0, |cell| cell.latency),
     ];
-    let claim = |(measure, unit, factor, of): (&str, &str, f64, fn(&Cell) -> Quoted)| {
+    let claim = |(measure, unit, factor, of): (&str, &str, f64, Number)| {
         let mean = view.mean(measure)?;
         let (from, to) = mean.range?;
         let ((gateways, servers), disk, chunk) = (cell.nodes, cell.disk_mib, cell.chunk_kib);
@@ -233,7 +236,7 @@ impl Cell {
         }
     }
 
-    fn note(&self, of: fn(&Cell) -> Quoted) -> String {
+    fn note(&self, of: Number) -> String {
         match self.table {
             Some(_) => {
                 let runs = of(self).runs.len();

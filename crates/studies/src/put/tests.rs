@@ -273,6 +273,49 @@ fn every_refusal_says_what_to_do() {
     }
 }
 
+/// What came to an uplink counted as carried at once, so that one was busy for 122 % of the time.
+#[test]
+fn an_uplink_is_never_busier_than_time() {
+    for (protocol, uplink) in
+        [("uch-aimd", "3Gbit/s"), ("uch-ccp", "1Gbit/s"), ("replicast-m", "1Gbit/s"), ("serial", "500Mbit/s")]
+    {
+        let outcome = run(&format!(
+            "protocol = \"{protocol}\"\ngateways = 4\nservers = 27\nreplicas = 2\nin_flight = 3\nwarm_up = \"59us\"\nduration = \"940us\"\n\
+             network = {{ racks = 2, uplink = \"{uplink}\" }}"
+        ));
+        let busy = value(&outcome, "uplink_utilisation");
+        assert!((0.3..=1.0).contains(&busy), "{protocol}: {busy}");
+    }
+}
+
+/// Writes that disks had still to do counted as done when a run was stopped.
+#[test]
+fn a_stopped_run_is_not_busier_than_time() {
+    for protocol in ["uch-ccp", "replicast-m", "serial"] {
+        for racks in ["", "network = { racks = 2, uplink = \"1Gbit/s\" }\n"] {
+            let prepared = prepare(&format!(
+                "protocol = \"{protocol}\"\ngateways = 30\nservers = 27\nin_flight = 8\nwarm_up = \"1us\"\nstart_spread = \"1us\"\n\
+                 duration = \"10s\"\ndisk = \"20MiB/s\"\n{racks}"
+            ));
+            let context = RunContext {
+                seed: Seed(1),
+                replicate: 1,
+                executor: Executor::Sequential,
+                workers: 1,
+                stop: &AtomicBool::new(true),
+                progress: &|_| {},
+                notice: &|_| {},
+            };
+            let outcome = prepared.run(&context).unwrap();
+            assert!(outcome.partial);
+            for measure in ["disk_utilisation", "uplink_utilisation"] {
+                let busy = outcome.measures[measure].value().unwrap_or(0.5);
+                assert!((0.0..=1.0).contains(&busy), "{protocol}: {measure} is {busy}");
+            }
+        }
+    }
+}
+
 /// It asked for bids again 30,000 times before the first message was through, and took 1 GB/s until there was no more.
 #[test]
 fn a_link_too_slow_for_its_timeouts_is_refused() {
@@ -337,25 +380,7 @@ fn what_is_shown_is_there() {
 
 #[test]
 fn shipped_scenarios_are_legal() {
-    let shipped = [
-        include_str!("../../../../scenarios/put.toml"),
-        include_str!("../../../../scenarios/put-groups.toml"),
-        include_str!("../../../../scenarios/put-failures.toml"),
-        include_str!("../../../../scenarios/papers/put-table2-16k.toml"),
-        include_str!("../../../../scenarios/papers/put-table2-128k.toml"),
-        include_str!("../../../../scenarios/papers/put-table2-1m.toml"),
-        include_str!("../../../../scenarios/papers/put-table3-16k.toml"),
-        include_str!("../../../../scenarios/papers/put-table3-128k.toml"),
-        include_str!("../../../../scenarios/papers/put-table3-1m.toml"),
-        include_str!("../../../../scenarios/papers/put-6x18.toml"),
-        include_str!("../../../../scenarios/papers/put-1m-80ms.toml"),
-    ];
-    for text in shipped {
-        let outline = Document::parse(&Source::file("shipped.toml", text)).unwrap().outline().unwrap();
-        for point in outline.points() {
-            assert!(Put.check(point.draft()).is_ok(), "{text}");
-        }
-    }
+    assert!(crate::shipped::check_all(&Put) >= 14);
 }
 
 proptest! {

@@ -35,7 +35,7 @@ pub(super) fn audit(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Re
             Entity::Clients(_) => None,
         })
         .collect();
-    let in_flight = InFlight::of(committed.pending, servers.len(), clients.under_way.len())?;
+    let in_flight = InFlight::of(committed.pending, servers.len(), clients.under_way.get().len())?;
     places(clients)?;
     operations(cluster, clients, &in_flight)?;
     requests(clients, &servers, &in_flight)?;
@@ -88,9 +88,13 @@ impl InFlight {
 
 /// Each place is either taken or free, and what is free is so once.
 fn places(clients: &Clients) -> Result<(), Fault> {
-    let mut free = clients.free.clone();
+    if let Some(operation) = clients.books.unknown {
+        return Err(format!("an answer came for operation {operation}, which was not under way").into());
+    }
+    let mut free = clients.free.get().to_vec();
     free.sort_unstable();
-    let empty = clients.under_way.iter().zip(0..).filter_map(|(place, at)| place.is_none().then_some(at));
+    let empty =
+        clients.under_way.get().iter().zip(0..).filter_map(|(place, at)| place.is_none().then_some(at));
     if !free.iter().copied().eq(empty) {
         return Err("the free places are not those of operations that have ended".into());
     }
@@ -98,8 +102,8 @@ fn places(clients: &Clients) -> Result<(), Fault> {
 }
 
 fn operations(cluster: &Cluster, clients: &Clients, in_flight: &InFlight) -> Result<(), Fault> {
-    let under_way = clients.under_way.iter().flatten().count() as u64;
-    let (begun, done) = (clients.begun, clients.done);
+    let under_way = clients.under_way.get().iter().flatten().count() as u64;
+    let (begun, done) = (clients.books.begun, clients.books.done);
     if begun != done + under_way {
         return Err(format!("{begun} operations began, {done} ended and {under_way} are under way").into());
     }
@@ -108,7 +112,7 @@ fn operations(cluster: &Cluster, clients: &Clients, in_flight: &InFlight) -> Res
     {
         return Err(format!("{under_way} operations are under way, but {depth} are to be").into());
     }
-    for (at, (place, coming)) in clients.under_way.iter().zip(&in_flight.of_operation).enumerate() {
+    for (at, (place, coming)) in clients.under_way.get().iter().zip(&in_flight.of_operation).enumerate() {
         let answers = place.map_or(0, |operation| u64::from(operation.answers));
         if answers != *coming {
             return Err(format!("operation {at} waits for {answers} answers, but {coming} will come").into());
@@ -119,8 +123,8 @@ fn operations(cluster: &Cluster, clients: &Clients, in_flight: &InFlight) -> Res
 
 fn requests(clients: &Clients, servers: &[&Server], in_flight: &InFlight) -> Result<(), Fault> {
     let came: u64 = servers.iter().map(|server| server.asked).sum();
-    if clients.asked != came + in_flight.requests {
-        let (asked, coming) = (clients.asked, in_flight.requests);
+    if clients.books.asked != came + in_flight.requests {
+        let (asked, coming) = (clients.books.asked, in_flight.requests);
         return Err(format!("{asked} requests were sent, but {came} came and {coming} are in flight").into());
     }
     for (at, (server, here)) in servers.iter().zip(&in_flight.at_server).enumerate() {
@@ -133,13 +137,13 @@ fn requests(clients: &Clients, servers: &[&Server], in_flight: &InFlight) -> Res
         }
     }
     let answers: u64 = servers.iter().map(|server| server.answered).sum();
-    if answers != clients.answered + in_flight.answers {
-        let (came, coming) = (clients.answered, in_flight.answers);
+    if answers != clients.books.answered + in_flight.answers {
+        let (came, coming) = (clients.books.answered, in_flight.answers);
         return Err(format!("{answers} answers were sent, but {came} came and {coming} are in flight").into());
     }
     let worked: u64 = servers.iter().map(|server| server.disk.busy.as_ns()).sum();
-    if worked != clients.worked_ns + in_flight.untold_ns {
-        let (told, untold) = (clients.worked_ns, in_flight.untold_ns);
+    if worked != clients.books.worked_ns + in_flight.untold_ns {
+        let (told, untold) = (clients.books.worked_ns, in_flight.untold_ns);
         return Err(format!("disks worked {worked} ns, but {told} were told and {untold} are to be").into());
     }
     Ok(())
@@ -152,8 +156,8 @@ fn measured(cluster: &Cluster, committed: &Committed<'_, Cluster>, clients: &Cli
         if let Some(busy) = counts.busy_ns.iter().find(|busy| **busy > window) {
             return Err(format!("entity {at} was busy for {busy} ns of a window of {window} ns").into());
         }
-        if counts.latencies.count() > clients.done {
-            let (counted, done) = (counts.latencies.count(), clients.done);
+        if counts.latencies.count() > clients.books.done {
+            let (counted, done) = (counts.latencies.count(), clients.books.done);
             return Err(format!("{counted} operations were counted, but {done} ended").into());
         }
     }

@@ -68,6 +68,10 @@ fn is_served(event: &Event) -> bool {
     matches!(event, Event::Served { work_ns: 1.., .. })
 }
 
+fn lose(state: &mut State, of: fn(&Event) -> bool) {
+    state.pending.remove(place(state, of));
+}
+
 fn double(state: &mut State, of: fn(&Event) -> bool) {
     let again: Scheduled<Event> = state.pending[place(state, of)].clone();
     state.pending.push(again);
@@ -77,11 +81,9 @@ fn double(state: &mut State, of: fn(&Event) -> bool) {
 fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
     type Damage = fn(&mut State);
     let damages: [(&str, &str, Damage); 16] = [
-        ("a lost request", "waits for", |state| drop(state.pending.remove(place(state, is_request)))),
-        ("a lost answer", "waits for", |state| drop(state.pending.remove(place(state, is_answer)))),
-        ("a write that is never served", "waits for", |state| {
-            drop(state.pending.remove(place(state, is_served)))
-        }),
+        ("a lost request", "waits for", |state| lose(state, is_request)),
+        ("a lost answer", "waits for", |state| lose(state, is_answer)),
+        ("a write that is never served", "waits for", |state| lose(state, is_served)),
         ("a doubled request", "waits for", |state| double(state, is_request)),
         ("a doubled answer", "waits for", |state| double(state, is_answer)),
         ("an answer of another operation", "waits for", |state| {
@@ -107,11 +109,13 @@ fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
             let Event::Served { work_ns, .. } = &mut state.pending[at].event else { return };
             *work_ns += 1;
         }),
-        ("an operation that is forgotten", "free places", |state| clients(state).under_way[5] = None),
-        ("an operation too many", "operations began", |state| clients(state).done += 1),
+        ("an operation that is forgotten", "free places", |state| {
+            clients(state).under_way.set(5, None);
+        }),
+        ("an operation too many", "operations began", |state| clients(state).books.done += 1),
         ("an unfinished operation", "are to be", |state| {
             let clients = clients(state);
-            clients.begun += 1;
+            clients.books.begun += 1;
             clients.under_way.push(Some(Operation { began: SimTime::ZERO, answers: 0 }));
         }),
         ("a server that forgets a request", "requests were sent", |state| server(state, 2).asked -= 1),
@@ -131,13 +135,11 @@ fn the_audit_notices_damage_in_an_open_loop() {
     let gaps = Exponential::with_mean(20_000.0).expect("it is above zero");
     let cluster = cluster(Load::Open(vec![(gaps, u64::MAX / 2)]));
     let sound = finished(&cluster);
+    assert!(sound.complaint(&cluster, "lost", |state| lose(state, is_served)).contains("waits for"));
     assert!(
         sound
-            .complaint(&cluster, "lost", |state| drop(state.pending.remove(place(state, is_served))))
-            .contains("waits for")
-    );
-    assert!(
-        sound.complaint(&cluster, "counted", |state| clients(state).begun += 1).contains("operations began")
+            .complaint(&cluster, "counted", |state| clients(state).books.begun += 1)
+            .contains("operations began")
     );
     let more = |state: &mut State| state.statistics[0].add(Sample::Done(SimSpan::from_us(1)));
     let counted = sound.complaint(&cluster, "counted twice", |state| (0..10_000).for_each(|_| more(state)));
@@ -147,14 +149,16 @@ fn the_audit_notices_damage_in_an_open_loop() {
 /// Before, such an answer was dropped without a word.
 #[test]
 fn an_answer_that_nobody_waits_for_is_a_fault() {
-    let mut state = finished(&cluster(Load::Closed(24)));
-    let clients = clients(&mut state);
-    let waits = clients.under_way.iter().position(Option::is_some).expect("some are under way") as u32;
-    while clients.under_way[waits as usize].is_some() {
-        clients.take(waits, 0).expect("it is waited for");
-    }
-    for unknown in [waits, 999] {
-        let fault = clients.take(unknown, 0).expect_err("nobody waits for it").to_string();
-        assert!(fault.contains("which is not under way"), "{fault}");
+    let cluster = cluster(Load::Closed(24));
+    let sound = finished(&cluster);
+    for unknown in [5, 999] {
+        let complaint = sound.complaint(&cluster, "an answer too many", |state| {
+            let clients = clients(state);
+            while clients.under_way.get().get(unknown).is_some_and(Option::is_some) {
+                clients.take(unknown as u32, 0);
+            }
+            clients.take(unknown as u32, 0);
+        });
+        assert!(complaint.contains("which was not under way"), "{complaint}");
     }
 }

@@ -162,11 +162,14 @@ fn counted(
         puts += counts.puts.max(counts.latencies.count());
         gets += counts.got.count();
         replicas += counts.replicas;
-        let disk = matches!(entity, Entity::Server(_)) && !cluster.quirks.work_counts_early;
-        if disk && counts.busy_ns > measured {
-            return Err(
-                format!("the disk of entity {id} was busy for {} of {measured} ns", counts.busy_ns).into()
-            );
+        let most = match entity {
+            Entity::Server(_) if !cluster.quirks.work_counts_early => measured,
+            // Both directions.
+            Entity::Rack(_) => 2 * measured,
+            _ => u64::MAX,
+        };
+        if counts.busy_ns > most {
+            return Err(format!("entity {id} was busy for {} of {most} ns", counts.busy_ns).into());
         }
     }
     for (what, counted, done) in

@@ -6,6 +6,7 @@
 //! transfers cross in frames, and a third of the trip lies before the first uplink, between the two, and behind the second.
 
 use kernel::EntityId;
+use negotiation::Window;
 use units::{SimSpan, SimTime};
 
 use super::{Cluster, Ctx};
@@ -35,6 +36,12 @@ impl Racks {
             (u64::from(at) * u64::from(self.count) / u64::from(all.max(1))) as u32
         }
     }
+}
+
+/// A stretch in which a share of the link was busy, as one of the whole link.
+pub(in crate::put) fn share_of(span: SimSpan, rate: u64, whole: u64) -> SimSpan {
+    let ns = u128::from(span.as_ns()) * u128::from(rate) / u128::from(whole.max(1));
+    SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
 /// How long bits take, rounded up.
@@ -112,14 +119,15 @@ impl Cluster {
         };
         let charged = if crossing.descends { crossing.first_of_rack } else { crossing.first };
         let span = span_of(bits, rate);
-        if charged && !counts && !self.negotiates() {
-            // No share of its own: control goes first, and data wait for it.
-            data.send(now, span);
-        }
+        // No share of its own: control goes first, and data wait for it.
+        let shared = charged && !counts && !self.negotiates();
+        let begins = shared.then(|| data.send(now, span));
         let port = if counts { data } else { control };
         let leaves = if charged { port.receive(now, span) } else { port.free_at().max(now) };
-        if charged && self.counts(now) {
-            context.record(Sample::Busy(span_of(bits, racks.rate)));
+        if charged {
+            let begins = begins.unwrap_or(SimTime::from_ns(leaves.as_ns().saturating_sub(span.as_ns())));
+            let window = Window { left: begins, right: begins.saturating_add(span) };
+            context.record(Sample::Busy(share_of(self.within_measured(window), rate, racks.rate)));
         }
         self.go_on_from_rack(crossing, leaves, context);
         true

@@ -40,6 +40,10 @@ fn place(state: &State, of: fn(&Event) -> bool) -> usize {
     state.pending.iter().position(|one| of(&one.event)).expect("it is in flight")
 }
 
+fn lose(state: &mut State, of: fn(&Event) -> bool) {
+    state.pending.remove(place(state, of));
+}
+
 fn arrives(event: &Event) -> bool {
     matches!(event, Event::Arrive(_))
 }
@@ -52,16 +56,12 @@ fn finishes(event: &Event) -> bool {
 fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
     type Damage = fn(&mut State);
     let damages: [(&str, &str, Damage); 12] = [
-        ("a job lost on its way", "are on their way", |state| {
-            drop(state.pending.remove(place(state, arrives)))
-        }),
+        ("a job lost on its way", "are on their way", |state| lose(state, arrives)),
         ("a job doubled on its way", "are on their way", |state| {
             let again = state.pending[place(state, arrives)].clone();
             state.pending.push(again);
         }),
-        ("a job that is never finished", "will be finished there", |state| {
-            drop(state.pending.remove(place(state, finishes)));
-        }),
+        ("a job that is never finished", "will be finished there", |state| lose(state, finishes)),
         ("a job finished at another station", "will be finished there", |state| {
             let at = place(state, finishes);
             state.pending[at].to = EntityId((state.pending[at].to.0 + 1) % 3);

@@ -1,0 +1,49 @@
+//! The scenarios that are shipped, for tests that hold all of them against their study.
+
+use std::path::Path;
+
+/// The texts of all scenarios of a study, with their names; none of them can be forgotten in a list.
+pub fn scenarios_of(study: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut found = Vec::new();
+    for folder in [root.clone(), root.join("papers")] {
+        for entry in std::fs::read_dir(folder).expect("the scenarios lie beside the crates") {
+            let path = entry.expect("a folder can be listed").path();
+            if path.extension().is_none_or(|ending| ending != "toml") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a scenario is text");
+            if text.lines().any(|line| line.trim() == format!("study = \"{study}\"")) {
+                found.push((path.display().to_string(), text));
+            }
+        }
+    }
+    found
+}
+
+/// How many points all of them have, each checked.
+pub fn check_all(study: &dyn crate::Study) -> usize {
+    let mut points = 0;
+    for (name, text) in scenarios_of(study.name()) {
+        let document = scenario::Document::parse(&scenario::Source::file(&name, &text));
+        let document = document.unwrap_or_else(|problem| panic!("{name}: {problem:?}"));
+        let outline = document.outline().unwrap_or_else(|problems| panic!("{name}: {problems:?}"));
+        for point in outline.points() {
+            let checked = study.check(point.draft());
+            assert!(checked.is_ok(), "{name}: {:?}", checked.err());
+            points += 1;
+        }
+    }
+    points
+}
+
+#[test]
+fn every_shipped_scenario_belongs_to_a_study_that_is_there() {
+    let of_studies: usize = crate::all().iter().map(|study| scenarios_of(study.name()).len()).sum();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let count = |folder: &Path| {
+        let files = std::fs::read_dir(folder).expect("the scenarios lie beside the crates");
+        files.flatten().filter(|file| file.path().extension().is_some_and(|ending| ending == "toml")).count()
+    };
+    assert_eq!(of_studies, count(&root) + count(&root.join("papers")));
+}

@@ -1,0 +1,74 @@
+//! Small clusters, all algorithms, weights, groups and changes.
+
+use report::Outcome;
+
+const ALGORITHMS: [&str; 13] = [
+    "crush",
+    "crush_straw",
+    "crush_vring",
+    "ring",
+    "multiring",
+    "rendezvous",
+    "jump",
+    "maglev",
+    "static_modulo",
+    "two_choice",
+    "xor",
+    "two_d",
+    "negotiating",
+];
+
+/// Some thousand objects or groups on a few servers.
+pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
+    let algorithm = ALGORITHMS[draws(13) as usize];
+    let replicas = 1 + draws(5);
+    let servers = replicas + 1 + draws(40);
+    let mut text = format!(
+        "study = \"place\"\nalgorithm = \"{algorithm}\"\nservers = {servers}\nreplicas = {replicas}\nvnodes = {}\n",
+        1 + draws(100)
+    );
+    text += &if draws(3) == 0 || algorithm == "two_choice" {
+        format!("groups = {}\n", 1 + draws(3_000))
+    } else {
+        format!("keys = {}\n", 1 + draws(3_000))
+    };
+    if draws(3) == 0 {
+        let weight = ["0.0", "0.5", "2.0", "3.7", "40.0"][draws(5) as usize];
+        text += &format!("heavy_servers = {}\nheavy_weight = {weight}\n", draws(servers + 1));
+    }
+    text + &format!("change = \"{}\"\n", ["remove", "add", "halve"][draws(3) as usize])
+}
+
+/// What holds of every placement.
+///
+/// # Errors
+/// The measure, and what is wrong with it.
+pub fn laws(outcome: &Outcome) -> Result<(), String> {
+    let value = |name: &str| outcome.measures.get(name).and_then(|measure| measure.value());
+    for (name, measure) in &outcome.measures {
+        let Some(value) = measure.value() else {
+            measure
+                .reason()
+                .filter(|reason| !reason.is_empty())
+                .ok_or(format!("{name} is missing without a reason"))?;
+            continue;
+        };
+        if !value.is_finite() || value < 0.0 {
+            return Err(format!("{name} is {value}"));
+        }
+        if name.ends_with("_fraction") && value > 1.0 {
+            return Err(format!("{name} is {value}, more than all"));
+        }
+    }
+    if let (Some(least), Some(mean)) = (value("peers_min"), value("peers_mean"))
+        && least > mean
+    {
+        return Err(format!("the fewest peers are {least}, more than the mean of {mean}"));
+    }
+    if let (Some(most), Some(lost)) = (value("rebuilt_max"), value("failure_lost"))
+        && most > lost
+    {
+        return Err(format!("{most} copies are rebuilt on one server, of {lost} that are lost"));
+    }
+    Ok(())
+}
