@@ -168,11 +168,13 @@ fn one(model: &Model, group: &Group, beyond: Beyond) -> Result<Checked, Estimate
     let measured = Ranged::around(group.mean(), half);
     let error = |value: f64| 100.0 * (value - measured.value).abs() / measured.value;
     let forms = (error(found.as_operations.value), error(found.as_capacity.value));
-    let by_chance = measured.range.zip(found.total.range).map(|(measured_range, range)| {
+    let within = measured.range.zip(found.total.range).map(|(measured_range, range)| {
         let half_of = |range: (f64, f64)| 0.5 * libm::log(range.1 / range.0);
         let both = libm::hypot(half_of(measured_range), half_of(range));
         libm::log(found.total.value / measured.value).abs() <= both
     });
+    // Runs that scatter so far that an interval says nothing may explain any difference.
+    let by_chance = within.or(model.spread.map(|_| true));
     let known = [SizeKind::Extrapolated, SizeKind::Interpolated];
     let is = |kind: &&SizeKind| found.parts.iter().any(|part| part.kind == **kind);
     Ok(Checked {
@@ -222,7 +224,8 @@ fn leans_by_chance(points: &[&Checked]) -> bool {
     let half = |ranged: Ranged| ranged.range.map(|(low, high)| 0.5 * libm::log(high / low));
     let halves: Option<Vec<(f64, f64)>> =
         points.iter().map(|point| half(point.estimate).zip(half(point.measured))).collect();
-    let Some(halves) = halves else { return false };
+    // Without a spread nothing is by chance; with one that gives no interval, anything may be.
+    let Some(halves) = halves else { return points.iter().any(|point| point.by_chance == Some(true)) };
     let count = points.len() as f64;
     let lean: f64 = points.iter().map(|point| libm::log(point.estimate.value / point.measured.value)).sum();
     let shared = halves.iter().map(|(of_estimate, _)| of_estimate).sum::<f64>() / count;

@@ -20,11 +20,16 @@ pub struct Ranged {
     pub range: Option<(f64, f64)>,
 }
 
+/// An interval from a tenth of a number to ten times it says nothing that anybody could use, so beyond this factor it is
+/// unknown: a choice. Two runs that differ by 40 % and are all there is are just within it.
+pub const FACTOR_MAX: f64 = 10.0;
+
 impl Ranged {
-    /// A number whose logarithm is sure to ± `half`.
+    /// A number whose logarithm is sure to ± `half`; without a range where that is a factor of more than [`FACTOR_MAX`].
     #[must_use]
     pub fn around(value: f64, half: Option<f64>) -> Self {
-        Self { value, range: half.map(|half| (value * libm::exp(-half), value * libm::exp(half))) }
+        let told = half.filter(|half| *half <= libm::log(FACTOR_MAX));
+        Self { value, range: told.map(|half| (value * libm::exp(-half), value * libm::exp(half))) }
     }
 }
 
@@ -100,6 +105,22 @@ mod tests {
             let seen = libm::log(moved.value / found.value) / libm::log(1.0 + step);
             assert!((seen.abs() - found.half_width(halves)).abs() < 1e-5, "{seen} {found:?}");
         }
+    }
+
+    /// Two runs of 100 and 200 a second, and nothing else: Student's t of 12.7 made an interval of 500 times either way,
+    /// and of runs a billion times apart one of 10^115.
+    #[test]
+    fn an_interval_that_says_nothing_is_unknown() {
+        let with = |half: f64| Ranged::around(100.0, Some(half)).range;
+        let two = |one: f64, other: f64| {
+            let apart = libm::log(other / one) / core::f64::consts::SQRT_2;
+            with(metrics::student_t_975(1) * apart / core::f64::consts::SQRT_2)
+        };
+        assert_eq!(two(100.0, 200.0), None);
+        assert_eq!(two(1.0, 1e9), None);
+        let (low, high) = two(100.0, 110.0).expect("10 % apart");
+        assert!((50.0..60.0).contains(&low) && (180.0..190.0).contains(&high), "{low} {high}");
+        assert_eq!(Ranged::around(100.0, None).range, None);
     }
 
     #[test]

@@ -33,6 +33,6 @@ pub use estimate::{Asked, Beyond, Estimate, EstimateError, Located, PartEstimate
 pub use fit::{FitError, fit};
 pub use mix::{MIX_PARTS_MAX, Mix, MixError, Part, Plan, Shares};
 pub use model::{Measured, MeasuredMix, Mixture, Model, ReadError, SCHEMA, SizeModel};
-pub use published::claims;
+pub use published::{apart, claims};
 pub use run::{Group, Run, groups};
 pub use spread::Spread;

@@ -12,6 +12,7 @@ pub use fit::fitted;
 use report::{Measure, Ordered};
 
 use crate::elastic::Ranged;
+use crate::model::Model;
 
 /// A measure that a report may have: its name, its unit, what it is.
 pub type About = (&'static str, &'static str, &'static str);
@@ -42,6 +43,22 @@ fn listed(names: &[String]) -> String {
 
 fn sure(value: f64) -> Ranged {
     Ranged { value, range: None }
+}
+
+/// Said where the spread of runs is known and an interval from it would be too wide to say anything.
+fn unknown_interval(model: &Model) -> Option<String> {
+    let spread = model.spread?;
+    let rates = model.sizes.iter().flat_map(|size| [&size.reads, &size.writes]);
+    let unknown = rates.filter(|rate| rate.iops.range.is_none()).count();
+    (unknown > 0).then(|| {
+        format!(
+            "intervals of {unknown} of {} pure loads are unknown: from {} more {} than points they would reach from less than \
+             a tenth to more than ten times the value; repeat each run three times or more",
+            2 * model.sizes.len(),
+            spread.degrees,
+            if spread.degrees == 1 { "run" } else { "runs" }
+        )
+    })
 }
 
 /// A rate in words: three digits and thousands apart.

@@ -98,6 +98,38 @@ struct Folder(PathBuf);
 
 impl Files for Folder {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        fs::read(self.0.join(path)).map_err(|error| reason(&error))
+        read_up_to(&self.0.join(path), imports::INPUT_MAX_BYTES)
+    }
+}
+
+/// A file's contents; one that has more than `most` bytes is refused without reading it to the end.
+fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let told = |error: io::Error| reason(&error);
+    let file = fs::File::open(path).map_err(told)?;
+    let size = file.metadata().map_err(told)?.len();
+    let mut bytes = Vec::new();
+    if size <= most {
+        // A pipe has no size beforehand.
+        file.take(most + 1).read_to_end(&mut bytes).map_err(told)?;
+    }
+    let size = size.max(bytes.len() as u64);
+    if size > most {
+        Err(format!("it has {size} bytes or more, and at most {most} are read"))
+    } else {
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_above_the_limit_is_not_read() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let size = fs::metadata(&path).expect("it is there").len();
+        assert_eq!(read_up_to(&path, size).expect("it fits").len() as u64, size);
+        let refused = read_up_to(&path, size - 1).expect_err("one byte too many");
+        assert_eq!(refused, format!("it has {size} bytes or more, and at most {} are read", size - 1));
     }
 }

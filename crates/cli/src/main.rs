@@ -13,6 +13,7 @@ mod crush;
 mod excerpt;
 mod exit;
 mod interrupt;
+mod laws;
 mod load;
 mod machine;
 mod output;

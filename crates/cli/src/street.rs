@@ -19,6 +19,7 @@ use studies::{CheckedScenario, PointResult, RunContext, Study, StudyError};
 use crate::args::{self, MachineFlags, OutputFlags};
 use crate::exit::Trouble;
 use crate::interrupt;
+use crate::laws;
 use crate::machine::{Machine, Threads};
 use crate::progress::Bar;
 
@@ -111,7 +112,7 @@ pub fn run(scenario: &CheckedScenario, job: Job<'_>) -> Result<Finished, Trouble
         End::Done => false,
     };
     let finished = count_done(&plan, &ran.ledger, job.shard);
-    let report = report(scenario.study(), &plan, ran.ledger, job.machine);
+    let report = report(scenario.study(), &plan, ran.ledger, job.machine)?;
     Ok(Finished { report, store, interrupted, done: finished })
 }
 
@@ -127,8 +128,13 @@ fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> (usize, usize) {
     (ours().filter(|(_, task)| ledger.is_finished(*task)).count(), ours().count())
 }
 
-/// The report of what there is; `None` when there is nothing.
-pub fn report(study: &dyn Study, plan: &Plan, ledger: Ledger, machine: &MachineFlags) -> Option<Report> {
+/// The report of what there is; `None` when there is nothing. One that breaks a law of reports is an error.
+pub fn report(
+    study: &dyn Study,
+    plan: &Plan,
+    ledger: Ledger,
+    machine: &MachineFlags,
+) -> Result<Option<Report>, Trouble> {
     let Assembled { mut report, points } = campaign::assemble(plan, ledger, machine.executor.name());
     let results: Vec<PointResult<'_>> = plan
         .points()
@@ -142,7 +148,7 @@ pub fn report(study: &dyn Study, plan: &Plan, ledger: Ledger, machine: &MachineF
         })
         .collect();
     if results.is_empty() {
-        return None;
+        return Ok(None);
     }
     let shown = study.present(&results);
     report.answer = shown.answer;
@@ -155,7 +161,7 @@ pub fn report(study: &dyn Study, plan: &Plan, ledger: Ledger, machine: &MachineF
     let about =
         study.measures().iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name)));
     report.glossary = about.map(|measure| (measure.name.to_owned(), measure.about.to_owned())).collect();
-    Some(report)
+    laws::hold(report).map(Some)
 }
 
 /// One campaign under way.

@@ -8,8 +8,18 @@ use serde::de::DeserializeOwned;
 
 use crate::{File, ImportError, Imported};
 
-/// The most bytes that a packed file may hold: a dump of a million groups is about 3 GB.
-pub const UNPACKED_MAX: u64 = 4 << 30;
+/// The most bytes of a dump of groups, unpacked: with the 3 KB of a group that is 350,000 groups, and the largest known
+/// clusters have some 300,000.
+pub const GROUPS_MAX_BYTES: u64 = 1 << 30;
+/// The most bytes of any other file, unpacked: the osd dump of 10,000 devices has about 15 MB.
+pub const FILE_MAX_BYTES: u64 = 64 << 20;
+/// The most bytes that any reader takes: who opens files need not read beyond it.
+pub const INPUT_MAX_BYTES: u64 = GROUPS_MAX_BYTES;
+/// The most memory that a reader of [`FILE_MAX_BYTES`] takes for each byte of an unpacked file, the file included: a list of
+/// digits where the dump has a word is kept as 32 bytes each. `tests/memory.rs` measures it.
+pub const FILE_MEMORY_PER_BYTE: u64 = 24;
+/// The same for a dump of groups, of the shortest groups that there can be.
+pub const GROUPS_MEMORY_PER_BYTE: u64 = 8;
 /// The most that a packed file may grow. Real dumps grow 16 to 40 times; this stops a small file from filling memory.
 pub const UNPACKED_RATIO_MAX: u64 = 256;
 /// Packed files may grow to this much in any case.
@@ -17,25 +27,38 @@ const UNPACKED_FREE: u64 = 1 << 20;
 /// The most lines before the JSON; `ceph` writes one, a shell script may write some more.
 const HEADING_LINES_MAX: usize = 32;
 
-/// The contents, unpacked if they are packed.
-pub(crate) fn unpack<'a>(file: File<'a>) -> Result<Cow<'a, [u8]>, ImportError> {
+/// The contents, unpacked if they are packed; refused beyond `most` bytes before anything is read out of them.
+pub(crate) fn unpack<'a>(file: File<'a>, most: u64) -> Result<Cow<'a, [u8]>, ImportError> {
+    let size = file.bytes.len() as u64;
+    if size > most {
+        let reason = format!("it has {size} bytes, and at most {most} are read");
+        return Err(ImportError::new(file.name, reason).hint(TOO_LARGE));
+    }
     if !file.bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(Cow::Borrowed(file.bytes));
     }
     let ratio = (file.bytes.len() as u64).saturating_mul(UNPACKED_RATIO_MAX);
-    let limit = ratio.saturating_add(UNPACKED_FREE).min(UNPACKED_MAX);
+    let limit = ratio.saturating_add(UNPACKED_FREE).min(most);
     let mut unpacked = Vec::new();
     MultiGzDecoder::new(file.bytes).take(limit + 1).read_to_end(&mut unpacked).map_err(|error| {
         ImportError::new(file.name, format!("it is packed by gzip, and damaged: {error}"))
             .hint("copy or pack it again")
     })?;
     if unpacked.len() as u64 > limit {
+        if limit == most {
+            let reason = format!("unpacked, it has more than {most} bytes, and at most so many are read");
+            return Err(ImportError::new(file.name, reason).hint(TOO_LARGE));
+        }
         let reason =
             format!("unpacked, it has more than {limit} bytes, which is more than any dump of its size");
         return Err(ImportError::new(file.name, reason).hint("unpack it yourself if it is what it should be"));
     }
     Ok(Cow::Owned(unpacked))
 }
+
+/// What to do about a file beyond the limit of its reader.
+const TOO_LARGE: &str = "is it the export that this key asks for? `-f json` is shorter than `-f json-pretty`, and groups \
+                         belong into `pg_dump`";
 
 /// Whether JSON begins somewhere after the heading.
 pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
@@ -165,7 +188,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Imported<Value>, ImportError> {
         let file = File { name: "dump.json", bytes };
-        read_json(file, &unpack(file)?)
+        read_json(file, &unpack(file, FILE_MAX_BYTES)?)
     }
 
     #[test]
@@ -205,7 +228,23 @@ mod tests {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         packer.write_all(&vec![b' '; 8 << 20]).unwrap();
         let packed = packer.finish().unwrap();
-        let error = unpack(File { name: "bomb.gz", bytes: &packed }).unwrap_err();
+        let error = unpack(File { name: "bomb.gz", bytes: &packed }, FILE_MAX_BYTES).unwrap_err();
         assert!(error.reason.starts_with("unpacked, it has more than"), "{error}");
+    }
+
+    #[test]
+    fn a_file_above_the_limit_is_refused_before_it_is_read() {
+        use std::io::Write as _;
+        let most = 1 << 10;
+        let of = |bytes: &[u8]| unpack(File { name: "dump.json", bytes }, most).map(|bytes| bytes.len());
+        assert_eq!(of(&[b' '; 1 << 10]), Ok(1 << 10));
+        let error = of(&[b' '; (1 << 10) + 1]).unwrap_err();
+        assert_eq!(error.to_string(), "`dump.json`: it has 1025 bytes, and at most 1024 are read");
+        assert!(error.hint.is_some());
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        packer.write_all(&[b' '; (1 << 10) + 1]).unwrap();
+        let error = of(&packer.finish().unwrap()).unwrap_err();
+        let want = "`dump.json`: unpacked, it has more than 1024 bytes, and at most so many are read";
+        assert_eq!(error.to_string(), want);
     }
 }

@@ -15,7 +15,7 @@ mod rados;
 mod table;
 mod warp;
 
-use crate::envelope::{looks_like_json, unpack};
+use crate::envelope::{FILE_MAX_BYTES, looks_like_json, unpack};
 use crate::{File, ImportError, Imported};
 
 /// The most readings of one file; a sweep of ten sizes, eleven ratios and a hundred runs has 11,000.
@@ -116,7 +116,7 @@ pub fn read(file: File<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
         return Err(ImportError::new(file.name, "it is packed by zstd, which is not read here")
             .hint("unpack it first: `zstd -d FILE`"));
     }
-    let bytes = unpack(file)?;
+    let bytes = unpack(file, FILE_MAX_BYTES)?;
     let imported = if looks_like_json(&bytes) { of_json(file, &bytes)? } else { of_text(file, &bytes)? };
     if imported.value.is_empty() {
         return Err(ImportError::new(file.name, "there is no run of reads or writes in it")

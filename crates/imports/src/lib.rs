@@ -7,14 +7,18 @@
 //! What is deliberately absent: opening files (bytes are arguments), and judging what was read: whether two dumps belong
 //! together is the question of whoever uses them.
 //!
-//! **Invariant:** no input makes any of this panic, and none takes more memory than a fixed multiple of its size.
+//! **Invariant:** no input makes any of this panic. None takes more memory than a fixed multiple of its size, and above
+//! [`FILE_MAX_BYTES`] (of groups, [`GROUPS_MAX_BYTES`]) it is refused.
 
 pub mod ceph;
 mod envelope;
 mod error;
 pub mod iops;
 
-pub use envelope::{UNPACKED_MAX, UNPACKED_RATIO_MAX};
+pub use envelope::{
+    FILE_MAX_BYTES, FILE_MEMORY_PER_BYTE, GROUPS_MAX_BYTES, GROUPS_MEMORY_PER_BYTE, INPUT_MAX_BYTES,
+    UNPACKED_RATIO_MAX,
+};
 pub use error::ImportError;
 
 /// A file: its name for messages, and what is in it.

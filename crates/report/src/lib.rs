@@ -8,6 +8,9 @@
 //! **Invariant:** a report holds no wall-clock time, no path and no thread count. The same scenario and seed give
 //! the same bytes, whatever the machine; only the `executor` field says how the run was made.
 //!
+//! **Invariant:** a report that leaves the program keeps all [`laws`]: shares lie within 0 and 1, values in their intervals,
+//! verdicts follow from their numbers.
+//!
 //! **Invariant:** no number in a report is NaN or infinite. What has no value is `null` and says why.
 
 mod claim;
@@ -17,6 +20,7 @@ mod figure;
 mod golden;
 pub mod html;
 pub mod human;
+mod laws;
 mod measure;
 mod number;
 mod outcome;
@@ -36,6 +40,7 @@ pub use figure::{
     Axis, BarSeries, Bin, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind, Lane,
     LineSeries, Mark, Reference, Scale, Span,
 };
+pub use laws::{Broken, laws};
 pub use measure::{Measure, Measurement};
 pub use number::{Num, number_text};
 pub use outcome::Outcome;

@@ -9,12 +9,14 @@
 //! - `changes`: one change after the other, on map, devices and pools;
 //! - `upmaps`: which explicit mappings the monitors would drop then;
 //! - `moves`: every group before and after, and what follows;
+//! - `safety`: what is unsafe or not known, which comes first in the answer;
 //! - `present`: tables and figures.
 
 mod changes;
 pub(crate) mod cluster;
 mod moves;
 mod present;
+mod safety;
 mod scenario;
 pub(crate) mod upmaps;
 
@@ -68,7 +70,7 @@ impl Study for Preview {
     }
 
     fn results_version(&self) -> u32 {
-        1
+        2
     }
 
     fn flags(&self) -> &'static [Flag] {

@@ -66,8 +66,8 @@ pub struct Flag {
 pub struct MeasureSpec {
     /// Stable, snake_case: `wait_mean`.
     pub name: &'static str,
-    /// The unit of its value, as reports have it: `s`, `bytes`, `bytes/s`, `requests/s`, `fraction`, a plain word (`jobs`),
-    /// or nothing for a bare number.
+    /// The unit of its value, as reports have it: `s`, `bytes`, `bytes/s`, `requests/s`, `fraction` (a share, never
+    /// above 1), `ratio` (which may be), a plain word (`jobs`), or nothing for a bare number.
     pub unit: &'static str,
     /// What it is, one line, no full stop.
     pub about: &'static str,

@@ -43,6 +43,7 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
     if checks.spread.is_none() {
         warnings.push("no point was run twice, so errors cannot be told from chance".to_owned());
     }
+    warnings.extend(super::unknown_interval(model));
     if checks.whole.is_none() {
         warnings.push("there are only pure loads here, which say nothing of mixes".to_owned());
     }

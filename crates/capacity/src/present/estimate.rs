@@ -180,6 +180,7 @@ fn warnings(answered: &Answered<'_>) -> Vec<String> {
     if model.spread.is_none() {
         warnings.push("no point was run twice, so the estimate has no interval".to_owned());
     }
+    warnings.extend(super::unknown_interval(model));
     let straight = !asked.curved;
     let bends = model.sizes.iter().filter_map(|size| Some((size.size(), size.curvature?.left_out?)));
     let asked_sizes: Vec<String> = asked

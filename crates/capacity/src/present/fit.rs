@@ -78,6 +78,7 @@ fn warnings(model: &Model, checks: &Checks) -> Vec<String> {
                 .to_owned(),
         );
     }
+    warnings.extend(super::unknown_interval(model));
     for size in &model.sizes {
         for (what, pure) in [("reads", &size.reads), ("writes", &size.writes)] {
             let most = pure.runs.iter().copied().fold(0.0, f64::max);

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::args::{OutputFlags, ReportFlags};
 use crate::commands::gates;
 use crate::exit::{Exit, Trouble};
-use crate::{output, screen};
+use crate::{laws, output, screen};
 use files::{Measurements, read_model, write_model};
 use flags::{Check, Command, Estimate, Fit};
 
@@ -57,14 +57,14 @@ fn fit(flags: &Fit) -> Result<Exit, Trouble> {
     Ok(Exit::Done)
 }
 
-fn fitted(model: &Model, notes: Vec<String>, runs: usize, within: f64) -> Result<Report, Problem> {
+fn fitted(model: &Model, notes: Vec<String>, runs: usize, within: f64) -> Result<Report, Trouble> {
     let checks =
         capacity::check(model, &model.groups(), true, Beyond::Extrapolate, within).map_err(|error| {
             let hint = error.hint();
             Problem::new(error.to_string()).hint(hint)
         })?;
     let question = json!({ "runs": runs, "within_percent": within });
-    Ok(asked(present::fitted(model, &checks, notes), model, question))
+    asked(present::fitted(model, &checks, notes), model, question)
 }
 
 fn estimate(flags: &Estimate) -> Result<Exit, Trouble> {
@@ -91,7 +91,7 @@ fn estimate(flags: &Estimate) -> Result<Exit, Trouble> {
         "curved": flags.curved,
         "extrapolate": flags.extrapolate,
     });
-    let report = asked(report, model, question);
+    let report = asked(report, model, question)?;
     let shown =
         Shown { report: &flags.report, output: &flags.output, inputs: std::slice::from_ref(&flags.model) };
     shown.show(&report)?;
@@ -115,7 +115,7 @@ fn check(flags: &Check) -> Result<Exit, Trouble> {
         return Err(problem.hint("measure mixes, and name their results with --against").into());
     }
     let question = json!({ "points": groups.len(), "own": own, "within_percent": flags.judged.within });
-    let report = asked(present::checked(&model, &checks, found.notes.clone()), &model, question);
+    let report = asked(present::checked(&model, &checks, found.notes.clone()), &model, question)?;
     let inputs: Vec<PathBuf> = flags.against.iter().chain([&flags.model]).cloned().collect();
     Shown { report: &flags.report, output: &flags.output, inputs: &inputs }.show(&report)?;
     Ok(gates::judge(&gates, &report))
@@ -138,10 +138,10 @@ fn gates_of(measures: &[About], texts: &[String], problems: &mut Problems) -> Ve
 }
 
 /// A report with what it answers; the same model and question give the same bytes.
-fn asked(report: Report, model: &Model, question: Value) -> Report {
+fn asked(report: Report, model: &Model, question: Value) -> Result<Report, Trouble> {
     let model_hash = hash_of_bytes(model.to_json().as_bytes());
     let scenario = json!({ "model": model_hash, "system": model.system, "question": question });
-    Report { scenario_hash: hash_of_bytes(scenario.to_string().as_bytes()), scenario, ..report }
+    laws::hold(Report { scenario_hash: hash_of_bytes(scenario.to_string().as_bytes()), scenario, ..report })
 }
 
 /// Where a report goes.

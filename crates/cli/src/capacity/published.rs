@@ -1,6 +1,6 @@
 //! The paper's statements asked of measurements that come with the binary, for `towtank reproduce`.
 
-use capacity::{Run, claims, fit};
+use capacity::{Run, apart, claims, fit};
 use imports::{File, iops};
 use report::Report;
 
@@ -13,7 +13,7 @@ pub const PUBLISHED: [&str; 2] = ["capacity-ceph", "capacity-file"];
 const CEPH: &str = include_str!("../../../../scenarios/papers/capacity-ceph.csv");
 const PLAIN: &str = include_str!("../../../../scenarios/papers/capacity-file.csv");
 
-/// The claims that the measurements called `name` judge; nothing for other names.
+/// The claims that the measurements called `name` judge, or what is shown apart; nothing for other names.
 pub fn published(name: &str) -> Option<Result<Report, Trouble>> {
     let (text, of_ceph) = match name {
         "capacity-ceph" => (CEPH, true),
@@ -31,10 +31,8 @@ fn judged(name: &str, text: &str, of_ceph: bool) -> Result<Report, Trouble> {
     if of_ceph {
         warnings.push("of Swift nothing was measured here, so its f_rw of 2 to 3 is not judged".to_owned());
     }
-    Ok(Report {
-        study: "capacity".to_owned(),
-        claims: claims(&model, of_ceph),
-        warnings,
-        ..Report::default()
-    })
+    // A plain file is no distributed system, of which the paper speaks.
+    let (claims, tables) =
+        if of_ceph { (claims(&model), Vec::new()) } else { (Vec::new(), vec![apart(&model)]) };
+    Ok(Report { study: "capacity".to_owned(), claims, tables, warnings, ..Report::default() })
 }

@@ -60,7 +60,7 @@ pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
         }
         None => None,
     };
-    let Some(report) = street::report(study, merged.plan(), merged.ledger(), &machine) else {
+    let Some(report) = street::report(study, merged.plan(), merged.ledger(), &machine)? else {
         return Err(Trouble::input("the parts hold no finished run; run them first"));
     };
     if let (Some(store), Some(dir)) = (&store, &merge.keep.out) {

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::args::Reproduce;
 use crate::exit::{Exit, Trouble};
 use crate::street::{self, Job};
-use crate::{capacity, load, output, screen};
+use crate::{capacity, laws, load, output, screen};
 
 /// What all measurements of capacities are called together.
 const CAPACITY: &str = "capacity";
@@ -102,6 +102,8 @@ fn take(all: &mut Report, report: Report, name: &str) {
     all.results_version = all.results_version.max(report.results_version);
     all.events += report.events;
     all.partial |= report.partial;
+    // Tables of a simulation stand in its own report; what was asked of measurements has no other.
+    all.tables.extend(report.tables.into_iter().filter(|_| report.study == CAPACITY));
     // Names are told apart within a scenario only.
     all.claims.extend(
         report.claims.into_iter().map(|claim| Claim { name: format!("{name}/{}", claim.name), ..claim }),
@@ -118,6 +120,7 @@ fn finish(
     all.scenario_hash = scenario::hash_of_bytes(list.to_string().as_bytes());
     all.scenario = json!({ "scenarios": list });
     all.answer = summary(&all.claims);
+    let all = laws::hold(all)?;
     if let Some(dir) = &reproduce.keep.out {
         let writer = Writer::new(Inputs::default());
         output::write_alone(&all, dir, &writer)?;

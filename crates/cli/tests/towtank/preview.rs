@@ -47,24 +47,32 @@ fn told(folder: &Folder, more: &[&str]) -> String {
 fn the_whole_answer_at_eighty_columns() {
     assert_snapshot!(preview(&cluster("preview"), &["--mark-out", "osd.5"]).without_keys(), @r"
     What moves if I change the map of a Ceph cluster
-    osd.5 out: 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is
-    2.463 TiB.
+    osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598
+    TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
+
+    warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
+             so the change stops half-way
 
     Summary over 1 replicate
-                                   mean  95 % interval
-    moved_bytes          2.598 TiB
-    moved_fraction     0.08651
-    moved_groups            77 groups
-    moved_shards            77 shards
-    minimum_bytes        2.463 TiB
-    pending_bytes            0 B
-    stored_bytes         30.03 TiB
-    primaries_changed       25 groups
-    upmaps_dropped           6 mappings
-    groups_short             0 groups
-    groups_homeless          0 groups
-    fill_max_before     0.7184
-    fill_max_after      0.9161
+                                       mean  95 % interval
+    moved_bytes              2.598 TiB
+    moved_fraction         0.08651
+    moved_groups                77 groups
+    moved_shards                77 shards
+    minimum_bytes            2.463 TiB
+    pending_bytes                0 B
+    stored_bytes             30.03 TiB
+    primaries_changed           25 groups
+    upmaps_dropped               6 mappings
+    groups_short                 0 groups
+    groups_homeless              0 groups
+    groups_below_min_size        0 groups
+    groups_short_now             0 groups
+    groups_inactive_now          0 groups
+    groups_lost_now              0 groups
+    groups_unknown_now           0 groups
+    fill_max_before         0.7184
+    fill_max_after          0.9161
 
     Device by device
     Bytes of objects, copies and shards each counted. Fill is what the device says is used, overheads
@@ -130,7 +138,7 @@ fn the_whole_answer_at_eighty_columns() {
     osd.6  osd.2         33.82
 
     seed 1, executor sequential, digest KEY, scenario
-    KEY, towtank 0.1.0 (results 1)
+    KEY, towtank 0.1.0 (results 2)
     --
     exit 0
     ");
@@ -175,8 +183,8 @@ fn near_names_are_told() {
 #[test]
 fn removing_every_device_is_an_answer() {
     assert_snapshot!(told(&cluster("preview_all"), &["--remove", "default"]), @r"
-    default removed: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0
-    B.
+    default removed: 288 groups would have no device left; 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %)
+    bytes to move; the least possible is 0 B.
 
     warning: 288 groups would have no device left: their data would not be served, and might be lost
     exit 0
@@ -247,10 +255,12 @@ fn messy_exports_are_read() {
     assert_eq!(preview(&folder, &["--mark-out", "osd.5", "--format", "csv"]).data(), want);
     folder.write("pg_dump.json.gz", groups.replacen("\"num_bytes\":37455134720", "\"num_bytes\":inf", 1));
     assert_snapshot!(told(&folder, &["--mark-out", "osd.5"]), @r"
-    osd.5 out: 77/288 (26.74 %) groups, 2.564 TiB/29.93 TiB (8.6 %) bytes to move; the least possible is
-    2.429 TiB.
+    osd.5 out: osd.4 would be 90.7 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.564
+    TiB/29.93 TiB (8.6 %) bytes to move; the least possible is 2.429 TiB.
 
     warning: `pg_dump.json.gz` has 1 number that is nan or infinite; taken as missing
+    warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
+             so the change stops half-way
     exit 0
     ");
     folder.write("pg_dump.json.gz", groups.replacen("\"active+clean\"", "\"stale+down\"", 1));

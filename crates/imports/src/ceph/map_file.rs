@@ -3,7 +3,7 @@
 use placement::crush::{Map, binary, text};
 
 use super::crush_dump::CrushDump;
-use crate::envelope::{looks_like_json, read_json, unpack};
+use crate::envelope::{FILE_MAX_BYTES, looks_like_json, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
 /// Reads it, whichever form it has.
@@ -11,7 +11,7 @@ use crate::{File, ImportError, Imported};
 /// # Errors
 /// When it has none of these forms, with the place in it.
 pub fn read_map(file: File<'_>) -> Result<Imported<Map>, ImportError> {
-    let bytes = unpack(file)?;
+    let bytes = unpack(file, FILE_MAX_BYTES)?;
     if bytes.starts_with(&0x0001_0000_u32.to_le_bytes()) {
         let map = binary::read(&bytes).map_err(|error| {
             ImportError::new(file.name, error.to_string()).hint("export it again with `ceph osd getcrushmap`")

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::fields;
-use crate::envelope::{read_json, unpack};
+use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
 /// How full a device is.
@@ -58,7 +58,7 @@ struct Node {
 /// # Errors
 /// When it is no such dump.
 pub fn read_osd_df(file: File<'_>) -> Result<Imported<Vec<DeviceUse>>, ImportError> {
-    let bytes = unpack(file)?;
+    let bytes = unpack(file, FILE_MAX_BYTES)?;
     let read = read_json::<Tree>(file, &bytes).map_err(|error| match error.hint {
         Some(_) => error,
         None => error.hint("it should be the output of `ceph osd df -f json`"),

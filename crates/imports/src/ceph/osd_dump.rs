@@ -7,7 +7,7 @@ use placement::crush::pools::{Device, Overlay, PgId, Pool};
 use serde::Deserialize;
 
 use super::{POOL_SIZE_MAX, fields};
-use crate::envelope::{read_json, unpack};
+use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
 /// The osd map, as far as placement and capacity care.
@@ -26,6 +26,12 @@ pub struct OsdDump {
     /// No device takes in groups beyond this part of its size.
     #[serde(default)]
     backfillfull_ratio: serde_json::Value,
+    /// A device warns beyond this part of its size.
+    #[serde(default)]
+    nearfull_ratio: serde_json::Value,
+    /// A device takes no writes beyond this part of its size.
+    #[serde(default)]
+    full_ratio: serde_json::Value,
     #[serde(default)]
     pg_upmap: Vec<WholeMapping>,
     #[serde(default)]
@@ -131,7 +137,7 @@ const HASHPSPOOL: u64 = 1;
 /// # Errors
 /// When it is no such dump, or says what Ceph would not.
 pub fn read_osd_dump(file: File<'_>) -> Result<Imported<OsdDump>, ImportError> {
-    let bytes = unpack(file)?;
+    let bytes = unpack(file, FILE_MAX_BYTES)?;
     let read = read_json::<OsdDump>(file, &bytes).map_err(|error| match error.hint {
         Some(_) => error,
         None => error.hint("it should be the output of `ceph osd dump -f json`"),
@@ -213,7 +219,19 @@ impl OsdDump {
     /// The part of its size beyond which no device takes in groups, where the dump says one from 0 to 1.
     #[must_use]
     pub fn backfillfull_ratio(&self) -> Option<f64> {
-        self.backfillfull_ratio.as_f64().filter(|ratio| *ratio > 0.0 && *ratio <= 1.0)
+        part(&self.backfillfull_ratio)
+    }
+
+    /// The part of its size beyond which a device warns, where the dump says one from 0 to 1.
+    #[must_use]
+    pub fn nearfull_ratio(&self) -> Option<f64> {
+        part(&self.nearfull_ratio)
+    }
+
+    /// The part of its size beyond which a device takes no writes, where the dump says one from 0 to 1.
+    #[must_use]
+    pub fn full_ratio(&self) -> Option<f64> {
+        part(&self.full_ratio)
     }
 
     /// The number of data shards that a profile cuts objects into.
@@ -221,6 +239,11 @@ impl OsdDump {
     pub fn data_shards(&self, profile: &str) -> Option<u32> {
         self.erasure_code_profiles.get(profile)?.get("k")?.parse().ok().filter(|&shards| shards > 0)
     }
+}
+
+/// A ratio that is set: a dump has 0 where none is.
+fn part(ratio: &serde_json::Value) -> Option<f64> {
+    ratio.as_f64().filter(|ratio| *ratio > 0.0 && *ratio <= 1.0)
 }
 
 impl PoolEntry {

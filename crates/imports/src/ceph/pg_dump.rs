@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::fields;
 use super::osd_df::{DeviceUse, Statistic};
-use crate::envelope::{read_json, unpack};
+use crate::envelope::{GROUPS_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
 /// Groups, and devices where the dump has them.
@@ -82,7 +82,7 @@ struct Inner {
 /// # Errors
 /// When it is no such dump, or says what Ceph would not.
 pub fn read_pg_dump(file: File<'_>) -> Result<Imported<PgDump>, ImportError> {
-    let bytes = unpack(file)?;
+    let bytes = unpack(file, GROUPS_MAX_BYTES)?;
     let hinted = |error: ImportError| match error.hint {
         Some(_) => error,
         None => error.hint("it should be the output of `ceph pg dump -f json`"),

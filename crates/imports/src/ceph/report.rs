@@ -7,7 +7,7 @@ use placement::crush::Map;
 use super::crush_dump::CrushDump;
 use super::osd_dump::OsdDump;
 use super::pg_dump::GroupSum;
-use crate::envelope::{read_json, unpack};
+use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
 /// What a report tells of placement.
@@ -39,7 +39,7 @@ struct PoolStatistic {
 /// # Errors
 /// When it is no report, or says what Ceph would not.
 pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
-    let bytes = unpack(file)?;
+    let bytes = unpack(file, FILE_MAX_BYTES)?;
     let Imported { value: fields, notes } =
         read_json::<Fields>(file, &bytes).map_err(|error| match error.hint {
             Some(_) => error,

@@ -26,14 +26,10 @@ pub struct Observed {
 pub const MEASURES: &[MeasureSpec] = &[
     MeasureSpec {
         name: "load_deviation",
-        unit: "fraction",
+        unit: "ratio",
         about: "standard deviation of load over what weights ask for",
     },
-    MeasureSpec {
-        name: "load_deviation_binomial",
-        unit: "fraction",
-        about: "the same for independent draws",
-    },
+    MeasureSpec { name: "load_deviation_binomial", unit: "ratio", about: "the same for independent draws" },
     MeasureSpec { name: "load_max", unit: "ratio", about: "greatest load over what its weight asks for" },
     MeasureSpec { name: "load_max_binomial", unit: "ratio", about: "the same for independent draws" },
     MeasureSpec { name: "peers_mean", unit: "servers", about: "others that a server shares data with" },

@@ -9,12 +9,13 @@ use placement::crush::{ItemId, Map, Tunables};
 use scenario::{Draft, Problem, Problems, did_you_mean};
 
 use super::cluster::{Cluster, GROUPS_MAX, Loaded, device_list, read_map};
+use super::safety::FillLimits;
 use super::scenario::{Case, Scenario};
 use super::upmaps;
 
 /// Makes all changes.
 pub fn apply(scenario: &Scenario, draft: &Draft, loaded: Loaded) -> Result<Case, Problems> {
-    let Loaded { cluster: before, mut warnings, .. } = loaded;
+    let Loaded { cluster: before, mut warnings, osd_dump } = loaded;
     let mut after = before.clone();
     let mut words = Vec::new();
     if scenario.after_map.is_some()
@@ -51,7 +52,8 @@ pub fn apply(scenario: &Scenario, draft: &Draft, loaded: Loaded) -> Result<Case,
     if words.is_empty() {
         warnings.push("nothing is changed; what moves is on its way already".to_owned());
     }
-    Ok(Case { before, after, warnings, upmaps_dropped, changes: words })
+    let limits = FillLimits::of(&osd_dump);
+    Ok(Case { before, after, warnings, upmaps_dropped, changes: words, limits })
 }
 
 type Change<'a> = fn(&mut Editor<'a>, &str) -> Result<(), Fault>;

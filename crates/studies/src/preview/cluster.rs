@@ -9,6 +9,8 @@ use placement::crush::pools::{Device, Overlay, PgId, Pool};
 use placement::crush::{Map, RuleKind};
 use scenario::{Draft, Input, Problem, Problems};
 
+use super::safety::Stated;
+
 /// The files that a user names, and the keys that name them. `pg_dump`, `osd_df` and `report` are called so everywhere.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exported<'a> {
@@ -74,6 +76,8 @@ pub struct Group {
     pub up: Option<Vec<i32>>,
     /// Who leads it.
     pub primary: Option<i32>,
+    /// What the dump says of its state; nothing where no dump lists it.
+    pub stated: Option<Stated>,
 }
 
 /// The cluster as it is, and what must be known about it.
@@ -381,6 +385,7 @@ fn group_of(stat: &GroupStat) -> Group {
         acting: placed(&stat.acting),
         up: placed(&stat.up),
         primary: i32::try_from(stat.acting_primary).ok().filter(|primary| *primary >= 0),
+        stated: Some(Stated::of(stat)),
     }
 }
 

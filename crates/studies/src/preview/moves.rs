@@ -16,6 +16,7 @@ use report::Outcome;
 use serde::{Deserialize, Serialize};
 
 use super::cluster::{Cluster, Group, PoolState};
+use super::safety::{Safety, fill_warnings};
 use super::scenario::Case;
 use crate::{MeasureSpec, RunContext, StudyError};
 
@@ -40,6 +41,8 @@ pub struct Moves {
     pub groups_short: u64,
     /// Groups that end without a device.
     pub groups_homeless: u64,
+    /// What is unsafe or not known.
+    pub safety: Safety,
     /// Groups of which the dump and the map disagree where they should be; and one of them.
     pub disagreeing: u64,
     /// One of these.
@@ -110,7 +113,8 @@ pub const MEASURES: &[MeasureSpec] = &[
         unit: "bytes",
         about: "bytes of copies and shards that must be copied",
     },
-    MeasureSpec { name: "moved_fraction", unit: "fraction", about: "these, as part of all bytes stored" },
+    // Of groups with one copy left two are made, so this may be more than 1.
+    MeasureSpec { name: "moved_fraction", unit: "ratio", about: "these, over all bytes stored" },
     MeasureSpec { name: "moved_groups", unit: "groups", about: "placement groups with something to copy" },
     MeasureSpec { name: "moved_shards", unit: "shards", about: "copies and shards to copy" },
     MeasureSpec {
@@ -140,8 +144,33 @@ pub const MEASURES: &[MeasureSpec] = &[
         unit: "groups",
         about: "placement groups left without any device",
     },
-    MeasureSpec { name: "fill_max_before", unit: "fraction", about: "fill of the fullest device now" },
-    MeasureSpec { name: "fill_max_after", unit: "fraction", about: "fill of the fullest device then" },
+    MeasureSpec {
+        name: "groups_below_min_size",
+        unit: "groups",
+        about: "placement groups left with fewer devices than `min_size`, so that they take no writes",
+    },
+    MeasureSpec {
+        name: "groups_short_now",
+        unit: "groups",
+        about: "placement groups that are on fewer devices than asked for now",
+    },
+    MeasureSpec {
+        name: "groups_inactive_now",
+        unit: "groups",
+        about: "placement groups that serve nobody now",
+    },
+    MeasureSpec {
+        name: "groups_lost_now",
+        unit: "groups",
+        about: "placement groups of which some data are found nowhere now",
+    },
+    MeasureSpec {
+        name: "groups_unknown_now",
+        unit: "groups",
+        about: "placement groups whose state is unknown or stale now",
+    },
+    MeasureSpec { name: "fill_max_before", unit: "ratio", about: "fill of the fullest device now" },
+    MeasureSpec { name: "fill_max_after", unit: "ratio", about: "fill of the fullest device then" },
 ];
 
 /// Groups between two looks at whether to stop.
@@ -178,6 +207,7 @@ impl Moves {
                 tally.add(Unit {
                     id,
                     pool: &old.placed,
+                    min_size: old.min_size,
                     group: &old.groups[source as usize],
                     now,
                     then,
@@ -218,6 +248,11 @@ impl Moves {
             Some(case.upmaps_dropped as f64),
             Some(self.groups_short as f64),
             Some(self.groups_homeless as f64),
+            (self.safety.min_size_unknown == 0).then_some(self.safety.below_min_size as f64),
+            Some(self.safety.short_now as f64),
+            self.safety.by_state(self.safety.inactive),
+            self.safety.by_state(self.safety.lost),
+            self.safety.by_state(self.safety.unknown),
             fullest(|fill| fill.0),
             fullest(|fill| fill.1),
         ];
@@ -225,9 +260,7 @@ impl Moves {
         for (measure, value) in MEASURES.iter().zip(values) {
             match value {
                 Some(value) => outcome.measure(measure.name, value, measure.unit),
-                None => {
-                    outcome.missing(measure.name, measure.unit, "no export says how large the devices are")
-                }
+                None => outcome.missing(measure.name, measure.unit, why_missing(measure.name)),
             }
         }
         outcome.warnings.extend(self.warnings());
@@ -253,27 +286,20 @@ impl Moves {
                 self.groups_homeless
             ));
         }
-        let full: Vec<&DeviceMoves> = self
-            .devices
-            .values()
-            .filter(|device| device.fill().is_some_and(|fill| fill.1 > FULL_RATIO))
-            .collect();
-        if let Some(first) = full.first() {
-            let who = match full.len() {
-                1 => first.name.clone(),
-                count => format!("{count} devices, such as {},", first.name),
-            };
-            let limit = FULL_RATIO * 100.0;
-            warnings.push(format!(
-                "{who} would be more than {limit:.0} % full, where Ceph stops writes by default"
-            ));
-        }
+        warnings.extend(fill_warnings(self));
         warnings
     }
 }
 
-/// Ceph's default `mon_osd_full_ratio`.
-const FULL_RATIO: f64 = 0.95;
+fn why_missing(measure: &str) -> &'static str {
+    match measure {
+        "groups_below_min_size" => "the osd dump does not say the `min_size` of each pool",
+        "groups_inactive_now" | "groups_lost_now" | "groups_unknown_now" => {
+            "there is no `pg_dump`, which says the states of groups"
+        }
+        _ => "no export says how large the devices are",
+    }
+}
 
 /// Bytes of each unit that is compared: the groups of the finer division, of which the others are made.
 fn parts(pool: &PoolState, pg_num_after: u32) -> Vec<u64> {
@@ -334,6 +360,7 @@ impl<'a> State<'a> {
 struct Unit<'a> {
     id: PgId,
     pool: &'a Pool,
+    min_size: Option<u32>,
     group: &'a Group,
     now: GroupPlacement,
     then: GroupPlacement,
@@ -369,6 +396,18 @@ impl Tally {
             u64::from(unit.then.up.primary.is_some() && unit.then.up.primary != primary);
         moves.groups_short += u64::from(count(target) < u64::from(unit.pool.size));
         moves.groups_homeless += u64::from(count(target) == 0);
+        let safety = &mut moves.safety;
+        let below = |devices: u64| unit.min_size.is_some_and(|least| devices < u64::from(least));
+        safety.below_min_size += u64::from(below(count(target)));
+        if unit.first {
+            safety.note_state(unit.group.stated);
+            safety.min_size_unknown += u64::from(unit.min_size.is_none());
+            // Where nobody knows the state of a group, the map says where it is taken to be, and no more.
+            if !unit.group.stated.is_some_and(|stated| stated.unknown) {
+                safety.short_now += u64::from(count(held) < u64::from(unit.pool.size));
+                safety.below_min_size_now += u64::from(below(count(held)));
+            }
+        }
         if let Some(pool) = moves.pools.last_mut() {
             pool.groups += 1;
             pool.moved_groups += u64::from(!changes.gained.is_empty());
@@ -414,6 +453,7 @@ impl Tally {
     }
 
     fn finish(mut self, case: &Case) -> Moves {
+        self.moves.safety.limits = case.limits;
         let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;
         for id in 0..known {
             let exists = |cluster: &Cluster| {

@@ -3,6 +3,7 @@
 use report::{Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
 
 use super::moves::{DeviceMoves, Moves};
+use super::safety::dangers;
 use crate::{PointResult, Presentation};
 
 /// More bars than this are no figure; then only those with the most to move are drawn.
@@ -62,10 +63,17 @@ fn words(moves: &Moves) -> String {
     )
 }
 
+/// What is unsafe or not known, and then what moves.
+fn told(moves: &Moves) -> String {
+    let mut parts = dangers(moves);
+    parts.push(words(moves));
+    parts.join("; ")
+}
+
 fn of_point(view: &View<'_>) -> Presentation {
     let change = if view.changes.is_empty() { "no change".to_owned() } else { view.changes.join(", ") };
     Presentation {
-        answer: format!("{change}: {}.", words(&view.moves)),
+        answer: format!("{change}: {}.", told(&view.moves)),
         tables: vec![devices(&view.moves), pools(&view.moves), flows(&view.moves)],
         figures: figures(&view.moves),
         ..Presentation::default()
@@ -173,9 +181,6 @@ fn in_and_out(moves: &Moves) -> Figure {
     }
 }
 
-/// Ceph's default `mon_osd_nearfull_ratio`, in percent.
-const NEAR_FULL: f64 = 85.0;
-
 fn fill(moves: &Moves) -> Option<Figure> {
     let known: Vec<(&DeviceMoves, (f64, f64))> =
         moves.devices.values().filter_map(|device| Some((device, device.fill()?))).collect();
@@ -186,8 +191,12 @@ fn fill(moves: &Moves) -> Option<Figure> {
         known.iter().map(|(_, fill)| 100.0 * pick(fill)).collect()
     };
     let (before, after) = (percent(|fill| fill.0), percent(|fill| fill.1));
-    let near_full =
-        |wrap: fn(String, Num) -> Reference| vec![wrap("nearfull".to_owned(), Num::from(NEAR_FULL))];
+    let limits = moves.safety.limits;
+    let near_full = |wrap: fn(String, Num) -> Reference| {
+        [("nearfull", limits.nearfull), ("backfillfull", limits.backfillfull), ("full", limits.full)]
+            .map(|(name, limit)| wrap(name.to_owned(), Num::from((limit * 1e5).round() / 1e3)))
+            .to_vec()
+    };
     let kind = if known.len() <= DEVICES_DRAWN {
         let series = |name: &str, values: &[f64]| BarSeries {
             name: name.to_owned(),
@@ -273,7 +282,9 @@ fn chord(moves: &Moves) -> Option<Figure> {
 fn of_sweep(views: &[View<'_>]) -> Presentation {
     let mut columns = vec![Column::text("point")];
     columns.extend(["moved", "least", "stored"].map(|name| Column::number(name, "bytes")));
-    columns.extend(["moved_groups", "groups_short"].map(|name| Column::number(name, "groups")));
+    columns.extend(
+        ["moved_groups", "groups_short", "groups_below_min_size"].map(|name| Column::number(name, "groups")),
+    );
     columns.push(Column::number("fill_max_after", "percent"));
     let mut table = Table::new("changes", "Change by change", columns);
     for view in views {
@@ -286,7 +297,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
             .max_by(f64::total_cmp);
         let mut row: Vec<Cell> = vec![view.label().into()];
         row.extend([moves.moved_bytes, moves.minimum_bytes(), moves.stored_bytes].map(Cell::from));
-        row.extend([moves.moved_groups, moves.groups_short].map(Cell::from));
+        row.extend([moves.moved_groups, moves.groups_short, moves.safety.below_min_size].map(Cell::from));
         row.push(fullest.map(|fill| fill * 100.0).into());
         table.push(row);
     }
@@ -309,8 +320,29 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
             references: Vec::new(),
         },
     };
-    let least = views.iter().min_by_key(|view| view.moves.moved_bytes);
-    let answer = least
-        .map_or_else(String::new, |view| format!("{} moves least: {}.", view.label(), words(&view.moves)));
-    Presentation { answer, tables: vec![table], figures: vec![figure], ..Presentation::default() }
+    Presentation {
+        answer: best_of(views),
+        tables: vec![table],
+        figures: vec![figure],
+        ..Presentation::default()
+    }
+}
+
+/// The unsafe changes first, then the one of the others that moves least.
+fn best_of(views: &[View<'_>]) -> String {
+    let least = |views: &[&View<'_>]| {
+        let view = views.iter().min_by_key(|view| view.moves.moved_bytes)?;
+        Some(format!("{} moves least: {}.", view.label(), told(&view.moves)))
+    };
+    let (safe, unsafe_): (Vec<&View<'_>>, Vec<&View<'_>>) =
+        views.iter().partition(|view| dangers(&view.moves).is_empty());
+    if safe.is_empty() {
+        let all: Vec<&View<'_>> = views.iter().collect();
+        return format!("No change is safe. {}", least(&all).unwrap_or_default());
+    }
+    let warned: String = unsafe_
+        .iter()
+        .map(|view| format!("{} is not safe: {}. ", view.label(), dangers(&view.moves).join("; ")))
+        .collect();
+    warned + &least(&safe).unwrap_or_default()
 }

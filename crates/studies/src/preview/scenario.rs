@@ -7,6 +7,7 @@ use scenario::{Draft, Problems};
 
 use super::changes;
 use super::cluster::{self, Cluster, Exported};
+use super::safety::FillLimits;
 
 /// A cluster's exports, and what is to be changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +101,8 @@ pub struct Case {
     pub upmaps_dropped: usize,
     /// The changes in words.
     pub changes: Vec<String>,
+    /// When a device is too full.
+    pub limits: FillLimits,
 }
 
 /// States in which what the dump says is not all there is.

@@ -216,8 +216,8 @@ fn words_tell_groups_bytes_and_the_least() {
     .into();
     insta::assert_snapshot!(told.join("\n"), @"
     no change: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
-    osd.5 out: 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
-    osd.5 removed: 120/288 (41.67 %) groups, 4.81 TiB/30.03 TiB (16.0 %) bytes to move; the least possible is 2.615 TiB.
+    osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
+    osd.5 removed: osd.6 would be 93.6 % full, above backfillfull (90 %), and 1 more above nearfull; 120/288 (41.67 %) groups, 4.81 TiB/30.03 TiB (16.0 %) bytes to move; the least possible is 2.615 TiB.
     osd.6 reweighted to 0.8: 3/288 (1.04 %) groups, 109.8 GiB/30.03 TiB (0.4 %) bytes to move; the least possible is 109.8 GiB.
     osd.6 of weight 3.2: 11/288 (3.82 %) groups, 452.5 GiB/30.03 TiB (1.5 %) bytes to move; the least possible is 347.5 GiB.
     archive with 64 groups: 0/320 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
@@ -225,7 +225,7 @@ fn words_tell_groups_bytes_and_the_least() {
     archive with 16 groups: 16/288 (5.56 %) groups, 1.739 TiB/30.03 TiB (5.8 %) bytes to move; the least possible is 600.7 GiB.
     host h9 added with osd.16, osd.17, osd.18, osd.19: 204/288 (70.83 %) groups, 9.088 TiB/30.03 TiB (30.3 %) bytes to move; the least possible is 6.83 TiB.
     tunables legacy: 119/288 (41.32 %) groups, 5.142 TiB/30.03 TiB (17.1 %) bytes to move; the least possible is 955.7 GiB.
-    default removed: 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
+    default removed: 288 groups would have no device left; 0/288 (0.00 %) groups, 0 B/30.03 TiB (0.0 %) bytes to move; the least possible is 0 B.
     ");
 }
 
@@ -350,16 +350,16 @@ fn real_exports_are_read_with_what_to_know() {
         told("report = \"report.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\""),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    osd.2 out: 0/65 (0.00 %) groups, 0 B/6 GiB (0.0 %) bytes to move; the least possible is 0 B.
-    osd.2 out: 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
+    osd.2 out: 65 groups would be short of copies; 0/65 (0.00 %) groups, 0 B/6 GiB (0.0 %) bytes to move; the least possible is 0 B.
+    osd.2 out: 76 groups would be short of copies (76 now); 0/76 (0.00 %) groups, 0 B/4.105 GiB (0.0 %) bytes to move; the least possible is 0 B.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool asks for; what comes back is counted as bytes to move
-    host h9 added with osd.3: 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
+    host h9 added with osd.3: 50 groups would be short of copies (76 now); 60/76 (78.95 %) groups, 1.618 GiB/4.105 GiB (39.4 %) bytes to move; the least possible is 1.618 GiB.
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool asks for; what comes back is counted as bytes to move
     host h9 added with osd.3: 51/65 (78.46 %) groups, 1.594 GiB/6 GiB (26.6 %) bytes to move; the least possible is 1.594 GiB.
       there is no `pg_dump`, so the groups of a pool are taken as equally large, and where the map puts them
-    no change: 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
+    no change: 65 groups are short of copies now; 65/65 (100.00 %) groups, 2 GiB/4 GiB (50.0 %) bytes to move; the least possible is 2 GiB.
       `degraded_pg_dump.json.gz` has 1 groups of pool 3, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 4, which the osd dump lacks; they are left out
       `degraded_pg_dump.json.gz` has 1 groups of pool 5, which the osd dump lacks; they are left out
@@ -369,6 +369,75 @@ fn real_exports_are_read_with_what_to_know() {
       nothing is changed; what moves is on its way already
       65 groups should be elsewhere by `map` and `osd_dump` than `pg_dump` says, such as 1.0: were they exported at different times?
     ");
+}
+
+/// 58 groups were short of copies, and the answer said that 0 B are to move.
+#[test]
+fn groups_short_of_copies_come_before_what_moves() {
+    let files = || -> BTreeMap<String, Vec<u8>> {
+        ["crushmap.bin", "degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]
+            .map(|name| (name.to_owned(), export(name)))
+            .into()
+    };
+    let degraded = "map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
+    let case = draft_case(files(), degraded).unwrap();
+    let answer = answer(&case);
+    assert!(answer.starts_with("no change: 76 groups would be short of copies (76 now); "), "{answer}");
+    let outcome = moves(&case).outcome(&case);
+    let value = |name: &str| outcome.measures[name].value();
+    assert_eq!((value("groups_short_now"), value("groups_short")), (Some(76.0), Some(76.0)));
+    assert_eq!((value("groups_below_min_size"), value("groups_inactive_now")), (Some(0.0), Some(0.0)));
+}
+
+/// The example with one text of its osd dump put for another.
+fn planted(from: &str, to: &str, changes: &str) -> Case {
+    let mut files = usual();
+    let dump = String::from_utf8(files["osd_dump.json"].clone()).unwrap();
+    assert!(dump.contains(from), "{from}");
+    files.insert("osd_dump.json".to_owned(), dump.replace(from, to).into_bytes());
+    draft_case(files, &format!("{USUAL}{changes}")).unwrap()
+}
+
+/// A device at 91.6 % was told without a word.
+#[test]
+fn a_device_above_backfillfull_comes_before_what_moves() {
+    let told = answer(&case("mark_out = \"osd.5\""));
+    assert!(
+        told.starts_with("osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288"),
+        "{told}"
+    );
+    let ratios = "\"backfillfull_ratio\": 0";
+    let told = answer(&planted(ratios, "\"backfillfull_ratio\": 0.92", "mark_out = \"osd.5\""));
+    assert!(
+        told.starts_with("osd.5 out: osd.4 would be 91.6 % full, above nearfull (85 %); 77/288"),
+        "{told}"
+    );
+}
+
+#[test]
+fn groups_below_min_size_are_told() {
+    let case = planted("\"min_size\":2", "\"min_size\":3", "remove = [\"host=h2\", \"host=h3\"]");
+    let outcome = moves(&case).outcome(&case);
+    let below = outcome.measures["groups_below_min_size"].value().unwrap();
+    assert!(below >= 256.0, "two hosts hold no three copies of {below} groups");
+    let told = answer(&case);
+    assert!(told.contains("would be below `min_size` and take no writes; "), "{told}");
+}
+
+#[test]
+fn unsafe_changes_of_a_sweep_come_before_the_best_one() {
+    let cases = [case("mark_out = \"osd.7\""), case("mark_out = \"osd.5\"")];
+    let outcomes = cases.each_ref().map(|case| [moves(case).outcome(case)]);
+    let settings = ["osd.7", "osd.5"].map(|device| [("mark_out".to_owned(), serde_json::json!(device))]);
+    let scenario = serde_json::Value::Null;
+    let points: Vec<PointResult<'_>> = settings
+        .iter()
+        .zip(&outcomes)
+        .map(|(settings, outcomes)| PointResult { settings, scenario: &scenario, outcomes })
+        .collect();
+    let told = present::present(&points).answer;
+    let front = "mark_out = osd.5 is not safe: osd.4 would be 91.6 % full, above backfillfull (90 %). mark_out = osd.7 moves least";
+    assert!(told.starts_with(front), "{told}");
 }
 
 #[test]

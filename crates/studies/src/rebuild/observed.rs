@@ -190,7 +190,7 @@ pub const MEASURES: &[MeasureSpec] = &[
         "share of the slots of all leading disks that waited for reservations",
     ),
     measure("sleeping_share", "fraction", "share of the transfer that leading disks rested"),
-    measure("max_device_fill", "fraction", "how full the fullest disk is afterwards"),
+    measure("max_device_fill", "ratio", "how full the fullest disk is afterwards"),
     measure("client_operations", "operations", "operations of clients while lost data were rebuilt"),
     measure("client_read_latency_mean_us", "us", "what their reads took"),
     measure("client_read_latency_p99_us", "us", "the 99th percentile"),

@@ -1,0 +1,46 @@
+//! How much memory readers take for each byte of a file, which the limits of their sizes rest on. One test in a process of
+//! its own: the peak of a process cannot be lowered again.
+#![cfg(target_os = "linux")]
+
+use towtank_imports::{FILE_MEMORY_PER_BYTE, File, GROUPS_MEMORY_PER_BYTE, ceph, iops};
+
+/// A line of the kernel's account of this process, in bytes.
+fn account(line: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let found = status.lines().find_map(|each| each.strip_prefix(line)).expect("it is in every account");
+    let kib: u64 = found.trim().trim_end_matches(" kB").trim().parse().expect("a number of kB");
+    kib << 10
+}
+
+/// By how many bytes the peak rises for each byte of the file, the file itself counted once.
+fn per_byte(bytes: &[u8], read: &dyn Fn(File<'_>)) -> f64 {
+    let before = account("VmRSS:");
+    read(File { name: "worst.json", bytes });
+    let risen = account("VmHWM:").saturating_sub(before);
+    1.0 + risen as f64 / bytes.len() as f64
+}
+
+fn list(front: &str, item: &str, back: &str, size: usize) -> Vec<u8> {
+    let items = vec![item; size / (item.len() + 1)].join(",");
+    format!("{front}{items}{back}").into_bytes()
+}
+
+#[test]
+fn no_reader_takes_more_memory_than_its_limit_rests_on() {
+    let ignore = |_: bool| ();
+    // The smaller ones first: a peak that was reached once hides lower ones.
+    let groups = list(
+        "[",
+        r#"{"pgid":"1.0","state":"","stat_sum":{"num_bytes":0},"up":[],"acting":[]}"#,
+        "]",
+        24 << 20,
+    );
+    let found = per_byte(&groups, &|file| ignore(ceph::read_pg_dump(file).is_ok()));
+    assert!(found > 1.5 && found <= GROUPS_MEMORY_PER_BYTE as f64, "groups: {found}");
+    let digits = list(r#"{"pools":[],"osds":[],"flags":["#, "0", "]}", 24 << 20);
+    let found = per_byte(&digits, &|file| ignore(ceph::read_osd_dump(file).is_ok()));
+    assert!(found > 4.0 && found <= FILE_MEMORY_PER_BYTE as f64, "digits where a word belongs: {found}");
+    let jobs = list(r#"{"fio version":"fio-3.33","jobs":["#, "0", "]}", 24 << 20);
+    let found = per_byte(&jobs, &|file| ignore(iops::read(file).is_ok()));
+    assert!(found <= FILE_MEMORY_PER_BYTE as f64, "digits where jobs belong: {found}");
+}

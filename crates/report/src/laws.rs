@@ -1,0 +1,170 @@
+//! Laws that hold for every report, whatever the study: a report that breaks one is wrong, and an error of ours.
+//!
+//! - A share (a measure or a column in `fraction`) lies within 0 and 1. What may exceed 1 has the unit `ratio`.
+//! - Times, sizes, rates and counts are not negative: every measure whose unit is no percentage, ratio or bare number.
+//! - The low end of an interval is at most the value, and the value at most the high end; of claims too.
+//! - A mean is taken over at most as many replicates as there are.
+//! - A bound on a rate is at least the rate; a mean is at most the maximum; a quantile at most the next one.
+//! - The verdict of a claim is the one that its numbers give, so none holds or misses without a number.
+//!
+//! Relations between two measures are held where both are means over equally many replicates. Laws of a model (what is sent is
+//! received) are not here: each study audits its own.
+
+use std::fmt;
+
+use crate::{Cell, Claim, Measure, Ordered, Reading, Report, Table, Verdict};
+
+/// A law that a report breaks, and the numbers that do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Broken {
+    /// The law, in words.
+    pub law: &'static str,
+    /// What breaks it: the names and their values.
+    pub found: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}, but {}", self.law, self.found)
+    }
+}
+
+/// Sums of shares and intervals of equal values may be off by rounding: far above 2^-52 times the terms of any sum here, far
+/// below any number that is shown.
+const ROUNDING: f64 = 1e-9;
+
+/// A rate and what bounds it.
+const BOUNDS: [(&str, &str); 2] = [
+    ("aggregate_rate_bytes_per_s", "bound_rate_bytes_per_s"),
+    ("aggregate_rate_bytes_per_s", "ideal_rate_bytes_per_s"),
+];
+
+/// Parts of names of which the first is at most the second in measures that are otherwise named alike.
+const RISING: [(&str, &str); 5] =
+    [("_p50", "_p99"), ("_p99", "_p999"), ("_mean", "_max"), ("_min", "_mean"), ("_min", "_max")];
+
+/// Units whose numbers may be negative: differences and bare numbers.
+const SIGNED: [&str; 4] = ["", "ratio", "%", "percent"];
+
+/// Measures that are differences although their unit is one of counts.
+const DIFFERENCES: [&str; 1] = ["headroom"];
+
+/// Every law that the report breaks, in the order of the report.
+#[must_use]
+pub fn laws(report: &Report) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    of_measures(&mut broken, "", &report.summary, report.replicates);
+    for point in &report.points {
+        of_measures(&mut broken, &format!(" at {}", point.label), &point.summary, report.replicates);
+    }
+    report.tables.iter().for_each(|table| of_table(&mut broken, table));
+    report.claims.iter().for_each(|claim| of_claim(&mut broken, claim));
+    broken
+}
+
+fn of_measures(broken: &mut Vec<Broken>, at: &str, summary: &Ordered<Measure>, replicates: u32) {
+    let mut breaks = |law, found| broken.push(Broken { law, found });
+    for (name, measure) in summary {
+        let Some(value) = measure.value() else { continue };
+        if measure.unit() == "fraction" && !(-ROUNDING..=1.0 + ROUNDING).contains(&value) {
+            breaks("a share lies within 0 and 1", format!("`{name}`{at} is {value}"));
+        }
+        let signed = SIGNED.contains(&measure.unit()) || DIFFERENCES.contains(&name.as_str());
+        if value < 0.0 && measure.unit() != "fraction" && !signed {
+            let unit = measure.unit();
+            breaks(
+                "times, sizes, rates and counts are not negative",
+                format!("`{name}`{at} is {value} {unit}"),
+            );
+        }
+        if let Some((low, high)) = measure.interval().filter(|range| !ordered(range.0, value, range.1)) {
+            breaks("a value lies in its interval", format!("`{name}`{at} is {value} in {low} to {high}"));
+        }
+        if replicates > 0 && measure.n() > replicates {
+            let n = measure.n();
+            breaks(
+                "a mean is taken over the replicates",
+                format!("`{name}`{at} is one over {n} of {replicates}"),
+            );
+        }
+    }
+    for (lesser, greater, law) in relations(summary) {
+        let (Some(less), Some(more)) = (summary.get(&lesser), summary.get(&greater)) else { continue };
+        if let (Some(less), Some(more)) = (less.value(), more.value().filter(|_| less.n() == more.n()))
+            && exceeds(less, more)
+        {
+            breaks(law, format!("`{lesser}`{at} is {less} and `{greater}` {more}"));
+        }
+    }
+}
+
+/// Names of measures of which the first must not exceed the second, and the law that says so.
+fn relations(summary: &Ordered<Measure>) -> Vec<(String, String, &'static str)> {
+    let mut found: Vec<(String, String, &'static str)> = BOUNDS
+        .iter()
+        .map(|(rate, bound)| {
+            ((*rate).to_owned(), (*bound).to_owned(), "a bound on a rate is at least the rate")
+        })
+        .collect();
+    for name in summary.keys() {
+        for (part, next) in RISING {
+            // `_p99` is also the start of `_p999`.
+            let Some(at) = name.find(part) else { continue };
+            let (front, back) = (&name[..at], &name[at + part.len()..]);
+            if back.is_empty() || back.starts_with('_') {
+                let law = "quantiles rise, and a mean lies between the least and the greatest";
+                found.push((name.clone(), format!("{front}{next}{back}"), law));
+            }
+        }
+    }
+    found
+}
+
+fn of_table(broken: &mut Vec<Broken>, table: &Table) {
+    for (at, column) in table.columns().iter().enumerate().filter(|(_, column)| column.unit == "fraction") {
+        for row in table.rows() {
+            let Some(value) = row.get(at).and_then(|cell| match cell {
+                Cell::Number(number) => number.as_f64(),
+                _ => None,
+            }) else {
+                continue;
+            };
+            if !(-ROUNDING..=1.0 + ROUNDING).contains(&value) {
+                let (name, id) = (&column.name, table.id());
+                let found = format!("`{name}` in the table `{id}` is {value}");
+                broken.push(Broken { law: "a share lies within 0 and 1", found });
+            }
+        }
+    }
+}
+
+fn of_claim(broken: &mut Vec<Broken>, claim: &Claim) {
+    let name = &claim.name;
+    for (whose, Reading { value, low, high }) in [("published", claim.published), ("ours", claim.ours)] {
+        let known = value.get().zip(low.get().zip(high.get()));
+        if let Some((value, (low, high))) = known.filter(|(value, (low, high))| !ordered(*low, *value, *high))
+        {
+            let found = format!("`{whose}` of the claim `{name}` is {value} in {low} to {high}");
+            broken.push(Broken { law: "a value lies in its interval", found });
+        }
+    }
+    let told = claim.tolerance.verdict(claim.published, claim.ours);
+    let said = claim.would_be.unwrap_or(claim.verdict);
+    if said != told || claim.would_be.is_some() != (claim.verdict == Verdict::Fitted) {
+        let (said, told) = (said.name(), told.name());
+        let found = format!("the claim `{name}` says `{said}` where its numbers give `{told}`");
+        broken.push(Broken { law: "a verdict follows from the numbers of its claim", found });
+    }
+}
+
+fn ordered(low: f64, value: f64, high: f64) -> bool {
+    !exceeds(low, value) && !exceeds(value, high)
+}
+
+/// Whether the first is more than the second by more than rounding.
+fn exceeds(less: f64, more: f64) -> bool {
+    less - more > ROUNDING * less.abs().max(more.abs())
+}
+
+#[cfg(test)]
+mod tests;
