@@ -16,6 +16,7 @@ mod interrupt;
 mod load;
 mod machine;
 mod output;
+mod overflow;
 mod progress;
 mod screen;
 mod street;

@@ -20,6 +20,7 @@ use crate::args::{self, MachineFlags, OutputFlags};
 use crate::exit::Trouble;
 use crate::interrupt;
 use crate::machine::{Machine, Need, Threads};
+use crate::overflow;
 use crate::progress::Bar;
 
 /// How to run a scenario.
@@ -238,6 +239,11 @@ impl Walk<'_> {
             2 => " (1 more run failed)".to_owned(),
             count => format!(" ({} more runs failed)", count - 1),
         };
+        if let Failure::Study { task, place, error } = first
+            && let Some(problem) = overflow::problem(error, place, &self.plan.points()[task.point].scenario)
+        {
+            return problem.into();
+        }
         let hint = match first {
             // The run went well: to replay it would show nothing.
             Failure::Store { place, source, .. } => {
