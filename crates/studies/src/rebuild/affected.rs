@@ -336,7 +336,7 @@ impl Search<'_> {
         let mut affected = self.empty(Found::ByAsking, map);
         let mut list = vec![ServerId::NONE; affected.length];
         for id in 0..self.population.objects() {
-            if id % 65_536 == 0 && context.stopped() {
+            if id % 1_024 == 0 && context.stopped() {
                 return None;
             }
             self.ask(id, place, &mut list, &mut affected);
@@ -419,7 +419,7 @@ impl Search<'_> {
         let shares = Shares::new(&weights, &failing, affected.width);
         let mut list = vec![0u32; affected.length];
         for (at, id) in self.population.thin(shares.candidates(), THIN).enumerate() {
-            if at % 65_536 == 0 && context.stopped() {
+            if at % 1_024 == 0 && context.stopped() {
                 return None;
             }
             affected.asked += 1;
