@@ -155,6 +155,9 @@ pub struct MachineFlags {
     /// Use more threads than there are cores; write into a directory that holds other results
     #[arg(long, help_heading = RUNNING)]
     pub force: bool,
+    /// Run what is estimated to take more memory than there is
+    #[arg(long, help_heading = RUNNING)]
+    pub allow_memory: bool,
 }
 
 /// What is shown of the results.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use scenario::{Document, Files, Problem, Problems, Source, did_you_mean};
+use units::Bytes;
 
 use crate::catalogue::{self, Builtin};
+use crate::machine::{self, Memory};
 
 /// A scenario's text, and what must not be overwritten because it came from there.
 pub struct Loaded {
@@ -98,7 +100,12 @@ struct Folder(PathBuf);
 
 impl Files for Folder {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        read_up_to(&self.0.join(path), imports::INPUT_MAX_BYTES)
+        let path = self.0.join(path);
+        let size = fs::metadata(&path).map_err(|error| reason(&error))?.len();
+        match machine::refusal(Bytes::new(size), Memory::here()) {
+            Some(refusal) => Err(refusal),
+            None => read_up_to(&path, imports::INPUT_MAX_BYTES),
+        }
     }
 }
 

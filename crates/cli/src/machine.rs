@@ -1,6 +1,7 @@
 //! How much of this machine a campaign takes: jobs, workers, and memory.
 
-use std::fs;
+mod memory;
+
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use kernel::Executor;
@@ -8,6 +9,8 @@ use scenario::Problem;
 use units::Bytes;
 
 use crate::args::MachineFlags;
+
+pub use memory::{Memory, refusal};
 
 /// Threads of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +25,15 @@ pub struct Threads {
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     pub cores: NonZeroUsize,
-    /// What can be used without swapping, where the system says.
-    pub memory: Option<Bytes>,
+    /// What a process may still take, where the system says.
+    pub memory: Option<Memory>,
 }
 
 impl Machine {
     /// This one.
     pub fn here() -> Machine {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Machine { cores, memory: memory_available() }
+        Machine { cores, memory: Memory::here() }
     }
 
     /// Threads for what the flags ask for. `estimate` is the memory of one run.
@@ -85,34 +88,60 @@ impl Machine {
     /// How many runs fit into memory, if somebody knows.
     fn fitting(&self, estimate: Option<Bytes>) -> Option<NonZeroUsize> {
         let (memory, estimate) = (self.memory?, estimate.filter(|estimate| !estimate.is_zero())?);
-        let count = usize::try_from(memory.get() / estimate.get()).unwrap_or(usize::MAX);
+        let count = usize::try_from(memory.left.get() / estimate.get()).unwrap_or(usize::MAX);
         Some(NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN))
     }
 
-    /// What to say before a run that may not fit.
-    pub fn memory_remark(&self, threads: Threads, estimate: Option<Bytes>) -> Option<String> {
-        let (memory, estimate) = (self.memory?, estimate?);
-        let needed = estimate.get().checked_mul(threads.jobs.get() as u64).map(Bytes::new)?;
-        (needed > memory).then(|| {
-            let runs = match threads.jobs.get() {
-                1 => "a run takes".to_owned(),
-                jobs => format!("{jobs} runs at once take"),
-            };
-            format!("{runs} about {}, and {} are free", rounded(needed), rounded(memory))
-        })
+    /// Refuses what does not fit into memory: told now, it costs nothing, and an hour into the run it costs the run.
+    pub fn refuse_memory(
+        &self,
+        flags: &MachineFlags,
+        threads: Threads,
+        most: Option<&Need<'_>>,
+    ) -> Result<(), Problem> {
+        let (Some(memory), Some(need)) = (self.memory, most) else { return Ok(()) };
+        let jobs = threads.jobs.get();
+        let needed = Bytes::new(need.each.get().saturating_mul(jobs as u64));
+        if needed <= memory.left || flags.allow_memory {
+            return Ok(());
+        }
+        let place = if need.place.is_empty() { String::new() } else { format!(" of {}", need.place) };
+        let runs = match jobs {
+            1 => format!("a run{place} takes"),
+            jobs => format!("{jobs} runs at once{place} take"),
+        };
+        let message = format!("{runs} about {} of memory, but {memory}", rounded(needed));
+        let lower = match self.fitting(Some(need.each)).map(NonZeroUsize::get) {
+            Some(fitting) if jobs > 1 && need.each <= memory.left => format!("lower --jobs to {fitting}"),
+            _ if need.keys.is_empty() => "ask for less at once".to_owned(),
+            _ => format!("lower {}", listed(need.keys)),
+        };
+        Err(Problem::new(message).hint(format!("{lower}, or add --allow-memory to run it all the same")))
+    }
+}
+
+/// What a run takes.
+#[derive(Clone, Debug)]
+pub struct Need<'a> {
+    /// The memory of one run.
+    pub each: Bytes,
+    /// Which point of a sweep takes that much; empty without a sweep.
+    pub place: String,
+    /// The keys of the scenario that it grows with.
+    pub keys: &'a [&'a str],
+}
+
+/// Keys as a sentence has them: `` `a`, `b` or `c` ``.
+fn listed(keys: &[&str]) -> String {
+    let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    match quoted.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => quoted.concat(),
     }
 }
 
 fn rounded(size: Bytes) -> String {
     report::human::quantity(size.get() as f64, "bytes")
-}
-
-/// `MemAvailable` of Linux; nothing elsewhere.
-fn memory_available() -> Option<Bytes> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kibibytes.checked_mul(1024).map(Bytes::new)
 }
 
 #[cfg(test)]
@@ -126,12 +155,13 @@ mod tests {
         workers: u32,
         force: bool,
     ) -> Result<(usize, u32), String> {
-        let machine = Machine { cores: NonZeroUsize::new(cores).unwrap(), memory: Some(Bytes::new(1000)) };
+        let machine = Machine { cores: NonZeroUsize::new(cores).unwrap(), memory: Some(free(1000)) };
         let flags = MachineFlags {
             jobs: NonZeroUsize::new(jobs),
             executor,
             workers: NonZeroU32::new(workers),
             force,
+            allow_memory: false,
         };
         let threads =
             machine.threads(&flags, Some(Bytes::new(300))).map_err(|problem| problem.to_string())?;
@@ -159,10 +189,34 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_memory_is_remarked() {
-        let machine = Machine { cores: NonZeroUsize::MIN, memory: Some(Bytes::from_gib(1)) };
+    fn more_than_the_memory_is_refused() {
+        let machine = Machine { cores: NonZeroUsize::MIN, memory: Some(free(1 << 30)) };
+        let flags = MachineFlags {
+            jobs: None,
+            executor: Executor::Sequential,
+            workers: None,
+            force: false,
+            allow_memory: false,
+        };
+        let refused = |flags: &MachineFlags, jobs: usize, mib: u64, place: &str| {
+            let threads = Threads { jobs: NonZeroUsize::new(jobs).unwrap(), workers: NonZeroU32::MIN };
+            let keys = &["cluster.objects", "cluster.servers"];
+            let need = Need { each: Bytes::from_mib(mib), place: place.to_owned(), keys };
+            let problem = machine.refuse_memory(flags, threads, Some(&need)).err()?;
+            Some(format!("{problem}; {}", problem.next_step().unwrap_or_default()))
+        };
+        assert_eq!(refused(&flags, 1, 1024, ""), None);
+        insta::assert_snapshot!(refused(&flags, 1, 3072, "").unwrap(), @"a run takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it all the same");
+        insta::assert_snapshot!(refused(&flags, 1, 3072, "point 2 (servers = 9)").unwrap(), @"a run of point 2 (servers = 9) takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it all the same");
+        insta::assert_snapshot!(refused(&flags, 3, 512, "").unwrap(), @"3 runs at once take about 1.5 GiB of memory, but 1 GiB are free; lower --jobs to 2, or add --allow-memory to run it all the same");
+        assert_eq!(refused(&MachineFlags { allow_memory: true, ..flags.clone() }, 1, 3072, ""), None);
+        let unknown = Machine { memory: None, ..machine };
         let threads = Threads { jobs: NonZeroUsize::MIN, workers: NonZeroU32::MIN };
-        assert_eq!(machine.memory_remark(threads, Some(Bytes::from_mib(512))), None);
-        insta::assert_snapshot!(machine.memory_remark(threads, Some(Bytes::from_gib(3))).unwrap(), @"a run takes about 3 GiB, and 1 GiB are free");
+        let need = Need { each: Bytes::from_gib(900), place: String::new(), keys: &[] };
+        assert!(unknown.refuse_memory(&flags, threads, Some(&need)).is_ok());
+    }
+
+    fn free(bytes: u64) -> Memory {
+        Memory { left: Bytes::new(bytes), limit: memory::Limit::Free }
     }
 }

@@ -17,6 +17,7 @@ mod laws;
 mod load;
 mod machine;
 mod output;
+mod overflow;
 mod progress;
 mod screen;
 mod street;
@@ -24,11 +25,13 @@ mod street;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    interrupt::install();
     progress::keep_panics_off_the_bar();
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return screen::usage(&error),
     };
     let result = commands::dispatch(&matches);
-    result.unwrap_or_else(|trouble| complain::report(&trouble)).into()
+    let exit = result.unwrap_or_else(|trouble| complain::report(&trouble));
+    interrupt::marked(exit).into()
 }

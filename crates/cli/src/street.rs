@@ -20,7 +20,8 @@ use crate::args::{self, MachineFlags, OutputFlags};
 use crate::exit::Trouble;
 use crate::interrupt;
 use crate::laws;
-use crate::machine::{Machine, Threads};
+use crate::machine::{Machine, Need, Threads};
+use crate::overflow;
 use crate::progress::Bar;
 
 /// How to run a scenario.
@@ -91,17 +92,15 @@ pub fn inputs(file: Option<&Path>, folder: &Path, scenario: &CheckedScenario) ->
 pub fn run(scenario: &CheckedScenario, job: Job<'_>) -> Result<Finished, Trouble> {
     let plan = plan(scenario)?;
     let machine = Machine::here();
-    let estimate = scenario.points().iter().filter_map(|point| point.prepared.memory_estimate()).max();
-    let threads = machine.threads(job.machine, estimate)?;
+    let need = need(scenario, &plan);
+    let threads = machine.threads(job.machine, need.as_ref().map(|need| need.each))?;
+    machine.refuse_memory(job.machine, threads, need.as_ref())?;
     let takeover = if job.machine.force { Takeover::Force } else { Takeover::Refuse };
     let writer = Writer::new(job.inputs.clone());
     let store =
         job.out.map(|dir| Store::open(dir, &plan, takeover, writer)).transpose().map_err(trouble_of)?;
     store.as_ref().map(may_report).transpose()?;
     let bar = Bar::new(job.output.quiet);
-    if let Some(remark) = machine.memory_remark(threads, estimate).filter(|_| !job.output.quiet) {
-        bar.say(&format!("note: {remark}\n"));
-    }
     let walk = Walk { scenario, plan: &plan, job: &job, threads, bar: &bar, told: Mutex::default() };
     let ran = walk.go(store.as_ref(), interrupt::watch());
     bar.clear();
@@ -114,6 +113,17 @@ pub fn run(scenario: &CheckedScenario, job: Job<'_>) -> Result<Finished, Trouble
     let finished = count_done(&plan, &ran.ledger, job.shard);
     let report = report(scenario.study(), &plan, ran.ledger, job.machine)?;
     Ok(Finished { report, store, interrupted, done: finished })
+}
+
+/// What the hungriest point takes.
+fn need<'a>(scenario: &CheckedScenario, plan: &Plan) -> Option<Need<'a>> {
+    let estimates = scenario.points().iter().zip(plan.points());
+    let estimates = estimates.enumerate().filter_map(|(index, (point, spec))| {
+        Some((point.prepared.memory_estimate()?, std::cmp::Reverse(index), spec.label()))
+    });
+    let (each, std::cmp::Reverse(index), label) = estimates.max()?;
+    let place = if label.is_empty() { label } else { format!("point {} ({label})", index + 1) };
+    Some(Need { each, place, keys: scenario.study().memory_keys() })
 }
 
 /// Told before the runs and not after them: a report that may not be written because an input lies in its place. The names of a
@@ -171,7 +181,7 @@ struct Walk<'a> {
     job: &'a Job<'a>,
     threads: Threads,
     bar: &'a Bar,
-    /// Notices that were shown already: every replicate has the same.
+    /// Kinds of notices that were shown already: every replicate has the same.
     told: Mutex<BTreeSet<String>>,
 }
 
@@ -208,7 +218,7 @@ impl Walk<'_> {
 
     fn notice(&self, text: &str) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.job.output.quiet && told.insert(text.to_owned()) {
+        if !self.job.output.quiet && told.insert(kind_of(text)) {
             self.bar.say(&format!("note: {text}\n"));
         }
     }
@@ -235,6 +245,11 @@ impl Walk<'_> {
             2 => " (1 more run failed)".to_owned(),
             count => format!(" ({} more runs failed)", count - 1),
         };
+        if let Failure::Study { task, place, error } = first
+            && let Some(problem) = overflow::problem(error, place, &self.plan.points()[task.point].scenario)
+        {
+            return problem.into();
+        }
         let hint = match first {
             // The run went well: to replay it would show nothing.
             Failure::Store { place, source, .. } => {
@@ -252,12 +267,18 @@ impl Walk<'_> {
     }
 }
 
+/// What a notice says: replicates run differently, so its counts differ.
+fn kind_of(notice: &str) -> String {
+    notice.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
 /// Who is to blame for a directory that cannot be used.
 pub fn trouble_of(error: StoreError) -> Trouble {
     match error {
         StoreError::OtherCampaign { .. }
         | StoreError::Foreign { .. }
         | StoreError::NoCampaign { .. }
+        | StoreError::NotALock { .. }
         | StoreError::DamagedManifest { .. }
         | StoreError::Write(WriteError::OverInput { .. }) => Trouble::input(error),
         StoreError::Write(WriteError::Directory { ref source, .. }) if is_in_the_way(source) => {
@@ -270,4 +291,19 @@ pub fn trouble_of(error: StoreError) -> Trouble {
 /// A file where a directory should be.
 fn is_in_the_way(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every replicate of a wasteful run said so in a line of its own.
+    #[test]
+    fn a_notice_with_other_counts_is_the_same_notice() {
+        let notice = |committed, rolled_back| {
+            kind_of(&kernel::Notice::MostlyTakenBack { committed, rolled_back }.to_string())
+        };
+        assert_eq!(notice(1_803, 18_510), notice(174, 22_174));
+        assert_ne!(notice(1, 2), kind_of(&kernel::Notice::RestartedWithClones.to_string()));
+    }
 }

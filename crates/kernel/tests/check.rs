@@ -93,7 +93,8 @@ fn check(model: &Adder) -> Result<u64, RunError> {
         undo: Some(model.undo),
         ..RunOptions::default()
     };
-    (CLONES.set(0), COMPARISONS.set(0));
+    CLONES.set(0);
+    COMPARISONS.set(0);
     let checked = run(model, options(Executor::Check))?;
     assert_eq!(checked.digest, run(model, options(Executor::Sequential))?.digest);
     Ok(checked.run.committed)

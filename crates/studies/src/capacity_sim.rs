@@ -98,6 +98,10 @@ impl Study for CapacitySim {
         MEASURES
     }
 
+    fn memory_keys(&self) -> &'static [&'static str] {
+        &["servers", "depth"]
+    }
+
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
         let scenario = draft.read::<Scenario>()?.checked(draft)?;
         Ok(Box::new(Ready { scenario }))

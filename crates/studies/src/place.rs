@@ -74,6 +74,10 @@ impl Study for Place {
         MEASURES
     }
 
+    fn memory_keys(&self) -> &'static [&'static str] {
+        &["keys", "servers", "vnodes"]
+    }
+
     fn published(&self) -> &'static [&'static str] {
         &["rebuild-groups"]
     }

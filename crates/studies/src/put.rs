@@ -90,6 +90,10 @@ impl Study for Put {
         MEASURES
     }
 
+    fn memory_keys(&self) -> &'static [&'static str] {
+        &["gateways", "servers", "in_flight"]
+    }
+
     fn published(&self) -> &'static [&'static str] {
         &[
             "put-table2-16k",

@@ -73,6 +73,10 @@ impl Study for Queue {
         MEASURES
     }
 
+    fn memory_keys(&self) -> &'static [&'static str] {
+        &["span"]
+    }
+
     fn published(&self) -> &'static [&'static str] {
         &["queue-mm1", "queue-network"]
     }

@@ -132,6 +132,10 @@ impl Study for Rebuild {
         MEASURES
     }
 
+    fn memory_keys(&self) -> &'static [&'static str] {
+        &["objects", "per_server"]
+    }
+
     fn published(&self) -> &'static [&'static str] {
         &["rebuild-64", "rebuild-data-sets", "rebuild-peers", "rebuild-scaling"]
     }

@@ -36,6 +36,11 @@ pub trait Study: Sync {
     /// Every measure that [`Prepared::run`] may yield: what a gate may name.
     fn measures(&self) -> &'static [MeasureSpec];
 
+    /// Keys of the scenario that the memory of a run grows with, the strongest first: what to lower where it does not fit.
+    fn memory_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Names of the built-in scenarios whose claims `towtank reproduce` checks.
     fn published(&self) -> &'static [&'static str] {
         &[]

@@ -47,8 +47,13 @@ pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
     for line in &missing {
         screen::say(&format!("missing: {line}\n"));
     }
-    let machine =
-        MachineFlags { jobs: None, executor: Executor::Sequential, workers: None, force: merge.force };
+    let machine = MachineFlags {
+        jobs: None,
+        executor: Executor::Sequential,
+        workers: None,
+        force: merge.force,
+        allow_memory: false,
+    };
     let store = match &merge.keep.out {
         Some(dir) => {
             let takeover = if merge.force { Takeover::Force } else { Takeover::Refuse };

@@ -9,8 +9,10 @@ use campaign::{Inputs, Writer};
 use placement::crush::text::{TextError, compile};
 use placement::crush::{Map, binary};
 use scenario::{Place, Problem, Source};
+use units::Bytes;
 
 use crate::exit::Trouble;
+use crate::machine::{self, Memory};
 
 /// The bytes of a file; `-` is stdin.
 pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
@@ -18,6 +20,11 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes).map(|_| bytes)
     } else {
+        let size = fs::metadata(path).map_or(0, |known| known.len());
+        if let Some(refusal) = machine::refusal(Bytes::new(size), Memory::here()) {
+            let message = format!("`{}` is too large: {refusal}", path.display());
+            return Err(Problem::new(message).hint("free some memory, or raise the limit"));
+        }
         fs::read(path)
     };
     read.map_err(|error| {

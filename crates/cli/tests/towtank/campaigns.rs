@@ -4,8 +4,9 @@ use std::fs;
 
 use insta::assert_snapshot;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
-use crate::tool::Folder;
+use crate::tool::{COUNTER, Folder};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
@@ -42,6 +43,92 @@ fn a_damaged_run_is_done_again() {
         again.stderr
     );
     assert_eq!(again.data(), whole);
+}
+
+/// Of 120 cycles, 23 left tables of the partial report beside the final one: a part of a sweep has `points.csv`, one of its points
+/// alone has `summary.csv`.
+#[test]
+fn nothing_of_a_partial_report_lies_beside_the_whole_one() {
+    let folder = Folder::with_counter("stale");
+    let sweep = COUNTER.replace("replicates = 3", "replicates = 1")
+        + "\n[sweep]\n\"stations.counter.servers\" = [1, 2]\n";
+    folder.write("sweep.toml", sweep);
+    folder.run(&["run", "sweep.toml", "--out", "o"]).data();
+    assert!(folder.path().join("o/points.csv").exists());
+    folder.write("o/notes.csv", "mine");
+    folder.run(&["run", "counter.toml", "--out", "o", "--force"]).data();
+    let names = || {
+        let entries = fs::read_dir(folder.path().join("o")).expect("a directory");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect();
+        names.sort();
+        names
+    };
+    let after = names();
+    assert!(!after.contains(&"points.csv".to_owned()), "{after:?}");
+    assert!(after.contains(&"notes.csv".to_owned()), "{after:?}");
+    folder.run(&["run", "counter.toml", "--out", "fresh"]).data();
+    let report = |dir: &str| {
+        let entries = fs::read_dir(folder.path().join(dir)).expect("a directory");
+        let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
+        let mut names: Vec<String> =
+            names.filter(|name| name.ends_with(".csv") && name != "notes.csv").collect();
+        names.sort();
+        names
+    };
+    assert_eq!(report("o"), report("fresh"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_the_lock_is_refused_and_its_target_kept() {
+    let folder = Folder::with_counter("lock");
+    fs::create_dir(folder.path().join("o")).expect("a directory");
+    folder.write("thesis.txt", "years");
+    std::os::unix::fs::symlink("../thesis.txt", folder.path().join("o/campaign.lock")).expect("a link");
+    assert_snapshot!(folder.run(&["run", "counter.toml", "--out", "o"]), @"
+    error: `o/campaign.lock` is a link, where a run puts its lock: nothing is written there
+    hint: move it away, or choose another directory
+    exit 2
+    ");
+    assert_eq!(folder.read("thesis.txt"), "years");
+}
+
+/// Its histogram had more values than its buckets: `merge` looked for a quantile in vain, and panicked.
+#[test]
+fn a_forged_point_does_not_break_a_merge() {
+    let folder = Folder::with_counter("forged");
+    folder.run(&["run", "counter.toml", "--out", "o"]).data();
+    let point =
+        fs::read_dir(folder.path().join("o/points")).expect("points").next().expect("one").expect("one");
+    for entry in fs::read_dir(point.path()).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        let text = fs::read_to_string(&path).expect("text");
+        fs::write(&path, forged(&text)).expect("it can be written");
+    }
+    let said = folder.run(&["merge", "o", "--format", "json"]);
+    assert!(!said.stderr.contains("panicked"), "{}", said.stderr);
+    assert!([0, 1, 2].contains(&said.code), "{said}");
+}
+
+/// A point file whose first histogram counts ten times as many values, with the checksum that fits.
+fn forged(text: &str) -> String {
+    let file: Value = serde_json::from_str(text).expect("JSON");
+    let (head, rest) = text.split_once("\"outcome\":").expect("an outcome");
+    let outcome = rest.trim_end().strip_suffix('}').expect("the end");
+    let (before, after) = outcome.split_once("\"first\":").expect("a histogram");
+    let at = before.rfind("\"count\":").expect("its count") + "\"count\":".len();
+    let outcome = format!("{}9{}\"first\":{after}", &before[..at], &before[at..]);
+    let mut print = Sha256::new();
+    let replicate = file["replicate"].as_u64().expect("a number").to_le_bytes();
+    let key = file["key"].as_str().expect("text").as_bytes();
+    for part in [&b"towtank point file 1"[..], key, &replicate, outcome.as_bytes()] {
+        print.update((part.len() as u64).to_le_bytes());
+        print.update(part);
+    }
+    let checksum: String = print.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let old = file["checksum"].as_str().expect("text");
+    format!("{}\"outcome\":{outcome}}}\n", head.replace(old, &checksum))
 }
 
 #[test]

@@ -104,6 +104,7 @@ fn run() {
                              [default: all cores]
           --force            Use more threads than there are cores; write into a directory that holds
                              other results
+          --allow-memory     Run what is estimated to take more memory than there is
           --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts
 
     Results:
@@ -165,6 +166,7 @@ fn a_study() {
                              [default: all cores]
           --force            Use more threads than there are cores; write into a directory that holds
                              other results
+          --allow-memory     Run what is estimated to take more memory than there is
           --shard <I/N>      Run part I of N, counted from 1; `towtank merge` joins the parts
 
     Results:
@@ -256,6 +258,7 @@ fn the_others() {
                              [default: all cores]
           --force            Use more threads than there are cores; write into a directory that holds
                              other results
+          --allow-memory     Run what is estimated to take more memory than there is
 
     Results:
           --out <DIR>        Write the report, its tables and every finished run into this directory;

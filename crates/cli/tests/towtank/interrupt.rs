@@ -1,9 +1,11 @@
-//! Ctrl-C: what is done is kept, the report says that it is partial, and the shell sees 130.
+//! Ctrl-C, SIGTERM and SIGHUP: what is done is kept, the report says that it is partial, and the shell sees 130 within a second.
+
+#![allow(clippy::disallowed_methods, reason = "how long it takes to stop is what is tested")]
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -97,6 +99,76 @@ fn a_signal_that_comes_twice_is_one() {
     assert_eq!(said.code, 130, "{}", said.stderr);
     let report: Value = serde_json::from_str(&said.stdout).expect("a report, for it stopped cleanly");
     assert_eq!(report["partial"], true);
+}
+
+#[test]
+fn all_three_signals_stop_a_run_and_report_it() {
+    for name in ["INT", "TERM", "HUP"] {
+        let folder = long_scenario("signals", 1);
+        let child = start(&folder, &["run", "long.toml", "--format", "json", "--out", "o"]);
+        wait_a_moment();
+        signal(&child, name);
+        let said = Said::of(child.wait_with_output().expect("it ends"));
+        assert_eq!(said.code, 130, "{name}: {}", said.stderr);
+        let report: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        assert_eq!(report["partial"], true, "{name}");
+        assert!(folder.path().join("o/report.html").exists(), "{name}");
+    }
+}
+
+/// `nohup` ignores SIGHUP for us; the run goes on, and SIGTERM still stops it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hangup_under_nohup_changes_nothing() {
+    let folder = long_scenario("nohup", 1);
+    let tool = env!("CARGO_BIN_EXE_towtank");
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("trap '' HUP; exec '{tool}' run long.toml --format json")]);
+    command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("a shell can be run");
+    wait_a_moment();
+    signal(&child, "HUP");
+    wait_a_moment();
+    assert!(child.try_wait().expect("it can be asked").is_none(), "SIGHUP ended it");
+    signal(&child, "TERM");
+    let said = Said::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.code, 130, "{}", said.stderr);
+    assert_eq!(serde_json::from_str::<Value>(&said.stdout).expect("JSON")["partial"], true);
+}
+
+/// Before a run begins there is nothing to report: here the scenario never comes to an end.
+#[cfg(unix)]
+#[test]
+fn before_a_run_begins_it_ends_with_130_at_once() {
+    for name in ["INT", "TERM", "HUP"] {
+        let folder = Folder::new("set_up");
+        let mut command = folder.command(&["run", "-"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it runs");
+        let stdin = child.stdin.take();
+        wait_a_moment();
+        signal(&child, name);
+        let said = Said::of(child.wait_with_output().expect("it ends"));
+        drop(stdin);
+        assert_eq!((said.code, said.stderr.as_str()), (130, "interrupted\n"), "{name}");
+    }
+}
+
+/// A set-up that looks at nothing for longer than a second, with the signal in its midst.
+#[test]
+fn what_does_not_stop_is_given_up_within_a_second() {
+    let folder = Folder::new("deaf");
+    // A ring of so many points takes seconds; it is built before anything is looked at.
+    let study = ["place", "--algorithm", "ring", "--servers", "2000", "--vnodes", "10000", "--keys", "1000"];
+    let child = start(&folder, &[&study[..], &["--allow-memory"]].concat());
+    wait_a_moment();
+    let begun = Instant::now();
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().expect("it ends"));
+    let took = begun.elapsed();
+    assert_eq!(said.code, 130, "{}", said.stderr);
+    // A second, and as much again for a machine that is busy with other tests.
+    assert!(took < Duration::from_secs(2), "{took:?}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn formats_are_three_views_of_one_report() {
 }
 
 #[test]
-fn every_measure_that_gates_may_name_is_in_the_report() {
+fn every_measure_of_a_queue_that_gates_may_name_is_in_its_report() {
     let report =
         json(&Folder::with_counter("measures").run(&["run", "counter.toml", "--format", "json"]).data());
     for measure in studies::named("queue").expect("a study").measures() {
@@ -247,4 +247,30 @@ fn reproduce_shows_claims_and_ends_well() {
     let zebra = folder.run(&["reproduce", "zebra"]);
     let words = "error: `zebra` is no published scenario and no study\nhint: what can be reproduced: queue-mm1, queue-network, ";
     assert!(zebra.code == 2 && zebra.stderr.starts_with(words), "{zebra}");
+}
+
+/// A shell lowers `ulimit -v` for the run: 10,000,000,000 objects of which a sixth is lost take hundreds of GiB.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_does_not_fit_into_memory_is_refused_before_it_starts() {
+    let folder = Folder::new("memory");
+    let said = |limit_kib: &str, flags: &str| {
+        let run = format!(
+            "ulimit -v {limit_kib} && exec '{}' rebuild --servers 8 --objects 10000000000 {flags}",
+            env!("CARGO_BIN_EXE_towtank")
+        );
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &run]).current_dir(folder.path()).env_clear();
+        Said::of(command.output().expect("a shell can be run"))
+    };
+    let refused = said("4000000", "--out o --jobs 1");
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(refused.stderr.starts_with("error: a run takes about "), "{refused}");
+    assert!(refused.stderr.contains(" of memory, but `ulimit -v` leaves 3."), "{refused}");
+    assert!(refused.stderr.contains("hint: lower `objects`"), "{refused}");
+    assert!(refused.stderr.contains("add --allow-memory to run it all the same"), "{refused}");
+    assert!(!folder.path().join("o").exists(), "nothing is begun");
+    assert_eq!(said("4000000", "--print-scenario --allow-memory").code, 0);
+    // What fits runs under the same limit.
+    assert_eq!(said("4000000", "--set objects=1000 --seed 2 --jobs 1").code, 0);
 }

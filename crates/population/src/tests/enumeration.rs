@@ -180,7 +180,7 @@ fn as_many_objects_as_asked_for() {
 }
 
 #[test]
-fn the_seed_changes_sizes_and_nothing_else_does() {
+fn another_seed_gives_other_sizes_and_the_same_seed_the_same() {
     let of = |seed| {
         let extent = Extent::Objects(10_000);
         Population::new(&SizeHistogram::mira(), Layout::CHUNKS, extent, Seed(seed)).unwrap()

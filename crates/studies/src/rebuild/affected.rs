@@ -355,7 +355,7 @@ impl Search<'_> {
         let mut affected = self.empty(Found::ByAsking, homes);
         let mut list = vec![NOWHERE; affected.length];
         for id in 0..self.population.objects() {
-            if id % 65_536 == 0 && context.stopped() {
+            if id % 1_024 == 0 && context.stopped() {
                 return None;
             }
             self.ask(id, place, &mut list, &mut affected);
@@ -449,7 +449,7 @@ impl Search<'_> {
         let mut affected = self.empty(Found::Drawn, homes);
         let (mut list, mut devices) = (vec![0u32; affected.length], vec![NOWHERE; affected.length]);
         for (at, id) in self.population.thin(shares.candidates(), THIN).enumerate() {
-            if at % 65_536 == 0 && context.stopped() {
+            if at % 1_024 == 0 && context.stopped() {
                 return None;
             }
             affected.asked += 1;
