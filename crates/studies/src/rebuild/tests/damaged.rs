@@ -146,7 +146,7 @@ fn the_audit_notices_bytes_units_and_reservations_that_are_lost_or_doubled() {
             let again = state.pending[pending(state, |event| event.kind == Kind::In)].clone();
             state.pending.push(again);
         }),
-        ("a unit on its way to another disk", "received by server", |state| {
+        ("a unit on its way to another disk", "written to device", |state| {
             let at = pending(state, |event| event.kind == Kind::In && !event.marks.gathers());
             let to = &mut state.pending[at].event.device;
             *to = DeviceId((to.0 + 1) % 5);
