@@ -36,11 +36,14 @@ fn no_reader_takes_more_memory_than_its_limit_rests_on() {
         24 << 20,
     );
     let found = per_byte(&groups, &|file| ignore(ceph::read_pg_dump(file).is_ok()));
+    println!("groups: {found:.1} bytes a byte");
     assert!(found > 1.5 && found <= GROUPS_MEMORY_PER_BYTE as f64, "groups: {found}");
     let digits = list(r#"{"pools":[],"osds":[],"flags":["#, "0", "]}", 24 << 20);
     let found = per_byte(&digits, &|file| ignore(ceph::read_osd_dump(file).is_ok()));
+    println!("digits where a word belongs: {found:.1}");
     assert!(found > 4.0 && found <= FILE_MEMORY_PER_BYTE as f64, "digits where a word belongs: {found}");
     let jobs = list(r#"{"fio version":"fio-3.33","jobs":["#, "0", "]}", 24 << 20);
     let found = per_byte(&jobs, &|file| ignore(iops::read(file).is_ok()));
+    println!("digits where jobs belong: {found:.1}");
     assert!(found <= FILE_MEMORY_PER_BYTE as f64, "digits where jobs belong: {found}");
 }
