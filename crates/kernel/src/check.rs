@@ -32,6 +32,9 @@ use crate::slot::Slot;
 /// many is compared at one event in n.
 const WORDS_AN_EVENT: u64 = 256;
 
+/// Comparisons of an entity between two counts of its words: it seldom grows much meanwhile.
+const COMPARISONS_A_COUNT: u64 = 16;
+
 /// Runs a model event by event, checking each.
 pub(crate) struct Check<'m, M: Model> {
     plain: Plain<'m, M, Whole>,
@@ -46,6 +49,10 @@ struct Watch {
     next: u64,
     /// The ordinal of the last.
     last: u64,
+    /// Events between two comparisons, about; none for an entity that is small.
+    gap: u64,
+    /// Comparisons so far: the words of the state are counted at one in so many, for counting costs as much.
+    count: u64,
 }
 
 /// All a handler put down, to be compared.
@@ -206,12 +213,15 @@ impl Watch {
     /// When an entity that has just been compared is compared again: at its next event if it is small. The larger it is the
     /// later, and not at equal distances, which might always meet the same kind of event.
     fn after<M: Model>(twin: &Slot<M, Watch>, id: u64) -> Watch {
-        let mut words = Words(0);
-        twin.state.hash(&mut words);
-        let gap = words.0 / WORDS_AN_EVENT;
+        let Watch { mut gap, count, .. } = twin.extra;
+        if count.is_multiple_of(COMPARISONS_A_COUNT) {
+            let mut words = Words(0);
+            twin.state.hash(&mut words);
+            gap = words.0 / WORDS_AN_EVENT;
+        }
         let last = twin.ordinal - 1;
         let more = if gap == 0 { 0 } else { digest::of(&(id, last)) % (2 * gap) };
-        Watch { next: twin.ordinal + more, last }
+        Watch { next: twin.ordinal + more, last, gap, count: count + 1 }
     }
 }
 
