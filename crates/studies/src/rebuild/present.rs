@@ -25,7 +25,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn of(result: &'a PointResult<'a>) -> Option<Self> {
+    pub(super) fn of(result: &'a PointResult<'a>) -> Option<Self> {
         let scenario: Scenario = serde_json::from_value(result.scenario.clone()).ok()?;
         let read =
             |outcome: &report::Outcome| serde_json::from_value(outcome.series.get("observed")?.clone()).ok();

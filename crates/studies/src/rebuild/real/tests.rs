@@ -60,7 +60,7 @@ fn ready(folder: Folder, text: &str) -> Ready {
 fn run_by(ready: &Ready, executor: Executor, workers: u32) -> Outcome {
     let context = RunContext {
         seed: Seed(3),
-        replicate: 0,
+        replicate: 1,
         executor,
         workers,
         stop: &AtomicBool::new(false),
@@ -139,7 +139,7 @@ fn new_homes_are_those_of_osdmaptool() {
     failing[machines.devices[&5].index()] = true;
     let context = RunContext {
         seed: Seed(1),
-        replicate: 0,
+        replicate: 1,
         executor: Executor::Sequential,
         workers: 1,
         stop: &AtomicBool::new(false),
@@ -256,7 +256,7 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     let stop = AtomicBool::new(false);
     let context = RunContext {
         seed: Seed(1),
-        replicate: 0,
+        replicate: 1,
         executor: Executor::Sequential,
         workers: 1,
         stop: &stop,

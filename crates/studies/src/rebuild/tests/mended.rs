@@ -160,6 +160,11 @@ fn more_reservations_are_not_slower() {
     }
 }
 
+fn first_outcome(text: &str) -> Outcome {
+    let ready = Ready { complete: complete(text) };
+    with(Executor::Sequential, 1, 1, |context| ready.run(&RunContext { replicate: 0, ..*context })).unwrap()
+}
+
 /// The change that is named takes the time that is told, when a user makes it.
 #[test]
 fn advice_is_what_was_tried() {
@@ -178,7 +183,7 @@ fn advice_is_what_was_tried() {
     assert!((best.time_s.unwrap() - found).abs() < 1e-9, "{best:?}, found {found}");
     assert!(found < all);
     // Only the first replicate tries, and none where not all is safe again.
-    let stuck = outcome("servers = 4\nobjects = 300\nfail = [\"server=0\", \"server=1\"]", 1);
+    let stuck = first_outcome("servers = 4\nobjects = 300\nfail = [\"server=0\", \"server=1\"]");
     assert!(stuck.series["observed"].get("tried").is_none());
 }
 
