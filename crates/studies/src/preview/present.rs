@@ -334,13 +334,13 @@ fn best_of(views: &[View<'_>]) -> String {
         let view = views.iter().min_by_key(|view| view.moves.moved_bytes)?;
         Some(format!("{} moves least: {}.", view.label(), told(&view.moves)))
     };
-    let (safe, unsafe_): (Vec<&View<'_>>, Vec<&View<'_>>) =
+    let (safe, risky): (Vec<&View<'_>>, Vec<&View<'_>>) =
         views.iter().partition(|view| dangers(&view.moves).is_empty());
     if safe.is_empty() {
         let all: Vec<&View<'_>> = views.iter().collect();
         return format!("No change is safe. {}", least(&all).unwrap_or_default());
     }
-    let warned: String = unsafe_
+    let warned: String = risky
         .iter()
         .map(|view| format!("{} is not safe: {}. ", view.label(), dangers(&view.moves).join("; ")))
         .collect();
