@@ -5,6 +5,9 @@ NIGHTLY := 2026-05-19
 CARGO_DENY := 0.20.2
 CARGO_FUZZ := 0.13.2
 FUZZ_SECONDS ?= 60
+# How long `make soak` draws scenarios of each study, and from which seed on.
+SECONDS := 600
+SEED := 1
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -12,7 +15,7 @@ SHELL := bash
 .DELETE_ON_ERROR:
 # The two-core machine this must suit gains nothing from two cargo runs at once: they share a lock.
 .NOTPARALLEL:
-.PHONY: help build demo test lint bench fuzz clean
+.PHONY: help build demo test lint bench fuzz soak clean
 .PHONY: setup-build setup-test setup-node format clippy test-rust web web-lint deny advisories
 
 STARTED := $(shell date +%s)
@@ -59,6 +62,12 @@ fuzz: setup-build $(FUZZ) ## fuzz every parser for FUZZ_SECONDS each (60)
 	  mkdir -p fuzz/found/$$target; \
 	  RUSTUP_TOOLCHAIN=$$nightly $(FUZZ) run $$target fuzz/found/$$target fuzz/corpus/$$target -- \
 	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=3000 -print_final_stats=1; \
+	done
+
+soak: setup-build ## random scenarios of every study for SECONDS each (600)
+	for study in rebuild put capacity-sim queue place; do \
+	  SOAK_STUDY=$$study SOAK_SECONDS=$(SECONDS) SOAK_SEED=$(SEED) \
+	    cargo test --release --locked -p towtank-studies --test soak -- --nocapture --test-threads 1; \
 	done
 
 clean: ## remove what was built

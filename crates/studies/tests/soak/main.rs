@@ -8,6 +8,10 @@
 // A test may look at the clock to know when to stop.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
+mod capacity_sim;
+mod place;
+mod put;
+mod queue;
 mod rebuild;
 
 use std::sync::atomic::AtomicBool;
@@ -28,8 +32,13 @@ struct Kind {
     cases: u64,
 }
 
-const KINDS: [Kind; 1] =
-    [Kind { study: "rebuild", scenario: rebuild::scenario, laws: rebuild::laws, cases: 150 }];
+const KINDS: [Kind; 5] = [
+    Kind { study: "rebuild", scenario: rebuild::scenario, laws: rebuild::laws, cases: 150 },
+    Kind { study: "put", scenario: put::scenario, laws: put::laws, cases: 60 },
+    Kind { study: "capacity-sim", scenario: capacity_sim::scenario, laws: capacity_sim::laws, cases: 60 },
+    Kind { study: "queue", scenario: queue::scenario, laws: queue::laws, cases: 60 },
+    Kind { study: "place", scenario: place::scenario, laws: place::laws, cases: 60 },
+];
 
 /// Each scenario runs on the sequential executor, the check executor and one of these, in turn: threads that wait for each other
 /// take far longer than the events of such small scenarios.
@@ -165,4 +174,65 @@ fn soak(kind: &Kind) {
 #[test]
 fn random_rebuilds_agree_on_all_executors_and_keep_their_laws() {
     soak(&KINDS[0]);
+}
+
+#[test]
+fn random_puts_agree_on_all_executors_and_keep_their_laws() {
+    soak(&KINDS[1]);
+}
+
+#[test]
+fn random_capacities_agree_on_all_executors_and_keep_their_laws() {
+    soak(&KINDS[2]);
+}
+
+#[test]
+fn random_queues_agree_on_all_executors_and_keep_their_laws() {
+    soak(&KINDS[3]);
+}
+
+#[test]
+fn random_placements_agree_on_all_executors_and_keep_their_laws() {
+    soak(&KINDS[4]);
+}
+
+/// The laws themselves, held against outcomes that were changed.
+#[test]
+fn the_laws_of_rebuilds_notice_what_breaks_them() {
+    let (seed, kind) = (8, &KINDS[0]);
+    let sound = |seed: u64| {
+        let checked = check(&(kind.scenario)(&mut draws(seed))).ok()?;
+        let outcome = run(&checked, seed, (Executor::Sequential, 1)).ok()?;
+        outcome.measures.get("ideal_share")?.value()?;
+        outcome.measures.get("time_to_full_redundancy_s")?.value()?;
+        Some(outcome)
+    };
+    let sound = (seed..).find_map(sound).expect("some scenario ends well");
+    assert_eq!((kind.laws)(&sound), Ok(()));
+    let broken = |what: &str, change: &dyn Fn(&mut Outcome)| {
+        let mut outcome = sound.clone();
+        change(&mut outcome);
+        assert!((kind.laws)(&outcome).is_err(), "{what} is not noticed");
+    };
+    let value = |name: &str| sound.measures[name].value().unwrap();
+    let (rate, ideal) = (value("aggregate_rate_bytes_per_s"), value("ideal_rate_bytes_per_s"));
+    broken("a rate above the ideal", &|outcome| {
+        outcome.measure("aggregate_rate_bytes_per_s", 1.01 * ideal, "bytes/s");
+    });
+    broken("a bound below the rate", &|outcome| {
+        outcome.measure("bound_rate_bytes_per_s", 0.99 * rate, "bytes/s");
+    });
+    broken("a disk busy for longer than there is time", &|outcome| {
+        outcome.measure("disk_busy_max", 1.001, "fraction");
+    });
+    broken("transfers longer than the whole", &|outcome| {
+        outcome.measure("transfer_s", 2.0 * value("time_to_full_redundancy_s"), "s");
+    });
+    broken("a lost object in a cluster that is safe", &|outcome| {
+        outcome.measure("lost_objects", 1.0, "objects");
+    });
+    broken("a progress that ends too soon", &|outcome| {
+        let observed = outcome.series.get_mut("observed").unwrap();
+        observed["rebuilt"] = (observed["rebuilt"].as_u64().unwrap() + 1).into();
+    });
 }
