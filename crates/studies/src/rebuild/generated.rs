@@ -87,7 +87,7 @@ pub fn disk(scenario: &Scenario) -> DiskSpec {
         read_overhead: us(23.67),
         write_overhead: us(29.67),
         seeks,
-        extent: scenario.seek_extent,
+        extent: scenario.seek_extent.expect("filled in by `complete`"),
     }
 }
 

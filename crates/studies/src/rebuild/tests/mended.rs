@@ -39,10 +39,87 @@ fn an_object_that_gets_back_some_of_its_copies_is_not_safe() {
 /// The driver of a coded object asks other servers for shards as soon as it wakes, so it promises nothing.
 #[test]
 fn coded_objects_with_rests_run_on_workers() {
-    let text = "preset = \"ceph-wpq\"\nservers = 8\nper_server = \"1GiB\"\ngroups = 80\nplacement = \"crush-straw2\"\n{change}\n\
-                [population]\ndistribution = \"constant\"\nsize = \"1MiB\"\nlayout = \"whole\"";
-    let seen = |change: &str| {
-        let outcome = first_outcome(&text.replace("{change}", change));
+    let text =
+        "preset = \"ceph\"\nservers = 12\nec = \"4+2\"\nper_server = \"1GiB\"\nrecovery_sleep = \"2ms\"";
+    let ready = Ready { complete: complete(text) };
+    let run = |executor, workers| with(executor, workers, 5, |context| ready.run(context)).unwrap();
+    let want = run(Executor::Sequential, 1);
+    assert_eq!(run(Executor::Check, 1), want);
+    assert_eq!(run(Executor::Conservative, 2), want);
+}
+
+/// Objects of 4 MiB are one unit each: the rate holds for the first unit too.
+#[test]
+fn a_rate_holds_from_the_first_unit_on() {
+    let text = |limit: &str| {
+        format!(
+            "servers = 6\nobjects = 200\nplacement = \"ring\"\nrecovery_max_active = 1\nwindow = 4\n{limit}\n\
+             [population]\ndistribution = \"constant\"\nsize = \"4MiB\"\nlayout = \"whole\""
+        )
+    };
+    let stream = outcome(&text("stream_limit = \"2MiB/s\""), 1);
+    let most = value(&stream, "servers_driving") * 2.0 * 1_048_576.0;
+    assert!(value(&stream, "aggregate_rate_bytes_per_s") <= most, "{most}");
+    for window in [1, 4] {
+        let capped = outcome(
+            &text(&format!("rate_cap = \"5MiB/s\"")).replace("window = 4", &format!("window = {window}")),
+            1,
+        );
+        let most = value(&capped, "servers_driving") * 5.0 * 1_048_576.0;
+        assert!(value(&capped, "aggregate_rate_bytes_per_s") <= most, "{most}");
+    }
+}
+
+/// Ten objects of 4 MiB over an uplink of 1 MiB/s, with a rest of 5 s after each: 40 s on the wire and 45 s of rest are the least.
+#[test]
+fn an_uplink_saves_no_idle_time() {
+    let text = "servers = 6\nracks = 3\nobjects = 10\ngroups = 1\nreplicas = 2\nfailure_domain = \"rack\"\n\
+                placement = \"crush-straw2\"\nuplink = \"1MiB/s\"\nrecovery_max_active = 1\nrecovery_sleep = \"5s\"\n\
+                seeks = \"none\"\n{fail}\n[population]\ndistribution = \"constant\"\nlayout = \"whole\"\nsize = \"4MiB\"";
+    let mut seen = 0;
+    for failed in 0..6 {
+        let outcome = outcome(&text.replace("{fail}", &format!("fail = \"server={failed}\"")), 1);
+        let objects = value(&outcome, "objects_rebuilt");
+        if objects > 0.0 && outcome.measures["uplink_busy_max"].value() > Some(0.0) {
+            seen += 1;
+            let least = 4.0 * objects + 5.0 * (objects - 1.0);
+            let found = value(&outcome, "transfer_s");
+            assert!(
+                found >= least && found < least + 0.5,
+                "{found} s for {objects} objects, at least {least} s"
+            );
+            assert!(value(&outcome, "uplink_busy_max") <= 1.0);
+        }
+    }
+    assert!(seen > 0, "some server of the group fails");
+}
+
+/// One unit over two uplinks, slower and faster than the cards: bytes are forwarded as they come.
+#[test]
+fn one_unit_cuts_through_two_uplinks() {
+    let mib = 1_048_576.0_f64;
+    for (uplink, rate) in [("100MiB/s", 100.0 * mib), ("8000MiB/s", 8_000.0 * mib)] {
+        let text = format!(
+            "servers = 3\nracks = 3\nreplicas = 2\nobjects = 1\nfail = \"server=0\"\nseeks = \"none\"\nuplink = \"{uplink}\"\n\
+             [population]\ndistribution = \"constant\"\nsize = \"4MiB\""
+        );
+        let card = 4.0 * mib / 2_012_072_435.0 + 1.1e-6;
+        let read = 23.67e-6 + 4.0 * mib / 1_617_009_050.0;
+        let write = 29.67e-6 + 4.0 * mib / 1_585_132_340.0;
+        let ack = 6.78e-6 + 128.0 / 2_012_072_435.0 + 1.1e-6;
+        // The slower of card and uplink sets the pace, and each hop adds its latency.
+        let want = read + card.max(4.0 * mib / rate) + 3.0 * 6.78e-6 + write + ack;
+        let found =
+            (0..20).map(|seed| outcome(&text, seed)).find(|found| value(found, "objects_rebuilt") == 1.0);
+        let found = value(&found.unwrap(), "transfer_s");
+        assert!((found - want).abs() < 1e-7, "{found} s, expected {want} s at {uplink}");
+    }
+}
+
+#[test]
+fn the_progress_ends_when_the_last_byte_is_safe_and_below_all_where_some_is_not() {
+    let course = |text: &str| {
+        let outcome = outcome(text, 4);
         let seen: super::super::observed::Observed =
             serde_json::from_value(outcome.series["observed"].clone()).unwrap();
         (outcome, seen)
@@ -91,10 +168,10 @@ fn first_outcome(text: &str) -> Outcome {
 /// The change that is named takes the time that is told, when a user makes it.
 #[test]
 fn advice_is_what_was_tried() {
-    let text =
-        "preset = \"ceph\"\nservers = 8\nper_server = \"2GiB\"\ngroups = 80\nplacement = \"crush-straw2\"";
-    let seen = |text: &str| {
-        let outcome = outcome(text, 1);
+    let text = "preset = \"ceph-wpq\"\nservers = 8\nper_server = \"1GiB\"\ngroups = 80\nplacement = \"crush-straw2\"\n{change}\n\
+                [population]\ndistribution = \"constant\"\nsize = \"1MiB\"\nlayout = \"whole\"";
+    let seen = |change: &str| {
+        let outcome = first_outcome(&text.replace("{change}", change));
         let seen: super::super::observed::Observed =
             serde_json::from_value(outcome.series["observed"].clone()).unwrap();
         (value(&outcome, "time_to_full_redundancy_s"), seen)
