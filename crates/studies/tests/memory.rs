@@ -23,7 +23,28 @@ fn cases() -> Vec<(&'static str, String)> {
     let queues =
         format!("study = \"queue\"\nwarm_up = \"1s\"\nspan = \"20s\"\n{}", stations.collect::<String>());
     let mixes = "study = \"capacity-sim\"\nwarm_up = \"1ms\"\nduration = \"2ms\"\n";
+    let rebuild = |text: &str| format!("study = \"rebuild\"\n{text}");
     vec![
+        ("many servers", rebuild("servers = 4000\nper_server = \"20GiB\"")),
+        (
+            "many disks",
+            rebuild(
+                "servers = 1000\ndisks_per_server = 24\nper_server = \"20GiB\"\ngroups = 20000\nplacement = \"crush-straw2\"",
+            ),
+        ),
+        (
+            "many small objects",
+            rebuild(
+                "servers = 16\nobjects = 800000\n[population]\ndistribution = \"constant\"\nsize = \"4KiB\"\nlayout = \"whole\"",
+            ),
+        ),
+        (
+            "many shards",
+            rebuild(
+                "servers = 24\nec = \"8+3\"\nplacement = \"crush-straw2\"\nobjects = 150000\n[population]\n\
+                 distribution = \"constant\"\nsize = \"64KiB\"\nlayout = \"whole\"",
+            ),
+        ),
         ("many puts at once", put("gateways = 100\nservers = 99\nin_flight = 64\nduration = \"1ms\"")),
         (
             "larger groups",

@@ -326,7 +326,10 @@ impl Prepared for Ready {
         };
         let affected: f64 = self.groups.cluster.pools.iter().map(of_pool).sum();
         // A size, its state, a job with its devices, and how far it is.
-        Some(Bytes::new((affected * 96.0) as u64 + (32 << 20)))
+        let hardware = &self.groups.machines.hardware;
+        let machines =
+            generated::memory_of_machines(f64::from(hardware.servers()), f64::from(hardware.devices()));
+        Some(Bytes::new((affected * 96.0 + machines) as u64))
     }
 
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
