@@ -90,7 +90,9 @@ mod tests {
         let (model, finished) = finished();
         let numbered = |one: &Scheduled<RandomEvent>| matches!(one.event, RandomEvent::Numbered(_));
         let at = finished.pending.iter().position(numbered).expect("a channel is in use");
-        let lost = finished.complaint(&model, "lost", |state| drop(state.pending.remove(at)));
+        let lost = finished.complaint(&model, "lost", |state| {
+            state.pending.remove(at);
+        });
         let doubled = finished.complaint(&model, "doubled", |state| {
             let again = state.pending[at].clone();
             state.pending.insert(at, again);

@@ -109,13 +109,23 @@ fn midway<'a>(model: &Rebuild<'a>) -> State<'a> {
     unreachable!("the loop ends by returning")
 }
 
-#[test]
-fn the_audit_notices_bytes_units_and_reservations_that_are_lost_or_doubled() {
+/// What is done to a state, a word of the complaint that it makes, and the damage itself.
+type Damage = (&'static str, &'static str, fn(&mut State<'_>));
+
+/// Does each damage to a state in the middle of a rebuild, and holds the audit to its complaint.
+fn each_is_noticed(damages: &[Damage]) {
     let setting = Setting::new();
     let model = setting.model();
     let state = midway(&model);
-    type Damage = fn(&mut State<'_>);
-    let damages: [(&str, &str, Damage); 19] = [
+    for &(what, words, damage) in damages {
+        let complaint = state.complaint(&model, what, damage);
+        assert!(complaint.contains(words), "{what}: {complaint}");
+    }
+}
+
+#[test]
+fn the_audit_notices_bytes_and_units_that_are_lost_or_doubled() {
+    each_is_noticed(&[
         ("a byte received and lost", "received by server", |state| {
             server(state, |server| server.received > 0).received -= 1;
         }),
@@ -131,16 +141,10 @@ fn the_audit_notices_bytes_units_and_reservations_that_are_lost_or_doubled() {
             device(state, |device| device.read > 0).read -= 4 * MIB;
         }),
         ("a unit lost on its way", "accounted for", |state| {
-            drop(
-                state
-                    .pending
-                    .remove(pending(state, |event| event.kind == Kind::In && !event.marks.gathers())),
-            );
+            state.pending.remove(pending(state, |event| event.kind == Kind::In && !event.marks.gathers()));
         }),
         ("a part lost on its way", "accounted for", |state| {
-            drop(
-                state.pending.remove(pending(state, |event| event.kind == Kind::In && event.marks.gathers())),
-            );
+            state.pending.remove(pending(state, |event| event.kind == Kind::In && event.marks.gathers()));
         }),
         ("a unit doubled on its way", "accounted for", |state| {
             let again = state.pending[pending(state, |event| event.kind == Kind::In)].clone();
@@ -157,6 +161,12 @@ fn the_audit_notices_bytes_units_and_reservations_that_are_lost_or_doubled() {
             let slot = device.slots.iter_mut().find(|slot| parts(slot)).expect("it has parts");
             slot.parts = Default::default();
         }),
+    ]);
+}
+
+#[test]
+fn the_audit_notices_jobs_tasks_and_reservations_that_are_lost_or_doubled() {
+    each_is_noticed(&[
         ("a job gone on too far", "are left of", |state| {
             let slots = &mut device(state, in_work).slots;
             slots.iter_mut().find(|slot| slot.job != Slot::NONE).expect("it works").left -= 1;
@@ -185,11 +195,7 @@ fn the_audit_notices_bytes_units_and_reservations_that_are_lost_or_doubled() {
         ("bytes counted that nobody wrote", "were counted", |state| {
             state.statistics.iter_mut().find(|counts| counts.jobs > 0).expect("a job is done").bytes += 1;
         }),
-    ];
-    for (what, words, damage) in damages {
-        let complaint = state.complaint(&model, what, damage);
-        assert!(complaint.contains(words), "{what}: {complaint}");
-    }
+    ]);
 }
 
 fn slots_empty() -> Slot {
@@ -256,7 +262,7 @@ fn the_audit_notices_rests_and_what_the_dead_swallowed() {
         .find(|state| state.pending.iter().any(|one| one.event.kind == Kind::Wake))
         .unwrap();
     let complaint = state.complaint(&model, "nobody wakes it", |state| {
-        drop(state.pending.remove(pending(state, |event| event.kind == Kind::Wake)));
+        state.pending.remove(pending(state, |event| event.kind == Kind::Wake));
     });
     assert!(complaint.contains("rests, but is woken 0 times"), "{complaint}");
 
@@ -281,7 +287,7 @@ fn the_audit_notices_a_client_that_is_forgotten() {
         .find(|state| state.pending.iter().any(|one| client(&one.event)))
         .unwrap();
     let complaint = state.complaint(&model, "a part of an operation is lost", |state| {
-        drop(state.pending.remove(pending(state, client)));
+        state.pending.remove(pending(state, client));
     });
     assert!(complaint.contains("parts under way"), "{complaint}");
 }

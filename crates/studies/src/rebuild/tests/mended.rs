@@ -61,10 +61,8 @@ fn a_rate_holds_from_the_first_unit_on() {
     let most = value(&stream, "servers_driving") * 2.0 * 1_048_576.0;
     assert!(value(&stream, "aggregate_rate_bytes_per_s") <= most, "{most}");
     for window in [1, 4] {
-        let capped = outcome(
-            &text(&format!("rate_cap = \"5MiB/s\"")).replace("window = 4", &format!("window = {window}")),
-            1,
-        );
+        let capped =
+            outcome(&text("rate_cap = \"5MiB/s\"").replace("window = 4", &format!("window = {window}")), 1);
         let most = value(&capped, "servers_driving") * 5.0 * 1_048_576.0;
         assert!(value(&capped, "aggregate_rate_bytes_per_s") <= most, "{most}");
     }
