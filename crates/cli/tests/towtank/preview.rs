@@ -265,20 +265,25 @@ fn messy_exports_are_read() {
     ");
     folder.write("pg_dump.json.gz", groups.replacen("\"active+clean\"", "\"stale+down\"", 1));
     assert_snapshot!(told(&folder, &["--mark-out", "osd.5"]), @r"
-    osd.5 out: 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is
+    osd.5 out: 1 group is in a state that nobody knows; osd.4 would be 91.6 % full, above backfillfull
+    (90 %); 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is
     2.463 TiB.
 
     warning: 1 of 288 groups in `pg_dump.json.gz` are stale: nobody has reported them for a while, so
              their sizes are old
+    warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
+             so the change stops half-way
     exit 0
     ");
     folder.write("pg_dump.json.gz", groups.replacen("\"pg_ready\":true", "\"pg_ready\":false", 1));
     assert_snapshot!(told(&folder, &["--mark-out", "osd.5"]), @r"
-    osd.5 out: 77/288 (26.74 %) groups, 2.598 TiB/30.03 TiB (8.7 %) bytes to move; the least possible is
-    2.463 TiB.
+    osd.5 out: osd.4 would be 91.6 % full, above backfillfull (90 %); 77/288 (26.74 %) groups, 2.598
+    TiB/30.03 TiB (8.7 %) bytes to move; the least possible is 2.463 TiB.
 
     warning: `pg_dump.json.gz`: `pg_ready`: the manager had not heard from every device when it was
              made; sizes and places of some groups may be out of date
+    warning: osd.4 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it,
+             so the change stops half-way
     exit 0
     ");
     folder.write("pg_dump.json.gz", "dumped all\n");
