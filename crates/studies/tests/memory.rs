@@ -16,13 +16,7 @@ use towtank_studies::{self as studies, RunContext};
 
 const CASE: &str = "MEMORY_CASE";
 
-fn cases() -> Vec<(&'static str, String)> {
-    let put = |text: &str| format!("study = \"put\"\nwarm_up = \"1ms\"\n{text}");
-    let stations = (0..64)
-        .map(|at| format!("stations.s{at} = {{ service_rate = \"100/s\", arrival_rate = \"70/s\" }}\n"));
-    let queues =
-        format!("study = \"queue\"\nwarm_up = \"1s\"\nspan = \"20s\"\n{}", stations.collect::<String>());
-    let mixes = "study = \"capacity-sim\"\nwarm_up = \"1ms\"\nduration = \"2ms\"\n";
+fn rebuilds() -> Vec<(&'static str, String)> {
     let rebuild = |text: &str| format!("study = \"rebuild\"\n{text}");
     vec![
         ("many servers", rebuild("servers = 4000\nper_server = \"20GiB\"")),
@@ -45,6 +39,18 @@ fn cases() -> Vec<(&'static str, String)> {
                  distribution = \"constant\"\nsize = \"64KiB\"\nlayout = \"whole\"",
             ),
         ),
+    ]
+}
+
+fn cases() -> Vec<(&'static str, String)> {
+    let put = |text: &str| format!("study = \"put\"\nwarm_up = \"1ms\"\n{text}");
+    let stations = (0..64)
+        .map(|at| format!("stations.s{at} = {{ service_rate = \"100/s\", arrival_rate = \"70/s\" }}\n"));
+    let queues =
+        format!("study = \"queue\"\nwarm_up = \"1s\"\nspan = \"20s\"\n{}", stations.collect::<String>());
+    let mixes = "study = \"capacity-sim\"\nwarm_up = \"1ms\"\nduration = \"2ms\"\n";
+    let mut cases = rebuilds();
+    cases.extend([
         ("many puts at once", put("gateways = 100\nservers = 99\nin_flight = 64\nduration = \"1ms\"")),
         (
             "larger groups",
@@ -90,7 +96,8 @@ fn cases() -> Vec<(&'static str, String)> {
         ),
         ("many pairs", "study = \"place\"\nalgorithm = \"jump\"\nservers = 16384\nkeys = 50000".to_owned()),
         ("a large table", "study = \"place\"\nalgorithm = \"two_choice\"\ngroups = 1000000".to_owned()),
-    ]
+    ]);
+    cases
 }
 
 fn peak_kib() -> u64 {
