@@ -91,7 +91,10 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     if !limits.sleep.is_zero() || limits.paces.iter().any(|pace| !pace.sleep.is_zero()) {
         let mut changed = Limits { sleep: SimSpan::ZERO, ..limits.clone() };
         changed.paces.iter_mut().for_each(|pace| pace.sleep = SimSpan::ZERO);
-        add(busiest("rests"), "recovery_sleep = 0s".to_owned(), changed, None);
+        // Where nothing is busy, disks that wait for one another wait for those that rest.
+        let rested = busiest("rests");
+        let chance = if rested > 0.0 { rested.max(idle) } else { 0.0 };
+        add(chance, "recovery_sleep = 0s".to_owned(), changed, None);
     }
     if let Some(most) = limits.reservations {
         let more = most.saturating_mul(4);
