@@ -51,11 +51,15 @@ pub fn tried(
     }
     let mut levers = levers(recovery, resources);
     levers.sort_by(|left, right| right.chance.total_cmp(&left.chance));
-    let each = recovered.events.max(1);
-    let most = (each.max(EVENTS_LEAST) / each) as usize;
+    let most = recovered.events.max(EVENTS_LEAST);
+    let mut spent = 0;
     let first = recovery.struck.iter().map(|struck| struck.at).min().unwrap_or_default();
     let mut tried = Vec::new();
-    for lever in levers.into_iter().take(most) {
+    for lever in levers {
+        // A trial takes about as many events as the rebuild.
+        if spent + recovered.events > most {
+            break;
+        }
         let trial = Recovery {
             limits: &lever.limits,
             hardware: lever.hardware.as_ref().unwrap_or(recovery.hardware),
@@ -66,6 +70,7 @@ pub fn tried(
         if found.partial {
             break;
         }
+        spent += found.events;
         let better = found.last_write < recovered.last_write;
         let since = |at: units::SimTime| at.as_secs_f64() - first.as_secs_f64();
         tried.push(Tried { change: lever.change, time_s: better.then(|| since(found.last_write)) });
@@ -105,7 +110,10 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
     let more = streams.saturating_mul(4).min(1_024);
     let mut changed = Limits { streams: more, ..limits.clone() };
     changed.paces.iter_mut().for_each(|pace| pace.streams = more);
-    add(idle / 2.0, format!("recovery_max_active = {more}"), changed, None);
+    // A disk that rests works on one object at a time, however many it may.
+    let one_at_a_time = of("rests").is_some_and(|rests| rests.busiest > 0.0);
+    let chance = if one_at_a_time { 0.0 } else { idle / 2.0 };
+    add(chance, format!("recovery_max_active = {more}"), changed, None);
     if (limits.window as usize) < WINDOW_MAX {
         let changed = Limits { window: WINDOW_MAX as u32, ..limits.clone() };
         add(idle / 3.0, format!("window = {WINDOW_MAX}"), changed, None);

@@ -205,3 +205,20 @@ fn clients_come_anew_in_each_phase() {
     let same = first.iter().zip(later).filter(|(a, b)| a.1 == b.1).count();
     assert!(same < 3, "{same} of {} means are equal", first.len().min(later.len()));
 }
+
+/// On disks that rest and wait for one another most of the time, nothing seems busy; doing without the rest is what helps.
+#[test]
+fn rests_are_tried_first_where_only_one_trial_fits() {
+    let text = "preset = \"ceph-wpq\"\nservers = 6\ngroups = 24\nplacement = \"crush-straw2\"\nobjects = 60000\n[population]\n\
+                distribution = \"constant\"\nsize = \"64KiB\"\nlayout = \"whole\"";
+    let outcome = first_outcome(text);
+    let seen: super::super::observed::Observed =
+        serde_json::from_value(outcome.series["observed"].clone()).unwrap();
+    assert!(seen.tried.len() < 4, "{:?}", seen.tried);
+    assert_eq!(seen.tried[0].change, "recovery_sleep = 0s");
+    assert!(
+        seen.tried[0].time_s.unwrap() < 0.5 * value(&outcome, "time_to_full_redundancy_s"),
+        "{:?}",
+        seen.tried
+    );
+}
