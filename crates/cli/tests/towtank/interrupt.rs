@@ -24,7 +24,18 @@ fn long_scenario(name: &str, replicates: u32) -> Folder {
 }
 
 fn start(folder: &Folder, args: &[&str]) -> Child {
-    folder.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
+    heeding(folder, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
+}
+
+/// A command that heeds SIGHUP even if whoever runs these tests ignores it, as under `nohup`.
+fn heeding(folder: &Folder, args: &[&str]) -> Command {
+    if !cfg!(target_os = "linux") {
+        return folder.command(args);
+    }
+    let mut command = Command::new("/usr/bin/env");
+    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_towtank")]).args(args);
+    command.current_dir(folder.path()).env_clear().env("LANG", "C.UTF-8").stdin(Stdio::null());
+    command
 }
 
 fn signal(child: &Child, name: &str) {
@@ -142,7 +153,7 @@ fn a_hangup_under_nohup_changes_nothing() {
 fn before_a_run_begins_it_ends_with_130_at_once() {
     for name in ["INT", "TERM", "HUP"] {
         let folder = Folder::new("set_up");
-        let mut command = folder.command(&["run", "-"]);
+        let mut command = heeding(&folder, &["run", "-"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it runs");
         let stdin = child.stdin.take();

@@ -113,13 +113,14 @@ fn answer(views: &[View<'_>]) -> String {
     let time = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "s"));
     let rate = |measure: &str| Some(human::quantity(one.mean(measure)?.mean, "bytes/s"));
     let failed = one.observed[0].failed.join(", ");
+    let not_safe = not_safe(one);
     let Some(full) = time("time_to_full_redundancy_s") else {
-        let reason = one.result.outcomes.iter().find_map(|outcome| {
-            outcome.measures.get("time_to_full_redundancy_s")?.reason().map(str::to_owned)
-        });
-        return format!("{failed}: not all is safe again: {}.", reason.unwrap_or_default());
+        return format!("{failed}: {}.", not_safe.unwrap_or_else(|| "nothing is known".to_owned()));
     };
-    let mut text = format!("{failed}: all is safe again after {full}");
+    let mut text = match not_safe {
+        Some(not_safe) => format!("{not_safe}; in the others all is safe again after {full}"),
+        None => format!("{failed}: all is safe again after {full}"),
+    };
     if let (Some(rate), Some(ideal), Some(share)) =
         (rate("aggregate_rate_bytes_per_s"), rate("ideal_rate_bytes_per_s"), one.mean("ideal_share"))
     {
@@ -139,7 +140,22 @@ fn answer(views: &[View<'_>]) -> String {
     text + "."
 }
 
-/// The answer over several points: each in a few words.
+/// In how many replicates not all becomes safe again, and why in the first of them; nothing where all does.
+fn not_safe(view: &View<'_>) -> Option<String> {
+    let all = &view.result.outcomes;
+    let reason = |outcome: &report::Outcome| {
+        outcome.measures.get("time_to_full_redundancy_s").and_then(|time| time.reason().map(str::to_owned))
+    };
+    let reasons: Vec<String> = all.iter().filter_map(reason).collect();
+    let first = reasons.first()?;
+    Some(if reasons.len() == all.len() {
+        format!("not all is safe again: {first}")
+    } else {
+        format!("in {} of {} replicates not all is safe again: {first}", reasons.len(), all.len())
+    })
+}
+
+/// The answer over several points: every one that does not become safe, then the others, each in a few words.
 fn compared(views: &[View<'_>]) -> String {
     let told = |view: &View<'_>| {
         let mean = |measure: &str| Some(view.mean(measure)?.mean);
@@ -152,9 +168,12 @@ fn compared(views: &[View<'_>]) -> String {
         ))
     };
     const TOLD_MAX: usize = 4;
-    let mut all: Vec<String> = views.iter().filter_map(told).collect();
-    let more = all.len().saturating_sub(TOLD_MAX);
-    all.truncate(TOLD_MAX);
+    let unsafe_ones = views.iter().filter_map(|view| Some(format!("{}: {}", view.name(), not_safe(view)?)));
+    let mut all: Vec<String> = unsafe_ones.collect();
+    let most = all.len() + TOLD_MAX;
+    all.extend(views.iter().filter(|view| not_safe(view).is_none()).filter_map(told));
+    let more = all.len().saturating_sub(most);
+    all.truncate(most);
     let rest = if more > 0 { format!("; and {more} more in the table") } else { String::new() };
     if all.is_empty() { String::new() } else { all.join("; ") + &rest + "." }
 }

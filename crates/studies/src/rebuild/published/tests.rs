@@ -136,3 +136,27 @@ fn data_sets_and_peers_are_judged_by_their_ratios() {
     assert_eq!(peers([1.0, 3.0, 2.0]), Verdict::Misses);
     assert_eq!(peers([1.0, 2.0, 2.0]), Verdict::CannotTell);
 }
+
+/// Points that never become safe come first in the answer of a sweep, and none is left out.
+#[test]
+fn what_does_not_become_safe_comes_first() {
+    let mut points: Vec<Point> = (0..7).map(|groups| Point::new(64, Some(groups), &EVEN, 0.9)).collect();
+    for outcome in points.iter_mut().flat_map(|point| &mut point.outcomes) {
+        outcome.measure("time_to_full_redundancy_s", 60.0, "s");
+    }
+    points[5].outcomes[1].missing("time_to_full_redundancy_s", "s", "7 objects are lost");
+    for outcome in &mut points[6].outcomes {
+        outcome.missing("time_to_full_redundancy_s", "s", "9 objects have no legal home left");
+    }
+    let results: Vec<PointResult<'_>> = points
+        .iter()
+        .map(|point| PointResult { settings: &[], scenario: &point.scenario, outcomes: &point.outcomes })
+        .collect();
+    let answer = crate::rebuild::present::present(&results).answer;
+    let first = answer.find("in 1 of 5 replicates not all is safe again: 7 objects are lost").expect(&answer);
+    let second = answer.find("not all is safe again: 9 objects have no legal home left").expect(&answer);
+    let safe = answer.find("1 min at").expect(&answer);
+    assert!(first < second && second < safe, "{answer}");
+    let one = crate::rebuild::present::present(&results[5..6]).answer;
+    assert!(one.starts_with("in 1 of 5 replicates not all is safe again"), "{one}");
+}
