@@ -199,6 +199,8 @@ impl Recovery<'_> {
             found.below_min_size = found.below_min_size.max(planned.below_min_size);
             found.below.push((moment, planned.below_min_size));
             found.stuck = planned.stuck;
+            // What an earlier phase left is planned anew, or stuck now.
+            found.unfinished = 0;
             let sound = |(used, stopped): (&u64, &bool)| if *stopped { 0 } else { *used };
             found.fill = standing.used.iter().zip(&standing.stopped).map(sound).collect();
             if !planned.jobs.is_empty() {
