@@ -127,15 +127,9 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         let changed = Limits { device_rate: Some(rate), ..limits.clone() };
         add(busiest("rate cap") / 2.0, format!("rate_cap = {rate}"), changed, None);
     }
-    let machine = |faster: Hardware| Some(faster);
     let cards = busiest("cards, sending").max(busiest("cards, receiving"));
-    add(
-        busiest("disks") / 2.0,
-        "disks twice as fast".into(),
-        limits.clone(),
-        machine(hardware.faster_disks()),
-    );
-    add(cards / 2.0, "cards twice as fast".into(), limits.clone(), machine(hardware.faster_cards()));
+    add(busiest("disks") / 2.0, "disks twice as fast".into(), limits.clone(), Some(hardware.faster_disks()));
+    add(cards / 2.0, "cards twice as fast".into(), limits.clone(), Some(hardware.faster_cards()));
     if let Some(faster) = hardware.faster_uplinks() {
         add(busiest("rack uplinks") / 2.0, "uplinks twice as fast".into(), limits.clone(), Some(faster));
     }

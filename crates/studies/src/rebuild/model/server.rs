@@ -134,7 +134,8 @@ impl Slot {
     /// No job.
     pub const NONE: u32 = u32::MAX;
 
-    pub(super) const EMPTY: Slot = Slot {
+    /// An empty slot.
+    pub const EMPTY: Slot = Slot {
         job: Slot::NONE,
         task: 0,
         next: 0,

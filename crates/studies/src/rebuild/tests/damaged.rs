@@ -174,7 +174,7 @@ fn the_audit_notices_jobs_tasks_and_reservations_that_are_lost_or_doubled() {
         ("a job dropped", "under way, but not in flight", |state| {
             let slots = &mut device(state, in_work).slots;
             *slots.iter_mut().find(|slot| slot.job != Slot::NONE && slot.flying > 0).expect("it works") =
-                Slot { job: Slot::NONE, ..slots_empty() };
+                Slot::EMPTY;
         }),
         ("a task forgotten", "read from device", |state| {
             let tasks = &mut device(state, |device| !device.tasks.is_empty()).tasks;
@@ -196,24 +196,6 @@ fn the_audit_notices_jobs_tasks_and_reservations_that_are_lost_or_doubled() {
             state.statistics.iter_mut().find(|counts| counts.jobs > 0).expect("a job is done").bytes += 1;
         }),
     ]);
-}
-
-fn slots_empty() -> Slot {
-    Slot {
-        job: Slot::NONE,
-        task: 0,
-        next: 0,
-        left: 0,
-        flying: 0,
-        reads: 0,
-        writes: 0,
-        source: DeviceId(0),
-        target: DeviceId(0),
-        bytes: 0,
-        pace_at: SimTime::ZERO,
-        parts: [0; crate::rebuild::model::WINDOW_MAX],
-        acks: [0; crate::rebuild::model::WINDOW_MAX],
-    }
 }
 
 fn state_granted(state: &mut State<'_>, more: i32) {
@@ -243,7 +225,7 @@ fn the_audit_notices_work_that_is_left_when_nothing_is_under_way() {
             for device in &mut server.devices {
                 device.tasks.start -= device.active.len() as u32;
                 device.active.clear();
-                device.slots.iter_mut().for_each(|slot| *slot = slots_empty());
+                device.slots.iter_mut().for_each(|slot| *slot = Slot::EMPTY);
                 device.asking.clear();
                 device.granted = 0;
             }
