@@ -56,10 +56,16 @@ pub struct Stuck {
 }
 
 impl Stuck {
+    /// All of them, for whatever reason.
+    #[must_use]
+    pub fn objects(&self) -> u64 {
+        self.lost + self.waiting + self.homeless + self.full
+    }
+
     /// Whether anything is.
     #[must_use]
     pub fn any(&self) -> bool {
-        self.lost + self.waiting + self.homeless + self.full > 0
+        self.objects() > 0
     }
 }
 
@@ -337,6 +343,16 @@ impl<'a> Ledger<'a> {
             }
         }
         (plan, jobs)
+    }
+
+    /// Objects with bytes that lack a copy or shard, by who holds what.
+    #[must_use]
+    pub fn lacking(&self) -> u64 {
+        let lacks = |record: &usize| {
+            let holders = &self.holders[self.places(*record)];
+            holders.contains(&NOWHERE) && self.affected.sizes(*record).iter().any(|&bytes| bytes > 0)
+        };
+        (0..self.affected.records()).filter(lacks).map(|record| self.affected.sizes(record).len() as u64).sum()
     }
 
     /// Takes in what a phase has done: jobs that are whole, and units of those in work. Records that are whole get their

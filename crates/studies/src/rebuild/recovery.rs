@@ -210,6 +210,9 @@ impl Recovery<'_> {
                 break;
             }
         }
+        if !found.partial {
+            accounted(ledger.lacking(), found.stuck)?;
+        }
         if self.quiet && found.clients.is_some() && !found.partial {
             self.quiet(&mut found, context)?;
         }
@@ -312,11 +315,21 @@ impl Recovery<'_> {
         found.take(self.hardware, &planned.plan, &run, (from, span));
         let drives = |device: &u32| !planned.plan.tasks_of(DeviceId(*device)).is_empty();
         found.drivers = found.drivers.max((0..self.hardware.devices()).filter(drives).count() as u64);
-        if until.is_some() {
-            ledger.settle(planned, |job| progress[job as usize]);
-        }
+        ledger.settle(planned, |job| progress[job as usize]);
         Ok(())
     }
+}
+
+/// In the end every object is whole again or told as lost or stuck: what the ledger still lacks is what the last plan left out.
+fn accounted(lacking: u64, stuck: Stuck) -> Result<(), StudyError> {
+    if lacking == stuck.objects() {
+        return Ok(());
+    }
+    let message = format!(
+        "{lacking} objects lack a copy or shard in the end, but {} are told as lost or stuck",
+        stuck.objects()
+    );
+    Err(StudyError::Model { message, hint: None })
 }
 
 impl Recovered {
@@ -452,4 +465,20 @@ fn progress(hardware: &Hardware, planned: &Planned, run: &Run<Rebuild<'_>>) -> V
         all[slot.job as usize] = Progress::Units(units - slot.left);
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An object that is neither whole nor told, or told although it is whole, ends the run.
+    #[test]
+    fn objects_that_nobody_accounts_for_are_an_error() {
+        let stuck = Stuck { lost: 2, homeless: 3, ..Stuck::default() };
+        assert!(accounted(5, stuck).is_ok());
+        for lacking in [0, 4, 6] {
+            let told = accounted(lacking, stuck).unwrap_err().to_string();
+            assert!(told.contains(&format!("{lacking} objects lack")), "{told}");
+        }
+    }
 }

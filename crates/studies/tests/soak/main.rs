@@ -51,6 +51,9 @@ const PARALLEL: [(Executor, u32); 6] = [
     (Executor::Optimistic, 3),
 ];
 
+/// A case that takes longer is told: it is one to look at.
+const SLOW: Duration = Duration::from_secs(20);
+
 fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
@@ -154,7 +157,15 @@ fn soak(kind: &Kind) {
         if until.is_some_and(|until| Instant::now() >= until) {
             break;
         }
-        match case(kind, seed) {
+        let begun = Instant::now();
+        let found = case(kind, seed);
+        if begun.elapsed() > SLOW {
+            eprintln!("{}: seed {seed} took {:.0} s", kind.study, begun.elapsed().as_secs_f64());
+        }
+        if (seed - first).is_multiple_of(1_000) && seed > first {
+            eprintln!("{}: {ran} scenarios so far", kind.study);
+        }
+        match found {
             None => refused += 1,
             Some(Ok(count)) => (ran, events) = (ran + 1, events + count),
             Some(Err(told)) => {
@@ -230,6 +241,9 @@ fn the_laws_of_rebuilds_notice_what_breaks_them() {
     });
     broken("a lost object in a cluster that is safe", &|outcome| {
         outcome.measure("lost_objects", 1.0, "objects");
+    });
+    broken("an affected object that is neither rebuilt nor told", &|outcome| {
+        outcome.measure("objects_affected", value("objects_rebuilt") + 1.0, "objects");
     });
     broken("a progress that ends too soon", &|outcome| {
         let observed = outcome.series.get_mut("observed").unwrap();

@@ -321,6 +321,11 @@ pub fn laws(outcome: &report::Outcome) -> Result<(), String> {
             value("time_to_full_redundancy_s")
         ));
     }
+    if let (Some(affected), Some(rebuilt)) = (value("objects_affected"), value("objects_rebuilt"))
+        && affected > rebuilt + unsafe_objects
+    {
+        return Err(format!("{affected} objects are affected, but {rebuilt} rebuilt and {unsafe_objects} not safe"));
+    }
     curves(&outcome.series["observed"])
 }
 

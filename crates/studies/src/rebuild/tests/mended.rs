@@ -222,3 +222,16 @@ fn rests_are_tried_first_where_only_one_trial_fits() {
         seen.tried
     );
 }
+
+/// What a phase leaves when a failure cuts it short is planned anew or lost, not both.
+#[test]
+fn what_is_lost_after_a_phase_was_cut_short_is_unfinished_once() {
+    let all = "servers = 3\nreplicas = 2\nobjects = 200\ndetection = \"0s\"\n\
+               fail = [\"server=0\", \"server=1@300ms\", \"server=2@300ms\"]\n\
+               [population]\ndistribution = \"constant\"\nsize = \"16MiB\"\nlayout = \"whole\"";
+    let outcome = outcome(all, 1);
+    assert!(value(&outcome, "bytes_rebuilt") > 0.0, "the first phase rebuilt something");
+    assert_eq!(value(&outcome, "lost_objects"), 200.0);
+    let unfinished = outcome.series["observed"]["unfinished"].as_u64().unwrap();
+    assert_eq!(unfinished, 200 * 2 * (16 << 20), "two copies of each object");
+}
