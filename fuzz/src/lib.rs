@@ -7,10 +7,10 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use placement::crush;
-use scenario::gate::{Gate, Known, Reading};
-use scenario::{Document, Problems, Setting, Source};
-use units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime};
+use towtank_placement::crush;
+use towtank_scenario::gate::{Gate, Known, Reading};
+use towtank_scenario::{Document, Problems, Setting, Source};
+use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime};
 
 /// A target by the name of its corpus folder.
 pub type Target = (&'static str, fn(&[u8]));
@@ -153,7 +153,7 @@ pub fn scenario(data: &[u8]) {
         Ok(outline) => outline,
         Err(problems) => return each_says_what_and_where(&problems),
     };
-    let Some(study) = study.ok().and_then(|name| studies::named(&name)) else { return };
+    let Some(study) = study.ok().and_then(|name| towtank_studies::named(&name)) else { return };
     for point in outline.points().iter().take(POINTS_CHECKED) {
         match study.check(point.draft()) {
             Ok(prepared) => assert!(prepared.resolved().is_object(), "a resolved scenario is a table"),
@@ -204,21 +204,21 @@ pub fn gate(data: &[u8]) {
 /// `report.json`, as `compare` and `merge` read it.
 pub fn report(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(report) = report::Report::from_json(text) else { return };
+    let Ok(report) = towtank_report::Report::from_json(text) else { return };
     let written = report.to_json();
-    let again = report::Report::from_json(&written).expect("what we wrote is a report");
+    let again = towtank_report::Report::from_json(&written).expect("what we wrote is a report");
     assert_eq!(again.to_json(), written, "a report changes when it is read and written");
-    black_box(report::csv::files(&report));
-    black_box(report::text::render(&report, report::text::Style { colour: true, width: 80 }));
-    let embedded = report::html::embed(&written);
+    black_box(towtank_report::csv::files(&report));
+    black_box(towtank_report::text::render(&report, towtank_report::text::Style { colour: true, width: 80 }));
+    let embedded = towtank_report::html::embed(&written);
     assert!(!embedded.contains("</") && !embedded.contains("<!--"), "data of a page ends its script");
 }
 
 /// The plan of a campaign, as `campaign.json` holds it.
 pub fn plan(data: &[u8]) {
-    let Ok(plan) = serde_json::from_slice::<campaign::Plan>(data) else { return };
+    let Ok(plan) = serde_json::from_slice::<towtank_campaign::Plan>(data) else { return };
     let written = serde_json::to_string(&plan).expect("a plan has a JSON form");
-    let again: campaign::Plan = serde_json::from_str(&written).expect("what we wrote is a plan");
+    let again: towtank_campaign::Plan = serde_json::from_str(&written).expect("what we wrote is a plan");
     assert_eq!(again.key(), plan.key(), "a plan changes when it is read and written");
     let last = plan.tasks().last().expect("a plan has tasks");
     assert!(!plan.describe(last).is_empty());
@@ -226,15 +226,16 @@ pub fn plan(data: &[u8]) {
 
 /// The outcome of one replicate, as a point file holds it.
 pub fn outcome(data: &[u8]) {
-    let write =
-        |outcome: &report::Outcome| serde_json::to_string(outcome).expect("an outcome has a JSON form");
-    let Ok(outcome) = serde_json::from_slice::<report::Outcome>(data) else { return };
+    let write = |outcome: &towtank_report::Outcome| {
+        serde_json::to_string(outcome).expect("an outcome has a JSON form")
+    };
+    let Ok(outcome) = serde_json::from_slice::<towtank_report::Outcome>(data) else { return };
     let written = write(&outcome);
-    let again: report::Outcome = serde_json::from_str(&written).expect("what we wrote is an outcome");
+    let again: towtank_report::Outcome = serde_json::from_str(&written).expect("what we wrote is an outcome");
     assert_eq!(write(&again), written, "an outcome changes when it is read and written");
 }
 
-fn one(problem: scenario::Problem) -> Problems {
+fn one(problem: towtank_scenario::Problem) -> Problems {
     let mut problems = Problems::new();
     problems.push(problem);
     problems
@@ -256,22 +257,22 @@ fn each_says_what_and_where(problems: &Problems) {
 
 /// Whatever is given for one of Ceph's dumps, in each of their readers.
 pub fn ceph_dump(data: &[u8]) {
-    let file = imports::File { name: "fuzz.json", bytes: data };
-    each_names_the_file(imports::ceph::read_osd_dump(file).map(|dump| drop(dump.value.overlay())));
-    each_names_the_file(imports::ceph::read_pg_dump(file).map(drop));
-    each_names_the_file(imports::ceph::read_osd_df(file).map(drop));
-    each_names_the_file(imports::ceph::read_report(file).map(drop));
+    let file = towtank_imports::File { name: "fuzz.json", bytes: data };
+    each_names_the_file(towtank_imports::ceph::read_osd_dump(file).map(|dump| drop(dump.value.overlay())));
+    each_names_the_file(towtank_imports::ceph::read_pg_dump(file).map(drop));
+    each_names_the_file(towtank_imports::ceph::read_osd_df(file).map(drop));
+    each_names_the_file(towtank_imports::ceph::read_report(file).map(drop));
 }
 
 /// Whatever is given for a CRUSH map; what is accepted can be laid out for mapping.
 pub fn ceph_map(data: &[u8]) {
-    let read = imports::ceph::read_map(imports::File { name: "fuzz.map", bytes: data });
+    let read = towtank_imports::ceph::read_map(towtank_imports::File { name: "fuzz.map", bytes: data });
     each_names_the_file(read.map(|map| {
         let _ = map.value.compile();
     }));
 }
 
-fn each_names_the_file(read: Result<(), imports::ImportError>) {
+fn each_names_the_file(read: Result<(), towtank_imports::ImportError>) {
     if let Err(error) = read {
         assert!(error.to_string().starts_with("`fuzz."), "{error} names no file");
     }
@@ -280,7 +281,7 @@ fn each_names_the_file(read: Result<(), imports::ImportError>) {
 /// A histogram and a table of file sizes. What is read is written and read as the same, and its files have the objects and
 /// the bytes that they should.
 pub fn population(data: &[u8]) {
-    use population::{Extent, Layout, Population, SizeHistogram};
+    use towtank_population::{Extent, Layout, Population, SizeHistogram};
     for read in [SizeHistogram::read_histogram(data), SizeHistogram::read_csv(data)] {
         let histogram = match read {
             Ok(histogram) => histogram,
@@ -293,7 +294,7 @@ pub fn population(data: &[u8]) {
         assert_eq!(again.as_ref(), Ok(&histogram));
         let stripe = Layout::Stripe { unit: Bytes::from_kib(64), width_max: 5 };
         for layout in [Layout::Whole, Layout::CHUNKS, stripe] {
-            match Population::new(&histogram, layout, Extent::Files(100), streams::Seed(1)) {
+            match Population::new(&histogram, layout, Extent::Files(100), towtank_streams::Seed(1)) {
                 Ok(population) => each_object_is_part_of_its_file(&population),
                 Err(error) => assert!(!error.hint().is_empty(), "{error}"),
             }
@@ -301,7 +302,7 @@ pub fn population(data: &[u8]) {
     }
 }
 
-fn each_object_is_part_of_its_file(population: &population::Population) {
+fn each_object_is_part_of_its_file(population: &towtank_population::Population) {
     const OBJECTS_LOOKED_AT: usize = 64;
     let mut objects = 0;
     for number in 0..population.files() {
@@ -320,18 +321,23 @@ fn each_object_is_part_of_its_file(population: &population::Population) {
 /// Whatever is given for the results of a benchmark; what is read can be fitted, or is refused with a reason, and a model reads
 /// back as it was written.
 pub fn benchmark(data: &[u8]) {
-    let read = imports::iops::read(imports::File { name: "fuzz.csv", bytes: data });
+    let read = towtank_imports::iops::read(towtank_imports::File { name: "fuzz.csv", bytes: data });
     each_names_the_file(read.map(|read| {
-        let runs: Vec<capacity::Run> = read.value.iter().map(run_of).collect();
-        match capacity::fit(&runs) {
+        let runs: Vec<towtank_capacity::Run> = read.value.iter().map(run_of).collect();
+        match towtank_capacity::fit(&runs) {
             Ok(model) => {
-                let again = capacity::Model::from_json("fuzz.json", &model.to_json())
+                let again = towtank_capacity::Model::from_json("fuzz.json", &model.to_json())
                     .expect("what was written reads back");
                 assert_eq!(again, model);
-                let checks =
-                    capacity::check(&model, &model.groups(), true, capacity::Beyond::Extrapolate, 10.0);
+                let checks = towtank_capacity::check(
+                    &model,
+                    &model.groups(),
+                    true,
+                    towtank_capacity::Beyond::Extrapolate,
+                    10.0,
+                );
                 if let Ok(checks) = checks {
-                    black_box(capacity::present::fitted(&model, &checks, read.notes).to_json());
+                    black_box(towtank_capacity::present::fitted(&model, &checks, read.notes).to_json());
                 }
             }
             Err(error) => assert!(!error.to_string().is_empty() && !error.hint.is_empty()),
@@ -339,17 +345,17 @@ pub fn benchmark(data: &[u8]) {
     }));
 }
 
-fn run_of(reading: &imports::iops::Reading) -> capacity::Run {
-    let part = |part: &imports::iops::Part| capacity::Part {
+fn run_of(reading: &towtank_imports::iops::Reading) -> towtank_capacity::Run {
+    let part = |part: &towtank_imports::iops::Part| towtank_capacity::Part {
         size_bytes: part.size_bytes,
         share: part.share_percent / 100.0,
         reads: part.read_percent / 100.0,
     };
-    let mix = capacity::Mix::new(reading.parts.iter().map(part).collect());
-    capacity::Run {
+    let mix = towtank_capacity::Mix::new(reading.parts.iter().map(part).collect());
+    towtank_capacity::Run {
         system: reading.system.clone(),
         mix: mix.expect("readers give sizes above zero, and shares that add up"),
-        shares: capacity::Shares::Operations,
+        shares: towtank_capacity::Shares::Operations,
         iops: reading.iops,
         file: "fuzz.csv".to_owned(),
         place: reading.place.clone(),
@@ -359,15 +365,15 @@ fn run_of(reading: &imports::iops::Reading) -> capacity::Run {
 /// A mix, a plan and a model as people write them.
 pub fn mix(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    match capacity::Mix::parse(text) {
+    match towtank_capacity::Mix::parse(text) {
         Ok(mix) => {
-            let again = capacity::Mix::parse(&mix.to_string()).expect("what was printed is a mix");
+            let again = towtank_capacity::Mix::parse(&mix.to_string()).expect("what was printed is a mix");
             assert!(again.is(&mix), "{text:?} prints {mix}");
         }
         Err(error) => {
             assert!(text.get(error.span.clone()).is_some(), "{error}: its place is not in {text:?}")
         }
     }
-    let _ = capacity::Plan::parse(text);
-    let _ = capacity::Model::from_json("fuzz.json", text);
+    let _ = towtank_capacity::Plan::parse(text);
+    let _ = towtank_capacity::Model::from_json("fuzz.json", text);
 }

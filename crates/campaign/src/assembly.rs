@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use metrics::mean_interval_95;
-use report::{Measure, Measurement, Ordered, Outcome, PointSummary, Report};
+use towtank_metrics::mean_interval_95;
+use towtank_report::{Measure, Measurement, Ordered, Outcome, PointSummary, Report};
 
 use crate::fingerprint::Fingerprint;
 use crate::point_file::Stored;

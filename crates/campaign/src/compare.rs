@@ -15,8 +15,8 @@ mod side;
 
 use std::collections::BTreeMap;
 
-use report::{Measure, Ordered, PointSummary, Report, SweepAxis};
 use serde_json::json;
+use towtank_report::{Measure, Ordered, PointSummary, Report, SweepAxis};
 
 use crate::fingerprint::Fingerprint;
 use row::{Row, Verdict};

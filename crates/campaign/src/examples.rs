@@ -1,7 +1,7 @@
 //! A tiny study for the tests: its outcomes are a pure function of the point and the replicate.
 
-use report::{Outcome, SweepAxis};
 use serde_json::json;
+use towtank_report::{Outcome, SweepAxis};
 
 use crate::{Header, KeyParts, Plan, PointKey, PointSpec};
 

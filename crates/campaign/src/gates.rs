@@ -1,7 +1,7 @@
 //! Gates over a whole report: an expression is judged at every point of a sweep, and one that trips is enough.
 
-use report::{Measure, Ordered, Report};
-use scenario::gate::{Gate, Judgement, Reading};
+use towtank_report::{Measure, Ordered, Report};
+use towtank_scenario::gate::{Gate, Judgement, Reading};
 
 /// Why a gate is not met: one line for each reason, with its point where there is a sweep. Empty when it is met.
 ///
@@ -36,7 +36,7 @@ fn reading(measure: &Measure) -> Reading {
 
 #[cfg(test)]
 mod tests {
-    use scenario::gate::Known;
+    use towtank_scenario::gate::Known;
 
     use super::*;
     use crate::{Ledger, Task, assemble, examples};

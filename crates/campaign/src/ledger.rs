@@ -1,6 +1,6 @@
 //! What has come back so far: for every task of a plan its outcome, part of one, or nothing.
 
-use report::Outcome;
+use towtank_report::Outcome;
 
 use crate::{Plan, Task};
 

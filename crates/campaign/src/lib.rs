@@ -34,7 +34,7 @@
 //!     progress: &|_| (),
 //! };
 //! let ran = run(&order, &|_, replicate, _| {
-//!     let mut outcome = report::Outcome::default();
+//!     let mut outcome = towtank_report::Outcome::default();
 //!     outcome.measure("span_s", 4.0 + f64::from(replicate), "s");
 //!     Ok::<_, std::convert::Infallible>(outcome)
 //! });

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use report::SweepAxis;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use towtank_report::SweepAxis;
 
 use crate::fingerprint::Fingerprint;
 

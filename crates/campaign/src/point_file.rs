@@ -4,10 +4,10 @@
 //! depends on. The checksum covers the outcome's very bytes, so that no digit of a result can change unseen; whoever edits
 //! the file by hand, or pretty-prints it, makes it a damaged one, which is done again.
 
-use report::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use towtank_report::Outcome;
 
 use crate::fingerprint::Fingerprint;
 use crate::{PointKey, PointSpec};

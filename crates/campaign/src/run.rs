@@ -6,7 +6,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
-use report::Outcome;
+use towtank_report::Outcome;
 
 use crate::crew::{self, Then};
 use crate::point_file::Stored;

@@ -15,7 +15,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use report::Outcome;
+use towtank_report::Outcome;
 
 use crate::lock::{DirLock, LockError};
 use crate::point_file::Stored;

@@ -12,12 +12,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use report::{Outcome, SweepAxis};
 use serde_json::json;
 use towtank_campaign::{
     End, Header, Inputs, KeyParts, Ledger, Order, Plan, PointKey, PointSpec, Progress, ReportFile, Shard,
     Stop, Store, StoreError, Takeover, Writer, assemble, run,
 };
+use towtank_report::{Outcome, SweepAxis};
 
 const DIR: &str = "TOWTANK_CRASH_TEST_DIR";
 const SLOW: &str = "TOWTANK_CRASH_TEST_SLOW";

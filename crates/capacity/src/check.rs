@@ -52,7 +52,7 @@ impl Checked {
                 sizes.sort_unstable();
                 sizes.dedup();
                 let sizes: Vec<String> =
-                    sizes.into_iter().map(|size| units::Bytes::new(size).to_string()).collect();
+                    sizes.into_iter().map(|size| towtank_units::Bytes::new(size).to_string()).collect();
                 format!("{} by {}", sizes.join("+"), self.shares.name())
             }
         }

@@ -114,7 +114,7 @@ mod tests {
         let with = |half: f64| Ranged::around(100.0, Some(half)).range;
         let two = |one: f64, other: f64| {
             let apart = libm::log(other / one) / core::f64::consts::SQRT_2;
-            with(metrics::student_t_975(1) * apart / core::f64::consts::SQRT_2)
+            with(towtank_metrics::student_t_975(1) * apart / core::f64::consts::SQRT_2)
         };
         assert_eq!(two(100.0, 200.0), None);
         assert_eq!(two(1.0, 1e9), None);

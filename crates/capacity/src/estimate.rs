@@ -2,7 +2,7 @@
 
 mod locate;
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 use crate::curvature::{Curvature, evenness};
 use crate::elastic::{Elastic, Ranged};

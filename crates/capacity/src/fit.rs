@@ -1,6 +1,6 @@
 //! From runs to a model: each size needs its pure reads and its pure writes, and nothing else is needed.
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 use crate::curvature::{Bent, Curvature};
 use crate::estimate::{Asked, Beyond, estimate};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Frequency, Percent, Rate};
+use towtank_units::{Bytes, Frequency, Percent, Rate};
 
 /// The most parts of a mix.
 pub const MIX_PARTS_MAX: usize = 64;
@@ -197,8 +197,11 @@ fn parse_part(piece: &str, start: usize) -> Result<(Part, Percent), MixError> {
     let share_at = start + size.len() + 1;
     let reads_at = share_at + share.len() + 1;
     let place = |at: usize, text: &str| at..at + text.len();
-    let of_unit =
-        |error: &units::UnitError, span| MixError { reason: error.to_string(), hint: error.hint(), span };
+    let of_unit = |error: &towtank_units::UnitError, span| MixError {
+        reason: error.to_string(),
+        hint: error.hint(),
+        span,
+    };
     let bytes: Bytes = size.trim().parse().map_err(|error| of_unit(&error, place(start, size)))?;
     if bytes.is_zero() {
         let hint = "write a size such as 16KiB".to_owned();

@@ -118,7 +118,7 @@ impl SizeModel {
     /// The size as people write it.
     #[must_use]
     pub fn size(&self) -> String {
-        units::Bytes::new(self.size_bytes).to_string()
+        towtank_units::Bytes::new(self.size_bytes).to_string()
     }
 
     /// Errors (8) of the straight line at the measured mixes, in percent.

@@ -9,7 +9,7 @@ pub use check::{CHECK_MEASURES, checked};
 pub use estimate::{Answered, ESTIMATE_MEASURES, estimated};
 pub use fit::fitted;
 
-use report::{Measure, Ordered};
+use towtank_report::{Measure, Ordered};
 
 use crate::elastic::Ranged;
 use crate::model::Model;
@@ -63,7 +63,7 @@ fn unknown_interval(model: &Model) -> Option<String> {
 
 /// A rate in words: three digits and thousands apart.
 fn words(value: f64, unit: &str) -> String {
-    report::human::quantity(value, unit)
+    towtank_report::human::quantity(value, unit)
 }
 
 /// `, 1,200 to 1,500 with 95 % confidence`, if there is an interval.

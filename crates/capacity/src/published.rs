@@ -7,7 +7,7 @@
 //! of runs gives, and where that reaches over the limit the claim cannot be told. What is no distributed system is shown
 //! [apart] and claims nothing.
 
-use report::{Claim, ClaimDraft, Column, Reading, Table, Tolerance};
+use towtank_report::{Claim, ClaimDraft, Column, Reading, Table, Tolerance};
 
 use crate::elastic::Ranged;
 use crate::estimate::{Asked, Beyond, estimate};
@@ -223,7 +223,7 @@ fn sizes(model: &Model, mixtures: &[&Mixture], form: Shares) -> Claim {
 
 #[cfg(test)]
 mod tests {
-    use report::Verdict;
+    use towtank_report::Verdict;
 
     use super::*;
 

@@ -40,7 +40,7 @@ impl Group {
 
 /// The mean of some numbers.
 pub(crate) fn mean(values: &[f64]) -> f64 {
-    metrics::mean_interval_95(values).map_or(f64::NAN, |found| found.mean)
+    towtank_metrics::mean_interval_95(values).map_or(f64::NAN, |found| found.mean)
 }
 
 /// Runs of one point put together, in the order in which the points first come.

@@ -35,7 +35,7 @@ impl Spread {
     /// Half the width of the 95 % interval of the logarithm of a mean over so many runs.
     #[must_use]
     pub fn half_width(self, runs: usize) -> f64 {
-        metrics::student_t_975(self.degrees) * self.deviation / libm::sqrt(runs.max(1) as f64)
+        towtank_metrics::student_t_975(self.degrees) * self.deviation / libm::sqrt(runs.max(1) as f64)
     }
 }
 

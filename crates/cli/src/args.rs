@@ -1,15 +1,15 @@
 //! The command line: fixed commands, one command per study, and the flags that running commands share.
 //!
-//! Flags of a study come from its scenario: [`studies::Study::flags`] names them, the schema describes them.
+//! Flags of a study come from its scenario: [`towtank_studies::Study::flags`] names them, the schema describes them.
 
 mod study_flags;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use campaign::Shard;
 use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use kernel::Executor;
+use towtank_campaign::Shard;
+use towtank_kernel::Executor;
 
 pub use study_flags::{capitalised, named_flags, settings, study_command};
 
@@ -288,7 +288,7 @@ pub fn executors() -> impl clap::builder::TypedValueParser<Value = Executor> {
 /// The whole command line.
 pub fn command() -> clap::Command {
     let mut command = Towtank::command();
-    for (position, study) in studies::all().iter().enumerate() {
+    for (position, study) in towtank_studies::all().iter().enumerate() {
         command = command.subcommand(study_command(*study).display_order(10 + position));
     }
     with_short_help(command)
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn no_study_hides_a_command() {
         let fixed = Towtank::command();
-        for study in studies::all() {
+        for study in towtank_studies::all() {
             assert!(fixed.find_subcommand(study.name()).is_none(), "`{}` is a command already", study.name());
         }
     }

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn every_published_scenario_is_there() {
-        for study in studies::all() {
+        for study in towtank_studies::all() {
             for name in study.published() {
                 assert!(
                     named(name).is_some(),

@@ -20,7 +20,7 @@ use crate::screen;
 /// Does what was asked.
 pub fn dispatch(matches: &ArgMatches) -> Result<Exit, Trouble> {
     if let Some((name, inner)) = matches.subcommand()
-        && let Some(study) = studies::named(name)
+        && let Some(study) = towtank_studies::named(name)
     {
         let flags = RunFlags::from_arg_matches(inner).map_err(Trouble::input)?;
         return run::study(study, inner, &flags);

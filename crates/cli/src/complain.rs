@@ -9,8 +9,8 @@
 use std::fmt::{self, Write as _};
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
-use report::text::{is_obeyed, printable};
-use scenario::{Place, Problem, Problems, SourceKind};
+use towtank_report::text::{is_obeyed, printable};
+use towtank_scenario::{Place, Problem, Problems, SourceKind};
 
 use crate::excerpt::{self, Marked, clipped};
 use crate::exit::{Exit, Trouble};
@@ -185,7 +185,7 @@ impl Diagnostic for Shown<'_> {
 
 #[cfg(test)]
 mod tests {
-    use scenario::Source;
+    use towtank_scenario::Source;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use scenario::{Problem, Problems};
+use towtank_scenario::{Problem, Problems};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Trouble {
 /// Libraries put the next step behind the message; `hint:` gives it a line of its own.
 fn told(error: impl std::fmt::Display) -> Problem {
     let text = without_numbers(&error.to_string());
-    match text.split_once(units::HINT_MARK).or_else(|| text.split_once("; ")) {
+    match text.split_once(towtank_units::HINT_MARK).or_else(|| text.split_once("; ")) {
         Some((message, hint)) => Problem::new(message).hint(hint),
         None => Problem::new(text),
     }

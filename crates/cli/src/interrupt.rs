@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use campaign::Stop;
+use towtank_campaign::Stop;
 
 use crate::exit::Exit;
 use crate::{progress, screen};

@@ -1,7 +1,7 @@
 //! The laws of a report, held on every report before anybody sees it.
 
-use report::{Report, laws};
-use scenario::Problem;
+use towtank_report::{Report, laws};
+use towtank_scenario::Problem;
 
 use crate::exit::Trouble;
 
@@ -25,7 +25,7 @@ pub fn hold(report: Report) -> Result<Report, Trouble> {
 
 #[cfg(test)]
 mod tests {
-    use report::Measure;
+    use towtank_report::Measure;
 
     use super::*;
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
-use scenario::{Document, Files, Problem, Problems, Source, did_you_mean};
-use units::Bytes;
+use towtank_scenario::{Document, Files, Problem, Problems, Source, did_you_mean};
+use towtank_units::Bytes;
 
 use crate::catalogue::{self, Builtin};
 use crate::machine::{self, Memory};
@@ -104,7 +104,7 @@ impl Files for Folder {
         let size = fs::metadata(&path).map_err(|error| reason(&error))?.len();
         match machine::refusal(Bytes::new(size), Memory::here()) {
             Some(refusal) => Err(refusal),
-            None => read_up_to(&path, imports::INPUT_MAX_BYTES),
+            None => read_up_to(&path, towtank_imports::INPUT_MAX_BYTES),
         }
     }
 }

@@ -4,9 +4,9 @@ mod memory;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use kernel::Executor;
-use scenario::Problem;
-use units::Bytes;
+use towtank_kernel::Executor;
+use towtank_scenario::Problem;
+use towtank_units::Bytes;
 
 use crate::args::MachineFlags;
 
@@ -141,7 +141,7 @@ fn listed(keys: &[&str]) -> String {
 }
 
 fn rounded(size: Bytes) -> String {
-    report::human::quantity(size.get() as f64, "bytes")
+    towtank_report::human::quantity(size.get() as f64, "bytes")
 }
 
 #[cfg(test)]

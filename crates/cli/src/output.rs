@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use campaign::{ReportFile, StoreError, Writer};
-use report::text::Style;
-use report::{Report, csv, html, text};
-use scenario::Problem;
+use towtank_campaign::{ReportFile, StoreError, Writer};
+use towtank_report::text::Style;
+use towtank_report::{Report, csv, html, text};
+use towtank_scenario::Problem;
 
 use crate::args::{Format, OutputFlags};
 use crate::exit::Trouble;
@@ -38,7 +38,7 @@ pub fn refuse_campaign(dir: &Path) -> Result<(), Problem> {
 }
 
 /// Writes the files of a report into the directory of its campaign.
-pub fn write_into(report: &Report, store: &campaign::Store) -> Result<(), StoreError> {
+pub fn write_into(report: &Report, store: &towtank_campaign::Store) -> Result<(), StoreError> {
     store.write_report(&files(report))
 }
 

@@ -4,11 +4,11 @@
 //! long: spans of weeks and more, and rates that are very low. What is left out: sizes and counts, which are large in every
 //! scenario of this field.
 
-use kernel::RunError;
-use scenario::Problem;
 use serde_json::Value;
-use studies::StudyError;
-use units::{Frequency, Rate, SimSpan};
+use towtank_kernel::RunError;
+use towtank_scenario::Problem;
+use towtank_studies::StudyError;
+use towtank_units::{Frequency, Rate, SimSpan};
 
 /// A span that hardly any scenario has: a week.
 const LONG: SimSpan = SimSpan::from_secs(7 * 86_400);
@@ -44,7 +44,11 @@ pub fn problem(error: &StudyError, place: &str, scenario: &Value) -> Option<Prob
 /// A time as a person reads it, where it is of years.
 fn years(ns: u64) -> String {
     let years = ns as f64 / (365.25 * 86_400e9);
-    if years < 1.0 { report::human::quantity(ns as f64 / 1e9, "s") } else { format!("{years:.1} years") }
+    if years < 1.0 {
+        towtank_report::human::quantity(ns as f64 / 1e9, "s")
+    } else {
+        format!("{years:.1} years")
+    }
 }
 
 /// The keys below `value`, with their values, that can make time long.
@@ -81,9 +85,9 @@ fn is_suspect(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kernel::{EntityId, EventKey, Place};
     use serde_json::json;
-    use units::SimTime;
+    use towtank_kernel::{EntityId, EventKey, Place};
+    use towtank_units::SimTime;
 
     use super::*;
 

@@ -92,7 +92,7 @@ struct State {
     total: usize,
     reused: usize,
     /// How far each run in flight is, and its events.
-    running: BTreeMap<(usize, u32), studies::Progress>,
+    running: BTreeMap<(usize, u32), towtank_studies::Progress>,
     /// Events of runs that have ended.
     events: u64,
 }
@@ -118,14 +118,14 @@ impl Bar {
     }
 
     /// Runs have ended, or the campaign begins.
-    pub fn campaign(&self, progress: campaign::Progress) {
+    pub fn campaign(&self, progress: towtank_campaign::Progress) {
         self.change(|state| {
             (state.done, state.total, state.reused) = (progress.done, progress.total, progress.reused);
         });
     }
 
     /// A run is further than before.
-    pub fn run(&self, point: usize, replicate: u32, progress: studies::Progress) {
+    pub fn run(&self, point: usize, replicate: u32, progress: towtank_studies::Progress) {
         self.change(|state| {
             state.running.insert((point, replicate), progress);
         });
@@ -270,7 +270,7 @@ mod tests {
     fn a_panic_is_told_with_the_bar_out_of_its_way() {
         let notes = Notes::default();
         let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(notes.clone())));
-        bar.campaign(campaign::Progress { done: 1, total: 4, reused: 0 });
+        bar.campaign(towtank_campaign::Progress { done: 1, total: 4, reused: 0 });
         bar.bar.tick();
         let teller = notes.clone();
         let silent = panic::take_hook();
@@ -293,7 +293,7 @@ mod tests {
     fn the_message_says_done_rate_and_time_left() {
         let mut state = State { done: 6, total: 10, reused: 2, events: 3_000_000, ..State::default() };
         assert_eq!(state.message(Duration::from_secs(2)), "6/10 runs, 1.5 M events/s, 2 s left");
-        state.running.insert((0, 1), studies::Progress { fraction: 0.5, events: 1_000 });
+        state.running.insert((0, 1), towtank_studies::Progress { fraction: 0.5, events: 1_000 });
         assert_eq!(state.steps(), 6_500);
         assert_eq!(State { total: 1, ..State::default() }.message(Duration::ZERO), "0/1 run");
     }

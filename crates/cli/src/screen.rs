@@ -4,7 +4,7 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use report::text::{printable, printable_lines};
+use towtank_report::text::{printable, printable_lines};
 
 use crate::excerpt;
 use crate::exit::Exit;

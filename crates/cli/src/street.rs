@@ -7,14 +7,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use campaign::{
+use towtank_campaign::{
     Assembled, End, Failure, Inputs, KeyParts, Ledger, Order, Plan, PointKey, PointSpec, Ran, Shard, Stop,
     Store, StoreError, Takeover, WriteError, Writer,
 };
-use report::{Outcome, Report, SweepAxis};
-use scenario::{Input, Problem};
-use streams::Seed;
-use studies::{CheckedScenario, PointResult, RunContext, Study, StudyError};
+use towtank_report::{Outcome, Report, SweepAxis};
+use towtank_scenario::{Input, Problem};
+use towtank_streams::Seed;
+use towtank_studies::{CheckedScenario, PointResult, RunContext, Study, StudyError};
 
 use crate::args::{self, MachineFlags, OutputFlags};
 use crate::exit::Trouble;
@@ -64,7 +64,7 @@ pub fn plan(scenario: &CheckedScenario) -> Result<Plan, Trouble> {
             results_version: study.results_version(),
         }),
     });
-    let head = campaign::Header {
+    let head = towtank_campaign::Header {
         study: study.name().to_owned(),
         title: title(scenario),
         results_version: study.results_version(),
@@ -145,7 +145,7 @@ pub fn report(
     ledger: Ledger,
     machine: &MachineFlags,
 ) -> Result<Option<Report>, Trouble> {
-    let Assembled { mut report, points } = campaign::assemble(plan, ledger, machine.executor.name());
+    let Assembled { mut report, points } = towtank_campaign::assemble(plan, ledger, machine.executor.name());
     let results: Vec<PointResult<'_>> = plan
         .points()
         .iter()
@@ -198,7 +198,9 @@ impl Walk<'_> {
         };
         let position: BTreeMap<&PointKey, usize> =
             self.plan.points().iter().enumerate().map(|(index, point)| (&point.key, index)).collect();
-        campaign::run(&order, &|point, replicate, stop| self.one(position[&point.key], replicate, stop))
+        towtank_campaign::run(&order, &|point, replicate, stop| {
+            self.one(position[&point.key], replicate, stop)
+        })
     }
 
     fn one(&self, point: usize, replicate: u32, stop: &Stop) -> Result<Outcome, StudyError> {
@@ -301,9 +303,9 @@ mod tests {
     #[test]
     fn a_notice_with_other_counts_is_the_same_notice() {
         let notice = |committed, rolled_back| {
-            kind_of(&kernel::Notice::MostlyTakenBack { committed, rolled_back }.to_string())
+            kind_of(&towtank_kernel::Notice::MostlyTakenBack { committed, rolled_back }.to_string())
         };
         assert_eq!(notice(1_803, 18_510), notice(174, 22_174));
-        assert_ne!(notice(1, 2), kind_of(&kernel::Notice::RestartedWithClones.to_string()));
+        assert_ne!(notice(1, 2), kind_of(&towtank_kernel::Notice::RestartedWithClones.to_string()));
     }
 }

@@ -6,7 +6,7 @@
 //! o out as well.) What is absent: packets. Two messages to one card are taken in one after the other, in the order of their
 //! last bytes.
 
-use units::{Bytes, Rate, SimSpan};
+use towtank_units::{Bytes, Rate, SimSpan};
 
 /// What a card can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! states: read-ahead and write-back gather neighbouring requests to one object, so a seek is paid once for each *extent*
 //! of an object, however requests to other objects fall between. A stream that has the disk to itself pays one seek.
 
-use units::{Bytes, Rate, SimSpan, SimTime};
+use towtank_units::{Bytes, Rate, SimSpan, SimTime};
 
 use crate::lane::Lane;
 

@@ -1,6 +1,6 @@
 //! A queue in front of one server, first come first served: all that must be known of it is when it will be idle.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 /// One resource that serves one thing after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,11 +5,10 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
-use imports::ceph::{read_map, read_osd_df, read_osd_dump, read_pg_dump, read_report};
-use imports::{File, ImportError};
-use placement::crush::pools::{PgId, Placer};
-use placement::crush::{RuleKind, binary};
-use towtank_imports as imports;
+use towtank_imports::ceph::{read_map, read_osd_df, read_osd_dump, read_pg_dump, read_report};
+use towtank_imports::{File, ImportError};
+use towtank_placement::crush::pools::{PgId, Placer};
+use towtank_placement::crush::{RuleKind, binary};
 
 fn bytes(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/exports").join(name);

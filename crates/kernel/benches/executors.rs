@@ -11,11 +11,11 @@
 #[allow(dead_code, reason = "each bench uses what it needs")]
 mod measure;
 
-use kernel::phold::Phold;
-use kernel::{Executor, RunOptions, RunStatistics, prepare};
 use measure::{Arguments, Outcome, Rates, Span};
-use streams::Seed;
-use units::{SimSpan, SimTime};
+use towtank_kernel::phold::Phold;
+use towtank_kernel::{Executor, RunOptions, RunStatistics, prepare};
+use towtank_streams::Seed;
+use towtank_units::{SimSpan, SimTime};
 
 /// Integer steps of about a microsecond together, on the machine of `BENCHMARKS.md`.
 const MICROSECOND: u32 = 500;

@@ -12,11 +12,11 @@
 #[allow(dead_code, reason = "each bench uses what it needs")]
 mod measure;
 
-use kernel::pending::{DaryHeap, Ladder, PendingSet, RadixQueue};
-use kernel::{EntityId, EventKey, Scheduled};
 use measure::{Arguments, Outcome, Rates, Span};
-use streams::mix;
-use units::SimTime;
+use towtank_kernel::pending::{DaryHeap, Ladder, PendingSet, RadixQueue};
+use towtank_kernel::{EntityId, EventKey, Scheduled};
+use towtank_streams::mix;
+use towtank_units::SimTime;
 
 type Record = Scheduled<()>;
 

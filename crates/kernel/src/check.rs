@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 use crate::context::{Desk, Rules, TimerChange};
 use crate::digest;

@@ -6,7 +6,7 @@
 //! floor and reach, and waits for one packet from each. All workers then know the same
 //! facts and draw the same conclusion, so none has to lead.
 
-use units::SimTime;
+use towtank_units::SimTime;
 
 use crate::context::Rules;
 use crate::error::{Place, RunError};

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use streams::{Draws, Purpose, Seed, Source};
-use units::{SimSpan, SimTime};
+use towtank_streams::{Draws, Purpose, Seed, Source};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::error::{Place, RunError};
 use crate::key::{Due, EntityId, EventKey, Scheduled};

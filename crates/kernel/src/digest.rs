@@ -7,7 +7,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use streams::mix;
+use towtank_streams::mix;
 
 use crate::key::{EventKey, Scheduled};
 
@@ -169,7 +169,7 @@ pub(crate) fn of_entities(words: impl Iterator<Item = u64>) -> Digest {
 mod tests {
     use super::*;
     use crate::key::EntityId;
-    use units::SimTime;
+    use towtank_units::SimTime;
 
     #[test]
     fn a_chain_depends_on_order() {

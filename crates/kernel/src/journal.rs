@@ -314,13 +314,13 @@ by_contents!(JournalMap<K, V>.map, JournalVec<T>.items, JournalCell<T>.value);
 /// Implements [`Journaled`](crate::journal::Journaled) for a struct from its journaling fields.
 ///
 /// ```
-/// use kernel::journal::{JournalCell, JournalVec, Journaled};
+/// use towtank_kernel::journal::{JournalCell, JournalVec, Journaled};
 ///
 /// struct Shelf {
 ///     books: JournalVec<u32>,
 ///     weight: JournalCell<u64>,
 /// }
-/// kernel::journaled!(Shelf { books, weight });
+/// towtank_kernel::journaled!(Shelf { books, weight });
 ///
 /// let mut shelf = Shelf { books: JournalVec::new(vec![7]), weight: JournalCell::new(3) };
 /// shelf.begin();

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use units::SimTime;
+use towtank_units::SimTime;
 
 /// One of the model's entities, numbered from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -114,7 +114,7 @@ impl<E> Keyed for Scheduled<E> {
 /// Keys travel as plain nanoseconds: exact, short and the same in every format.
 pub(crate) mod nanoseconds {
     use serde::{Deserialize, Deserializer, Serializer};
-    use units::SimTime;
+    use towtank_units::SimTime;
 
     pub fn serialize<S: Serializer>(at: &SimTime, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(at.as_ns())

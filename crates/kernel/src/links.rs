@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 use crate::key::EntityId;
 

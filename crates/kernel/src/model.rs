@@ -7,7 +7,7 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 use crate::context::Context;
 use crate::error::Fault;

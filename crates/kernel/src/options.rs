@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use streams::Seed;
-use units::SimTime;
+use towtank_streams::Seed;
+use towtank_units::SimTime;
 
 use crate::model::UndoBy;
 use crate::outcome::Notice;

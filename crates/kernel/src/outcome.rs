@@ -1,6 +1,6 @@
 //! What a run leaves: the model's final state and statistics, its digest, and how the run went.
 
-use units::SimTime;
+use towtank_units::SimTime;
 
 use crate::digest::{self, Digest};
 use crate::error::RunError;

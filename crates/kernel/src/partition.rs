@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 use crate::context::Rules;
 use crate::key::EntityId;

@@ -6,8 +6,8 @@
 //! deliberate: events past the end are created and kept, and each process folds the key of every event it commits into
 //! its state, so that a wrong order or a wrong undo shows in the result.
 
-use streams::{Purpose, Uniform, mix};
-use units::SimSpan;
+use towtank_streams::{Purpose, Uniform, mix};
+use towtank_units::SimSpan;
 
 use crate::context::Context;
 use crate::error::Fault;

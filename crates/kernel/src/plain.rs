@@ -170,7 +170,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             }
         });
         let now = if partial || end == EventKey::MAX {
-            self.last.map_or(units::SimTime::ZERO, |(key, _)| key.at)
+            self.last.map_or(towtank_units::SimTime::ZERO, |(key, _)| key.at)
         } else {
             end.at
         };

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::key::{EventKey, Scheduled};
 use crate::model::Model;

@@ -5,7 +5,7 @@
 //! once; nothing about when, or in what order.
 
 use serde::{Deserialize, Serialize};
-use units::SimTime;
+use towtank_units::SimTime;
 
 use crate::error::RunError;
 use crate::key::{EntityId, EventKey, Scheduled};

@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
-use kernel::{Context, EntityId, Executor, Fault, Links, Model, RunError, RunOptions, UndoBy, run};
-use streams::Seed;
-use units::{SimSpan, SimTime};
+use towtank_kernel::{Context, EntityId, Executor, Fault, Links, Model, RunError, RunOptions, UndoBy, run};
+use towtank_streams::Seed;
+use towtank_units::{SimSpan, SimTime};
 
 thread_local! {
     static CLONES: Cell<u64> = const { Cell::new(0) };

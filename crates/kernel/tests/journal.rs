@@ -1,10 +1,10 @@
 //! Journaling containers against clones, and an entity that is undone by its journal.
 
-use kernel::journal::{JournalCell, JournalMap, JournalVec, Journaled};
-use kernel::{Context, EntityId, Executor, Fault, Links, Model, RunOptions, UndoBy, run};
 use proptest::prelude::*;
-use streams::{Purpose, Seed, Uniform};
-use units::{SimSpan, SimTime};
+use towtank_kernel::journal::{JournalCell, JournalMap, JournalVec, Journaled};
+use towtank_kernel::{Context, EntityId, Executor, Fault, Links, Model, RunOptions, UndoBy, run};
+use towtank_streams::{Purpose, Seed, Uniform};
+use towtank_units::{SimSpan, SimTime};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Ledger {
@@ -13,7 +13,7 @@ struct Ledger {
     cell: JournalCell<u32>,
 }
 
-kernel::journaled!(Ledger { map, list, cell });
+towtank_kernel::journaled!(Ledger { map, list, cell });
 
 impl Ledger {
     fn new() -> Ledger {

@@ -1,11 +1,11 @@
 //! PHOLD on every executor and on 1, 2, 3 and 8 workers: one result.
 
-use kernel::phold::Phold;
-use kernel::{Ended, Executor, Notice, Outcome, RunOptions, UndoBy, run};
 use std::sync::Mutex;
-use streams::Seed;
-use testkit::Shuffle;
-use units::{SimSpan, SimTime};
+use towtank_kernel::phold::Phold;
+use towtank_kernel::{Ended, Executor, Notice, Outcome, RunOptions, UndoBy, run};
+use towtank_streams::Seed;
+use towtank_testkit::Shuffle;
+use towtank_units::{SimSpan, SimTime};
 
 const UNIT: u64 = 1_000_000_000;
 

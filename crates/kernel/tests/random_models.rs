@@ -1,10 +1,10 @@
 //! Generated models on every executor, by threads and by a seeded transport that delays and reorders.
 
-use kernel::{Ended, EntityId, Executor, Outcome, RunError, RunOptions, RunStatistics, UndoBy, run};
 use proptest::prelude::*;
-use streams::Seed;
-use testkit::{Fatal, Flaw, RandomModel, Shuffle};
-use units::SimTime;
+use towtank_kernel::{Ended, EntityId, Executor, Outcome, RunError, RunOptions, RunStatistics, UndoBy, run};
+use towtank_streams::Seed;
+use towtank_testkit::{Fatal, Flaw, RandomModel, Shuffle};
+use towtank_units::SimTime;
 
 fn options(end: u64, executor: Executor, workers: u32) -> RunOptions<'static> {
     RunOptions { seed: Seed(3), end: Some(SimTime::from_ns(end)), executor, workers, ..RunOptions::default() }

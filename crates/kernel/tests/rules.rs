@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use kernel::{
+use towtank_kernel::{
     Context, Ended, EntityId, Executor, Fault, Links, Model, Notice, RunError, RunOptions, UndoBy, run,
 };
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 /// What entity 0 does when its event comes, at 10 ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +98,7 @@ impl Model for Script {
         ["tap", "cup", "drain"][id.0 as usize].to_owned()
     }
 
-    fn audit(&self, committed: &kernel::Committed<'_, Self>) -> Result<(), Fault> {
+    fn audit(&self, committed: &towtank_kernel::Committed<'_, Self>) -> Result<(), Fault> {
         if self.deed == Deed::AuditFails && committed.entities[0] == 1 {
             Err("one drop is missing".into())
         } else {
@@ -295,7 +295,7 @@ fn options_that_make_no_sense_are_refused() {
 fn a_speculative_panic_under_an_inverse_asks_for_clones() {
     let mut restarted = 0;
     for seed in 0..10 {
-        let model = testkit::RandomModel::new(seed);
+        let model = towtank_testkit::RandomModel::new(seed);
         let end = Some(SimTime::from_ns(1_000));
         let want = run(&model, RunOptions { end, ..RunOptions::default() }).expect("it runs").digest;
         let options = RunOptions {
@@ -306,7 +306,10 @@ fn a_speculative_panic_under_an_inverse_asks_for_clones() {
             ..RunOptions::default()
         };
         let inverse = RunOptions { undo: Some(UndoBy::Inverse), ..options.clone() };
-        match (testkit::Shuffle { seed, delay_max: 30 }).run(&model, inverse.clone()).expect("it runs") {
+        match (towtank_testkit::Shuffle { seed, delay_max: 30 })
+            .run(&model, inverse.clone())
+            .expect("it runs")
+        {
             Ended::Restart => restarted += 1,
             Ended::Outcome(outcome) => assert_eq!(outcome.digest, want, "model {seed}"),
         }

@@ -1,10 +1,10 @@
 //! A model that knows how long its events are of no concern to others: conservative workers wait for each other less often,
 //! the result is the same, and a promise that is not kept is found.
 
-use kernel::{Context, EntityId, Executor, Fault, Links, Model, Outcome, RunError, RunOptions, run};
 use proptest::prelude::*;
-use streams::{Purpose, Seed, Uniform};
-use units::{SimSpan, SimTime};
+use towtank_kernel::{Context, EntityId, Executor, Fault, Links, Model, Outcome, RunError, RunOptions, run};
+use towtank_streams::{Purpose, Seed, Uniform};
+use towtank_units::{SimSpan, SimTime};
 
 const LEAST: u64 = 5;
 

@@ -5,7 +5,7 @@
 
 use crate::wide::Sum;
 use serde::{Deserialize, Serialize};
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 /// A level that changes at instants, and the area under it since it was last restarted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ mod own;
 pub use holes::CommonBids;
 pub use own::OwnBids;
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::{PutId, Window};
 

@@ -3,7 +3,7 @@
 //! SURGE fills its buckets at each poll and drops fractions of bits, which costs it up to 9 % of the rate when it polls each
 //! nanosecond; the regime that its paper's figures match is the exact one.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 /// Billionths of a bit in a bit: rates in bits/s times nanoseconds are counted without a division.
 const PARTS: u128 = 1_000_000_000;

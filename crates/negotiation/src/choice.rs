@@ -3,7 +3,7 @@
 //! Bids are looked at in the order of their beginnings. Idle servers offer the same beginning, and which of them comes first
 //! must be left to chance: with a fixed order the servers that sort first get hot, which costs SURGE's hybrid 16 % at 16 KiB.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::{ServerId, Window};
 

@@ -1,6 +1,6 @@
 //! A disk that writes one chunk after another: first come, first served, no seeks, no limit to its queue.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 /// What a server knows of its disk: when the last queued write ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

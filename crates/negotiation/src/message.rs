@@ -1,6 +1,6 @@
 //! What gateways and servers say to each other.
 
-use units::SimTime;
+use towtank_units::SimTime;
 
 use crate::{ChunkName, Window};
 

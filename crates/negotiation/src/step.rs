@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use streams::Uniform;
-use units::{SimSpan, SimTime};
+use towtank_streams::Uniform;
+use towtank_units::{SimSpan, SimTime};
 
 use crate::{GatewayId, GetId, Message, PutId, ServerId, Size, Task, Terms, Window};
 

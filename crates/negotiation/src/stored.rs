@@ -4,7 +4,7 @@
 //! it: the name of a chunk says which group has it and which of its members, or for the unicast protocols which servers.
 //! Replicast chose holders by their load at that time, which by now says nothing, so every choice is as likely as another.
 
-use streams::{Draws, Purpose, Seed, Uniform};
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
 use crate::{ServerId, Terms};
 

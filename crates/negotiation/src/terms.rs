@@ -2,7 +2,7 @@
 //!
 //! Defaults and derivations are those of SURGE at build d92018f. All spans are whole nanoseconds, rounded down as there.
 
-use units::{Bytes, Rate, SimSpan, SimTime};
+use towtank_units::{Bytes, Rate, SimSpan, SimTime};
 
 use crate::{ServerId, Size};
 

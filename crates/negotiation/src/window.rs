@@ -1,6 +1,6 @@
 //! A stretch of time that a server sets aside for one sender.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 /// From `left` up to `right`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use negotiation::bids::overlapping;
-use negotiation::{
+use proptest::prelude::*;
+use towtank_negotiation::bids::overlapping;
+use towtank_negotiation::{
     Action, Extension, Fixed, GatewayId, GetId, Message, NegotiatingGateway, NegotiatingServer, Peer,
     Protocol, PutId, Rules, ServerId, Size, Step, Terms, Timeouts, UnicastGateway, UnicastServer, Wake,
 };
-use proptest::prelude::*;
-use streams::{Draws, Purpose, Seed, Uniform};
-use units::{Bytes, Rate, SimSpan, SimTime};
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
+use towtank_units::{Bytes, Rate, SimSpan, SimTime};
 
 const GATEWAYS: u32 = 3;
 const SERVERS: u32 = 12;

@@ -1,9 +1,9 @@
 //! Reservations under any order of requests, answers and data: what is accepted never overlaps, and an offer is what was asked.
 
-use negotiation::bids::{CommonBids, OwnBids, Reservation, State, Wanted, overlapping};
-use negotiation::{GatewayId, PutId, Window};
 use proptest::prelude::*;
-use units::{SimSpan, SimTime};
+use towtank_negotiation::bids::{CommonBids, OwnBids, Reservation, State, Wanted, overlapping};
+use towtank_negotiation::{GatewayId, PutId, Window};
+use towtank_units::{SimSpan, SimTime};
 
 const BID: u64 = 150;
 const WINDOW: u64 = 110;

@@ -5,14 +5,14 @@
 //! figures (`--test --show-utilization`), less the time that it takes for one input. Without crushtool only ours is shown.
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on may panic")]
 
-use placement::crush::tester::present_weights;
-use placement::crush::text::compile;
-use placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary};
 use std::fmt::Write;
 use std::hint::black_box;
 use std::io::Read;
 use std::path::Path;
 use std::process::Command;
+use towtank_placement::crush::tester::present_weights;
+use towtank_placement::crush::text::compile;
+use towtank_placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary};
 
 struct Case {
     name: &'static str,

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use placement::algorithms::{
+use towtank_placement::algorithms::{
     Cluster, Jump, Maglev, MultiRing, Placement, Rendezvous, Ring, ServerId, StaticModulo, TwoD, Xor, hashing,
 };
 

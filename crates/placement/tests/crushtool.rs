@@ -9,11 +9,11 @@ mod golden_set;
 mod random_map;
 
 use golden_set::present;
-use placement::crush::text::{compile, print};
-use placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary, hash, reference};
 use random_map::{Dice, RandomMap, random_map};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use towtank_placement::crush::text::{compile, print};
+use towtank_placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary, hash, reference};
 
 fn crushtool() -> Option<()> {
     let found = Command::new("crushtool")

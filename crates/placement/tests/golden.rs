@@ -4,9 +4,9 @@
 mod golden_set;
 
 use golden_set::{Case, maps, row};
-use placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary, reference};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
+use towtank_placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary, reference};
 
 /// What answers a question: the definition, or the fast mapper on one of its paths.
 type Answer = dyn FnMut(usize, u32, usize, &[u32]) -> Vec<i32>;

@@ -3,11 +3,11 @@
 
 mod random_map;
 
-use placement::crush::tester::{Show, TestPlan, check_devices, test};
-use placement::crush::text::{compile, print};
-use placement::crush::{binary, check};
 use proptest::prelude::*;
 use random_map::random_map;
+use towtank_placement::crush::tester::{Show, TestPlan, check_devices, test};
+use towtank_placement::crush::text::{compile, print};
+use towtank_placement::crush::{binary, check};
 
 /// Levels of two buckets, each holding both of the level below: as many ways up as 2 to the number of levels.
 fn lattice(levels: usize, weight: f64) -> String {
@@ -46,7 +46,7 @@ fn changes_of_shared_buckets_end() {
     let mut map = compile(&lattice(9, 0.001)).expect("it cannot fail here");
     map.reweight_item("osd.0", 0.001).expect("it cannot fail here");
     let mut tree = String::new();
-    placement::crush::tree(&map, &mut tree).expect("it cannot fail here");
+    towtank_placement::crush::tree(&map, &mut tree).expect("it cannot fail here");
     assert_eq!(tree.lines().count(), 1 + 2 * (511 + 256));
     map.remove_item("osd.0").expect("it cannot fail here");
 }

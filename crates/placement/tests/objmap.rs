@@ -4,11 +4,11 @@
 mod golden_set;
 
 use golden_set::{bytes, json, text};
-use placement::crush::objects::{ObjectKey, stable_mod};
-use placement::crush::pools::{Device, FULL, Overlay, PgId, Placed, Placer, Pool};
-use placement::crush::{NONE, RuleKind, binary};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use towtank_placement::crush::objects::{ObjectKey, stable_mod};
+use towtank_placement::crush::pools::{Device, FULL, Overlay, PgId, Placed, Placer, Pool};
+use towtank_placement::crush::{NONE, RuleKind, binary};
 
 fn number(value: &Value) -> i64 {
     value.as_i64().expect("it cannot fail here")

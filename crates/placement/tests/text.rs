@@ -4,8 +4,8 @@
 mod golden_set;
 
 use golden_set::{bytes, json, maps, present, text};
-use placement::crush::text::{compile, print};
-use placement::crush::{Map, binary, reference};
+use towtank_placement::crush::text::{compile, print};
+use towtank_placement::crush::{Map, binary, reference};
 
 fn read(name: &str) -> Map {
     binary::read(&bytes(name)).unwrap_or_else(|why| panic!("{name}: {why}"))

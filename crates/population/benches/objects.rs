@@ -6,8 +6,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use population::{Extent, Layout, Population, Preset, SizeHistogram, Thinning};
-use streams::{Purpose, Seed};
+use towtank_population::{Extent, Layout, Population, Preset, SizeHistogram, Thinning};
+use towtank_streams::{Purpose, Seed};
 
 fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse::<u64>().ok());

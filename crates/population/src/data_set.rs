@@ -2,8 +2,8 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use streams::{Draws, Purpose, Seed, Uniform};
-use units::Bytes;
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
+use towtank_units::Bytes;
 
 use crate::error::PopulationError;
 use crate::extent::Extent;

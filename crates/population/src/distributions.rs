@@ -5,7 +5,7 @@
 //! than 0.0005, and the mean size by less than 0.1 % (tested). Bins with less than 10^-18 of all files are left out.
 //! Logarithms and the error function come from `libm`, so bins are the same on every machine.
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 use crate::error::HistogramError;
 use crate::histogram::{SIZE_MAX, SizeBin, SizeHistogram};

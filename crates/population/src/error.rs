@@ -1,6 +1,6 @@
 //! Why a histogram cannot be read or made, and why a population cannot be of it.
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 use crate::histogram::SIZE_MAX;
 use crate::read::ROWS_MAX;

@@ -3,7 +3,7 @@
 //! This is the form of libch-placement's `oid-gen`: a bin by its count, a size uniform inside the bin, 0 taken as 1.
 //! Counts are proportions; how many files there are is another question ([`crate::Extent`]).
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 use crate::distributions::{LogNormalSpec, ParetoSpec};
 use crate::error::{HistogramError, ReadError};

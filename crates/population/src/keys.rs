@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use streams::mix;
+use towtank_streams::mix;
 
 use crate::error::PopulationError;
 

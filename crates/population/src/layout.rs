@@ -1,6 +1,6 @@
 //! How a file becomes objects.
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 use crate::error::PopulationError;
 

@@ -10,8 +10,8 @@
 //! no inverse, [`Thinning`] draws as if each object were asked by itself.
 //!
 //! ```
-//! # use population::{Extent, Layout, Population, SizeHistogram};
-//! # use streams::Seed;
+//! # use towtank_population::{Extent, Layout, Population, SizeHistogram};
+//! # use towtank_streams::Seed;
 //! let genomes = Population::new(
 //!     &SizeHistogram::thousand_genomes(),
 //!     Layout::CHUNKS,
@@ -19,8 +19,8 @@
 //!     Seed(7),
 //! )?;
 //! let object = genomes.object(genomes.objects() - 1);
-//! assert!(object.size <= units::Bytes::from_mib(64));
-//! # Ok::<(), population::PopulationError>(())
+//! assert!(object.size <= towtank_units::Bytes::from_mib(64));
+//! # Ok::<(), towtank_population::PopulationError>(())
 //! ```
 //!
 //! What is deliberately absent: contents, names, times, and where objects lie (`placement`). Files are read from bytes

@@ -5,7 +5,7 @@
 //! With digits of about the root of the bound, hardly any number falls outside the bound; one that does is permuted on
 //! until it comes back. It mixes well enough that order tells nothing of ids (tested); it keeps no secrets.
 
-use streams::{Draws, Purpose, Seed, Uniform, mix};
+use towtank_streams::{Draws, Purpose, Seed, Uniform, mix};
 
 const ROUND_KEYS: Purpose = Purpose(1);
 const ROUNDS: usize = 6;

@@ -3,7 +3,7 @@
 //! No bins of either were published. What was published of them, and which mixture was fitted to that, stands at the head
 //! of each file in `data/`.
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 use crate::histogram::SizeHistogram;
 use crate::layout::Layout;

@@ -2,7 +2,7 @@
 //!
 //! Nothing is believed before it is there: what is kept grows with the rows that were read, and rows are bounded.
 
-use units::{Bytes, Quantity};
+use towtank_units::{Bytes, Quantity};
 
 use crate::error::{Fault, ReadError};
 use crate::histogram::{SIZE_MAX, SizeBin, SizeHistogram};

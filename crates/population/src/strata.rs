@@ -9,7 +9,7 @@ use crate::error::PopulationError;
 use crate::extent::Amount;
 use crate::histogram::{SizeHistogram, mean_of};
 use crate::layout::Pieces;
-use units::Bytes;
+use towtank_units::Bytes;
 
 /// The most files, and the most objects.
 pub const OBJECTS_MAX: u64 = 1 << 56;

@@ -1,6 +1,6 @@
 //! Counts and bytes by power of two: what a histogram of sizes shows.
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 /// Sizes counted by power of two. Counts are expected numbers, so they need not be whole.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use streams::{Draws, Purpose, Seed, Uniform};
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
 /// A draw of a subset of all ids.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -66,8 +66,8 @@ impl Reading {
     }
 }
 
-impl From<metrics::Contrast> for Reading {
-    fn from(contrast: metrics::Contrast) -> Self {
+impl From<towtank_metrics::Contrast> for Reading {
+    fn from(contrast: towtank_metrics::Contrast) -> Self {
         let (low, high) = contrast.range.unzip();
         Self { value: contrast.value.into(), low: low.into(), high: high.into() }
     }
@@ -171,7 +171,12 @@ pub struct ClaimDraft {
 impl ClaimDraft {
     /// The statement that the first of two samples over seeds is the greater: `ratio` is the first over the second.
     #[must_use]
-    pub fn greater(name: &str, source: &str, statement: &str, ratio: Option<metrics::Contrast>) -> Self {
+    pub fn greater(
+        name: &str,
+        source: &str,
+        statement: &str,
+        ratio: Option<towtank_metrics::Contrast>,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             source: source.to_owned(),

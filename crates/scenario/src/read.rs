@@ -4,7 +4,7 @@
 //! schema, which runs before, finds the rest.
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Unexpected, Visitor, value::StrDeserializer};
-use units::HINT_MARK;
+use towtank_units::HINT_MARK;
 
 use crate::key::{KeyPath, Segment};
 use crate::node::{Entry, Node, Value};

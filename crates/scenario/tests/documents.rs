@@ -9,7 +9,7 @@ use towtank_scenario::{
     Document, Files, FlagName, HashedBeside, KeyPath, Problem, Problems, Resolved, SchemaParts, Setting,
     Source, file_schema,
 };
-use units::{Bytes, SimSpan};
+use towtank_units::{Bytes, SimSpan};
 
 #[derive(Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

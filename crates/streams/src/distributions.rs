@@ -18,16 +18,16 @@
 //!
 //! ```
 //! # use towtank_streams as streams;
-//! use streams::distributions::Exponential;
-//! use streams::{Draws, Purpose, Seed};
-//! use units::SimSpan;
+//! use towtank_streams::distributions::Exponential;
+//! use towtank_streams::{Draws, Purpose, Seed};
+//! use towtank_units::SimSpan;
 //!
 //! const SERVICE: Purpose = Purpose(1);
 //! let service = Exponential::with_mean_span(SimSpan::from_ms(5))?;
 //! let mut draws = Draws::new(Seed(7), 3, 0);
 //! let span = service.sample_span(&mut draws.of(SERVICE));
 //! assert!(span > SimSpan::ZERO);
-//! # Ok::<(), streams::distributions::DistributionError>(())
+//! # Ok::<(), towtank_streams::distributions::DistributionError>(())
 //! ```
 
 mod empirical;
@@ -39,7 +39,7 @@ pub use heavy_tail::{BoundedPareto, LogNormal, Pareto};
 pub use zipf::Zipf;
 
 use crate::Uniform;
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 /// Why a distribution cannot be built from its parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -3,7 +3,7 @@
 //! This is where the street turns from words to models: the study is found by its name, every point of the sweep goes through
 //! [`Study::check`], and what the study made of them becomes the resolved scenario and its hash.
 
-use scenario::{Document, HashedBeside, Header, Input, Problem, Problems, Resolved, did_you_mean};
+use towtank_scenario::{Document, HashedBeside, Header, Input, Problem, Problems, Resolved, did_you_mean};
 
 use crate::{Prepared, Study, all, named};
 

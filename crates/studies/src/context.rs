@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kernel::{Executor, Model, RunError, RunOptions};
-use streams::Seed;
-use units::SimTime;
+use towtank_kernel::{Executor, Model, RunError, RunOptions};
+use towtank_streams::Seed;
+use towtank_units::SimTime;
 
 /// What a replicate gets from outside its scenario.
 #[derive(Clone, Copy)]
@@ -50,13 +50,13 @@ impl RunContext<'_> {
         &self,
         model: &M,
         end: Option<SimTime>,
-    ) -> Result<kernel::Outcome<M>, StudyError> {
-        let tell = |progress: kernel::Progress| {
+    ) -> Result<towtank_kernel::Outcome<M>, StudyError> {
+        let tell = |progress: towtank_kernel::Progress| {
             let end_ns = end.map_or(f64::INFINITY, |end| end.as_ns() as f64);
             let fraction = (progress.now.as_ns() as f64 / end_ns).min(1.0);
             (self.progress)(Progress { fraction, events: progress.committed });
         };
-        let at_once = |notice: &kernel::Notice| (self.notice)(&notice.to_string());
+        let at_once = |notice: &towtank_kernel::Notice| (self.notice)(&notice.to_string());
         let options = RunOptions {
             seed: self.seed,
             end,
@@ -67,7 +67,7 @@ impl RunContext<'_> {
             notice: Some(&at_once),
             ..RunOptions::default()
         };
-        let outcome = kernel::run(model, options)?;
+        let outcome = towtank_kernel::run(model, options)?;
         for notice in &outcome.notices {
             (self.notice)(&notice.to_string());
         }

@@ -15,9 +15,9 @@ mod present;
 mod published;
 mod scenario;
 
-use ::scenario::{Draft, Problems};
-use report::Outcome;
-use units::Bytes;
+use towtank_report::Outcome;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::Bytes;
 
 pub use self::algorithms::{Algorithm, Arrangement};
 use self::observed::{MEASURES, Observed};

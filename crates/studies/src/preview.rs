@@ -20,8 +20,8 @@ mod safety;
 mod scenario;
 pub(crate) mod upmaps;
 
-use ::scenario::{Draft, Problems};
-use report::Outcome;
+use towtank_report::Outcome;
+use towtank_scenario::{Draft, Problems};
 
 use self::moves::{MEASURES, Moves};
 use self::scenario::{Case, Scenario};

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use scenario::{Document, Source};
 use serde_json::Value as Json;
+use towtank_scenario::{Document, Source};
 
 use crate::Study;
 

@@ -21,9 +21,9 @@ mod published;
 mod scenario;
 mod sweeps;
 
-use ::scenario::{Draft, Problems};
-use report::Outcome;
-use units::{Bytes, SimTime};
+use towtank_report::Outcome;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, SimTime};
 
 use self::observed::MEASURES;
 pub(crate) use self::operations::Operations;

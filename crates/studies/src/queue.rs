@@ -17,9 +17,9 @@ mod observed;
 mod present;
 mod scenario;
 
-use ::scenario::{Draft, Problems};
-use report::Outcome;
-use units::{Bytes, SimSpan, SimTime};
+use towtank_report::Outcome;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, SimSpan, SimTime};
 
 use self::model::Network;
 use self::observed::MEASURES;

@@ -36,9 +36,9 @@ pub mod scenario;
 pub mod server_places;
 pub mod shares;
 
-use ::scenario::{Draft, Problems};
-use report::Outcome;
-use units::Bytes;
+use towtank_report::Outcome;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::Bytes;
 
 use self::observed::MEASURES;
 use self::scenario::{Complete, Scenario};

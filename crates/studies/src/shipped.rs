@@ -25,7 +25,7 @@ pub fn scenarios_of(study: &str) -> Vec<(String, String)> {
 pub fn check_all(study: &dyn crate::Study) -> usize {
     let mut points = 0;
     for (name, text) in scenarios_of(study.name()) {
-        let document = scenario::Document::parse(&scenario::Source::file(&name, &text));
+        let document = towtank_scenario::Document::parse(&towtank_scenario::Source::file(&name, &text));
         let document = document.unwrap_or_else(|problem| panic!("{name}: {problem:?}"));
         let outline = document.outline().unwrap_or_else(|problems| panic!("{name}: {problems:?}"));
         for point in outline.points() {

@@ -6,9 +6,9 @@
 //! results of all points to [`Study::present`]. Whatever a study wants to say about one replicate goes into its
 //! [`Outcome`]; whatever needs all of them (tables over a sweep, figures, claims) goes into its [`Presentation`].
 
-use report::{Claim, Figure, Outcome, Table};
-use scenario::{Draft, Problems};
-use units::Bytes;
+use towtank_report::{Claim, Figure, Outcome, Table};
+use towtank_scenario::{Draft, Problems};
+use towtank_units::Bytes;
 
 use crate::{RunContext, StudyError};
 

@@ -9,10 +9,10 @@
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use kernel::Executor;
-use scenario::{Document, Source};
-use streams::Seed;
-use towtank_studies::{self as studies, RunContext};
+use towtank_kernel::Executor;
+use towtank_scenario::{Document, Source};
+use towtank_streams::Seed;
+use towtank_studies::RunContext;
 
 const CASE: &str = "MEMORY_CASE";
 
@@ -109,7 +109,7 @@ fn peak_kib() -> u64 {
 /// The estimate and the growth of the peak, in KiB.
 fn measured(text: &str) -> (u64, u64) {
     let document = Document::parse(&Source::file("memory.toml", text)).unwrap();
-    let checked = studies::check(document).unwrap_or_else(|problems| panic!("{text}\n{problems:?}"));
+    let checked = towtank_studies::check(document).unwrap_or_else(|problems| panic!("{text}\n{problems:?}"));
     let prepared = &checked.points()[0].prepared;
     let estimate = prepared.memory_estimate().unwrap().get() >> 10;
     let before = peak_kib();

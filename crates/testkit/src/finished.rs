@@ -4,8 +4,8 @@
 //! behind the model's back in each way that its conservation laws should notice, and asks for the fault. Damage that changes nothing
 //! is refused, so that a test cannot pass because it missed its target.
 
-use kernel::{Committed, Model, Outcome, Scheduled};
-use units::SimTime;
+use towtank_kernel::{Committed, Model, Outcome, Scheduled};
+use towtank_units::SimTime;
 
 /// The state of a model at the end of a run.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl<M: Model> Finished<M> {
 
 #[cfg(test)]
 mod tests {
-    use kernel::{RunOptions, run};
+    use towtank_kernel::{RunOptions, run};
 
     use super::*;
     use crate::{RandomEvent, RandomModel};

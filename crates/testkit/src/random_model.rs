@@ -6,10 +6,10 @@
 
 use std::hash::Hash;
 
-use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, TimerId, UndoBy};
 use serde::{Deserialize, Serialize};
-use streams::{Draws, Purpose, Seed, Uniform, mix};
-use units::SimSpan;
+use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, TimerId, UndoBy};
+use towtank_streams::{Draws, Purpose, Seed, Uniform, mix};
+use towtank_units::SimSpan;
 
 const SHAPE: Purpose = Purpose(0);
 const DEED: Purpose = Purpose(1);

@@ -1,9 +1,9 @@
 //! A transport that serialises, delays and reorders, and a driver that steps workers in a seeded order on one thread.
 
-use kernel::{Crew, Ended, Model, Packet, RunError, RunOptions, Step, Transport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use streams::{Draws, Purpose, Seed, Uniform};
+use towtank_kernel::{Crew, Ended, Model, Packet, RunError, RunOptions, Step, Transport};
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
 const DRIVE: Purpose = Purpose(0);
 

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! # use towtank_units as units;
-//! use units::{Bytes, Rate, SimSpan};
+//! use towtank_units::{Bytes, Rate, SimSpan};
 //!
 //! let rate: Rate = "10Gbit/s".parse()?;
 //! let size: Bytes = "1.5GiB".parse()?;
@@ -16,7 +16,7 @@
 //! let error = "5m".parse::<SimSpan>().unwrap_err();
 //! assert_eq!(error.to_string(), "`5m`: `m` is not a unit of a span of time");
 //! assert_eq!(error.hint(), "write `min` for minutes or `ms` for milliseconds");
-//! # Ok::<(), units::UnitError>(())
+//! # Ok::<(), towtank_units::UnitError>(())
 //! ```
 
 mod bits;

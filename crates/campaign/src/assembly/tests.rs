@@ -1,7 +1,7 @@
 //! Means, intervals, digests and warnings, against values worked out by hand.
 
 use proptest::prelude::*;
-use report::Measurement;
+use towtank_report::Measurement;
 
 use super::*;
 use crate::examples;
@@ -245,7 +245,7 @@ proptest! {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
-        let half = metrics::student_t_975(values.len() as u64 - 1) * deviation / n.sqrt();
+        let half = towtank_metrics::student_t_975(values.len() as u64 - 1) * deviation / n.sqrt();
         let (low, high) = report.summary["x"].interval().unwrap();
         prop_assert!((low - (mean - half)).abs() < 1e-6 * half.max(1.0));
         prop_assert!((high - (mean + half)).abs() < 1e-6 * half.max(1.0));

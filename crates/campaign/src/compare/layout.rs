@@ -1,10 +1,10 @@
 //! The tables and figures of a comparison.
 
-use report::{
+use serde_json::Value;
+use towtank_report::{
     Axis, BarSeries, Cell, Column, ColumnKind, CurvePoint, Draw, Figure, Kind, LineSeries, Measure, Num,
     Reference, Table,
 };
-use serde_json::Value;
 
 use super::Side;
 use super::row::Row;
@@ -184,7 +184,7 @@ fn line_figures(key: &str, a: &Side, b: &Side, rows: &[Row]) -> Vec<Figure> {
         };
         Figure {
             id: format!("compare_{name}"),
-            title: report::human::heading(name),
+            title: towtank_report::human::heading(name),
             caption: "Means over replicates with their 95 % intervals.".to_owned(),
             kind,
         }

@@ -80,9 +80,9 @@ fn only_one_has(a: &Side, b: &Side) -> Vec<String> {
         if !labels.is_empty() {
             notes.push(format!("only {} has the points {}", side.name, listed(&labels)));
         }
-        let names = |points: &[report::PointSummary]| -> Vec<String> {
+        let names = |points: &[towtank_report::PointSummary]| -> Vec<String> {
             let all = points.iter().flat_map(|point| point.summary.keys().cloned());
-            all.map(|name| (name, ())).collect::<report::Ordered<()>>().into_keys().collect()
+            all.map(|name| (name, ())).collect::<towtank_report::Ordered<()>>().into_keys().collect()
         };
         let theirs = names(others);
         let missing: Vec<String> = names(own).into_iter().filter(|name| !theirs.contains(name)).collect();

@@ -1,8 +1,8 @@
 //! One measure at one point, on both sides.
 
-use metrics::{MeanInterval, mean_interval_95};
-use report::{Measure, Ordered, PointSummary};
 use serde_json::Value;
+use towtank_metrics::{MeanInterval, mean_interval_95};
+use towtank_report::{Measure, Ordered, PointSummary};
 
 use super::Side;
 use crate::PointOutcomes;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use report::{PointSummary, ReadError, Report};
+use towtank_report::{PointSummary, ReadError, Report};
 
 use crate::store::{read_manifest, read_point};
 use crate::{Disk, HostDisk, Ledger, PointOutcomes, StoreError, assemble};
@@ -112,7 +112,7 @@ impl Side {
             return self.report.points.clone();
         }
         vec![PointSummary {
-            settings: report::Ordered::new(),
+            settings: towtank_report::Ordered::new(),
             label: String::new(),
             summary: self.report.summary.clone(),
             digest: self.report.digest.clone(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use report::Outcome;
+use towtank_report::Outcome;
 
 use super::*;
 use crate::scratch::Scratch;
@@ -106,7 +106,7 @@ fn a_sweep_is_compared_where_it_overlaps() {
     only before has the points `servers=8`
     only after has the points `servers=64`
     "#);
-    insta::assert_snapshot!(report::csv::render(&report.tables[0]), @r#"
+    insta::assert_snapshot!(towtank_report::csv::render(&report.tables[0]), @r#"
     servers,measure,unit,a,b,difference,ratio,b_against_a
     16,span_s,s,0.0625,0.0625,0,1,equal
     16,lost_bytes,bytes,1000000000000000000,1000000000000000000,0,1,equal
@@ -138,7 +138,7 @@ fn readers_are_told_what_else_differs() {
     the scenarios differ in `rate`
     only A has the measures `only_a`
     "#);
-    insta::assert_snapshot!(report::csv::render(&report.tables[2]), @r#"
+    insta::assert_snapshot!(towtank_report::csv::render(&report.tables[2]), @r#"
     key,a,b
     rate,1GiB/s,2GiB/s
     "#);
@@ -215,9 +215,9 @@ fn a_comparison_is_a_report_like_any_other() {
     )
     .unwrap();
     assert_eq!(Report::from_json(&report.to_json()).unwrap(), report);
-    let page = report::html::render(&report);
+    let page = towtank_report::html::render(&report);
     assert!(page.contains("compared"));
-    assert!(report::csv::files(&report).len() >= 3);
+    assert!(towtank_report::csv::files(&report).len() >= 3);
 }
 
 proptest! {

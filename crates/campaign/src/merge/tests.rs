@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use report::Outcome;
+use towtank_report::Outcome;
 
 use super::*;
 use crate::scratch::Scratch;

@@ -2,7 +2,7 @@
 //! through them where both rate and size are drawn in logarithms: small sizes cost by the operation and large ones by the byte,
 //! and either is such a line.
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 use super::{Beyond, EstimateError};
 use crate::elastic::Elastic;

@@ -1,6 +1,6 @@
 //! The report of a check: errors point by point, verdicts size by size, and a plain sentence in front.
 
-use report::{
+use towtank_report::{
     Axis, BarSeries, Cell, Column, CurvePoint, Draw, Figure, LineSeries, Ordered, Reference, Report, Table,
 };
 
@@ -246,14 +246,14 @@ pub(super) fn figures(checks: &Checks) -> Vec<Figure> {
             at: at.into(),
         })
     };
-    let shape = report::Kind::Line {
+    let shape = towtank_report::Kind::Line {
         x: Axis::linear("reads", "%"),
         y: Axis::linear("error", "%"),
         series: grouped(checks, by_reads, Draw::Line),
         references: limits().to_vec(),
     };
     let mut all = vec![figures::against(grouped(checks, against, Draw::Points)), errors(checks)];
-    if let report::Kind::Line { series, .. } = &shape
+    if let towtank_report::Kind::Line { series, .. } = &shape
         && !series.is_empty()
     {
         let caption = "Estimate less measurement, of the measurement. The shape of a line tells the reason: see the table of verdicts.";

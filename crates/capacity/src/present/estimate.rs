@@ -1,7 +1,7 @@
 //! The report of an estimate: what the mix comes to, part by part, by each meaning of the shares, and against a plan.
 
-use report::{Axis, Column, CurvePoint, Draw, Figure, Kind, Num, Ordered, Reference, Report, Table};
-use units::Bytes;
+use towtank_report::{Axis, Column, CurvePoint, Draw, Figure, Kind, Num, Ordered, Reference, Report, Table};
+use towtank_units::Bytes;
 
 use super::figures::{self, IOPS};
 use super::{About, glossary, interval, put, sure, words};

@@ -1,6 +1,6 @@
 //! Figures that more than one report has.
 
-use report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference};
+use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference};
 
 use crate::elastic::Ranged;
 

@@ -1,6 +1,6 @@
 //! The report of a fit: sizes, the check of the hypothesis by the mixes that were measured, and what curvatures buy.
 
-use report::{Axis, Column, Draw, Figure, Ordered, Reference, Report, Table};
+use towtank_report::{Axis, Column, Draw, Figure, Ordered, Reference, Report, Table};
 
 use super::figures::{self, IOPS};
 use super::{About, glossary, put, sure, words};
@@ -61,7 +61,7 @@ fn answer(model: &Model, checks: &Checks) -> String {
     let list: Vec<String> = model
         .sizes
         .iter()
-        .map(|size| format!("{} at {}", report::human::digits(size.f_rw()), size.size()))
+        .map(|size| format!("{} at {}", towtank_report::human::digits(size.f_rw()), size.size()))
         .collect();
     let costs = format!("Reads that a write costs: {}.", super::listed(&list));
     match &checks.whole {
@@ -173,7 +173,7 @@ fn figures(model: &Model, checks: &Checks) -> Vec<Figure> {
     all
 }
 
-fn capacities(model: &Model) -> Vec<report::LineSeries> {
+fn capacities(model: &Model) -> Vec<towtank_report::LineSeries> {
     let line = |size: &SizeModel| {
         let c = size.reads.iops;
         let scaled = |reads: f64, total: Ranged| {

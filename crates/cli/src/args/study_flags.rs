@@ -1,9 +1,9 @@
 //! The command of a study: its flags are short names of scenario keys, described by the scenario's schema.
 
 use clap::{Arg, ArgAction, ArgMatches, Args as _};
-use scenario::{FlagName, KeyPath, Problem, Segment, Setting};
 use serde_json::Value as Json;
-use studies::Study;
+use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting};
+use towtank_studies::Study;
 
 use super::{RunFlags, SCENARIO};
 
@@ -22,7 +22,7 @@ pub fn study_command(study: &'static dyn Study) -> clap::Command {
     ))
 }
 
-fn study_flag(flag: &studies::Flag, schema: &Json) -> Arg {
+fn study_flag(flag: &towtank_studies::Flag, schema: &Json) -> Arg {
     let key = key_of(flag);
     let about = Description::of(schema, &key);
     Arg::new(flag.name)
@@ -34,7 +34,7 @@ fn study_flag(flag: &studies::Flag, schema: &Json) -> Arg {
         .allow_negative_numbers(true)
 }
 
-fn key_of(flag: &studies::Flag) -> KeyPath {
+fn key_of(flag: &towtank_studies::Flag) -> KeyPath {
     flag.key.parse().unwrap_or_else(|error| panic!("flag --{} names no key: {error}", flag.name))
 }
 

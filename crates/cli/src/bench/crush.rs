@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use placement::crush::tester::present_weights;
-use placement::crush::{Ask, Map, Mapper, Workspace};
-use scenario::{Problem, did_you_mean};
 use serde_json::json;
+use towtank_placement::crush::tester::present_weights;
+use towtank_placement::crush::{Ask, Map, Mapper, Workspace};
+use towtank_scenario::{Problem, did_you_mean};
 
 use super::phold::Format;
 use crate::crush::read_either;

@@ -11,12 +11,12 @@ use std::num::NonZeroU32;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use kernel::phold::Phold;
-use kernel::{Executor, Outcome, RunError, RunOptions, UndoBy, prepare};
-use scenario::Problem;
 use serde_json::json;
-use streams::Seed;
-use units::{SimSpan, SimTime};
+use towtank_kernel::phold::Phold;
+use towtank_kernel::{Executor, Outcome, RunError, RunOptions, UndoBy, prepare};
+use towtank_scenario::Problem;
+use towtank_streams::Seed;
+use towtank_units::{SimSpan, SimTime};
 
 use crate::args::executors;
 use crate::exit::{Exit, Trouble};

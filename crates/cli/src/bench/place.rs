@@ -9,10 +9,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Instant;
 
 use clap::Args;
-use placement::algorithms::{Cluster, Placement, ServerId, hashing};
-use scenario::{Problem, did_you_mean};
 use serde_json::json;
-use studies::place::{Algorithm, Arrangement};
+use towtank_placement::algorithms::{Cluster, Placement, ServerId, hashing};
+use towtank_scenario::{Problem, did_you_mean};
+use towtank_studies::place::{Algorithm, Arrangement};
 
 use super::phold::Format;
 use crate::exit::{Exit, Trouble};

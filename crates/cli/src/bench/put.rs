@@ -10,12 +10,12 @@ use std::num::NonZeroU32;
 use std::time::Instant;
 
 use clap::Args;
-use kernel::Executor;
-use scenario::{Document, Problem, Setting};
 use serde_json::json;
-use streams::Seed;
-use studies::put::Put;
-use studies::{RunContext, Study};
+use towtank_kernel::Executor;
+use towtank_scenario::{Document, Problem, Setting};
+use towtank_streams::Seed;
+use towtank_studies::put::Put;
+use towtank_studies::{RunContext, Study};
 
 use super::phold::Format;
 use crate::exit::{Exit, Trouble};

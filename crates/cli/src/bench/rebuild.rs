@@ -1,6 +1,6 @@
 //! `towtank bench rebuild`: the published study's largest rebuild, and how fast it goes.
 //!
-//! The work is fixed (`studies::rebuild::benchmark`); placement, the plan and the simulation all count. The clock is read
+//! The work is fixed (`towtank_studies::rebuild::benchmark`); placement, the plan and the simulation all count. The clock is read
 //! when the command begins and when all is done.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
@@ -9,14 +9,14 @@ use std::num::NonZeroU32;
 use std::time::Instant;
 
 use clap::Args;
-use kernel::Executor;
-use scenario::Problem;
 use serde_json::json;
-use streams::Seed;
-use studies::RunContext;
-use studies::rebuild::benchmark;
-use studies::rebuild::generated::{Course, course};
-use units::Bytes;
+use towtank_kernel::Executor;
+use towtank_scenario::Problem;
+use towtank_streams::Seed;
+use towtank_studies::RunContext;
+use towtank_studies::rebuild::benchmark;
+use towtank_studies::rebuild::generated::{Course, course};
+use towtank_units::Bytes;
 
 use super::phold::{Format, peak_rss_bytes};
 use crate::args::executors;
@@ -111,9 +111,9 @@ fn lines(course: &Course, wall_seconds: f64) -> String {
         ("replicas", (course.population.objects() * 3).to_string()),
         ("objects rebuilt", recovered.jobs.to_string()),
         ("units", recovered.work.units.to_string()),
-        ("rebuilt", report::human::quantity(recovered.bytes as f64, "bytes")),
-        ("in", report::human::quantity(simulated, "s")),
-        ("at", report::human::quantity(rate, "bytes/s")),
+        ("rebuilt", towtank_report::human::quantity(recovered.bytes as f64, "bytes")),
+        ("in", towtank_report::human::quantity(simulated, "s")),
+        ("at", towtank_report::human::quantity(rate, "bytes/s")),
         ("events", recovered.events.to_string()),
         ("wall time", format!("{wall_seconds:.3} s")),
         ("events per second", format!("{:.3} M", recovered.events as f64 / wall_seconds / 1e6)),

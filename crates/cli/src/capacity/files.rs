@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use campaign::{Inputs, Writer};
-use capacity::{FitError, Mix, Model, Part, ReadError, Run, Shares};
-use imports::{File, ImportError, iops};
-use scenario::{Place, Problem, Source, did_you_mean};
+use towtank_campaign::{Inputs, Writer};
+use towtank_capacity::{FitError, Mix, Model, Part, ReadError, Run, Shares};
+use towtank_imports::{File, ImportError, iops};
+use towtank_scenario::{Place, Problem, Source, did_you_mean};
 
 use crate::crush::{name_of, put, read_bytes};
 use crate::exit::Trouble;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use capacity::{Plan, Shares};
 use clap::{Args, Subcommand};
-use units::Percent;
+use towtank_capacity::{Plan, Shares};
+use towtank_units::Percent;
 
 use crate::args::{OutputFlags, ReportFlags};
 
@@ -158,6 +158,6 @@ fn shares() -> impl clap::builder::TypedValueParser<Value = Shares> {
 
 fn within(text: &str) -> Result<f64, String> {
     let percent: Percent =
-        text.parse().map_err(|error: units::UnitError| format!("{error}; {}", error.hint()))?;
+        text.parse().map_err(|error: towtank_units::UnitError| format!("{error}; {}", error.hint()))?;
     Ok(100.0 * percent.fraction_f64())
 }

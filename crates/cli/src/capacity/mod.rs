@@ -7,13 +7,13 @@ mod published;
 
 use std::path::PathBuf;
 
-use campaign::{Inputs, Writer};
-use capacity::present::{self, About, Answered};
-use capacity::{Asked, Beyond, Mix, Model};
-use report::Report;
-use scenario::gate::{Gate, Known};
-use scenario::{Place, Problem, Problems, Source, hash_of_bytes};
 use serde_json::{Value, json};
+use towtank_campaign::{Inputs, Writer};
+use towtank_capacity::present::{self, About, Answered};
+use towtank_capacity::{Asked, Beyond, Mix, Model};
+use towtank_report::Report;
+use towtank_scenario::gate::{Gate, Known};
+use towtank_scenario::{Place, Problem, Problems, Source, hash_of_bytes};
 
 use crate::args::{OutputFlags, ReportFlags};
 use crate::commands::gates;
@@ -36,7 +36,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
 
 fn fit(flags: &Fit) -> Result<Exit, Trouble> {
     let found = Measurements::read(&flags.files, flags.chosen.system.as_deref())?;
-    let model = capacity::fit(&found.runs).map_err(|error| found.of_fit(&error))?;
+    let model = towtank_capacity::fit(&found.runs).map_err(|error| found.of_fit(&error))?;
     let report = fitted(&model, found.notes.clone(), found.runs.len(), flags.judged.within)?;
     let to_stdout = flags.model.as_deref().is_some_and(|path| path.as_os_str() == "-");
     if let Some(path) = flags.model.as_deref().filter(|_| !to_stdout) {
@@ -58,11 +58,12 @@ fn fit(flags: &Fit) -> Result<Exit, Trouble> {
 }
 
 fn fitted(model: &Model, notes: Vec<String>, runs: usize, within: f64) -> Result<Report, Trouble> {
-    let checks =
-        capacity::check(model, &model.groups(), true, Beyond::Extrapolate, within).map_err(|error| {
+    let checks = towtank_capacity::check(model, &model.groups(), true, Beyond::Extrapolate, within).map_err(
+        |error| {
             let hint = error.hint();
             Problem::new(error.to_string()).hint(hint)
-        })?;
+        },
+    )?;
     let question = json!({ "runs": runs, "within_percent": within });
     asked(present::fitted(model, &checks, notes), model, question)
 }
@@ -76,7 +77,7 @@ fn estimate(flags: &Estimate) -> Result<Exit, Trouble> {
     problems.into_result(())?;
     let beyond = if flags.extrapolate { Beyond::Extrapolate } else { Beyond::Refuse };
     let question = Asked { mix, shares: flags.shares, beyond, curved: flags.curved };
-    let answered = capacity::estimate(model, &question).and_then(|found| {
+    let answered = towtank_capacity::estimate(model, &question).and_then(|found| {
         let answered =
             Answered { model, asked: question, estimate: &found, plan: flags.plan, curve: flags.curve };
         present::estimated(&answered)
@@ -105,9 +106,9 @@ fn check(flags: &Check) -> Result<Exit, Trouble> {
     let model = read_model(&flags.model)?;
     let found = Measurements::read(&flags.against, flags.chosen.system.as_deref())?;
     let own = flags.against.is_empty();
-    let groups = if own { model.groups() } else { capacity::groups(&found.runs) };
+    let groups = if own { model.groups() } else { towtank_capacity::groups(&found.runs) };
     let beyond = if flags.extrapolate { Beyond::Extrapolate } else { Beyond::Refuse };
-    let checks = capacity::check(&model, &groups, own, beyond, flags.judged.within)
+    let checks = towtank_capacity::check(&model, &groups, own, beyond, flags.judged.within)
         .map_err(|error| Problem::new(error.to_string()).hint(error.hint()))?;
     if own && checks.whole.is_none() {
         let problem =

@@ -1,8 +1,8 @@
 //! The paper's statements asked of measurements that come with the binary, for `towtank reproduce`.
 
-use capacity::{Run, apart, claims, fit};
-use imports::{File, iops};
-use report::Report;
+use towtank_capacity::{Run, apart, claims, fit};
+use towtank_imports::{File, iops};
+use towtank_report::Report;
 
 use super::files;
 use crate::exit::Trouble;

@@ -1,7 +1,7 @@
 //! `towtank compare RUN_A RUN_B`: two results side by side.
 
-use campaign::{Inputs, LoadError, Side, Writer, load_side};
 use std::path::Path;
+use towtank_campaign::{Inputs, LoadError, Side, Writer, load_side};
 
 use crate::args::Compare;
 use crate::exit::{Exit, Trouble};
@@ -11,7 +11,7 @@ use crate::{output, street};
 pub fn compare(compare: &Compare) -> Result<Exit, Trouble> {
     let a = load(&compare.run_a, "A")?;
     let b = load(&compare.run_b, "B")?;
-    let report = campaign::compare(&a, &b).map_err(Trouble::input)?;
+    let report = towtank_campaign::compare(&a, &b).map_err(Trouble::input)?;
     if let Some(dir) = &compare.report.out {
         let inputs = [&compare.run_a, &compare.run_b]
             .into_iter()

@@ -1,9 +1,9 @@
 //! Gates of a command: read before anything runs, judged when the report is there.
 
-use report::Report;
-use scenario::Problems;
-use scenario::gate::{Gate, Known};
-use studies::Study;
+use towtank_report::Report;
+use towtank_scenario::Problems;
+use towtank_scenario::gate::{Gate, Known};
+use towtank_studies::Study;
 
 use crate::exit::Exit;
 use crate::screen;
@@ -31,7 +31,7 @@ pub fn parse(known: &[Known<'_>], texts: &[String]) -> (Vec<Gate>, Problems) {
 pub fn judge(gates: &[Gate], report: &Report) -> Exit {
     let mut exit = Exit::Done;
     for gate in gates {
-        let reasons = campaign::unmet(gate, report);
+        let reasons = towtank_campaign::unmet(gate, report);
         if !reasons.is_empty() {
             exit = Exit::GateNotMet;
             screen::say(&format!("gate not met: {}\n", gate.text()));

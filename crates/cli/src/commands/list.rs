@@ -31,11 +31,13 @@ impl Head {
 
 fn text() -> String {
     let scenarios: Vec<(&Builtin, Head)> = catalogue::all().iter().map(|one| (one, Head::of(one))).collect();
-    let names =
-        scenarios.iter().map(|(one, _)| one.name()).chain(studies::all().iter().map(|study| study.name()));
+    let names = scenarios
+        .iter()
+        .map(|(one, _)| one.name())
+        .chain(towtank_studies::all().iter().map(|study| study.name()));
     let width = names.map(str::len).max().unwrap_or(0);
     let mut lines = vec!["Studies, each a command of its own (towtank STUDY --help):".to_owned()];
-    for study in studies::all() {
+    for study in towtank_studies::all() {
         lines.push(format!("  {:width$}  {}", study.name(), args::capitalised(study.title())));
     }
     lines.push(String::new());
@@ -48,7 +50,7 @@ fn text() -> String {
 }
 
 fn json() -> serde_json::Value {
-    let studies = studies::all().iter().map(|study| {
+    let studies = towtank_studies::all().iter().map(|study| {
         let measures = study
             .measures()
             .iter()

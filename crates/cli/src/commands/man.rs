@@ -1,6 +1,6 @@
 //! `towtank man [COMMAND]`: manual pages in the form of `man`.
 
-use scenario::{Problem, did_you_mean};
+use towtank_scenario::{Problem, did_you_mean};
 
 use super::print;
 use crate::args;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use campaign::{Inputs, Store, Takeover, Writer, merge as join};
-use kernel::Executor;
-use scenario::Problem;
+use towtank_campaign::{Inputs, Store, Takeover, Writer, merge as join};
+use towtank_kernel::Executor;
+use towtank_scenario::Problem;
 
 use super::gates;
 use crate::args::{MachineFlags, Merge};
@@ -18,7 +18,7 @@ pub fn merge(merge: &Merge) -> Result<Exit, Trouble> {
     }
     let merged = join(&merge.parts).map_err(trouble_of)?;
     let header = merged.plan().header();
-    let study = studies::named(&header.study).ok_or_else(|| {
+    let study = towtank_studies::named(&header.study).ok_or_else(|| {
         Trouble::input(format!(
             "the parts are of the study `{}`, which this version does not have",
             header.study
@@ -92,10 +92,10 @@ fn refuse_part(out: &Path, parts: &[PathBuf]) -> Result<(), Problem> {
     Ok(())
 }
 
-fn trouble_of(error: campaign::MergeError) -> Trouble {
+fn trouble_of(error: towtank_campaign::MergeError) -> Trouble {
     match error {
-        campaign::MergeError::Store(error) => street::trouble_of(error),
-        error @ campaign::MergeError::Conflict { .. } => Trouble::failed(error),
+        towtank_campaign::MergeError::Store(error) => street::trouble_of(error),
+        error @ towtank_campaign::MergeError::Conflict { .. } => Trouble::failed(error),
         error => Trouble::input(error),
     }
 }

@@ -1,9 +1,9 @@
 //! `towtank reproduce [NAME…]`: published set-ups, run and held against what was published.
 
-use campaign::{Inputs, Shard, Writer};
-use report::{Claim, Report, Verdict};
-use scenario::{Problem, did_you_mean};
 use serde_json::json;
+use towtank_campaign::{Inputs, Shard, Writer};
+use towtank_report::{Claim, Report, Verdict};
+use towtank_scenario::{Problem, did_you_mean};
 
 use crate::args::Reproduce;
 use crate::exit::{Exit, Trouble};
@@ -34,7 +34,7 @@ pub fn reproduce(reproduce: &Reproduce) -> Result<Exit, Trouble> {
             continue;
         }
         let loaded = load::load(name)?;
-        let scenario = studies::check(loaded.document)?;
+        let scenario = towtank_studies::check(loaded.document)?;
         let out = reproduce.keep.out.as_ref().map(|dir| dir.join(name));
         let job = Job {
             machine: &reproduce.machine,
@@ -61,14 +61,14 @@ pub fn reproduce(reproduce: &Reproduce) -> Result<Exit, Trouble> {
 
 /// The scenarios to run: those named, those of studies named, or all.
 fn chosen(names: &[String]) -> Result<Vec<&'static str>, Problem> {
-    let simulated = || studies::all().iter().flat_map(|study| study.published().iter().copied());
+    let simulated = || towtank_studies::all().iter().flat_map(|study| study.published().iter().copied());
     let published = || simulated().chain(capacity::PUBLISHED);
     if names.is_empty() {
         return Ok(published().collect());
     }
     let mut chosen: Vec<&'static str> = Vec::new();
     for name in names {
-        let of_study = studies::named(name).map(|study| study.published().to_vec());
+        let of_study = towtank_studies::named(name).map(|study| study.published().to_vec());
         let one = || published().find(|published| published == name).map(|name| vec![name]);
         let measured = || (name == CAPACITY).then(|| capacity::PUBLISHED.to_vec());
         let found = of_study.or_else(measured).or_else(one).ok_or_else(|| unknown(name, published()))?;
@@ -94,7 +94,7 @@ fn unknown(name: &str, published: impl Iterator<Item = &'static str>) -> Problem
 /// A study that has published nothing reproduces nothing.
 fn studies_with_some() -> impl Iterator<Item = &'static str> {
     let studies =
-        studies::all().iter().filter(|study| !study.published().is_empty()).map(|study| study.name());
+        towtank_studies::all().iter().filter(|study| !study.published().is_empty()).map(|study| study.name());
     studies.chain([CAPACITY])
 }
 
@@ -117,7 +117,7 @@ fn finish(
     reproduce: &Reproduce,
 ) -> Result<Exit, Trouble> {
     let list = serde_json::Value::from(scenarios);
-    all.scenario_hash = scenario::hash_of_bytes(list.to_string().as_bytes());
+    all.scenario_hash = towtank_scenario::hash_of_bytes(list.to_string().as_bytes());
     all.scenario = json!({ "scenarios": list });
     all.answer = summary(&all.claims);
     let all = laws::hold(all)?;
@@ -157,7 +157,7 @@ fn summary(claims: &[Claim]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use report::{ClaimDraft, Reading, Tolerance};
+    use towtank_report::{ClaimDraft, Reading, Tolerance};
 
     use super::*;
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use campaign::Shard;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use scenario::gate::Gate;
-use scenario::{Document, KeyPath, Problem, Problems, Setting};
-use studies::{CheckedScenario, Study};
+use towtank_campaign::Shard;
+use towtank_scenario::gate::Gate;
+use towtank_scenario::{Document, KeyPath, Problem, Problems, Setting};
+use towtank_studies::{CheckedScenario, Study};
 
 use super::{gates, print};
 use crate::args::{self, Format, Run, RunFlags};
@@ -92,11 +92,11 @@ fn refuse_gates_of_a_part(flags: &RunFlags) -> Result<(), Problem> {
 
 /// Scenario and gates, with all problems of both.
 fn check(document: Document, flags: &RunFlags) -> Result<(CheckedScenario, Vec<Gate>), Problems> {
-    let (gates, problems) = match studies::study_of(&document) {
+    let (gates, problems) = match towtank_studies::study_of(&document) {
         Ok(study) => gates::read(study, &flags.fail_if),
         Err(_) => (Vec::new(), Problems::new()),
     };
-    match studies::check(document) {
+    match towtank_studies::check(document) {
         Ok(scenario) => problems.into_result((scenario, gates)),
         Err(mut found) => {
             found.extend(problems);

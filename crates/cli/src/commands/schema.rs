@@ -1,8 +1,8 @@
 //! `towtank schema [STUDY]`: what scenario files may say, as JSON Schema.
 
-use scenario::{Problem, SchemaParts, did_you_mean, file_schema};
 use serde_json::{Value as Json, json};
-use studies::Study;
+use towtank_scenario::{Problem, SchemaParts, did_you_mean, file_schema};
+use towtank_studies::Study;
 
 use super::print;
 use crate::exit::{Exit, Trouble};
@@ -17,8 +17,8 @@ pub fn schema(study: Option<&str>) -> Result<Exit, Trouble> {
 }
 
 fn find(name: &str) -> Result<&'static dyn Study, Problem> {
-    studies::named(name).ok_or_else(|| {
-        let hint = did_you_mean(name, studies::all().iter().map(|study| study.name()))
+    towtank_studies::named(name).ok_or_else(|| {
+        let hint = did_you_mean(name, towtank_studies::all().iter().map(|study| study.name()))
             .unwrap_or_else(|| "`towtank list` shows the studies".to_owned());
         Problem::new(format!("there is no study called `{name}`")).hint(hint)
     })
@@ -30,7 +30,7 @@ fn of_study(study: &dyn Study) -> Json {
 
 /// Each study's schema keeps its own definitions, which its `$id` makes the target of its references.
 fn of_all() -> Json {
-    let each = studies::all().iter().map(|study| {
+    let each = towtank_studies::all().iter().map(|study| {
         let mut schema = of_study(*study);
         if let Json::Object(map) = &mut schema {
             map.shift_insert(0, "$id".to_owned(), format!("urn:towtank:scenario:{}", study.name()).into());

@@ -1,8 +1,8 @@
 //! Changes to a map, in crushtool's order: tunables, weights, items, buckets, rules.
 
-use placement::crush::edit::{EditError, Location, RuleSpec};
-use placement::crush::{Map, Mode, USUAL_DIGITS, general};
-use scenario::{Problem, did_you_mean};
+use towtank_placement::crush::edit::{EditError, Location, RuleSpec};
+use towtank_placement::crush::{Map, Mode, USUAL_DIGITS, general};
+use towtank_scenario::{Problem, did_you_mean};
 
 use super::NAME;
 use super::flags::{Changes, Flags, Tunables};

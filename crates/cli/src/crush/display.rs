@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use placement::crush::tester::{Show, Table, TestError, TestPlan, check_devices, compare, test};
-use placement::crush::{Map, dump, location, slot_of, text, tree};
-use scenario::Problem;
+use towtank_placement::crush::tester::{Show, Table, TestError, TestPlan, check_devices, compare, test};
+use towtank_placement::crush::{Map, dump, location, slot_of, text, tree};
+use towtank_scenario::Problem;
 
 use super::change::{device, number};
 use super::files;

@@ -5,11 +5,11 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use campaign::{Inputs, Writer};
-use placement::crush::text::{TextError, compile};
-use placement::crush::{Map, binary};
-use scenario::{Place, Problem, Source};
-use units::Bytes;
+use towtank_campaign::{Inputs, Writer};
+use towtank_placement::crush::text::{TextError, compile};
+use towtank_placement::crush::{Map, binary};
+use towtank_scenario::{Place, Problem, Source};
+use towtank_units::Bytes;
 
 use crate::exit::Trouble;
 use crate::machine::{self, Memory};

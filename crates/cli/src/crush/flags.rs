@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use scenario::Problem;
+use towtank_scenario::Problem;
 
 /// The most replicas that are asked for; Ceph's pools have at most ten, or a few tens of shards.
 const REPLICAS_MAX: i64 = 65_535;

@@ -1,4 +1,4 @@
-//! `towtank crush`: stands in for Ceph's `crushtool` 16.2.15. Parses, calls `placement::crush`, reads and writes files.
+//! `towtank crush`: stands in for Ceph's `crushtool` 16.2.15. Parses, calls `towtank_placement::crush`, reads and writes files.
 //!
 //! What it prints on success is crushtool's, byte for byte, on stdout; where crushtool says it on stderr as a remark or an
 //! error, the words are ours. The stages are crushtool's too: input, tunables, changes, display and test, output.
@@ -9,10 +9,10 @@ mod files;
 mod flags;
 mod out;
 
-use placement::crush::Map;
-use placement::crush::build::{Layer, build};
-use placement::crush::{Alg, binary, text};
-use scenario::Problem;
+use towtank_placement::crush::Map;
+use towtank_placement::crush::build::{Layer, build};
+use towtank_placement::crush::{Alg, binary, text};
+use towtank_scenario::Problem;
 
 use crate::exit::{Exit, Trouble};
 use crate::screen;

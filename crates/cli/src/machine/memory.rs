@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 /// What can still be had, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! `list`, `show`, `schema` and `--print-scenario`.
 
 use insta::assert_snapshot;
-use scenario::{Document, Problems, Source};
 use serde_json::Value;
+use towtank_scenario::{Document, Problems, Source};
 
 use crate::tool::{COUNTER, Folder};
 
@@ -51,7 +51,7 @@ fn the_list_for_programs() {
     let list = json(&data(&["list", "--format", "json"]));
     assert_eq!(list["studies"][0]["name"], "queue");
     assert!(list["studies"][0]["measures"][0]["unit"].is_string());
-    let names: Vec<&str> = studies::all().iter().map(|study| study.name()).collect();
+    let names: Vec<&str> = towtank_studies::all().iter().map(|study| study.name()).collect();
     for scenario in list["scenarios"].as_array().expect("a list") {
         assert!(names.contains(&scenario["study"].as_str().expect("text")), "{scenario}");
     }
@@ -98,7 +98,7 @@ fn the_schema_of_all_holds_each() {
     let ids: Vec<&str> =
         schema["oneOf"].as_array().expect("a list").iter().filter_map(|one| one["$id"].as_str()).collect();
     let want: Vec<String> =
-        studies::all().iter().map(|study| format!("urn:towtank:scenario:{}", study.name())).collect();
+        towtank_studies::all().iter().map(|study| format!("urn:towtank:scenario:{}", study.name())).collect();
     assert_eq!(ids, want);
 }
 

@@ -97,7 +97,7 @@ impl Said {
     /// The same without the lines of lists that name other studies and their scenarios: a new study changes its own tests.
     pub fn of_queue_alone(mut self) -> Said {
         let others: Vec<&str> =
-            studies::all().iter().map(|study| study.name()).filter(|name| *name != "queue").collect();
+            towtank_studies::all().iter().map(|study| study.name()).filter(|name| *name != "queue").collect();
         let is_other = |line: &&str| {
             let word = line.strip_prefix("  ").and_then(|line| line.split_whitespace().next());
             word.is_some_and(|word| {

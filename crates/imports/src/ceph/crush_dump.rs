@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use placement::crush::{
+use serde::Deserialize;
+use towtank_placement::crush::{
     Alg, Bucket, BucketSpec, ChooseArg, Map, Mode, RULE_SLOTS_MAX, Rule, RuleKind, Setting, Step, Tunables,
     check, slot_of,
 };
-use serde::Deserialize;
 
 use crate::ImportError;
 

@@ -1,8 +1,8 @@
 //! Fields that are no plain numbers: groups, devices, fixed-point weights.
 
-use placement::crush::NONE;
-use placement::crush::pools::PgId;
 use serde::de::{Deserialize, Deserializer, Error};
+use towtank_placement::crush::NONE;
+use towtank_placement::crush::pools::PgId;
 
 use super::DEVICE_ID_MAX;
 
@@ -52,7 +52,7 @@ pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D
 
 /// A primary affinity: as [`share`], and whole where it is left out.
 pub(super) fn full() -> u32 {
-    placement::crush::pools::FULL
+    towtank_placement::crush::pools::FULL
 }
 
 /// A flag that is 0 or 1.

@@ -1,6 +1,6 @@
 //! A CRUSH map in any of its forms: text, binary, or the JSON of `ceph osd crush dump`; each perhaps packed.
 
-use placement::crush::{Map, binary, text};
+use towtank_placement::crush::{Map, binary, text};
 
 use super::crush_dump::CrushDump;
 use crate::envelope::{FILE_MAX_BYTES, looks_like_json, read_json, unpack};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use placement::crush::RuleKind;
-use placement::crush::pools::{Device, Overlay, PgId, Pool};
 use serde::Deserialize;
+use towtank_placement::crush::RuleKind;
+use towtank_placement::crush::pools::{Device, Overlay, PgId, Pool};
 
 use super::{POOL_SIZE_MAX, fields};
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};

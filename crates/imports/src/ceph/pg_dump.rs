@@ -1,7 +1,7 @@
 //! `ceph pg dump -f json` in each of its forms: all, `pgs` alone, or `pg ls`; how large each group is, and where it is.
 
-use placement::crush::pools::PgId;
 use serde::Deserialize;
+use towtank_placement::crush::pools::PgId;
 
 use super::fields;
 use super::osd_df::{DeviceUse, Statistic};
@@ -30,7 +30,7 @@ pub struct GroupStat {
     /// Its size.
     #[serde(rename = "stat_sum")]
     pub sum: GroupSum,
-    /// Where it should be, as the cluster sees it; holes are [`placement::crush::NONE`].
+    /// Where it should be, as the cluster sees it; holes are [`towtank_placement::crush::NONE`].
     #[serde(deserialize_with = "fields::devices")]
     pub up: Vec<i32>,
     /// Where it is served.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use placement::crush::Map;
+use towtank_placement::crush::Map;
 
 use super::crush_dump::CrushDump;
 use super::osd_dump::OsdDump;

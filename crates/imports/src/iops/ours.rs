@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use units::Bytes;
+use towtank_units::Bytes;
 
 use super::table::{Row, Table};
 use super::{PARTS_MAX, Part, Reading, Shares};
@@ -95,7 +95,7 @@ fn parts(row: &Row<'_>, text: &str, read_percent: f64) -> Result<Vec<Part>, Impo
 fn size(row: &Row<'_>, text: &str) -> Result<u64, ImportError> {
     let bytes: Bytes = text
         .parse()
-        .map_err(|error: units::UnitError| row.wrong("size", error.to_string()).hint(error.hint()))?;
+        .map_err(|error: towtank_units::UnitError| row.wrong("size", error.to_string()).hint(error.hint()))?;
     if bytes.is_zero() {
         return Err(row.wrong("size", "an operation of no bytes has no size"));
     }

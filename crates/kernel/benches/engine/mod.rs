@@ -1,9 +1,9 @@
 //! The loops' workload on the kernel's sequential executor.
 
-use kernel::phold::Phold;
-use kernel::{RunOptions, prepare};
-use streams::Seed;
-use units::{SimSpan, SimTime};
+use towtank_kernel::phold::Phold;
+use towtank_kernel::{RunOptions, prepare};
+use towtank_streams::Seed;
+use towtank_units::{SimSpan, SimTime};
 
 use crate::bare::{UNIT_NS, Workload};
 use crate::measure::{Outcome, Rates};

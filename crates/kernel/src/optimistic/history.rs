@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use units::SimTime;
+use towtank_units::SimTime;
 
 use crate::context::TimerChange;
 use crate::error::RunError;

@@ -477,7 +477,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.queue.for_each(&mut count);
         self.held.for_each(&mut count);
         self.suspended.values().flatten().for_each(&mut count);
-        let last = self.last.map_or(units::SimTime::ZERO, |(key, _)| key.at);
+        let last = self.last.map_or(towtank_units::SimTime::ZERO, |(key, _)| key.at);
         let now = if partial || end == EventKey::MAX { last } else { end.at };
         let slots = std::mem::take(&mut self.slots).into_iter().zip(sums).enumerate();
         let remains =
@@ -517,7 +517,7 @@ fn predecessor(key: EventKey) -> EventKey {
     } else if let Some(step) = key.step.checked_sub(1) {
         EventKey { step, at: key.at, ..EventKey::MAX }
     } else {
-        let at = units::SimTime::from_ns(key.at.as_ns().saturating_sub(1));
+        let at = towtank_units::SimTime::from_ns(key.at.as_ns().saturating_sub(1));
         EventKey { at, ..EventKey::MAX }.min(key)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use units::SimTime;
+use towtank_units::SimTime;
 
 use super::{DaryHeap, Ladder, PendingSet, RadixQueue};
 use crate::key::{EntityId, EventKey, Scheduled};
@@ -63,7 +63,8 @@ impl<S: PendingSet<Scheduled<u64>> + Default> Trial<S> {
     }
 
     fn draw(&mut self, bound: u64) -> u64 {
-        self.noise = streams::mix(self.noise ^ 0x6a09_e667_f3bc_c909, self.pushed ^ 0xbb67_ae85_84ca_a73b);
+        self.noise =
+            towtank_streams::mix(self.noise ^ 0x6a09_e667_f3bc_c909, self.pushed ^ 0xbb67_ae85_84ca_a73b);
         if bound == u64::MAX { self.noise } else { self.noise % (bound + 1) }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! [`OwnBids`]: super::OwnBids
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use super::{Reservation, State, Wanted};
 use crate::{PutId, Window};

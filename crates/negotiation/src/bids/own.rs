@@ -1,7 +1,7 @@
 //! Reservations in the order of their beginnings: Replicast-H's, and Replicast-M's where SURGE's list is not wanted. What is
 //! cancelled is gone at once, and a bid gets the first gap that is wide enough.
 
-use units::SimTime;
+use towtank_units::SimTime;
 
 use super::{Reservation, State, Wanted};
 use crate::{PutId, Window};
@@ -89,7 +89,7 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
 mod tests {
     use super::*;
     use crate::GatewayId;
-    use units::SimSpan;
+    use towtank_units::SimSpan;
 
     fn wanted(number: u32, from: u64) -> Wanted {
         let ns = SimSpan::from_ns;

@@ -1,6 +1,6 @@
 //! The gateway's side of a get in Replicast: ask a group, take one bid, wait for the data.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::choice::Offer;
 use crate::{

@@ -1,6 +1,6 @@
 //! The server's side of a get in Replicast: when it could read and send, and that it does so when it is chosen.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::bids::{OwnBids, Reservation, State, Wanted};
 use crate::{Action, ChunkName, Disk, GetId, Message, ServerId, Size, Step, Wake, Window};

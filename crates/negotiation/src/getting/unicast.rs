@@ -1,6 +1,6 @@
 //! Gets of the unicast protocols: one holder is asked, reads, and sends frame after frame.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::{Action, ChunkName, Disk, DoneGet, GatewayId, GetId, Message, Peer, ServerId, Size, Step, Wake};
 

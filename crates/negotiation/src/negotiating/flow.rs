@@ -3,7 +3,7 @@
 //! Nothing else is sent at that rate from the same gateway, so the frames need no events of their own: the last one tells
 //! when all are there. Only where control messages hold data back (a rule of SURGE's hybrid) does the plan change on the way.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::{ServerId, SizeTerms, Window};
 

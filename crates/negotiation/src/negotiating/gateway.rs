@@ -1,6 +1,6 @@
 //! The gateway's side: ask a group, choose among its bids, send in the windows that were chosen.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use super::Flow;
 use crate::choice::{self, CommonWanted, Offer, Pick, SequenceWanted};

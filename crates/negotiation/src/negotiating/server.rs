@@ -1,6 +1,6 @@
 //! The server's side: a bid for each request, a write for each chunk that has come.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::bids::{CommonBids, OwnBids, Reservation, State, Wanted};
 use crate::getting::{Asked, Deliveries, answered};

@@ -1,6 +1,6 @@
 //! The gateway's side: one flow a chunk at a time, frames as fast as buckets and the receiver's rate allow.
 
-use units::SimTime;
+use towtank_units::SimTime;
 
 use crate::getting::UnicastGets;
 use crate::terms::span_of;
@@ -205,7 +205,7 @@ impl UnicastGateway {
         // Whoever was being sent to need not wait for the rest.
         let left = put.avoided[put.avoided.len() - 1];
         let (to, message) = (Peer::Server(left), Message::Cancel { put: put.id(self.me) });
-        step.act(Action::Send { to, message, after: units::SimSpan::ZERO });
+        step.act(Action::Send { to, message, after: towtank_units::SimSpan::ZERO });
         put.current = first;
         put.flow = Flow { generation: put.flow.generation.wrapping_add(1), ..Flow::new(put.size, step) };
         step.act(Action::Retried(PutId { gateway: self.me, number: put.number }));
@@ -267,7 +267,7 @@ impl Put {
         egress.take(step.terms.control_bits);
         self.flow.bucket.take(step.terms.control_bits);
         let message = Message::Request { put, size, round: 0, from: step.now };
-        step.act(Action::Send { to: Peer::Server(server), message, after: units::SimSpan::ZERO });
+        step.act(Action::Send { to: Peer::Server(server), message, after: towtank_units::SimSpan::ZERO });
         self.expect_acks(step);
     }
 

@@ -1,6 +1,6 @@
 //! The server's side: who sends, at what rate, and when a replica is on disk.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use crate::getting::UnicastSends;
 use crate::{Action, Disk, GetId, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};

@@ -5,10 +5,10 @@
 #![allow(dead_code)]
 
 use flate2::read::GzDecoder;
-use placement::crush::{Map, NONE, hash};
 use serde_json::Value;
 use std::io::Read;
 use std::path::Path;
+use towtank_placement::crush::{Map, NONE, hash};
 
 /// One file of the set, unpacked.
 pub fn bytes(name: &str) -> Vec<u8> {

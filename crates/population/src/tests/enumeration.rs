@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use streams::Seed;
-use units::Bytes;
+use towtank_streams::Seed;
+use towtank_units::Bytes;
 
 use crate::histogram::SizeBin;
 use crate::{Extent, Layout, Object, Population, SizeHistogram, SizeTally};

@@ -3,8 +3,8 @@
 //! distribution. One printed figure is not reproduced, and not asserted: of Mira-like objects, "56 to 72 % below 4 MiB" at
 //! 16 to 1,024 servers. By enumeration, 62 to 19 % are below, and 77 to 82 % at most 4 MiB.
 
-use streams::Seed;
-use units::Bytes;
+use towtank_streams::Seed;
+use towtank_units::Bytes;
 
 use crate::{Extent, Layout, Population, Preset, SizeHistogram, SizeTally};
 

@@ -1,8 +1,8 @@
 //! Ranks and keys: nothing of an object's size shows in them, and the ways back lead back.
 
 use proptest::prelude::*;
-use streams::{Purpose, Seed};
-use units::Bytes;
+use towtank_streams::{Purpose, Seed};
+use towtank_units::Bytes;
 
 use crate::{Extent, Layout, Population, PopulationError, SizeHistogram};
 

@@ -1,6 +1,6 @@
 //! Verdicts on made-up numbers.
 
-use metrics::{Contrast, Pairing, ratio_95};
+use towtank_metrics::{Contrast, Pairing, ratio_95};
 
 use super::*;
 

@@ -2,7 +2,7 @@
 //! the type, and several of them together.
 
 use schemars::JsonSchema;
-use units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime, UnitError};
+use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime, UnitError};
 
 /// Says whether a text is such a quantity.
 pub(super) type Reader = fn(&str) -> Result<(), UnitError>;

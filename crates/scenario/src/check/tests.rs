@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Percent, Rate, SimSpan};
+use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
 use crate::{Document, Problems, Source};
 

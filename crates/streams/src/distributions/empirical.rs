@@ -2,7 +2,7 @@
 
 use super::{DistributionError, finite, ordered};
 use crate::Uniform;
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 /// One bin of a measured histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]

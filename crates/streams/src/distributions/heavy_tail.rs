@@ -2,7 +2,7 @@
 
 use super::{DistributionError, finite, ordered, positive};
 use crate::Uniform;
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 /// The exponential of a normal number. Takes two words.
 #[derive(Clone, Copy, Debug, PartialEq)]

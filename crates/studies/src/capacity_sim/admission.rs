@@ -7,7 +7,7 @@
 //!
 //! Who does not come in is sent away. All in integers, so that a state can be compared and undone.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 /// Picoseconds in a nanosecond.
 const PS: u64 = 1_000;

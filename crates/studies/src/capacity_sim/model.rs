@@ -2,7 +2,7 @@
 //!
 //! A read goes to one of the servers at random; a hit comes from its cache, everything else from its disk, and leaves by its card. A
 //! write goes to as many servers as there are replicas, each takes it in by its card and writes it, and it is done when all have. Disks
-//! and cards are queues, first come first served ([`devices::Lane`]). Clients are one entity without a link of its own: either so many
+//! and cards are queues, first come first served ([`towtank_devices::Lane`]). Clients are one entity without a link of its own: either so many
 //! operations are under way at any time, or they come at random and [`Admission`] says which come in.
 //!
 //! **Conservation:** operations begun = done + under way, and each of these waits for as many answers as there are requests and answers of
@@ -13,14 +13,14 @@ mod audit;
 #[cfg(test)]
 mod tests;
 
-use devices::Lane;
-use kernel::journal::{JournalVec, Journaled};
-use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
-use metrics::Histogram;
 use serde::{Deserialize, Serialize};
-use streams::distributions::Exponential;
-use streams::{Purpose, Uniform};
-use units::{SimSpan, SimTime};
+use towtank_devices::Lane;
+use towtank_kernel::journal::{JournalVec, Journaled};
+use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
+use towtank_metrics::Histogram;
+use towtank_streams::distributions::Exponential;
+use towtank_streams::{Purpose, Uniform};
+use towtank_units::{SimSpan, SimTime};
 
 use super::admission::{Admission, PPM};
 

@@ -1,8 +1,10 @@
 //! All points: the constant over the mixes, a map of the errors, and how busy the disks were under each way of control.
 
-use metrics::mean_interval_95;
-use report::{Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference, Table, human};
 use serde_json::Value;
+use towtank_metrics::mean_interval_95;
+use towtank_report::{
+    Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference, Table, human,
+};
 
 use super::MEASURES;
 use super::runs::{Measured, READS, size_model};
@@ -25,8 +27,9 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn of(result: &'a PointResult<'a>) -> Option<View<'a>> {
         let scenario = serde_json::from_value(result.scenario.clone()).ok()?;
-        let read =
-            |outcome: &report::Outcome| serde_json::from_value(outcome.series.get("measured")?.clone()).ok();
+        let read = |outcome: &towtank_report::Outcome| {
+            serde_json::from_value(outcome.series.get("measured")?.clone()).ok()
+        };
         let measured: Vec<Measured> = result.outcomes.iter().filter_map(read).collect();
         let told = result.settings.iter().map(|(key, value)| format!("{key} = {}", text(value)));
         let label = told.collect::<Vec<_>>().join(", ");
@@ -34,7 +37,7 @@ impl<'a> View<'a> {
     }
 
     fn mean(&self, measure: &str) -> Option<f64> {
-        let value = |outcome: &report::Outcome| outcome.measures.get(measure)?.value();
+        let value = |outcome: &towtank_report::Outcome| outcome.measures.get(measure)?.value();
         let values: Vec<f64> = self.result.outcomes.iter().filter_map(value).collect();
         mean_interval_95(&values).map(|mean| mean.mean)
     }

@@ -1,11 +1,11 @@
 //! The runs of one replicate: the cluster at each mix, the model of it, and who comes in while the mix changes.
 
-use capacity::{Mix, Run, Shares, SizeModel};
-use metrics::Histogram;
-use negotiation::Protocol;
 use serde::{Deserialize, Serialize};
-use streams::distributions::Exponential;
-use units::{Bytes, Percent, SimSpan, SimTime};
+use towtank_capacity::{Mix, Run, Shares, SizeModel};
+use towtank_metrics::Histogram;
+use towtank_negotiation::Protocol;
+use towtank_streams::distributions::Exponential;
+use towtank_units::{Bytes, Percent, SimSpan, SimTime};
 
 use super::admission::{Admission, Budget};
 use super::model::{Cluster, Counts, Load};
@@ -115,7 +115,7 @@ pub fn size_model(scenario: &Scenario, iops: &[Option<f64>]) -> Option<SizeModel
         })
     };
     let runs: Option<Vec<Run>> = READS.into_iter().zip(iops).map(one).collect();
-    capacity::fit(&runs?).ok()?.sizes.into_iter().next()
+    towtank_capacity::fit(&runs?).ok()?.sizes.into_iter().next()
 }
 
 /// What a run counted; nothing if it was stopped, since rates are of whole runs.

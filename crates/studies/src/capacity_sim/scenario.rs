@@ -1,10 +1,10 @@
 //! What a user may say about a cluster whose capacity is to be found, and what is wrong with it.
 
-use negotiation::Protocol;
-use scenario::{Draft, Problems, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Percent, Rate, SimSpan};
+use towtank_negotiation::Protocol;
+use towtank_scenario::{Draft, Problems, did_you_mean};
+use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
 /// A simulated cluster is read and written in mixes, and its pure ends are asked to tell the rest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

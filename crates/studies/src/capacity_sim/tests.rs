@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ::scenario::{Document, Source};
-use kernel::Executor;
-use streams::Seed;
+use towtank_kernel::Executor;
+use towtank_scenario::{Document, Source};
+use towtank_streams::Seed;
 
 use super::*;
 

@@ -2,18 +2,18 @@
 
 use std::sync::Mutex;
 
-use placement::algorithms::guarantees::{
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use towtank_placement::algorithms::guarantees::{
     Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
 };
-use placement::algorithms::{
+use towtank_placement::algorithms::{
     Cluster, Jump, KeySpace, MEMBERS_PUBLISHED, Maglev, MultiRing, Negotiating, Placement, Rendezvous, Ring,
     ServerId, ServerSet, SetupError, StaticModulo, TwoChoice, TwoChoiceSpec, TwoD, Xor, hashing,
 };
-use placement::crush::{
+use towtank_placement::crush::{
     Alg, Ask, Bucket, BucketSpec, Map, Mapper, Mode, Rule, RuleKind, Step, Tunables, Workspace,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// How keys find their servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

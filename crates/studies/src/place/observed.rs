@@ -1,9 +1,9 @@
 //! What is counted in one replicate: loads, peers, one failure, one change.
 
-use placement::algorithms::analysis::{Balance, Movement, Peers};
-use placement::algorithms::{Placement, ServerId, ServerSet, hashing};
-use report::Outcome;
 use serde::{Deserialize, Serialize};
+use towtank_placement::algorithms::analysis::{Balance, Movement, Peers};
+use towtank_placement::algorithms::{Placement, ServerId, ServerSet, hashing};
+use towtank_report::Outcome;
 
 use super::algorithms::{Arrangement, GROUPS_USUAL};
 use super::scenario::Scenario;
@@ -69,7 +69,7 @@ impl Observed {
             replicas: scenario.replicas as usize,
             seed: seed as u32,
         };
-        let set_up = |cluster: &placement::algorithms::Cluster| {
+        let set_up = |cluster: &towtank_placement::algorithms::Cluster| {
             scenario.algorithm.set_up(cluster, &with).map_err(|error| StudyError::Model {
                 message: format!("{} cannot be set up: {error}", scenario.algorithm.name()),
                 hint: Some("change `servers`, or take another algorithm".to_owned()),

@@ -1,8 +1,8 @@
 //! Balance, peers, rebuild and movement in tables and figures: one row a point of the sweep, usually an algorithm.
 
-use metrics::{MeanInterval, mean_interval_95};
-use placement::algorithms::guarantees::{Balance, Cost, Declustering, Guarantees, Movement, Weights};
-use report::{
+use towtank_metrics::{MeanInterval, mean_interval_95};
+use towtank_placement::algorithms::guarantees::{Balance, Cost, Declustering, Guarantees, Movement, Weights};
+use towtank_report::{
     Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human,
 };
 
@@ -25,8 +25,9 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn of(result: &'a PointResult<'a>) -> Option<Self> {
         let scenario: Scenario = serde_json::from_value(result.scenario.clone()).ok()?;
-        let read =
-            |outcome: &report::Outcome| serde_json::from_value(outcome.series.get("observed")?.clone()).ok();
+        let read = |outcome: &towtank_report::Outcome| {
+            serde_json::from_value(outcome.series.get("observed")?.clone()).ok()
+        };
         let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
         let value =
             |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

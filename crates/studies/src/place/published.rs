@@ -3,8 +3,8 @@
 //! The source tells of a single failure in a single arrangement, so it is judged by the range in which 95 % of our seeds lie,
 //! not by the interval of their mean. Beside it stand the values that independent draws give.
 
-use metrics::quantile;
-use report::{Claim, ClaimDraft, Reading, Tolerance};
+use towtank_metrics::quantile;
+use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
 use super::algorithms::Algorithm;
 use super::scenario::Scenario;

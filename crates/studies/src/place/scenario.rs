@@ -1,10 +1,10 @@
 //! What a user may say about a placement, and what is wrong with it.
 
-use placement::algorithms::{Cluster, ServerId, Weight};
-use scenario::{Draft, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use towtank_placement::algorithms::{Cluster, ServerId, Weight};
+use towtank_scenario::{Draft, Problems};
+use towtank_units::Bytes;
 
 use super::algorithms::{Algorithm, Arrangement, GROUPS_USUAL, POSITIONS_MAX};
 

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ::scenario::{Document, Source};
-use kernel::Executor;
-use placement::algorithms::{Cluster, ServerId, Weight};
-use report::Verdict;
-use streams::Seed;
+use towtank_kernel::Executor;
+use towtank_placement::algorithms::{Cluster, ServerId, Weight};
+use towtank_report::Verdict;
+use towtank_scenario::{Document, Source};
+use towtank_streams::Seed;
 
 use super::scenario::Scenario;
 use super::*;
@@ -57,7 +57,7 @@ fn every_algorithm_places_objects_and_groups() {
 /// also moves some copies that only change places: up to one in eight here.
 #[test]
 fn what_leaves_moves_once() {
-    use placement::algorithms::guarantees::Movement;
+    use towtank_placement::algorithms::guarantees::Movement;
     for algorithm in Algorithm::ALL {
         let text = format!("algorithm = \"{}\"\nservers = 18\nkeys = 2000\nvnodes = 16", algorithm.name());
         let outcome = run(&text, 0);

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use placement::crush::edit::EditError;
-use placement::crush::pools::{Device, FULL};
-use placement::crush::{ItemId, Map, Tunables};
-use scenario::{Draft, Problem, Problems, did_you_mean};
+use towtank_placement::crush::edit::EditError;
+use towtank_placement::crush::pools::{Device, FULL};
+use towtank_placement::crush::{ItemId, Map, Tunables};
+use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 
 use super::cluster::{Cluster, GROUPS_MAX, Loaded, device_list, read_map};
 use super::safety::FillLimits;

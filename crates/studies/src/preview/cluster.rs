@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use imports::ceph::{self, DeviceUse, GroupStat, OsdDump, PgDump, Report};
-use imports::{File, ImportError, Imported};
-use placement::crush::pools::{Device, Overlay, PgId, Pool};
-use placement::crush::{Map, RuleKind};
-use scenario::{Draft, Input, Problem, Problems};
+use towtank_imports::ceph::{self, DeviceUse, GroupStat, OsdDump, PgDump, Report};
+use towtank_imports::{File, ImportError, Imported};
+use towtank_placement::crush::pools::{Device, Overlay, PgId, Pool};
+use towtank_placement::crush::{Map, RuleKind};
+use towtank_scenario::{Draft, Input, Problem, Problems};
 
 use super::safety::Stated;
 
@@ -376,7 +376,7 @@ fn take_groups(
 
 fn group_of(stat: &GroupStat) -> Group {
     let placed = |devices: &Vec<i32>| {
-        let held = devices.iter().any(|device| *device != placement::crush::NONE);
+        let held = devices.iter().any(|device| *device != towtank_placement::crush::NONE);
         (held && !stat.is("unknown")).then(|| devices.clone())
     };
     Group {

@@ -9,11 +9,11 @@
 
 use std::collections::BTreeMap;
 
-use placement::crush::objects::stable_mod;
-use placement::crush::pools::{GroupPlacement, PgId, Placer, Pool};
-use placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
-use report::Outcome;
 use serde::{Deserialize, Serialize};
+use towtank_placement::crush::objects::stable_mod;
+use towtank_placement::crush::pools::{GroupPlacement, PgId, Placer, Pool};
+use towtank_placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
+use towtank_report::Outcome;
 
 use super::cluster::{Cluster, Group, PoolState};
 use super::safety::{Safety, fill_warnings};

@@ -1,6 +1,6 @@
 //! What moves, in words, tables and figures.
 
-use report::{Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
+use towtank_report::{Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
 
 use super::moves::{DeviceMoves, Moves};
 use super::safety::dangers;

@@ -4,8 +4,8 @@
 //! A group is short if it is on fewer devices than its pool asks for, and takes no writes on fewer than `min_size`. Now
 //! is where the dump says that it is served; then is where the map puts it when all that can move has moved.
 
-use imports::ceph::{GroupStat, OsdDump};
 use serde::{Deserialize, Serialize};
+use towtank_imports::ceph::{GroupStat, OsdDump};
 
 use super::moves::{DeviceMoves, Moves};
 

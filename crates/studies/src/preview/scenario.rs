@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use scenario::{Draft, Problems};
+use towtank_scenario::{Draft, Problems};
 
 use super::changes;
 use super::cluster::{self, Cluster, Exported};

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ::scenario::{Document, Files, Setting, Source};
-use kernel::Executor;
-use placement::crush::pools::{PgId, Placer};
-use placement::crush::{NONE, RuleKind};
 use proptest::prelude::*;
-use streams::Seed;
+use towtank_kernel::Executor;
+use towtank_placement::crush::pools::{PgId, Placer};
+use towtank_placement::crush::{NONE, RuleKind};
+use towtank_scenario::{Document, Files, Setting, Source};
+use towtank_streams::Seed;
 
 use super::*;
 

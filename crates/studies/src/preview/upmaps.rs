@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use placement::crush::pools::{Overlay, PgId, Placer, Pool};
-use placement::crush::{ItemId, Map, NONE, Step};
+use towtank_placement::crush::pools::{Overlay, PgId, Placer, Pool};
+use towtank_placement::crush::{ItemId, Map, NONE, Step};
 
 use super::cluster::Cluster;
 

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use kernel::Executor;
-use report::{Claim, Outcome};
-use streams::Seed;
+use towtank_kernel::Executor;
+use towtank_report::{Claim, Outcome};
+use towtank_streams::Seed;
 
 use super::*;
 use crate::{PointResult, RunContext, place::Place, put::Put, rebuild::Rebuild};

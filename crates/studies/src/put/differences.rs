@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use ::scenario::{Document, Source};
-use kernel::RunOptions;
-use negotiation::Protocol;
-use streams::Seed;
-use units::{SimSpan, SimTime};
+use towtank_kernel::RunOptions;
+use towtank_negotiation::Protocol;
+use towtank_scenario::{Document, Source};
+use towtank_streams::Seed;
+use towtank_units::{SimSpan, SimTime};
 
 use super::Put;
 use super::model::Cluster;
@@ -154,7 +154,7 @@ fn measured(protocol: Protocol, chunk: &str, disk: &str, keys: &str, change: fn(
         change(&mut cluster);
         let end = Some(SimTime::from_ns(cluster.measured.end.as_ns() + 1));
         let options = RunOptions { end, seed: Seed(1).replicate(seed), ..RunOptions::default() };
-        let run = kernel::run(&cluster, options).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let run = towtank_kernel::run(&cluster, options).unwrap_or_else(|error| panic!("{text}: {error}"));
         let values = Counted::of_run(&cluster, &run).expect("it ran to its end").measures(true, false);
         rates += values[0].unwrap_or_default() / f64::from(SEEDS);
         busy += values[1].unwrap_or_default() * 100.0 / f64::from(SEEDS);

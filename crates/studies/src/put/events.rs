@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use kernel::{EntityId, Statistics};
-use metrics::Histogram;
-use negotiation::{
+use serde::{Deserialize, Serialize};
+use towtank_kernel::{EntityId, Statistics};
+use towtank_metrics::Histogram;
+use towtank_negotiation::{
     Bucket, GetId, Message, NegotiatingGateway, NegotiatingServer, Peer, PutId, Size, UnicastGateway,
     UnicastServer, Wake, Window,
 };
-use serde::{Deserialize, Serialize};
-use units::{SimSpan, SimTime, plain};
+use towtank_units::{SimSpan, SimTime, plain};
 
 use super::ports::Ports;
 

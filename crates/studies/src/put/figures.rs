@@ -1,7 +1,9 @@
 //! Pictures: throughput, utilisation and latency by protocol, every put, and who holds which window.
 
-use metrics::Histogram;
-use report::{Axis, BarSeries, CurvePoint, Draw, EcdfSeries, Figure, Kind, Lane, LineSeries, Num, Span};
+use towtank_metrics::Histogram;
+use towtank_report::{
+    Axis, BarSeries, CurvePoint, Draw, EcdfSeries, Figure, Kind, Lane, LineSeries, Num, Span,
+};
 
 use super::events::Trace;
 use super::present::View;
@@ -193,7 +195,7 @@ fn timeline(view: &View<'_>) -> Option<Figure> {
     let servers = view.scenario.group as usize;
     let named = |name| Lane { name, spans: Vec::new(), marks: Vec::new() };
     let mut lanes: Vec<Lane> = (0..servers).map(|server| named(format!("server {server}"))).collect();
-    if view.scenario.read_share > units::Percent::ZERO {
+    if view.scenario.read_share > towtank_units::Percent::ZERO {
         lanes.extend((0..servers).map(|server| named(format!("server {server}{TO_READERS}"))));
     }
     let windows = observed.traces.iter().filter(|(_, _, trace)| !matches!(trace, Trace::Put { .. }));
@@ -207,7 +209,7 @@ fn timeline(view: &View<'_>) -> Option<Figure> {
             Trace::Put { .. } => continue,
         };
         let reads = matches!(trace, Trace::Read { .. } | Trace::Sent { .. });
-        let us = |ns: units::SimTime| Num::from(ns.as_ns() as f64 / 1e3);
+        let us = |ns: towtank_units::SimTime| Num::from(ns.as_ns() as f64 / 1e3);
         let note = format!("gateway {gateway}, said at {} us", *at as f64 / 1e3);
         let span = Span { from: us(from), to: us(to), what: what.to_owned(), note };
         let lane = *server as usize + if reads { servers } else { 0 };

@@ -3,8 +3,8 @@
 //! All constants were measured with `/usr/bin/time` on x86-64, as growth of the peak over that of a run with next to nothing in it; the
 //! test `memory_used_is_within_twice_the_estimate` holds them against new measurements.
 
-use negotiation::Protocol;
-use units::{Bytes, SimSpan};
+use towtank_negotiation::Protocol;
+use towtank_units::{Bytes, SimSpan};
 
 use super::scenario::{PUTS_DRAWN, Scenario};
 

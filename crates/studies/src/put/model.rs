@@ -18,11 +18,11 @@ mod servers;
 
 pub use racks::Racks;
 
-use kernel::{Committed, Context, EntityId, Fault, Links, Model};
-use negotiation::{GatewayId, Message, Peer, ServerId, Size, Terms, Window};
-use streams::distributions::Exponential;
-use streams::{Purpose, Uniform};
-use units::{SimSpan, SimTime};
+use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model};
+use towtank_negotiation::{GatewayId, Message, Peer, ServerId, Size, Terms, Window};
+use towtank_streams::distributions::Exponential;
+use towtank_streams::{Purpose, Uniform};
+use towtank_units::{SimSpan, SimTime};
 
 use super::events::{Cargo, Counts, Crossing, Entity, Event, Frame, Target, Trace};
 use super::ports::Ports;

@@ -1,10 +1,10 @@
 //! From what a run counted to what it says: the measures of one replicate, and what is kept for the presentation.
 
-use metrics::Histogram;
-use negotiation::Protocol;
-use report::Outcome;
 use serde::{Deserialize, Serialize};
-use units::SimTime;
+use towtank_metrics::Histogram;
+use towtank_negotiation::Protocol;
+use towtank_report::Outcome;
+use towtank_units::SimTime;
 
 use super::events::{Counts, Entity, Trace};
 use super::model::Cluster;
@@ -81,7 +81,7 @@ pub struct Counted {
 impl Counted {
     /// What a run counted; nothing if it was stopped before the warm-up was over.
     #[must_use]
-    pub fn of_run(cluster: &Cluster, run: &kernel::Outcome<Cluster>) -> Option<Counted> {
+    pub fn of_run(cluster: &Cluster, run: &towtank_kernel::Outcome<Cluster>) -> Option<Counted> {
         let until = if run.partial { run.now.min(cluster.measured.until) } else { cluster.measured.until };
         let elapsed = until.checked_since(cluster.measured.from).filter(|span| !span.is_zero())?;
         // SURGE counts up to 0.99 of the run, but divides by all of it.
@@ -176,7 +176,12 @@ fn latency(latencies: &Histogram, q: f64) -> Option<f64> {
 }
 
 /// Adds what one protocol yielded to the outcome of a replicate.
-pub fn add(outcome: &mut Outcome, scenario: &Scenario, cluster: &Cluster, run: &kernel::Outcome<Cluster>) {
+pub fn add(
+    outcome: &mut Outcome,
+    scenario: &Scenario,
+    cluster: &Cluster,
+    run: &towtank_kernel::Outcome<Cluster>,
+) {
     let protocol = cluster.terms.fixed.protocol;
     let alone = scenario.protocols().len() == 1;
     let prefix = if alone { String::new() } else { prefix(protocol) };

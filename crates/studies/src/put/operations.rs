@@ -1,7 +1,7 @@
 //! The cluster of puts for another study: operations a second, puts and gets together.
 
-use negotiation::Protocol;
-use units::{Bytes, Percent, Rate, SimSpan, SimTime};
+use towtank_negotiation::Protocol;
+use towtank_units::{Bytes, Percent, Rate, SimSpan, SimTime};
 
 use super::observed::Counted;
 use super::scenario::Scenario;

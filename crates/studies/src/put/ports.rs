@@ -3,7 +3,7 @@
 //! A port is known by when it falls free. A message whose way is free needs the time of its bits once and the trip; behind
 //! others it waits for theirs. In SURGE's fidelity ports are not used: there, control messages never queue.
 
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 /// One direction of a node's link, or the share of it that one kind of traffic has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,9 +1,9 @@
 //! All replicates of all points: one row a protocol and point, and the sentence that heads the page.
 
-use metrics::{Histogram, MeanInterval, mean_interval_95};
-use negotiation::Protocol;
-use report::{Cell, Column, Table, human};
-use units::Percent;
+use towtank_metrics::{Histogram, MeanInterval, mean_interval_95};
+use towtank_negotiation::Protocol;
+use towtank_report::{Cell, Column, Table, human};
+use towtank_units::Percent;
 
 use super::Put;
 use super::figures;
@@ -33,7 +33,7 @@ impl<'a> View<'a> {
             return Vec::new();
         };
         let of = |protocol: Protocol| {
-            let read = |outcome: &report::Outcome| {
+            let read = |outcome: &towtank_report::Outcome| {
                 serde_json::from_value(outcome.series.get(protocol.name())?.clone()).ok()
             };
             let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
@@ -59,7 +59,7 @@ impl<'a> View<'a> {
     fn values(&self, measure: &str) -> Vec<f64> {
         let alone = self.scenario.protocols().len() == 1;
         let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) };
-        let value = |outcome: &report::Outcome| outcome.measures.get(&name)?.value();
+        let value = |outcome: &towtank_report::Outcome| outcome.measures.get(&name)?.value();
         self.result.outcomes.iter().filter_map(value).collect()
     }
 

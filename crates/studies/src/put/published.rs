@@ -9,9 +9,9 @@
 //! claims chance misses one every other time. Where the reference is one run that is in no table, ours must lie where 99 % of single
 //! runs scatter, by our own scatter, since the reference's is not known.
 
-use negotiation::Protocol;
-use report::{Claim, ClaimDraft, Reading, Tolerance};
-use units::{Bytes, SimSpan};
+use towtank_negotiation::Protocol;
+use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
+use towtank_units::{Bytes, SimSpan};
 
 use super::present::View;
 use super::scenario::{Bids, Faults, Fidelity, Network, Scenario};

@@ -1,11 +1,11 @@
 //! What a user may say about puts, and what is wrong with it.
 
-use negotiation::{Extension, Fixed, Protocol, Rules, Terms, Timeouts};
-use scenario::{Draft, Problems, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use streams::distributions::Exponential;
-use units::{Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
+use towtank_negotiation::{Extension, Fixed, Protocol, Rules, Terms, Timeouts};
+use towtank_scenario::{Draft, Problems, did_you_mean};
+use towtank_streams::distributions::Exponential;
+use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
 
 use super::model::{Cluster, Load, Measured, Quirks, Racks, Traced};
 

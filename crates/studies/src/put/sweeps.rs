@@ -1,8 +1,8 @@
 //! Sweeps as lines: a swept number goes across, and each protocol, or each other setting that is swept with it, is a line.
 
-use report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
 use serde_json::Value;
-use units::{Bytes, Frequency, Percent, Rate, SimSpan};
+use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
+use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::present::View;
 

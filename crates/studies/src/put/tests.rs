@@ -4,11 +4,11 @@ mod claims;
 
 use std::sync::atomic::AtomicBool;
 
-use ::scenario::{Document, Source};
-use kernel::Executor;
 use proptest::prelude::*;
-use report::Verdict;
-use streams::Seed;
+use towtank_kernel::Executor;
+use towtank_report::Verdict;
+use towtank_scenario::{Document, Source};
+use towtank_streams::Seed;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! The one sentence that heads the page: how long jobs wait, and whether theory agrees.
 
-use report::human;
+use towtank_report::human;
 
 use super::observed::{MEASURES, expected};
 use super::present::View;

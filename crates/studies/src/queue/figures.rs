@@ -1,7 +1,7 @@
 //! The figures of the queue study: queues over time, distributions against their closed forms, flows, and sweeps.
 
-use metrics::{Histogram, quantile};
-use report::{
+use towtank_metrics::{Histogram, quantile};
+use towtank_report::{
     Axis, Bin, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind, Lane, LineSeries, Num,
     Outcome, Reference, Span,
 };

@@ -11,12 +11,12 @@ mod audit;
 
 use std::collections::VecDeque;
 
-use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics};
-use metrics::{Histogram, LevelTimes};
 use serde::{Deserialize, Serialize};
-use streams::distributions::{DistributionError, Exponential};
-use streams::{Purpose, Uniform};
-use units::{Percent, SimSpan, SimTime};
+use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics};
+use towtank_metrics::{Histogram, LevelTimes};
+use towtank_streams::distributions::{DistributionError, Exponential};
+use towtank_streams::{Purpose, Uniform};
+use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::scenario::Scenario;
 

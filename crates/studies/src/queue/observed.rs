@@ -1,9 +1,9 @@
 //! From what a run counted to what it says: the measures of one replicate, and what is kept for the presentation.
 
-use metrics::{Histogram, LevelTimes};
-use report::Outcome;
 use serde::{Deserialize, Serialize};
-use units::{SimSpan, SimTime, plain};
+use towtank_metrics::{Histogram, LevelTimes};
+use towtank_report::Outcome;
+use towtank_units::{SimSpan, SimTime, plain};
 
 use super::model::{Change, Entity, Network, Sample};
 use super::scenario::{Scenario, Theory};
@@ -85,7 +85,7 @@ pub const MEASURES: &[MeasureSpec] = &[
 impl Observed {
     /// What a run counted, or `None` if it was stopped before the warm-up was over.
     #[must_use]
-    pub fn of_run(scenario: &Scenario, outcome: &kernel::Outcome<Network>) -> Option<Observed> {
+    pub fn of_run(scenario: &Scenario, outcome: &towtank_kernel::Outcome<Network>) -> Option<Observed> {
         let from = scenario.measured_from();
         let end = if outcome.partial { outcome.now } else { scenario.end() };
         let span = end.checked_since(from).filter(|span| !span.is_zero())?;
@@ -200,7 +200,7 @@ pub fn expected(theory: &Theory) -> Vec<Option<f64>> {
 
 /// The outcome of one replicate: its measures, and for the presentation what was counted and the first steps of the queues.
 #[must_use]
-pub fn outcome(scenario: &Scenario, run: &kernel::Outcome<Network>) -> Outcome {
+pub fn outcome(scenario: &Scenario, run: &towtank_kernel::Outcome<Network>) -> Outcome {
     let mut outcome = Outcome {
         digest: Some(run.digest.to_string()),
         events: run.run.committed,

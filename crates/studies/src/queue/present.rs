@@ -1,7 +1,7 @@
 //! All replicates of all points beside the closed forms: tables, claims and warnings.
 
-use metrics::{MeanInterval, mean_interval_95};
-use report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict};
+use towtank_metrics::{MeanInterval, mean_interval_95};
+use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict};
 
 use super::answer;
 use super::closed_form::Mmk;

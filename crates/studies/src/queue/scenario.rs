@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scenario::{Draft, Problems, nearest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Frequency, Percent, SimSpan, SimTime};
+use towtank_scenario::{Draft, Problems, nearest};
+use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 
 use super::closed_form::{Mmk, traffic};
 

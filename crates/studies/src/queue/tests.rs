@@ -4,10 +4,10 @@ mod damaged;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ::scenario::{Document, Setting, Source};
-use kernel::Executor;
-use report::Verdict;
-use streams::Seed;
+use towtank_kernel::Executor;
+use towtank_report::Verdict;
+use towtank_scenario::{Document, Setting, Source};
+use towtank_streams::Seed;
 
 use super::*;
 

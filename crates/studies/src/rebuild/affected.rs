@@ -7,10 +7,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use placement::algorithms::{Cluster, KeyRun, KeySpace, ServerId, SetupError, Territory, Touching};
-use placement::crush::vring;
-use population::Population;
-use streams::{Purpose, Seed, mix};
+use towtank_placement::algorithms::{Cluster, KeyRun, KeySpace, ServerId, SetupError, Territory, Touching};
+use towtank_placement::crush::vring;
+use towtank_population::Population;
+use towtank_streams::{Purpose, Seed, mix};
 
 use super::hardware::Hardware;
 use super::map_places::{Homes, MapPlaces, host_id};
@@ -224,7 +224,7 @@ impl Search<'_> {
         };
         let placement =
             scenario.placement.algorithm().set_up(&Cluster::equal(scenario.servers), &arrangement)?;
-        let placement: Arc<dyn placement::algorithms::Placement> = Arc::from(placement);
+        let placement: Arc<dyn towtank_placement::algorithms::Placement> = Arc::from(placement);
         let scratch = RefCell::new(Vec::new());
         let place = |key: u64, list: &mut [DeviceId]| {
             self.on_servers(&*placement, key, &mut scratch.borrow_mut(), list)
@@ -301,7 +301,7 @@ impl Search<'_> {
     /// The devices of a key, by an algorithm that names servers.
     fn on_servers(
         &self,
-        placement: &dyn placement::algorithms::Placement,
+        placement: &dyn towtank_placement::algorithms::Placement,
         key: u64,
         servers: &mut Vec<ServerId>,
         list: &mut [DeviceId],
@@ -332,7 +332,7 @@ impl Search<'_> {
             if context.stopped() {
                 return None;
             }
-            let key = placement::algorithms::hashing::scatter(group ^ mix(self.seed.0, 77));
+            let key = towtank_placement::algorithms::hashing::scatter(group ^ mix(self.seed.0, 77));
             place(key, &mut list);
             if self.touches(&list, affected.width) {
                 let ids = self.population.ids_in_residue(group, u64::from(groups));
@@ -378,7 +378,7 @@ impl Search<'_> {
 
     fn by_inverse(
         &self,
-        (placement, place): (&dyn placement::algorithms::Placement, &Place<'_>),
+        (placement, place): (&dyn towtank_placement::algorithms::Placement, &Place<'_>),
         homes: Option<Box<dyn Homes>>,
         context: &RunContext<'_>,
     ) -> Option<Affected> {

@@ -5,7 +5,7 @@
 //! failed servers to come near.
 
 use serde_json::json;
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 use super::failures::{Failing, Failure};
 use super::population::{DataSet, PresetName};

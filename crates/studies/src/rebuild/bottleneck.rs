@@ -1,7 +1,7 @@
 //! What held the rebuild up, by name: which resource was busy for how much of the time, and what would have to change.
 
 use serde::{Deserialize, Serialize};
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 use super::recovery::{Recovered, Recovery};
 

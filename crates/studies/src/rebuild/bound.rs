@@ -12,7 +12,7 @@
 //!
 //! Only units that became durable count, so both hold for phases that are cut short, too.
 
-use units::{Bytes, SimSpan};
+use towtank_units::{Bytes, SimSpan};
 
 use super::hardware::Hardware;
 use super::model::Limits;

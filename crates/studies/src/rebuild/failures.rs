@@ -1,10 +1,10 @@
 //! What fails, and when: the words of a user, and the devices they mean.
 
-use ::scenario::{Draft, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use streams::{Draws, Purpose, Seed, Uniform};
-use units::SimSpan;
+use towtank_scenario::{Draft, Problems};
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
+use towtank_units::SimSpan;
 
 use super::hardware::{Hardware, Layout};
 use super::plan::DeviceId;

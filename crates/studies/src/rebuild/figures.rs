@@ -1,6 +1,6 @@
 //! The figures of a rebuild.
 
-use report::{
+use towtank_report::{
     Axis, BarSeries, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, Kind, LineSeries, Num, Reference,
 };
 

@@ -1,8 +1,8 @@
 //! A cluster that exists only in the scenario: its machines, its data, and one replicate of its rebuild.
 
-use devices::{CardSpec, DiskSpec, SeekRow};
-use population::{Extent, Population};
-use units::{Bytes, SimSpan};
+use towtank_devices::{CardSpec, DiskSpec, SeekRow};
+use towtank_population::{Extent, Population};
+use towtank_units::{Bytes, SimSpan};
 
 use super::affected::{Affected, Search};
 use super::bottleneck::{self, Resource};
@@ -130,7 +130,7 @@ pub fn waiting(scenario: &Scenario) -> Waiting {
 ///
 /// # Errors
 /// When there would be more objects than can be numbered.
-pub fn population(complete: &Complete, seed: streams::Seed) -> Result<Population, StudyError> {
+pub fn population(complete: &Complete, seed: towtank_streams::Seed) -> Result<Population, StudyError> {
     let scenario = &complete.scenario;
     let extent = match (scenario.objects, scenario.per_server) {
         (Some(objects), _) => Extent::Objects(objects),
@@ -266,7 +266,7 @@ pub fn replicate(
 #[must_use]
 pub fn memory_estimate(complete: &Complete) -> Bytes {
     let scenario = &complete.scenario;
-    let seed = streams::Seed(0);
+    let seed = towtank_streams::Seed(0);
     let Ok(population) = population(complete, seed) else { return Bytes::ZERO };
     let failing: f64 = complete
         .failures

@@ -1,7 +1,7 @@
 //! The machines of a cluster: which disk is in which server, which server in which rack, and what each can do.
 
-use devices::{CardClock, CardSpec, DiskClock, DiskSpec, SeekRow};
-use units::{Bytes, Rate, SimSpan};
+use towtank_devices::{CardClock, CardSpec, DiskClock, DiskSpec, SeekRow};
+use towtank_units::{Bytes, Rate, SimSpan};
 
 use super::plan::DeviceId;
 

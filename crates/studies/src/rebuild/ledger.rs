@@ -4,7 +4,7 @@
 //! A record keeps the copies that are left in their places; a place that was lost gets the next home that placement names
 //! once what failed is out. Source and target are never on what is known to be down.
 
-use streams::{Draws, Purpose, Seed, Uniform};
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
 use super::affected::{Affected, NOWHERE};
 use super::hardware::Hardware;
@@ -352,7 +352,10 @@ impl<'a> Ledger<'a> {
             let holders = &self.holders[self.places(*record)];
             holders.contains(&NOWHERE) && self.affected.sizes(*record).iter().any(|&bytes| bytes > 0)
         };
-        (0..self.affected.records()).filter(lacks).map(|record| self.affected.sizes(record).len() as u64).sum()
+        (0..self.affected.records())
+            .filter(lacks)
+            .map(|record| self.affected.sizes(record).len() as u64)
+            .sum()
     }
 
     /// Takes in what a phase has done: jobs that are whole, and units of those in work. Records that are whole get their

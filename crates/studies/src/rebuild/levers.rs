@@ -6,7 +6,7 @@
 //! first: how long what they change was rested on, waited for or busy.
 
 use serde::{Deserialize, Serialize};
-use units::{Rate, SimSpan};
+use towtank_units::{Rate, SimSpan};
 
 use super::bottleneck::Resource;
 use super::hardware::Hardware;
@@ -72,7 +72,7 @@ pub fn tried(
         }
         spent += found.events;
         let better = found.last_write < recovered.last_write;
-        let since = |at: units::SimTime| at.as_secs_f64() - first.as_secs_f64();
+        let since = |at: towtank_units::SimTime| at.as_secs_f64() - first.as_secs_f64();
         tried.push(Tried { change: lever.change, time_s: better.then(|| since(found.last_write)) });
     }
     tried.sort_by(|left, right| {
@@ -140,7 +140,7 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
 #[must_use]
 pub fn advice(tried: &[Tried], time_s: f64) -> Option<String> {
     let best = tried.first()?;
-    let time = |seconds: f64| report::human::quantity(seconds, "s");
+    let time = |seconds: f64| towtank_report::human::quantity(seconds, "s");
     Some(match best.time_s.filter(|&seconds| seconds < 0.99 * time_s) {
         Some(seconds) => {
             let of = if tried.len() > 1 {

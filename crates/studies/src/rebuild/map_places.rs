@@ -6,8 +6,8 @@
 
 use std::cell::RefCell;
 
-use placement::algorithms::hashing;
-use placement::crush::{
+use towtank_placement::algorithms::hashing;
+use towtank_placement::crush::{
     Alg, Ask, Bucket, BucketSpec, Map, Mapper, Mode, NONE, Rule, RuleKind, Step, Tunables, Workspace,
 };
 

@@ -29,8 +29,8 @@ mod slack;
 mod transfer;
 mod undo;
 
-use kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
-use units::{Rate, SimSpan, SimTime};
+use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
+use towtank_units::{Rate, SimSpan, SimTime};
 
 pub use self::clients::{Clients, Latencies, Load};
 pub use self::event::{Event, Kind};

@@ -1,9 +1,9 @@
 //! From a recovery to what it says: the measures of one replicate, and what is kept for the presentation.
 
-use metrics::Histogram;
-use report::Outcome;
 use serde::{Deserialize, Serialize};
-use units::{SimSpan, SimTime};
+use towtank_metrics::Histogram;
+use towtank_report::Outcome;
+use towtank_units::{SimSpan, SimTime};
 
 use super::bottleneck::{Resource, name as name_bottleneck};
 use super::generated::Replicate;
@@ -173,7 +173,11 @@ pub const MEASURES: &[MeasureSpec] = &[
     measure("rate_per_survivor_bytes_per_s", "bytes/s", "the aggregate rate over the number of survivors"),
     measure("bytes_rebuilt", "bytes", "copies or shards written"),
     measure("objects_affected", "objects", "objects that had a copy or shard on what failed"),
-    measure("objects_rebuilt", "objects", "objects written to the homes found for them; twice after two failures"),
+    measure(
+        "objects_rebuilt",
+        "objects",
+        "objects written to the homes found for them; twice after two failures",
+    ),
     measure("groups_affected", "groups", "groups, or single objects, that touched what failed"),
     measure("lost_objects", "objects", "objects of which too few copies or shards are left"),
     measure("stuck_objects", "objects", "objects that could not be rebuilt for want of a home"),
@@ -323,7 +327,8 @@ fn digest(recovered: &Recovered) -> String {
     match &recovered.digests[..] {
         [] => "0000000000000000".to_owned(),
         digests => {
-            let folded = digests.iter().fold(0u64, |folded, digest| streams::mix(folded ^ 1, digest.0 ^ 2));
+            let folded =
+                digests.iter().fold(0u64, |folded, digest| towtank_streams::mix(folded ^ 1, digest.0 ^ 2));
             if let [one] = digests { one.to_string() } else { format!("{folded:016x}") }
         }
     }

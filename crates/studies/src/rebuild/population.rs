@@ -7,12 +7,12 @@
 mod figures;
 mod sizes;
 
-use population::{Extent, Layout, Population, PopulationError, Preset, SizeHistogram};
-use scenario::{Draft, Problem, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use streams::Seed;
-use units::Bytes;
+use towtank_population::{Extent, Layout, Population, PopulationError, Preset, SizeHistogram};
+use towtank_scenario::{Draft, Problem, Problems};
+use towtank_streams::Seed;
+use towtank_units::Bytes;
 
 pub use figures::Shown;
 

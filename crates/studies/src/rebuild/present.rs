@@ -1,7 +1,7 @@
 //! The answer, tables and figures of a rebuild.
 
-use metrics::{MeanInterval, mean_interval_95};
-use report::{Cell, Column, Table, human};
+use towtank_metrics::{MeanInterval, mean_interval_95};
+use towtank_report::{Cell, Column, Table, human};
 
 use super::Rebuild;
 use super::figures;
@@ -27,8 +27,9 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     pub(super) fn of(result: &'a PointResult<'a>) -> Option<Self> {
         let scenario: Scenario = serde_json::from_value(result.scenario.clone()).ok()?;
-        let read =
-            |outcome: &report::Outcome| serde_json::from_value(outcome.series.get("observed")?.clone()).ok();
+        let read = |outcome: &towtank_report::Outcome| {
+            serde_json::from_value(outcome.series.get("observed")?.clone()).ok()
+        };
         let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
         let value =
             |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -143,7 +144,7 @@ fn answer(views: &[View<'_>]) -> String {
 /// In how many replicates not all becomes safe again, and why in the first of them; nothing where all does.
 fn not_safe(view: &View<'_>) -> Option<String> {
     let all = &view.result.outcomes;
-    let reason = |outcome: &report::Outcome| {
+    let reason = |outcome: &towtank_report::Outcome| {
         outcome.measures.get("time_to_full_redundancy_s").and_then(|time| time.reason().map(str::to_owned))
     };
     let reasons: Vec<String> = all.iter().filter_map(reason).collect();

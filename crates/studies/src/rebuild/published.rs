@@ -6,8 +6,8 @@
 //! 1,024 servers comes out; that claim is `fitted`, and the others are judged with the same value. A comparison over seeds is
 //! judged by its 95 % interval, so few seeds decide nothing.
 
-use metrics::{Contrast, Pairing, ratio_95, spread_ratio_95};
-use report::{Claim, ClaimDraft, Reading, Tolerance};
+use towtank_metrics::{Contrast, Pairing, ratio_95, spread_ratio_95};
+use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
 use super::present::View;
 use super::scenario::Placement;

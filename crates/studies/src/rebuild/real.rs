@@ -17,9 +17,9 @@ mod machines;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ::scenario::{Draft, Problems};
-use report::Outcome;
-use units::{Bytes, Percent};
+use towtank_report::Outcome;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, Percent};
 
 use self::failing::Failure;
 use self::groups::{Groups, share_in};

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use devices::Lane;
-use kernel::Outcome as Run;
-use units::{SimSpan, SimTime};
+use towtank_devices::Lane;
+use towtank_kernel::Outcome as Run;
+use towtank_units::{SimSpan, SimTime};
 
 use super::affected::Affected;
 use super::bound::{Survivors, Work};
@@ -129,7 +129,7 @@ pub struct Recovered {
     /// What each device that works holds in the end, with what is planned for it.
     pub fill: Vec<u64>,
     /// Digests of all phases.
-    pub digests: Vec<kernel::Digest>,
+    pub digests: Vec<towtank_kernel::Digest>,
     /// Events of all phases.
     pub events: u64,
     /// Stopped early.

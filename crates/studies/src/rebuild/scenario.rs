@@ -1,9 +1,9 @@
 //! What a user may say about a rebuild, what is wrong with it, and what is filled in.
 
-use ::scenario::{Draft, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Frequency, Percent, Rate, SimSpan};
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::failures::{FailWords, Failure};
 use super::hardware::Hardware;

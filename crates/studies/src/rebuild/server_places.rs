@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
-use placement::algorithms::{Placement, ServerId};
-use streams::{Draws, Purpose, Seed, Uniform, mix};
+use towtank_placement::algorithms::{Placement, ServerId};
+use towtank_streams::{Draws, Purpose, Seed, Uniform, mix};
 
 use super::affected::NOWHERE;
 use super::hardware::Hardware;

@@ -7,7 +7,7 @@
 //! of its ranks is below its q ([`Shares::candidates`]); of a candidate, the first such rank is drawn, then the servers
 //! before it, and it touches there with p / q. What remains is drawn without conditions. Nothing is approximated.
 
-use streams::Uniform;
+use towtank_streams::Uniform;
 
 /// Shares of servers that add up to one, ready for drawing.
 #[derive(Clone, Debug)]
@@ -189,7 +189,7 @@ fn alias(shares: &[f64]) -> (Vec<f64>, Vec<u32>) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use streams::{Draws, Purpose, Seed};
+    use towtank_streams::{Draws, Purpose, Seed};
 
     use super::*;
 

@@ -5,10 +5,10 @@ mod mended;
 
 use std::sync::atomic::AtomicBool;
 
-use ::scenario::{Document, Source};
-use kernel::Executor;
 use proptest::prelude::*;
-use streams::Seed;
+use towtank_kernel::Executor;
+use towtank_scenario::{Document, Source};
+use towtank_streams::Seed;
 
 use super::affected::{Found, NOWHERE, Search};
 use super::failures::strike;
@@ -383,7 +383,7 @@ fn clients_without_a_rebuild_wait_as_queueing_theory_says() {
                 client_size = \"64KiB\"\nrate_cap = \"5MiB/s\"";
     let outcome = outcome(text, 3);
     let scenario = complete(text).scenario;
-    let disk = devices::DiskClock::new(generated::disk(&scenario), units::Bytes::from_mib(4));
+    let disk = towtank_devices::DiskClock::new(generated::disk(&scenario), towtank_units::Bytes::from_mib(4));
     let service =
         (disk.transfer(64 << 10, false).as_secs_f64() + disk.seek(64 << 10, false).as_secs_f64()) * 1e6;
     let load = 60.0 * service / 1e6;

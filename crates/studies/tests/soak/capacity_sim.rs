@@ -1,6 +1,6 @@
 //! Small clusters whose capacity is to be found, the plain one and those of the put protocols.
 
-use report::Outcome;
+use towtank_report::Outcome;
 
 /// A few servers, some milliseconds.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {

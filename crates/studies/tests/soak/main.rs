@@ -17,11 +17,11 @@ mod rebuild;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use kernel::Executor;
-use report::Outcome;
-use scenario::{Document, Source};
-use streams::Seed;
-use towtank_studies::{self as studies, CheckedScenario, RunContext};
+use towtank_kernel::Executor;
+use towtank_report::Outcome;
+use towtank_scenario::{Document, Source};
+use towtank_streams::Seed;
+use towtank_studies::{CheckedScenario, RunContext};
 
 /// A study with what draws its scenarios and what must hold of its outcomes.
 struct Kind {
@@ -77,7 +77,7 @@ fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
 fn check(text: &str) -> Result<CheckedScenario, String> {
     let source = Source::file("soak.toml", text.to_owned());
     let document = Document::parse(&source).map_err(|error| format!("{error:?}"))?;
-    studies::check(document).map_err(|problems| format!("{problems:?}"))
+    towtank_studies::check(document).map_err(|problems| format!("{problems:?}"))
 }
 
 fn run(

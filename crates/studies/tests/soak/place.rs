@@ -1,6 +1,6 @@
 //! Small clusters, all algorithms, weights, groups and changes.
 
-use report::Outcome;
+use towtank_report::Outcome;
 
 const ALGORITHMS: [&str; 13] = [
     "crush",

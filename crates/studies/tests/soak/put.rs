@@ -1,6 +1,6 @@
 //! Scenarios of puts: all protocols and both fidelities, odd sizes and links, racks, failures, closed and open loops.
 
-use report::Outcome;
+use towtank_report::Outcome;
 
 type Draws<'a> = &'a mut dyn FnMut(u64) -> u64;
 

@@ -1,6 +1,6 @@
 //! Networks of one to five stations, with every kind of way through them.
 
-use report::Outcome;
+use towtank_report::Outcome;
 
 /// Some hundred to some thousand jobs.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {

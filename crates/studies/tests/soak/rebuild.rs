@@ -284,8 +284,8 @@ fn layout(shape: &Shape, text: &mut String, draws: Draw<'_>) {
 }
 
 /// What must hold of every outcome.
-pub fn laws(outcome: &report::Outcome) -> Result<(), String> {
-    let value = |name: &str| outcome.measures.get(name).and_then(report::Measurement::value);
+pub fn laws(outcome: &towtank_report::Outcome) -> Result<(), String> {
+    let value = |name: &str| outcome.measures.get(name).and_then(towtank_report::Measurement::value);
     let at_most = |name: &str, most: f64| match value(name) {
         Some(found) if !(0.0..=most * (1.0 + 1e-9)).contains(&found) => {
             Err(format!("{name} is {found}, not from 0 to {most}"))
@@ -324,7 +324,9 @@ pub fn laws(outcome: &report::Outcome) -> Result<(), String> {
     if let (Some(affected), Some(rebuilt)) = (value("objects_affected"), value("objects_rebuilt"))
         && affected > rebuilt + unsafe_objects
     {
-        return Err(format!("{affected} objects are affected, but {rebuilt} rebuilt and {unsafe_objects} not safe"));
+        return Err(format!(
+            "{affected} objects are affected, but {rebuilt} rebuilt and {unsafe_objects} not safe"
+        ));
     }
     curves(&outcome.series["observed"])
 }

@@ -1,6 +1,6 @@
 //! The laws of the cluster, held against what is left of a run: clients, servers, and everything between them.
 
-use kernel::{Committed, Fault, Scheduled};
+use towtank_kernel::{Committed, Fault, Scheduled};
 
 use super::{CLIENTS, Clients, Cluster, Entity, Event, Load, Server};
 

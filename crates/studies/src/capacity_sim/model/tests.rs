@@ -1,7 +1,7 @@
 //! The audit, held against states that were broken behind the model's back.
 
-use kernel::{RunOptions, Scheduled, run};
-use testkit::Finished;
+use towtank_kernel::{RunOptions, Scheduled, run};
+use towtank_testkit::Finished;
 
 use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use kernel::{Committed, Fault, Scheduled};
-use negotiation::bids::overlapping;
-use negotiation::{GatewayId, GetId, Message, Protocol, PutId, Task};
+use towtank_kernel::{Committed, Fault, Scheduled};
+use towtank_negotiation::bids::overlapping;
+use towtank_negotiation::{GatewayId, GetId, Message, Protocol, PutId, Task};
 
 use super::{Cluster, frame_of};
 use crate::put::events::{

@@ -1,8 +1,8 @@
 //! Ports at which more waits than all puts together could need: who asks again sooner than messages come through makes ever more of
 //! them, and a run of such would end with the machine's memory. It ends with a fault instead, which names the keys.
 
-use kernel::Fault;
-use units::{SimSpan, SimTime};
+use towtank_kernel::Fault;
+use towtank_units::{SimSpan, SimTime};
 
 use super::Cluster;
 use super::racks::span_of;

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use kernel::EntityId;
-use negotiation::{
+use towtank_kernel::EntityId;
+use towtank_negotiation::{
     Action, Done, GatewayId, GetId, Message, NegotiatingGateway, Peer, PutId, ServerId, Size, Step, Task,
     UnicastGateway, Window,
 };
-use streams::Uniform;
-use units::{SimSpan, SimTime};
+use towtank_streams::Uniform;
+use towtank_units::{SimSpan, SimTime};
 
 use super::{ARRIVAL, BEGIN, Cluster, Ctx, Load, PROTOCOL, READS};
 use crate::put::events::{Cargo, Event, Frame, Gateway, GatewayTally, Initiator, Sample, Trace, Wish};
@@ -309,7 +309,7 @@ impl Initiator {
         }
     }
 
-    fn wake(&mut self, wake: negotiation::Wake, step: &mut Step<'_>) {
+    fn wake(&mut self, wake: towtank_negotiation::Wake, step: &mut Step<'_>) {
         match self {
             Initiator::Unicast(machine) => machine.wake(wake, step),
             Initiator::Negotiating(machine) => machine.wake(wake, step),

@@ -1,8 +1,8 @@
 //! What happens when chunks are read: at gateways that want them, and at servers that read and send.
 
-use negotiation::bids::overlapping;
-use negotiation::{Action, DoneGet, GetId, Message, Peer, ServerId, Size, Window};
-use units::{SimSpan, SimTime};
+use towtank_negotiation::bids::overlapping;
+use towtank_negotiation::{Action, DoneGet, GetId, Message, Peer, ServerId, Size, Window};
+use towtank_units::{SimSpan, SimTime};
 
 use super::{Cluster, Ctx};
 use crate::put::events::{Cargo, Event, Frame, Gateway, Initiator, Sample, Server, Target, Trace};

@@ -5,9 +5,9 @@
 //! to once. Protocols do not know of any of this: they negotiate for nodes' links, and data are late if the core is. Reserved
 //! transfers cross in frames, and a third of the trip lies before the first uplink, between the two, and behind the second.
 
-use kernel::EntityId;
-use negotiation::Window;
-use units::{SimSpan, SimTime};
+use towtank_kernel::EntityId;
+use towtank_negotiation::Window;
+use towtank_units::{SimSpan, SimTime};
 
 use super::{Cluster, Ctx};
 use crate::put::events::{Cargo, Crossing, Event, Rack, Sample};

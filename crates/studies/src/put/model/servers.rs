@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use negotiation::bids::{State, overlapping};
-use negotiation::{
+use towtank_negotiation::bids::{State, overlapping};
+use towtank_negotiation::{
     Action, Bucket, Message, NegotiatingServer, Peer, PutId, ServerId, Size, Step, UnicastServer, Window,
 };
-use units::{SimSpan, SimTime};
+use towtank_units::{SimSpan, SimTime};
 
 use super::{Cluster, Ctx, PROTOCOL};
 use crate::put::events::{Event, Frame, Sample, Server, ServerTally, Target, Trace};

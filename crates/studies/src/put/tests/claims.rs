@@ -1,6 +1,6 @@
 //! The claims: they hold of what they are about, and a wrong protocol, rule or constant makes them miss.
 
-use report::Claim;
+use towtank_report::Claim;
 
 use super::*;
 use crate::put::published::{CELLS, chance_within};

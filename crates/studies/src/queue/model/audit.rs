@@ -1,6 +1,6 @@
 //! The laws of a network of stations, held against what is left of a run.
 
-use kernel::{Committed, Fault};
+use towtank_kernel::{Committed, Fault};
 
 use super::{Entity, Event, Network, Station};
 

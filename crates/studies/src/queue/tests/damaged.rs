@@ -1,7 +1,7 @@
 //! The audit, held against states that were broken behind the model's back.
 
-use kernel::{EntityId, RunOptions, run};
-use testkit::Finished;
+use towtank_kernel::{EntityId, RunOptions, run};
+use towtank_testkit::Finished;
 
 use super::*;
 use crate::queue::model::{Entity, Event};

@@ -61,7 +61,7 @@ fn the_whole_fail_before_the_broken() {
 fn what_cannot_fall_again_is_refused() {
     let told = |text: &str| {
         let Err(problems) = prepare(text) else { panic!("{text} is legal") };
-        let words = |problem: &::scenario::Problem| {
+        let words = |problem: &towtank_scenario::Problem| {
             format!("{} | {}", problem.message(), problem.next_step().unwrap_or(""))
         };
         problems.iter().map(words).collect::<Vec<_>>().join("\n")

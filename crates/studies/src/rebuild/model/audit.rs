@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use kernel::{Committed, Fault};
+use towtank_kernel::{Committed, Fault};
 
 use super::event::{Event, Kind};
 use super::server::{Device, Entity, Server, Slot, WINDOW_MAX};

@@ -4,11 +4,11 @@
 //! k; a write goes to the first server, which sends it on and answers when all copies or shards are durable. Which disks an
 //! operation touches is drawn, not placed: one on each of as many servers. Clients' own cards and processors cost nothing.
 
-use kernel::{Context, Fault};
-use metrics::Histogram;
-use streams::distributions::Exponential;
-use streams::{Purpose, Uniform};
-use units::{Frequency, SimSpan, SimTime};
+use towtank_kernel::{Context, Fault};
+use towtank_metrics::Histogram;
+use towtank_streams::distributions::Exponential;
+use towtank_streams::{Purpose, Uniform};
+use towtank_units::{Frequency, SimSpan, SimTime};
 
 use super::event::{Event, Kind, Marks};
 use super::server::Server;

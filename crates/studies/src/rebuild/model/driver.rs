@@ -1,7 +1,7 @@
 //! Drivers: which job next, which units of it, and what must be reserved before.
 
-use kernel::{Context, Fault};
-use units::{Bytes, SimSpan};
+use towtank_kernel::{Context, Fault};
+use towtank_units::{Bytes, SimSpan};
 
 use super::event::{Event, Kind, Marks};
 use super::server::{Active, Device, Server, Slot};

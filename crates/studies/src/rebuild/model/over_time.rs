@@ -4,7 +4,7 @@
 //! are joined until it fits: whatever the length, all of it is covered by 128 to 256 bins. Bins begin at time zero and their
 //! lengths are powers of two, so the counts do not depend on the order in which entries and other counts are added.
 
-use units::SimTime;
+use towtank_units::SimTime;
 
 /// The most bins.
 pub const BINS: usize = 256;

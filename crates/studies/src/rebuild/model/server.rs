@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
-use devices::{Disk, Lane};
-use units::SimTime;
+use towtank_devices::{Disk, Lane};
+use towtank_units::SimTime;
 
 use super::shared::{Line, Shared};
 use super::{Clients, Event};

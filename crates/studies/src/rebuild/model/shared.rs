@@ -1,13 +1,13 @@
 //! Disks, cards and uplinks that clients share with the rebuild, by weight.
 //!
-//! Without clients a queue says at once when it will be done ([`devices::Lane`]). With them, who goes next is decided when
-//! something is done (`iosched::Fair`), so each service ends with an event of its own. Within a class the order is that of
+//! Without clients a queue says at once when it will be done ([`towtank_devices::Lane`]). With them, who goes next is decided when
+//! something is done (`towtank_iosched::Fair`), so each service ends with an event of its own. Within a class the order is that of
 //! coming; what is in service is never broken off.
 
-use devices::Lane;
-use iosched::Fair;
-use kernel::{Context, Fault};
-use units::{SimSpan, SimTime};
+use towtank_devices::Lane;
+use towtank_iosched::Fair;
+use towtank_kernel::{Context, Fault};
+use towtank_units::{SimSpan, SimTime};
 
 use super::event::{Event, Kind, Marks};
 use super::server::Server;

@@ -6,7 +6,7 @@
 //! read and sent first. How full queues are is not known here, so they count as empty, but for the units that a job begins
 //! with: these come to the disk together, and one after the other.
 
-use units::SimSpan;
+use towtank_units::SimSpan;
 
 use super::event::{Event, Kind};
 use super::{DeviceId, Limits, Rebuild};
@@ -62,7 +62,7 @@ impl Slack {
 }
 
 impl Rebuild<'_> {
-    /// See [`kernel::Model::slack`].
+    /// See [`towtank_kernel::Model::slack`].
     #[inline]
     pub(super) fn slack_of(&self, event: &Event) -> SimSpan {
         match event.kind {

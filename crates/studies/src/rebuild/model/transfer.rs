@@ -1,8 +1,8 @@
 //! Units on their way: the source's disk and card, uplinks, the target's card and disk, and the acknowledgement.
 
-use devices::{Access, Lane};
-use kernel::{Context, EntityId, Fault};
-use units::{Bytes, SimSpan, SimTime};
+use towtank_devices::{Access, Lane};
+use towtank_kernel::{Context, EntityId, Fault};
+use towtank_units::{Bytes, SimSpan, SimTime};
 
 use super::event::{Event, Kind};
 use super::server::{Rack, Server};

@@ -1,7 +1,7 @@
 //! How an event is taken back: the little that it changed, where it changed little, and the whole server where it did not.
 
-use devices::{Disk, Lane};
-use units::SimTime;
+use towtank_devices::{Disk, Lane};
+use towtank_units::SimTime;
 
 use super::Rebuild;
 use super::event::{Event, Kind};

@@ -1,8 +1,8 @@
 //! The population as a reader sees it: files and objects by size, by number and by volume.
 
-use population::{Population, SizeTally, TallyBin};
-use report::{Axis, Bin, Cell, Column, Figure, HistogramSeries, Kind, Num, Table};
 use serde::{Deserialize, Serialize};
+use towtank_population::{Population, SizeTally, TallyBin};
+use towtank_report::{Axis, Bin, Cell, Column, Figure, HistogramSeries, Kind, Num, Table};
 
 use super::DataSet;
 

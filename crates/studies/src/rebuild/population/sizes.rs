@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
-use imports::{File, ceph};
-use population::{HistogramError, LogNormalSpec, ParetoSpec, ReadError, SizeHistogram};
-use scenario::{Draft, Problem, Problems};
-use units::Bytes;
+use towtank_imports::{File, ceph};
+use towtank_population::{HistogramError, LogNormalSpec, ParetoSpec, ReadError, SizeHistogram};
+use towtank_scenario::{Draft, Problem, Problems};
+use towtank_units::Bytes;
 
 use super::{Distribution, PopulationSpec, PresetName};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::scenario::{Document, Files, Source};
+use towtank_scenario::{Document, Files, Source};
 
 use super::*;
 
@@ -169,9 +169,9 @@ fn refusals() {
     "#);
 }
 
-fn number(cell: &report::Cell) -> Option<f64> {
+fn number(cell: &towtank_report::Cell) -> Option<f64> {
     match cell {
-        report::Cell::Number(number) => number.as_f64(),
+        towtank_report::Cell::Number(number) => number.as_f64(),
         _ => None,
     }
 }
@@ -186,7 +186,7 @@ fn figures_and_tables_add_up() {
         ["file_sizes", "object_sizes"]
     );
     for figure in drawn {
-        let report::Kind::Histogram { series, .. } = figure.kind else {
+        let towtank_report::Kind::Histogram { series, .. } = figure.kind else {
             panic!("{} is no histogram", figure.id)
         };
         for series in series {

@@ -1,7 +1,7 @@
 //! Each claim, with numbers that agree with it and with numbers that do not.
 
-use report::{Outcome, Verdict};
 use serde_json::json;
+use towtank_report::{Outcome, Verdict};
 
 use super::*;
 use crate::PointResult;

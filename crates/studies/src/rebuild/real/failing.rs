@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ::scenario::{Draft, Problems, did_you_mean};
-use placement::crush::ItemId;
-use streams::{Draws, Seed};
-use units::SimSpan;
+use towtank_placement::crush::ItemId;
+use towtank_scenario::{Draft, Problems, did_you_mean};
+use towtank_streams::{Draws, Seed};
+use towtank_units::SimSpan;
 
 use super::super::failures::{Failing, Stricken, Struck, Word, strike_one, struck_again};
 use super::super::plan::DeviceId;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use placement::crush::pools::{Device, Placer, Pool};
-use placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
+use towtank_placement::crush::pools::{Device, Placer, Pool};
+use towtank_placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
 
 use super::super::affected::{Affected, Kind, NOWHERE};
 use super::super::map_places::{Homes, Wanted};

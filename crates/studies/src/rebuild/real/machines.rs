@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use placement::crush::{ItemId, Map};
-use units::{Rate, SimSpan};
+use towtank_placement::crush::{ItemId, Map};
+use towtank_units::{Rate, SimSpan};
 
 use super::super::generated;
 use super::super::hardware::{Hardware, Layout, Names, Uplinks};
@@ -168,7 +168,7 @@ fn devices_of(cluster: &Cluster) -> BTreeSet<ItemId> {
     let groups = cluster.pools.iter().flat_map(|pool| &pool.groups);
     let serving = groups.filter_map(|group| group.acting.as_ref()).flatten().copied();
     let all = held.filter(|id| *id >= 0).chain(known).chain(serving);
-    all.filter(|id| *id != placement::crush::NONE).collect()
+    all.filter(|id| *id != towtank_placement::crush::NONE).collect()
 }
 
 /// The classes that there are, in the order in which they are met.
@@ -195,7 +195,7 @@ impl Classes {
         at as u8
     }
 
-    fn disks(&self, asked: &Scenario, scenario: &Scenario) -> (Vec<devices::DiskSpec>, Vec<Pace>) {
+    fn disks(&self, asked: &Scenario, scenario: &Scenario) -> (Vec<towtank_devices::DiskSpec>, Vec<Pace>) {
         let rate = |count| Rate::from_bytes_per_second(count).expect("above zero");
         let one = |class: &usize| {
             let class = &CLASSES[*class];

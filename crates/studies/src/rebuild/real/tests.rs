@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ::scenario::{Document, Files, Source};
-use kernel::Executor;
-use streams::Seed;
+use towtank_kernel::Executor;
+use towtank_scenario::{Document, Files, Source};
+use towtank_streams::Seed;
 
 use super::super::affected::NOWHERE;
 use super::super::map_places::Wanted;

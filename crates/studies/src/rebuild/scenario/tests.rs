@@ -37,7 +37,7 @@ fn a_code_with_one_parity_shard_takes_writes_with_one_lost() {
 #[test]
 fn copies_and_shards_together_are_refused() {
     let problems = prepare("replicas = 3\nec = \"4+2\"").expect_err("both say how many");
-    let told: Vec<&str> = problems.iter().map(::scenario::Problem::message).collect();
+    let told: Vec<&str> = problems.iter().map(towtank_scenario::Problem::message).collect();
     assert_eq!(told, ["`replicas` and `ec` both say how objects are kept safe"]);
     complete("ec = \"4+2\"");
 }
@@ -53,7 +53,7 @@ fn ceph_is_another_name_of_ceph_wpq() {
 fn as_many_objects_as_asked_for() {
     for objects in [1, 1_000, 4_321] {
         let complete = complete(&format!("servers = 3\nobjects = {objects}"));
-        let population = super::super::generated::population(&complete, streams::Seed(1)).unwrap();
+        let population = super::super::generated::population(&complete, towtank_streams::Seed(1)).unwrap();
         assert_eq!(population.objects(), objects);
     }
 }

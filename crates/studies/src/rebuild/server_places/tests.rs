@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use kernel::Executor;
-use placement::crush::reference::{Question, do_rule};
-use placement::crush::text;
+use towtank_kernel::Executor;
+use towtank_placement::crush::reference::{Question, do_rule};
+use towtank_placement::crush::text;
 
 use super::super::affected::{Affected, Found, Search};
 use super::super::generated;
@@ -146,12 +146,12 @@ fn homes_are_those_of_crush_with_the_disk_at_weight_zero() {
             for key in 0..2_000 {
                 let mut found = vec![NOWHERE; width];
                 asked.devices(key, &mut found);
-                let x = placement::algorithms::hashing::scatter(key) as u32;
+                let x = towtank_placement::algorithms::hashing::scatter(key) as u32;
                 let question = Question { x, result_max: width, weights: &weights, choose_args: None };
                 let mut want: Vec<DeviceId> = do_rule(&map, 0, question)
                     .into_iter()
                     .map(|item| {
-                        if item < 0 || item == placement::crush::NONE {
+                        if item < 0 || item == towtank_placement::crush::NONE {
                             NOWHERE
                         } else {
                             DeviceId(item as u32)

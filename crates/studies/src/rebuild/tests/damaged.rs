@@ -1,8 +1,8 @@
 //! The audit, held against states that were broken behind the model's back.
 
-use kernel::{RunOptions, Scheduled, run};
-use testkit::Finished;
-use units::SimTime;
+use towtank_kernel::{RunOptions, Scheduled, run};
+use towtank_testkit::Finished;
+use towtank_units::SimTime;
 
 use super::*;
 use crate::rebuild::hardware::Hardware;
@@ -237,7 +237,7 @@ fn the_audit_notices_work_that_is_left_when_nothing_is_under_way() {
 #[test]
 fn the_audit_notices_rests_and_what_the_dead_swallowed() {
     let mut setting = Setting::new();
-    setting.limits.sleep = units::SimSpan::from_ms(5);
+    setting.limits.sleep = towtank_units::SimSpan::from_ms(5);
     let model = setting.model();
     let state = (1..2_000)
         .map(|ms| Setting::state(&model, Some(ms)))

@@ -1,11 +1,11 @@
 //! The audit, held against states that were broken behind the model's back.
 
-use kernel::{RunOptions, run};
-use negotiation::bids::State as ReservationState;
-use negotiation::{NegotiatingServer, Step, Window};
-use streams::{Draws, Purpose, Seed};
-use testkit::Finished;
-use units::{Percent, SimSpan, SimTime};
+use towtank_kernel::{RunOptions, run};
+use towtank_negotiation::bids::State as ReservationState;
+use towtank_negotiation::{NegotiatingServer, Step, Window};
+use towtank_streams::{Draws, Purpose, Seed};
+use towtank_testkit::Finished;
+use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::*;
 use crate::put::scenario::{Bids, Scenario};
