@@ -66,11 +66,30 @@ pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
     json_start(bytes).is_some()
 }
 
+/// Whether it is the binary osd map of `ceph osd getmap`: an envelope of version 8 for readers from version 7 on (since Ceph
+/// 0.80), and the bytes that it announces.
+pub(crate) fn is_osd_map(bytes: &[u8]) -> bool {
+    let announced =
+        bytes.get(2..6).map(|length| u32::from_le_bytes([length[0], length[1], length[2], length[3]]));
+    bytes.starts_with(&[8, 7]) && announced.is_some_and(|length| length as usize + 6 <= bytes.len())
+}
+
+/// The refusal of a binary osd map, with what to export from it.
+pub(crate) fn osd_map(file: &str) -> ImportError {
+    ImportError::new(file, "it is the binary osd map of `ceph osd getmap`, which is not read").hint(format!(
+        "take both parts out of it: `osdmaptool {file} --export-crush crush.bin` for `crush_map`, and `osdmaptool {file} --dump \
+         json > osd_dump.json` for `osd_dump`"
+    ))
+}
+
 /// Reads one JSON value; errors name the key.
 pub(crate) fn read_json<T: DeserializeOwned>(
     file: File<'_>,
     bytes: &[u8],
 ) -> Result<Imported<T>, ImportError> {
+    if is_osd_map(bytes) {
+        return Err(osd_map(file.name));
+    }
     let Some(start) = json_start(bytes) else {
         return Err(ImportError::new(file.name, "there is no JSON in it")
             .hint("export it with `-f json`, as in `ceph osd dump -f json`"));

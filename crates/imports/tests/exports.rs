@@ -163,3 +163,21 @@ fn split_and_mapped_groups_are_where_osdmaptool_has_them() {
         }
     }
 }
+
+/// What `ceph osd getmap` gives is neither a CRUSH map nor JSON: both readers say what to take out of it. Other bytes are not
+/// taken for it.
+#[test]
+fn a_binary_osd_map_is_refused_with_what_to_export() {
+    let map = bytes("osdmap.bin");
+    let map_error = read_map(file("osdmap.bin", &map)).unwrap_err();
+    let dump_error = read_osd_dump(file("osdmap.bin", &map)).unwrap_err();
+    for error in [map_error, dump_error] {
+        assert!(error.reason.contains("the binary osd map of `ceph osd getmap`"), "{error}");
+        let hint = error.hint.unwrap();
+        assert!(hint.contains("--export-crush") && hint.contains("--dump json"), "{hint}");
+    }
+    for other in [&map[..map.len() - 1], &map[1..], b"\x08\x07"] {
+        let error = read_map(file("other.bin", other)).unwrap_err();
+        assert!(!error.reason.contains("osd map"), "{error}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::aliases::Aliases;
 use crate::check::check;
 use crate::draft::{Draft, Files};
 use crate::header::{self, Header};
@@ -19,6 +20,7 @@ pub struct Document {
     set: Vec<Setting>,
     flags: Option<Arc<[FlagName]>>,
     files: Option<Arc<dyn Files>>,
+    schema: Option<Arc<serde_json::Value>>,
 }
 
 /// A flag that sets a key, for hints about keys that are missing.
@@ -36,7 +38,7 @@ impl Document {
     /// # Errors
     /// What is not TOML.
     pub fn parse(source: &Arc<Source>) -> Result<Document, Problems> {
-        Ok(Document { root: node::parse(source)?, set: Vec::new(), flags: None, files: None })
+        Ok(Document { root: node::parse(source)?, set: Vec::new(), flags: None, files: None, schema: None })
     }
 
     /// A scenario that says nothing but its study: the start of a command whose flags say the rest.
@@ -46,13 +48,20 @@ impl Document {
         let name = Node { place: place.clone(), value: Value::Text(study.to_owned()) };
         let entry = Entry { key: "study".to_owned(), key_place: place.clone(), node: name };
         let root = Node { place, value: Value::Table(Table { entries: vec![entry] }) };
-        Document { root, set: Vec::new(), flags: Some(flags.into()), files: None }
+        Document { root, set: Vec::new(), flags: Some(flags.into()), files: None, schema: None }
     }
 
     /// Says where input files come from.
     #[must_use]
     pub fn with_files(mut self, files: Arc<dyn Files>) -> Document {
         self.files = Some(files);
+        self
+    }
+
+    /// The schema of the study's own keys, in which keys and words may have other names: those are understood from here on.
+    #[must_use]
+    pub fn with_schema(mut self, schema: Arc<serde_json::Value>) -> Document {
+        self.schema = Some(schema);
         self
     }
 
@@ -96,14 +105,20 @@ impl Document {
     /// # Errors
     /// What is wrong with the keys that do not belong to the study.
     pub fn outline(self) -> Result<Outline, Problems> {
-        let Document { mut root, set, flags, files } = self;
+        let Document { mut root, mut set, flags, files, schema } = self;
         let mut table = match std::mem::replace(&mut root.value, Value::Bool(false)) {
             Value::Table(table) => table,
             _ => Table::default(),
         };
         let (header, sweep) = Header::take(&mut table, &root)?;
         root.value = Value::Table(table);
-        let axes = sweep.as_ref().map(sweep::axes).transpose()?.unwrap_or_default();
+        let aliases = schema.as_deref().map(Aliases::of);
+        if let Some(aliases) = aliases {
+            aliases.replace(&mut root).into_result(())?;
+            set.iter_mut().for_each(|setting| setting.key = aliases.path(&setting.key));
+        }
+        let path = |key: KeyPath| aliases.map_or_else(|| key.clone(), |aliases| aliases.path(&key));
+        let axes = sweep.as_ref().map(|node| sweep::axes(node, &path)).transpose()?.unwrap_or_default();
         refuse_hidden(&set, &axes).into_result(())?;
         let mut problems = Problems::new();
         let mut points = Vec::new();
@@ -113,6 +128,9 @@ impl Document {
                 if let Err(problem) = tree.put(&axis.key, &axis.key_place, axis.values[value].clone()) {
                     problems.push(problem);
                 }
+            }
+            if let Some(found) = aliases.map(|aliases| aliases.replace(&mut tree)) {
+                problems.extend(found);
             }
             points.push(Point { choice, draft: Draft::new(tree, flags.clone(), files.clone()) });
         }

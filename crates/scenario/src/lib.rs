@@ -12,6 +12,7 @@
 //! **Invariant:** nothing here opens a file; input files come through [`Files`], which the face implements. Nothing here
 //! prints; the face decides how a [`Problem`] looks. No text makes any of this panic.
 
+mod aliases;
 mod check;
 mod document;
 mod draft;

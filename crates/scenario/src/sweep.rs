@@ -18,11 +18,11 @@ pub(crate) struct Axis {
     pub values: Vec<Node>,
 }
 
-/// Reads the `[sweep]` table. Keys may be quoted paths (`"cluster.servers" = […]`) or tables (`cluster.servers = […]`).
+/// Reads the `[sweep]` table; `named` gives the one name of a key. Keys may be quoted paths (`"cluster.servers" = […]`) or tables (`cluster.servers = […]`).
 ///
 /// # Errors
 /// Every axis that is none.
-pub(crate) fn axes(sweep: &Node) -> Result<Vec<Axis>, Problems> {
+pub(crate) fn axes(sweep: &Node, named: &dyn Fn(KeyPath) -> KeyPath) -> Result<Vec<Axis>, Problems> {
     let mut problems = Problems::new();
     let mut axes = Vec::new();
     match &sweep.value {
@@ -36,6 +36,7 @@ pub(crate) fn axes(sweep: &Node) -> Result<Vec<Axis>, Problems> {
                 .of_key(KeyPath::root().key(header::SWEEP)),
         ),
     }
+    axes.iter_mut().for_each(|axis| axis.key = named(axis.key.clone()));
     check_overlap(&axes, &mut problems);
     let points = axes.iter().try_fold(1usize, |points, axis| points.checked_mul(axis.values.len()));
     if points.is_none_or(|points| points > POINTS_MAX) {

@@ -29,7 +29,7 @@ pub struct CheckedPoint {
 /// Everything that is wrong with it, each with its place.
 pub fn check(document: Document) -> Result<CheckedScenario, Problems> {
     let study = study_of(&document)?;
-    let outline = document.outline()?;
+    let outline = document.with_schema(study.schema().to_value().into()).outline()?;
     let mut problems = Problems::new();
     let mut points = Vec::with_capacity(outline.points().len());
     for point in outline.points() {

@@ -27,6 +27,7 @@ fn study_flag(flag: &towtank_studies::Flag, schema: &Json) -> Arg {
     let about = Description::of(schema, &key);
     Arg::new(flag.name)
         .long(flag.name)
+        .aliases(about.aliases)
         .value_name(about.value_name)
         .help(about.help(flag.key))
         .help_heading(SCENARIO)
@@ -82,6 +83,8 @@ struct Description {
     value_name: &'static str,
     /// Whether the key takes a text or several, so that its flag may be repeated.
     is_list: bool,
+    /// Flags of other names that the key has.
+    aliases: Vec<String>,
 }
 
 impl Description {
@@ -96,7 +99,9 @@ impl Description {
         let default = property.get("default").filter(|default| !default.is_null()).map(plain);
         let is_list =
             branches(place).any(|branch| branch.get("type").and_then(Json::as_str) == Some("array"));
-        Description { summary, default, value_name: value_name(place, property), is_list }
+        let names = property.get("x-aliases").and_then(Json::as_array).into_iter().flatten();
+        let aliases = names.filter_map(Json::as_str).map(|name| name.replace('_', "-")).collect();
+        Description { summary, default, value_name: value_name(place, property), is_list, aliases }
     }
 
     fn help(&self, key: &str) -> String {

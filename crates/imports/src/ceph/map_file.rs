@@ -3,7 +3,7 @@
 use towtank_placement::crush::{Map, binary, text};
 
 use super::crush_dump::CrushDump;
-use crate::envelope::{FILE_MAX_BYTES, looks_like_json, read_json, unpack};
+use crate::envelope::{FILE_MAX_BYTES, is_osd_map, looks_like_json, osd_map, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
 /// Reads it, whichever form it has.
@@ -18,10 +18,12 @@ pub fn read_map(file: File<'_>) -> Result<Imported<Map>, ImportError> {
         })?;
         return Ok(Imported { value: map, notes: Vec::new() });
     }
+    if is_osd_map(&bytes) {
+        return Err(osd_map(file.name));
+    }
     let Ok(words) = std::str::from_utf8(&bytes) else {
-        return Err(ImportError::new(file.name, "it is neither text nor a binary CRUSH map").hint(
-            "export it with `ceph osd getcrushmap -o FILE`; `ceph osd getmap` gives another kind of map",
-        ));
+        return Err(ImportError::new(file.name, "it is neither text nor a binary CRUSH map")
+            .hint("export it with `ceph osd getcrushmap -o FILE`"));
     };
     if words.trim().is_empty() {
         return Err(
