@@ -12,7 +12,6 @@ mod context;
 mod crew;
 mod digest;
 mod error;
-pub mod journal;
 mod key;
 mod links;
 mod model;
@@ -43,6 +42,9 @@ pub use options::{Executor, Progress, RunOptions};
 pub use outcome::{Committed, Notice, Outcome, RunStatistics, Written};
 pub use run::{Prepared, prepare, run};
 pub use timers::TimerId;
+/// Containers that journal their changes, for a hand-written undo.
+pub use towtank_journal as journal;
+pub use towtank_journal::journaled;
 pub use transport::{Packet, Step, Transport};
 
 /// The pending-event set the executors use.

@@ -1,6 +1,5 @@
-//! Journaling containers against clones, and an entity that is undone by its journal.
+//! An entity that is undone by its journal.
 
-use proptest::prelude::*;
 use towtank_kernel::journal::{JournalCell, JournalMap, JournalVec, Journaled};
 use towtank_kernel::{Context, EntityId, Executor, Fault, Links, Model, RunOptions, UndoBy, run};
 use towtank_streams::{Purpose, Seed, Uniform};
@@ -34,32 +33,6 @@ impl Ledger {
             _ => self.cell.set(dice),
         }
     }
-}
-
-proptest! {
-    /// Reverting to any mark restores what a clone kept; forgetting older marks changes nothing.
-    #[test]
-    fn reverting_restores_the_clone(changes in prop::collection::vec(any::<u32>(), 1..60), back in 0usize..60, forget in 0usize..60) {
-        let mut ledger = Ledger::new();
-        ledger.begin();
-        let mut past = vec![(ledger.mark(), ledger.clone())];
-        for change in changes {
-            ledger.change(change);
-            past.push((ledger.mark(), ledger.clone()));
-        }
-        let back = back.min(past.len() - 1);
-        ledger.forget(past[forget.min(back)].0);
-        ledger.revert(past[back].0);
-        prop_assert_eq!(&ledger, &past[back].1);
-    }
-}
-
-#[test]
-fn nothing_is_recorded_until_told() {
-    let mut ledger = Ledger::new();
-    let mark = ledger.mark();
-    ledger.change(2);
-    assert_eq!(ledger.mark(), mark);
 }
 
 /// Entities that keep their ledger by journal.

@@ -1,13 +1,14 @@
 //! Containers that journal their changes: undo without a clone of the whole, for entities with large state.
 //!
-//! Use them as fields, declare them with [`journaled!`](crate::journaled), and let the model's undo be a mark: take
-//! [`Journaled::mark`] when the handler begins, return it, and [`Journaled::revert`] to it in `undo`. Until
-//! [`Journaled::begin`] is called nothing is recorded, so sequential and conservative runs pay one branch a change.
-//! Journals are not part of the value: two containers with equal contents are equal.
+//! Use them as fields, declare them with [`journaled!`](crate::journaled), and let the undo of an event be a mark: take
+//! [`Journaled::mark`] when its handler begins, keep it, and [`Journaled::revert`] to it when the event is taken back. Until
+//! [`Journaled::begin`] is called nothing is recorded, so runs that take nothing back pay one branch a change.
+//! Journals are not part of the value: two containers with equal contents are equal, and only contents are serialised.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::hash::{Hash, Hasher};
+
+mod contents;
 
 /// Something that can go back to an earlier state of itself.
 pub trait Journaled {
@@ -284,43 +285,16 @@ impl<T: Clone> Journaled for JournalCell<T> {
     }
 }
 
-/// Contents alone make two containers equal, print, and count in a digest.
-macro_rules! by_contents {
-    ($($container:ident<$($parameter:ident),+> . $field:ident),+ $(,)?) => {$(
-        impl<$($parameter: PartialEq),+> PartialEq for $container<$($parameter),+> {
-            fn eq(&self, other: &Self) -> bool {
-                self.$field == other.$field
-            }
-        }
-
-        impl<$($parameter: Eq),+> Eq for $container<$($parameter),+> {}
-
-        impl<$($parameter: Hash),+> Hash for $container<$($parameter),+> {
-            fn hash<H: Hasher>(&self, state: &mut H) {
-                self.$field.hash(state);
-            }
-        }
-
-        impl<$($parameter: fmt::Debug),+> fmt::Debug for $container<$($parameter),+> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.$field.fmt(f)
-            }
-        }
-    )+};
-}
-
-by_contents!(JournalMap<K, V>.map, JournalVec<T>.items, JournalCell<T>.value);
-
-/// Implements [`Journaled`](crate::journal::Journaled) for a struct from its journaling fields.
+/// Implements [`Journaled`](crate::Journaled) for a struct from its journaling fields.
 ///
 /// ```
-/// use towtank_kernel::journal::{JournalCell, JournalVec, Journaled};
+/// use towtank_journal::{JournalCell, JournalVec, Journaled};
 ///
 /// struct Shelf {
 ///     books: JournalVec<u32>,
 ///     weight: JournalCell<u64>,
 /// }
-/// towtank_kernel::journaled!(Shelf { books, weight });
+/// towtank_journal::journaled!(Shelf { books, weight });
 ///
 /// let mut shelf = Shelf { books: JournalVec::new(vec![7]), weight: JournalCell::new(3) };
 /// shelf.begin();
@@ -333,25 +307,25 @@ by_contents!(JournalMap<K, V>.map, JournalVec<T>.items, JournalCell<T>.value);
 #[macro_export]
 macro_rules! journaled {
     ($entity:ty { $($field:ident),+ $(,)? }) => {
-        impl $crate::journal::Journaled for $entity {
+        impl $crate::Journaled for $entity {
             type Mark = [u64; [$(stringify!($field)),+].len()];
 
             fn begin(&mut self) {
-                $($crate::journal::Journaled::begin(&mut self.$field);)+
+                $($crate::Journaled::begin(&mut self.$field);)+
             }
 
             fn mark(&self) -> Self::Mark {
-                [$($crate::journal::Journaled::mark(&self.$field)),+]
+                [$($crate::Journaled::mark(&self.$field)),+]
             }
 
             fn revert(&mut self, mark: Self::Mark) {
                 let [$($field),+] = mark;
-                $($crate::journal::Journaled::revert(&mut self.$field, $field);)+
+                $($crate::Journaled::revert(&mut self.$field, $field);)+
             }
 
             fn forget(&mut self, mark: Self::Mark) {
                 let [$($field),+] = mark;
-                $($crate::journal::Journaled::forget(&mut self.$field, $field);)+
+                $($crate::Journaled::forget(&mut self.$field, $field);)+
             }
         }
     };
