@@ -57,13 +57,15 @@ struct Told {
 }
 
 impl<'m, M: Model> Conservative<'m, M> {
-    pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize) -> Result<Self, RunError> {
-        let mut plain = Plain::new(rules, plan.territory(me))?;
+    /// Creates and starts the entities. If one cannot start, the first window tells the peers, and the run ends with it.
+    pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize) -> Self {
+        let mut plain = Plain::new(rules, plan.territory(me));
+        let error = plain.start().err();
         if let Some(mut reach) = Reach::new(plain.rules.model, plan.look_ahead) {
             plain.queue.for_each(|scheduled| reach.note(plain.rules.model, scheduled));
             plain.reach = Some(reach);
         }
-        Ok(Conservative {
+        Conservative {
             plain,
             plan: plan.clone(),
             me,
@@ -73,9 +75,13 @@ impl<'m, M: Model> Conservative<'m, M> {
             heard: Vec::new(),
             shares: Vec::new(),
             result: None,
-            error: None,
+            error,
             mail: (0..plan.partitions()).map(|_| Vec::new()).collect(),
-        })
+        }
+    }
+
+    pub(crate) fn error(&self) -> Option<&RunError> {
+        self.error.as_ref()
     }
 
     fn peers(&self) -> usize {

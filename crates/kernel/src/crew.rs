@@ -2,40 +2,22 @@
 //!
 //! [`Crew`] knows nothing of threads: whoever drives it calls [`Crew::step`] for each worker, on any thread or all on one,
 //! until every worker has finished. [`threads`](crate::threads) is one driver; a test with a seeded, reordering transport
-//! is another.
+//! is another. Where workers live in several processes, each builds its own with [`Crew::member`].
 
-use crate::conservative::Conservative;
-use crate::context::Rules;
 use crate::error::RunError;
+use crate::member::Member;
 use crate::model::Model;
-use crate::optimistic::Optimistic;
-use crate::options::{Executor, RunOptions};
-use crate::outcome::{Notice, Outcome, Share, assemble};
-use crate::partition::{Joined, Plan};
-use crate::run::examine;
+use crate::options::RunOptions;
+use crate::outcome::{Ended, Notice, assemble};
 use crate::transport::{Step, Transport};
+use crate::worker::{Worker, divide};
 
 /// The workers of a parallel run.
 pub struct Crew<'m, 'o, M: Model> {
     model: &'m M,
     pub(crate) options: RunOptions<'o>,
-    pub(crate) notices: Vec<Notice>,
+    notices: Vec<Notice>,
     pub(crate) workers: Vec<Worker<'m, M>>,
-}
-
-/// One worker.
-pub(crate) enum Worker<'m, M: Model> {
-    Conservative(Box<Conservative<'m, M>>),
-    Optimistic(Box<Optimistic<'m, M>>),
-}
-
-/// How a parallel run ended.
-pub enum Ended<M: Model> {
-    /// With an outcome.
-    Outcome(Box<Outcome<M>>),
-    /// An event failed under speculation and had to be taken back, which a hand-written undo cannot do: run it again with
-    /// [`UndoBy::Clone`](crate::UndoBy::Clone).
-    Restart,
 }
 
 impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
@@ -44,52 +26,33 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
     /// # Errors
     /// When the executor is not a parallel one, an option cannot be used, or an entity cannot start.
     pub fn new(model: &'m M, options: RunOptions<'o>) -> Result<Self, RunError> {
-        examine(&options)?;
-        let joined = match options.executor {
-            Executor::Optimistic => Joined::MayPart,
-            _ => Joined::StayTogether,
-        };
-        let plan = Plan::new(&rules(model, &options), options.workers, joined);
-        let partitions = plan.partitions() as u32;
-        let mut notices = Vec::new();
-        if partitions < options.workers {
-            notices.push(Notice::FewerPartitions { workers: options.workers, partitions });
-        }
-        let undo_by = options.undo.unwrap_or(M::UNDO);
-        let create = |me: usize| -> Result<Worker<'m, M>, RunError> {
-            let rules = rules(model, &options);
-            match options.executor {
-                Executor::Conservative => {
-                    Conservative::new(rules, &plan, me).map(Box::new).map(Worker::Conservative)
-                }
-                Executor::Optimistic => {
-                    Optimistic::new(rules, &plan, me, undo_by).map(Box::new).map(Worker::Optimistic)
-                }
-                other => {
-                    Err(RunError::Options(format!("the {other} executor has no workers; use `prepare`")))
-                }
-            }
-        };
-        let mut created: Vec<Result<Worker<'m, M>, RunError>> = Vec::new();
+        let (plan, notices) = divide(model, &options)?;
+        let create = |me: usize| Worker::new(model, &options, &plan, me);
+        let mut workers = Vec::with_capacity(plan.partitions());
         std::thread::scope(|scope| {
             let create = &create;
             let others: Vec<_> = (1..plan.partitions()).map(|me| scope.spawn(move || create(me))).collect();
-            created.push(create(0));
-            created.extend(
+            workers.push(create(0));
+            workers.extend(
                 others
                     .into_iter()
                     .map(|thread| thread.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))),
             );
         });
-        let mut workers = Vec::with_capacity(created.len());
-        let mut error = None;
-        for worker in created {
-            match worker {
-                Ok(worker) => workers.push(worker),
-                Err(failed) => error = RunError::earlier(error, Some(failed)),
-            }
-        }
+        let error =
+            workers.iter().fold(None, |first, worker| RunError::earlier(first, worker.error().cloned()));
         error.map_or(Ok(Crew { model, options, notices, workers }), Err)
+    }
+
+    /// One worker of a crew whose others live in other processes; `me` counts from zero up to the `workers` of the options.
+    /// Only its own entities are created. Models and options must be the same everywhere, but for what watches the run (the
+    /// stop flag, progress, notices), which is the member's own.
+    ///
+    /// # Errors
+    /// When the executor is not a parallel one, an option cannot be used, or there is no such member. An entity that cannot
+    /// start ends the run for all members: see [`Member::finish`].
+    pub fn member(model: &'m M, options: RunOptions<'o>, me: usize) -> Result<Member<'m, 'o, M>, RunError> {
+        Member::new(model, options, me)
     }
 
     /// How many workers there are. No more than asked for.
@@ -119,32 +82,6 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
             Some(shares) => Ok(Ended::Outcome(Box::new(assemble(self.model, shares, self.notices)?))),
             None => Ok(Ended::Restart),
         }
-    }
-}
-
-impl<M: Model> Worker<'_, M> {
-    pub(crate) fn step(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) -> Step {
-        match self {
-            Worker::Conservative(worker) => worker.step(transport, options),
-            Worker::Optimistic(worker) => worker.step(transport, options),
-        }
-    }
-
-    fn into_shares(self) -> Result<Option<Vec<Share<M>>>, RunError> {
-        match self {
-            Worker::Conservative(worker) => worker.into_shares().map(Some),
-            Worker::Optimistic(worker) => worker.into_shares(),
-        }
-    }
-}
-
-pub(crate) fn rules<'m, M: Model>(model: &'m M, options: &RunOptions<'_>) -> Rules<'m, M> {
-    Rules {
-        model,
-        links: model.links(),
-        entities: model.entities(),
-        seed: options.seed,
-        step_limit: options.step_limit,
     }
 }
 

@@ -14,6 +14,7 @@ mod digest;
 mod error;
 mod key;
 mod links;
+mod member;
 mod model;
 mod optimistic;
 mod options;
@@ -23,6 +24,7 @@ pub mod pending;
 pub mod phold;
 mod plain;
 mod prefetch;
+pub mod prelude;
 mod reach;
 mod run;
 mod sequential;
@@ -30,22 +32,24 @@ mod slot;
 mod threads;
 mod timers;
 mod transport;
+mod worker;
 
 pub use context::Context;
-pub use crew::{Crew, Ended};
+pub use crew::Crew;
 pub use digest::{Digest, Folder};
 pub use error::{Fault, Place, RunError};
 pub use key::{EntityId, EventKey, Keyed, Scheduled};
 pub use links::Links;
+pub use member::Member;
 pub use model::{Model, Statistics, UndoBy};
 pub use options::{Executor, Progress, RunOptions};
-pub use outcome::{Committed, Notice, Outcome, RunStatistics, Written};
+pub use outcome::{Committed, Ended, Notice, Outcome, RunStatistics, Written};
 pub use run::{Prepared, prepare, run};
 pub use timers::TimerId;
 /// Containers that journal their changes, for a hand-written undo.
 pub use towtank_journal as journal;
 pub use towtank_journal::journaled;
-pub use transport::{Packet, Step, Transport};
+pub use transport::{Packet, Portable, Step, Transport};
 
 /// The pending-event set the executors use.
 pub(crate) type Queue<R> = pending::Pending<R>;

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use towtank_streams::Seed;
 use towtank_units::SimTime;
 
-use crate::model::UndoBy;
+use crate::context::Rules;
+use crate::error::RunError;
+use crate::model::{Model, UndoBy};
 use crate::outcome::Notice;
 
 /// How events are executed. The result is the same.
@@ -139,6 +141,39 @@ impl fmt::Debug for RunOptions<'_> {
 }
 
 impl RunOptions<'_> {
+    /// What of the options every event's handling depends on, with what the model declares.
+    pub(crate) fn rules<'m, M: Model>(&self, model: &'m M) -> Rules<'m, M> {
+        Rules {
+            model,
+            links: model.links(),
+            entities: model.entities(),
+            seed: self.seed,
+            step_limit: self.step_limit,
+        }
+    }
+
+    /// Refuses options that cannot be used.
+    pub(crate) fn examine(&self) -> Result<(), RunError> {
+        let counts = [
+            ("workers", self.workers),
+            ("batch", self.batch),
+            ("gvt_interval", self.gvt_interval),
+            ("history_max", self.history_max),
+        ];
+        for (name, value) in counts {
+            if value == 0 {
+                return Err(RunError::Options(format!("`{name}` is 0; it must be at least 1")));
+            }
+        }
+        if self.workers > 1 && !self.executor.is_parallel() {
+            return Err(RunError::Options(format!(
+                "`workers` is {}, but the {} executor uses one; choose conservative or optimistic",
+                self.workers, self.executor
+            )));
+        }
+        Ok(())
+    }
+
     /// Whether somebody has asked the run to end.
     #[inline]
     pub(crate) fn stop_asked(&self) -> bool {

@@ -196,6 +196,15 @@ impl<M: Model> Outcome<M> {
     }
 }
 
+/// How a parallel run ended.
+pub enum Ended<M: Model> {
+    /// With an outcome.
+    Outcome(Box<Outcome<M>>),
+    /// An event failed under speculation and had to be taken back, which a hand-written undo cannot do: run it again with
+    /// [`UndoBy::Clone`](crate::UndoBy::Clone).
+    Restart,
+}
+
 /// What one entity leaves.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Remains<S, T> {

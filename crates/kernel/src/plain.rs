@@ -38,9 +38,9 @@ pub(crate) struct Plain<'m, M: Model, R> {
 }
 
 impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
-    /// Creates and starts the entities of a realm.
-    pub(crate) fn new(rules: Rules<'m, M>, realm: R) -> Result<Self, RunError> {
-        let mut plain = Plain {
+    /// Nothing has been created yet.
+    pub(crate) fn new(rules: Rules<'m, M>, realm: R) -> Self {
+        Plain {
             slots: Vec::with_capacity(realm.len()),
             queue: Queue::default(),
             desk: Desk::new(),
@@ -52,15 +52,19 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
             current: None,
             rules,
             realm,
-        };
-        for local in 0..plain.realm.len() {
-            let id = plain.realm.entity(local);
-            let slot = Slot::start(&plain.rules, &mut plain.desk, id, ())?;
-            plain.slots.push(slot);
-            plain.take_desk(EventKey { origin: id, ..EventKey::MIN }, id, local);
         }
-        plain.run.peak_pending = plain.queue.len() as u64;
-        Ok(plain)
+    }
+
+    /// Creates and starts the entities of the realm; where one cannot start, those after it are missing.
+    pub(crate) fn start(&mut self) -> Result<(), RunError> {
+        for local in 0..self.realm.len() {
+            let id = self.realm.entity(local);
+            let slot = Slot::start(&self.rules, &mut self.desk, id, ())?;
+            self.slots.push(slot);
+            self.take_desk(EventKey { origin: id, ..EventKey::MIN }, id, local);
+        }
+        self.run.peak_pending = self.queue.len() as u64;
+        Ok(())
     }
 
     /// Runs up to `allowance` events before `bound`. False when none is left before it.

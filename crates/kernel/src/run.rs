@@ -1,11 +1,11 @@
 //! Preparing a run and running it.
 
 use crate::check::Check;
-use crate::crew::{Crew, Ended, rules};
+use crate::crew::Crew;
 use crate::error::RunError;
 use crate::model::{Model, UndoBy};
 use crate::options::{Executor, RunOptions};
-use crate::outcome::{Notice, Outcome, assemble};
+use crate::outcome::{Ended, Notice, Outcome, assemble};
 use crate::partition::Whole;
 use crate::plain::Plain;
 use crate::{sequential, threads};
@@ -31,11 +31,12 @@ pub fn prepare<'m, 'o, M: Model>(
     model: &'m M,
     options: RunOptions<'o>,
 ) -> Result<Prepared<'m, 'o, M>, RunError> {
-    examine(&options)?;
+    options.examine()?;
     let ready = if options.executor.is_parallel() {
         Ready::Crew(Crew::new(model, options.clone())?)
     } else {
-        let plain = Plain::new(rules(model, &options), Whole(model.entities()))?;
+        let mut plain = Plain::new(options.rules(model), Whole(model.entities()));
+        plain.start()?;
         match options.executor {
             Executor::Check => Ready::Check(Box::new(Check::new(plain, options.undo.unwrap_or(M::UNDO)))),
             _ => Ready::Sequential(Box::new(plain)),
@@ -77,28 +78,6 @@ fn run_with_clones<M: Model>(model: &M, options: RunOptions<'_>) -> Result<Outco
     let mut outcome = run(model, RunOptions { undo: Some(UndoBy::Clone), ..options })?;
     outcome.notices.push(Notice::RestartedWithClones);
     Ok(outcome)
-}
-
-/// Refuses options that cannot be used.
-pub(crate) fn examine(options: &RunOptions<'_>) -> Result<(), RunError> {
-    let counts = [
-        ("workers", options.workers),
-        ("batch", options.batch),
-        ("gvt_interval", options.gvt_interval),
-        ("history_max", options.history_max),
-    ];
-    for (name, value) in counts {
-        if value == 0 {
-            return Err(RunError::Options(format!("`{name}` is 0; it must be at least 1")));
-        }
-    }
-    if options.workers > 1 && !options.executor.is_parallel() {
-        return Err(RunError::Options(format!(
-            "`workers` is {}, but the {} executor uses one; choose conservative or optimistic",
-            options.workers, options.executor
-        )));
-    }
-    Ok(())
 }
 
 impl<M: Model> std::fmt::Debug for Prepared<'_, '_, M> {

@@ -7,12 +7,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::crew::{Crew, Worker};
+use crate::crew::Crew;
 use crate::error::RunError;
 use crate::model::Model;
 use crate::options::RunOptions;
 use crate::plain::panic_message;
 use crate::transport::{Packet, Step, Transport};
+use crate::worker::Worker;
 
 /// How often a waiting worker looks again before it yields.
 const SPINS: u32 = 64;

@@ -4,6 +4,7 @@
 //! what a worker leaves at the end goes through it too. Whoever implements it promises that each packet arrives exactly
 //! once; nothing about when, or in what order.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use towtank_units::SimTime;
 
@@ -11,6 +12,29 @@ use crate::error::RunError;
 use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::Model;
 use crate::outcome::Share;
+
+/// A model whose workers may live in several processes: what they send each other, and what they leave, can be serialised. Every
+/// model with serde's traits on its entities, events, statistics and outputs is one. Tables that the model itself borrows or
+/// owns stay where they are: each process builds its own.
+pub trait Portable:
+    Model<
+        Entity: Serialize + DeserializeOwned,
+        Event: Serialize + DeserializeOwned,
+        Statistics: Serialize + DeserializeOwned,
+        Output: Serialize + DeserializeOwned,
+    >
+{
+}
+
+impl<M> Portable for M where
+    M: Model<
+            Entity: Serialize + DeserializeOwned,
+            Event: Serialize + DeserializeOwned,
+            Statistics: Serialize + DeserializeOwned,
+            Output: Serialize + DeserializeOwned,
+        >
+{
+}
 
 /// Carries the packets of one worker.
 pub trait Transport<M: Model> {

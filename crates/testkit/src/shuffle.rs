@@ -1,8 +1,8 @@
 //! A transport that serialises, delays and reorders, and a driver that steps workers in a seeded order on one thread.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use towtank_kernel::{Crew, Ended, Model, Packet, RunError, RunOptions, Step, Transport};
+use towtank_kernel::{
+    Crew, Ended, Member, Outcome, Packet, Portable, RunError, RunOptions, Step, Transport, UndoBy,
+};
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
 const DRIVE: Purpose = Purpose(0);
@@ -36,11 +36,7 @@ struct Port<'a> {
     me: usize,
 }
 
-impl<M> Transport<M> for Port<'_>
-where
-    M: Model,
-    Packet<M>: Serialize + DeserializeOwned,
-{
+impl<M: Portable> Transport<M> for Port<'_> {
     fn send(&mut self, to: usize, packet: Packet<M>) {
         let bytes = serde_json::to_vec(&packet).expect("a packet can be written");
         let delay = self.network.draws.of(DRIVE).below(self.network.delay_max + 1);
@@ -68,34 +64,73 @@ impl Shuffle {
     ///
     /// # Panics
     /// When the workers make no progress any more: a deadlock of the executor.
-    pub fn run<M>(&self, model: &M, options: RunOptions<'_>) -> Result<Ended<M>, RunError>
-    where
-        M: Model,
-        Packet<M>: Serialize + DeserializeOwned,
-    {
+    pub fn run<M: Portable>(&self, model: &M, options: RunOptions<'_>) -> Result<Ended<M>, RunError> {
         let mut crew = Crew::new(model, options)?;
+        self.drive(crew.len(), |me, port| crew.step(me, port));
+        crew.finish()
+    }
+
+    /// The same with one member for each of `models`, built one by one, as if each lived in a process of its own. What each
+    /// knows at the end.
+    ///
+    /// # Errors
+    /// When a member cannot be built.
+    ///
+    /// # Panics
+    /// As [`Shuffle::run`].
+    pub fn run_members<M: Portable>(
+        &self,
+        models: &[&M],
+        options: &RunOptions<'_>,
+    ) -> Result<Vec<Result<Option<Ended<M>>, RunError>>, RunError> {
+        let options = RunOptions { workers: models.len() as u32, ..options.clone() };
+        let models = models.iter().copied().enumerate();
+        let members = models.map(|(me, model)| Crew::member(model, options.clone(), me));
+        let mut members = members.collect::<Result<Vec<_>, _>>()?;
+        self.drive(members.len(), |me, port| members[me].step(port));
+        Ok(members.into_iter().map(Member::finish).collect())
+    }
+
+    /// The outcome, where need be of a second run with clones.
+    ///
+    /// # Errors
+    /// As the run itself.
+    ///
+    /// # Panics
+    /// As [`Shuffle::run`].
+    pub fn outcome<M: Portable>(&self, model: &M, options: RunOptions<'_>) -> Result<Outcome<M>, RunError> {
+        match self.run(model, options.clone())? {
+            Ended::Outcome(outcome) => Ok(*outcome),
+            Ended::Restart => match self.run(model, RunOptions { undo: Some(UndoBy::Clone), ..options })? {
+                Ended::Outcome(outcome) => Ok(*outcome),
+                Ended::Restart => panic!("clones can always be stepped back over"),
+            },
+        }
+    }
+
+    /// Steps workers in a seeded order until all have finished.
+    fn drive(&self, count: usize, mut step: impl FnMut(usize, &mut Port<'_>) -> Step) {
         let draws = Draws::new(Seed(self.seed), 0, 0);
         let mut network = Network { draws, now: 0, delay_max: self.delay_max, flying: Vec::new() };
-        let mut finished = vec![false; crew.len()];
+        let mut finished = vec![false; count];
         let mut idle = 0u64;
         while finished.iter().any(|done| !done) {
-            let me = network.draws.of(DRIVE).below(crew.len() as u64) as usize;
+            let me = network.draws.of(DRIVE).below(count as u64) as usize;
             network.now += 1;
             if finished[me] {
                 continue;
             }
-            match crew.step(me, &mut Port { network: &mut network, me }) {
+            match step(me, &mut Port { network: &mut network, me }) {
                 Step::Worked => idle = 0,
                 Step::Waiting => idle += 1,
                 Step::Finished => finished[me] = true,
             }
-            let patience = 1_000 * (self.delay_max + 1) * crew.len() as u64;
+            let patience = 1_000 * (self.delay_max + 1) * count as u64;
             assert!(
                 idle < patience,
                 "no worker has made progress for {idle} steps; {} packets in flight",
                 network.flying.len()
             );
         }
-        crew.finish()
     }
 }

@@ -95,12 +95,9 @@ pub(crate) struct Optimistic<'m, M: Model> {
 }
 
 impl<'m, M: Model> Optimistic<'m, M> {
-    pub(crate) fn new(
-        rules: Rules<'m, M>,
-        plan: &Plan,
-        me: usize,
-        undo_by: UndoBy,
-    ) -> Result<Self, RunError> {
+    /// Creates and starts the entities. If one cannot start, the worker halts, and the run ends with the first round of the
+    /// token.
+    pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize, undo_by: UndoBy) -> Self {
         quiet::install();
         let territory = plan.territory(me);
         let mut worker = Optimistic {
@@ -138,23 +135,29 @@ impl<'m, M: Model> Optimistic<'m, M> {
             rules,
             territory,
         };
-        for local in 0..worker.territory.len() {
-            let id = worker.territory.entity(local);
-            let mut slot = Slot::start(&worker.rules, &mut worker.desk, id, no_trail())?;
-            if undo_by == UndoBy::Inverse {
-                worker.rules.model.begin_speculation(&mut slot.state);
+        worker.error = worker.start().err();
+        worker.halted = worker.error.is_some();
+        worker
+    }
+
+    fn start(&mut self) -> Result<(), RunError> {
+        for local in 0..self.territory.len() {
+            let id = self.territory.entity(local);
+            let mut slot = Slot::start(&self.rules, &mut self.desk, id, no_trail())?;
+            if self.undo_by == UndoBy::Inverse {
+                self.rules.model.begin_speculation(&mut slot.state);
             }
-            worker.slots.push(slot);
+            self.slots.push(slot);
             let key = EventKey { origin: id, ..EventKey::MIN };
-            worker.outputs.extend(worker.desk.outputs.drain(..).map(|output| Written {
-                key,
-                by: id,
-                output,
-            }));
-            worker.post_sends();
+            self.outputs.extend(self.desk.outputs.drain(..).map(|output| Written { key, by: id, output }));
+            self.post_sends();
         }
-        worker.run.peak_pending = worker.queue.len() as u64;
-        Ok(worker)
+        self.run.peak_pending = self.queue.len() as u64;
+        Ok(())
+    }
+
+    pub(crate) fn error(&self) -> Option<&RunError> {
+        self.error.as_ref()
     }
 
     /// Goes on for one batch of events.
@@ -194,6 +197,10 @@ impl<'m, M: Model> Optimistic<'m, M> {
     /// Takes in mail from another worker.
     fn open(&mut self, mail: Mail<M::Event>) {
         self.census.received(mail.epoch);
+        if self.slots.len() < self.territory.len() {
+            // An entity could not start, so those after it are missing. The run ends before anything of this counts.
+            return;
+        }
         for letter in mail.letters {
             match letter {
                 Letter::Event(sent) => {
