@@ -121,7 +121,7 @@ impl DiskClock {
 }
 
 /// A disk: its queue, and where the head is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Disk {
     /// Its queue.
     pub lane: Lane,

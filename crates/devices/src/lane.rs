@@ -3,7 +3,7 @@
 use towtank_units::{SimSpan, SimTime};
 
 /// One resource that serves one thing after the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Lane {
     /// When all that has come so far will be done.
     pub idle_at: SimTime,

@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 const PARTS: u64 = 1 << 10;
 
 /// Requests of several flows, waiting for one resource.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Fair<T> {
     flows: Vec<Flow<T>>,
     /// The start tag of what was served last; once all is served, the greatest finish tag.
     now: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Flow<T> {
     weight: u32,
     /// With their start tags.

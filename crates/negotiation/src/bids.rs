@@ -11,7 +11,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::{PutId, Window};
 
 /// What became of a bid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum State {
     /// Offered; its gateway has not answered.
     Tentative,
@@ -22,7 +22,7 @@ pub enum State {
 }
 
 /// A reservation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Reservation<Id = PutId> {
     /// For which put, or for which other thing.
     pub put: Id,

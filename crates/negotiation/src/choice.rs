@@ -8,7 +8,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::{ServerId, Window};
 
 /// A bid as the gateway holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Offer {
     /// When the server could begin, and until when.
     pub window: Window,

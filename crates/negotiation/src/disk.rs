@@ -3,7 +3,7 @@
 use towtank_units::{SimSpan, SimTime};
 
 /// What a server knows of its disk: when the last queued write ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Disk {
     done: SimTime,
 }

@@ -5,15 +5,15 @@ use towtank_units::SimTime;
 use crate::{ChunkName, Window};
 
 /// A gateway: the initiator of puts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct GatewayId(pub u32);
 
 /// A server: the target of puts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ServerId(pub u32);
 
 /// One put of one chunk, as its gateway numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PutId {
     /// Whose it is.
     pub gateway: GatewayId,
@@ -22,7 +22,7 @@ pub struct PutId {
 }
 
 /// One get of one chunk, as its gateway numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct GetId {
     /// Whose it is.
     pub gateway: GatewayId,
@@ -31,11 +31,11 @@ pub struct GetId {
 }
 
 /// Which of the sizes of [`Terms::sizes`](crate::Terms) a chunk has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Size(pub u8);
 
 /// A control message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Message {
     /// To a server: a chunk is to be put.
     Request {
@@ -167,7 +167,7 @@ pub enum Message {
 }
 
 /// What something is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Task {
     /// A put.
     Put(PutId),

@@ -42,7 +42,7 @@ impl fmt::Debug for Step<'_> {
 }
 
 /// Who a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Peer {
     /// A gateway.
     Gateway(GatewayId),
@@ -51,7 +51,7 @@ pub enum Peer {
 }
 
 /// What a machine wants to be reminded of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Wake {
     /// A frame of a flow can go now.
     Frame {

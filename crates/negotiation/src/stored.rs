@@ -9,7 +9,7 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use crate::{ServerId, Terms};
 
 /// A chunk that is in the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ChunkName(pub u64);
 
 /// Which group.

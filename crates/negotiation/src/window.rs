@@ -3,7 +3,7 @@
 use towtank_units::{SimSpan, SimTime};
 
 /// From `left` up to `right`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Window {
     /// Where it begins.
     pub left: SimTime,

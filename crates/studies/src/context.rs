@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use towtank_kernel::{Executor, Model, RunError, RunOptions};
+use towtank_kernel::{Executor, Portable, RunError, RunOptions};
 use towtank_streams::Seed;
 use towtank_units::SimTime;
 
@@ -41,12 +41,13 @@ impl RunContext<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs a model on the kernel until `end` (or until no events are left), as this context says.
+    /// Runs a model on the kernel until `end` (or until no events are left), as this context says. Every study's model can be
+    /// divided among processes: its bound says so.
     ///
     /// # Errors
     /// When the model fails or a limit of the kernel is reached. A run that was stopped is no error: its outcome is flagged
     /// `partial`.
-    pub fn simulate<M: Model>(
+    pub fn simulate<M: Portable>(
         &self,
         model: &M,
         end: Option<SimTime>,
@@ -67,7 +68,11 @@ impl RunContext<'_> {
             notice: Some(&at_once),
             ..RunOptions::default()
         };
+        #[cfg(test)]
+        let again = options.clone();
         let outcome = towtank_kernel::run(model, options)?;
+        #[cfg(test)]
+        crate::travel::compare(model, &again, &outcome);
         for notice in &outcome.notices {
             (self.notice)(&notice.to_string());
         }

@@ -18,6 +18,8 @@ pub mod rebuild;
 #[cfg(test)]
 mod shipped;
 mod study;
+#[cfg(test)]
+mod travel;
 
 pub use checked::{CheckedPoint, CheckedScenario, check, study_of};
 pub use context::{Progress, RunContext, StudyError};

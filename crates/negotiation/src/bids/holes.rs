@@ -12,7 +12,7 @@ use super::{Reservation, State, Wanted};
 use crate::{PutId, Window};
 
 /// Reservations of one server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CommonBids {
     list: Vec<Reservation>,
 }

@@ -7,7 +7,7 @@ use super::{Reservation, State, Wanted};
 use crate::{PutId, Window};
 
 /// Reservations of one server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct OwnBids<Id = PutId> {
     list: Vec<Reservation<Id>>,
 }

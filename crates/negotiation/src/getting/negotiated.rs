@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Gets of a gateway.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct NegotiatedGets {
     me: GatewayId,
     next_number: u32,
@@ -18,7 +18,7 @@ pub struct NegotiatedGets {
 }
 
 /// A get that is not done.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Get {
     number: u32,
     chunk: ChunkName,

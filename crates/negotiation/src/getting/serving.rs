@@ -6,7 +6,7 @@ use crate::bids::{OwnBids, Reservation, State, Wanted};
 use crate::{Action, ChunkName, Disk, GetId, Message, ServerId, Size, Step, Wake, Window};
 
 /// What a server has offered and promised to send.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Deliveries {
     me: ServerId,
     list: OwnBids<GetId>,

@@ -5,7 +5,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::{Action, ChunkName, Disk, DoneGet, GatewayId, GetId, Message, Peer, ServerId, Size, Step, Wake};
 
 /// Gets of a gateway.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct UnicastGets {
     me: GatewayId,
     next_number: u32,
@@ -13,7 +13,7 @@ pub struct UnicastGets {
 }
 
 /// A get that is not done.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Get {
     number: u32,
     chunk: ChunkName,
@@ -128,13 +128,13 @@ impl Get {
 }
 
 /// What a server reads and sends.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct UnicastSends {
     sends: Vec<Send>,
 }
 
 /// A chunk that is being sent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Send {
     get: GetId,
     size: Size,

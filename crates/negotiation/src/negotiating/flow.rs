@@ -8,7 +8,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::{ServerId, SizeTerms, Window};
 
 /// A transfer, as its gateway plans it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Flow {
     /// Who receives it: one, or all of a common window.
     pub to: Vec<ServerId>,

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A gateway that negotiates.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct NegotiatingGateway {
     me: GatewayId,
     next_number: u32,
@@ -21,7 +21,7 @@ pub struct NegotiatingGateway {
 }
 
 /// A put that is not done.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Put {
     number: u32,
     size: Size,

@@ -7,7 +7,7 @@ use crate::getting::{Asked, Deliveries, answered};
 use crate::{Action, Disk, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// The reservations of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Reservations {
     /// SURGE's for Replicast-M.
     Common(CommonBids),
@@ -16,7 +16,7 @@ pub enum Reservations {
 }
 
 /// A server of a negotiating group.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct NegotiatingServer {
     me: ServerId,
     reservations: Reservations,

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A gateway of a unicast protocol.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct UnicastGateway {
     me: GatewayId,
     next_number: u32,
@@ -21,7 +21,7 @@ pub struct UnicastGateway {
 }
 
 /// A put that is not done.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Put {
     number: u32,
     size: Size,
@@ -37,7 +37,7 @@ struct Put {
 }
 
 /// The replica that is being sent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Flow {
     /// Bits a second; zero until the server has answered.
     rate: u64,

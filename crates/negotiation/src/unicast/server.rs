@@ -6,7 +6,7 @@ use crate::getting::UnicastSends;
 use crate::{Action, Disk, GetId, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// A server of a unicast protocol.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct UnicastServer {
     me: ServerId,
     flows: Vec<Flow>,
@@ -22,7 +22,7 @@ pub struct UnicastServer {
 }
 
 /// A replica that is coming.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Flow {
     put: PutId,
     size: Size,

@@ -21,7 +21,7 @@ const GAINS: (i64, i64, i64) = (500_000, 300_000, 100_000);
 const REACH: (i64, i64) = (50_000, 4_000_000);
 
 /// A way of letting operations in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Admission {
     /// Everybody.
     Open,
@@ -32,7 +32,7 @@ pub enum Admission {
 }
 
 /// Time of the cluster that may be spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Budget {
     /// What a read and a write cost, in picoseconds of the whole cluster.
     costs: [u64; 2],
@@ -43,7 +43,7 @@ pub struct Budget {
 }
 
 /// A regulator of the limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Regulator {
     /// The cost that it begins with.
     base: u64,

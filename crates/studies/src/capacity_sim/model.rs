@@ -78,7 +78,7 @@ pub struct Cluster {
 }
 
 /// The state of one node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Entity {
     /// All clients.
     Clients(Box<Clients>),
@@ -87,7 +87,7 @@ pub enum Entity {
 }
 
 /// All clients.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Clients {
     /// Operations under way, and places that are free: many, so they journal what changes.
     under_way: JournalVec<Option<Operation>>,
@@ -96,7 +96,7 @@ pub struct Clients {
 }
 
 /// What of the clients is small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Books {
     admission: Admission,
     begun: u64,
@@ -122,14 +122,14 @@ pub enum Undo {
 }
 
 /// Something that a client waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Operation {
     began: SimTime,
     answers: u32,
 }
 
 /// A server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Server {
     disk: Lane,
     card_in: Lane,
@@ -140,7 +140,7 @@ pub struct Server {
 }
 
 /// What happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Event {
     /// At the clients: they begin.
     Begin,

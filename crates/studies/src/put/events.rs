@@ -14,7 +14,7 @@ use towtank_units::{SimSpan, SimTime, plain};
 use super::ports::Ports;
 
 /// The state of one node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Entity {
     /// Who puts.
     Gateway(Box<Gateway>),
@@ -25,14 +25,14 @@ pub enum Entity {
 }
 
 /// A rack, where the core blocks: its uplink. What leaves the rack goes out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Rack {
     /// Its directions and shares.
     pub ports: Ports,
 }
 
 /// A gateway.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Gateway {
     /// Its side of the protocol.
     pub machine: Initiator,
@@ -47,7 +47,7 @@ pub struct Gateway {
 }
 
 /// A chunk to put or to get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Wish {
     /// How large it is.
     pub size: Size,
@@ -58,7 +58,7 @@ pub struct Wish {
 }
 
 /// What a gateway has done since the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GatewayTally {
     /// Chunks that came.
     pub created: u64,
@@ -102,7 +102,7 @@ impl GatewayTally {
 }
 
 /// The gateway's side of a protocol.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Initiator {
     /// UCH-CCP and its relatives.
     Unicast(UnicastGateway),
@@ -111,7 +111,7 @@ pub enum Initiator {
 }
 
 /// A server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Server {
     /// Its side of the protocol.
     pub machine: Target,
@@ -128,7 +128,7 @@ pub struct Server {
 }
 
 /// What a server has done since the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ServerTally {
     /// Bytes that came.
     pub bytes_received: u64,
@@ -160,7 +160,7 @@ impl ServerTally {
 }
 
 /// The server's side of a protocol.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Target {
     /// UCH-CCP and its relatives.
     Unicast(UnicastServer),
@@ -169,7 +169,7 @@ pub enum Target {
 }
 
 /// What happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Event {
     /// At a gateway: puts begin.
     Begin,
@@ -238,7 +238,7 @@ pub enum Event {
 }
 
 /// A part of a chunk on its way by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Frame {
     /// To a server.
     Put {
@@ -300,7 +300,7 @@ impl Frame {
 }
 
 /// What is carried from node to node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Cargo {
     /// A control message.
     Control(Message),
@@ -320,7 +320,7 @@ impl Cargo {
 }
 
 /// Something on its way from rack to rack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Crossing {
     /// To whom.
     pub to: EntityId,

@@ -6,7 +6,7 @@
 use towtank_units::{SimSpan, SimTime};
 
 /// One direction of a node's link, or the share of it that one kind of traffic has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Port {
     free: SimTime,
 }
@@ -32,7 +32,7 @@ impl Port {
 }
 
 /// The ports of a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Ports {
     /// Control messages that go.
     pub control_out: Port,

@@ -94,7 +94,7 @@ pub struct Rebuild<'a> {
 }
 
 /// What is counted at a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Jobs whose targets have all of it.
     pub jobs: u64,

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 /// A disk of the cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct DeviceId(pub u32);
 
 impl DeviceId {

@@ -75,7 +75,7 @@ pub struct Clients {
 }
 
 /// Latencies of clients.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Latencies {
     /// Of reads, in nanoseconds.
     pub reads: Histogram,

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use crate::rebuild::plan::DeviceId;
 
 /// What happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum Kind {
     /// A unit comes to the disk it is read from; from another server it is the driver's request.
@@ -43,7 +43,7 @@ pub enum Kind {
 }
 
 /// What travels with a unit so that nobody has to look it up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Marks(u8);
 
 impl Marks {
@@ -91,7 +91,7 @@ impl Marks {
 }
 
 /// An event: what happens, and to which unit of which job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Event {
     /// What happens.
     pub kind: Kind,

@@ -35,7 +35,7 @@ impl Tally for [(u64, u64); 2] {
 }
 
 /// Counts over time.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct OverTime<T> {
     /// A bin is two to the power of this many nanoseconds long.
     shift: u32,

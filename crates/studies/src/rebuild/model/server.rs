@@ -15,7 +15,7 @@ use crate::rebuild::plan::DeviceId;
 pub const WINDOW_MAX: usize = 16;
 
 /// A server, the uplink of a rack, or who watches over the end.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Entity {
     /// A server.
     Server(Server),
@@ -29,7 +29,7 @@ pub enum Entity {
 }
 
 /// A server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Server {
     /// Its card, sending.
     pub out: Lane,
@@ -45,11 +45,12 @@ pub struct Server {
     pub swallowed: Vec<Event>,
     /// What it shares with clients, where there are some.
     pub shared: Option<Box<Shared>>,
+    #[serde(skip)]
     pub(super) speculating: Speculating,
 }
 
 /// The uplink of a rack.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Rack {
     /// Up and down.
     pub lanes: [Lane; 2],
@@ -58,7 +59,7 @@ pub struct Rack {
 }
 
 /// A disk, with what it drives.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Device {
     /// The disk itself.
     pub disk: Disk,
@@ -85,7 +86,7 @@ pub struct Device {
 }
 
 /// A task that has begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Active {
     /// Its number in the plan.
     pub task: u32,
@@ -100,7 +101,7 @@ pub struct Active {
 }
 
 /// A job in work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Slot {
     /// Its number in the plan; [`Slot::NONE`] for an empty slot.
     pub job: u32,

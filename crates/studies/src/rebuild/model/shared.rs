@@ -15,7 +15,7 @@ use super::undo::Undo;
 use super::{Clients, DeviceId, Rebuild};
 
 /// What waits for one resource, and what it serves.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Line {
     waiting: Fair<Event>,
     serving: Option<Event>,
@@ -38,7 +38,7 @@ impl Line {
 }
 
 /// What a server needs to share its disks and its card with clients.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Shared {
     disks: Vec<Line>,
     out: Line,
@@ -53,7 +53,7 @@ pub struct Shared {
 }
 
 /// What a client waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Operation {
     /// When it was asked for.
     pub since: SimTime,

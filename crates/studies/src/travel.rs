@@ -1,0 +1,111 @@
+//! Every model of every study, with workers that share nothing: what passes between them is written to text and read back, late
+//! and out of order, and the outcome is that of one worker.
+
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
+
+use towtank_kernel::{Executor, Outcome, Portable, RunOptions};
+use towtank_scenario::{Document, Source};
+use towtank_streams::Seed;
+use towtank_testkit::travels;
+
+use crate::{RunContext, check};
+
+thread_local! {
+    /// Where a test has asked for it: models run here so far, and events that passed between workers.
+    static ASKED: Cell<Option<(u32, u64)>> = const { Cell::new(None) };
+}
+
+/// Where a test has asked for it: runs a model again, serialised, and compares.
+pub fn compare<M: Portable>(model: &M, options: &RunOptions<'_>, want: &Outcome<M>) {
+    let Some((models, messages)) = ASKED.get() else { return };
+    let options = RunOptions { progress: None, notice: None, ..options.clone() };
+    match travels(model, &options, want) {
+        Ok(more) => ASKED.set(Some((models + 1, messages + more))),
+        Err(lost) => panic!("{lost}"),
+    }
+}
+
+/// Runs a scenario so that each of its models is compared; how many there were, and how many events passed between workers.
+fn travelled(text: &str) -> (u32, u64) {
+    let document = Document::parse(&Source::file("travel.toml", text)).unwrap();
+    let checked = check(document).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+    let context = RunContext {
+        seed: Seed(3),
+        // The first replicate does more than the others, to be drawn.
+        replicate: 1,
+        executor: Executor::Sequential,
+        workers: 1,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        notice: &|_| {},
+    };
+    ASKED.set(Some((0, 0)));
+    checked.points()[0].prepared.run(&context).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let (models, messages) = ASKED.take().expect("it was asked for");
+    assert!(models > 0 && messages > 50, "{text}: {models} models, {messages} events between workers");
+    (models, messages)
+}
+
+#[test]
+fn queues_travel() {
+    travelled(
+        r#"
+study = "queue"
+travel = "50ms"
+warm_up = "40s"
+span = "200s"
+
+[stations.door]
+service_rate = "2/s"
+arrival_rate = "1/s"
+routes = { desk = "60%", archive = "10%" }
+
+[stations.desk]
+servers = 3
+service_rate = "0.5/s"
+arrival_rate = "0.2/s"
+routes = { archive = "50%" }
+
+[stations.archive]
+servers = 2
+service_rate = "1/s"
+routes = { desk = "30%" }
+"#,
+    );
+}
+
+#[test]
+fn rebuilds_travel() {
+    let kinds = [
+        "servers = 8\nper_server = \"1GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
+        "servers = 9\nper_server = \"500MiB\"\nec = \"4+2\"\ngather = \"target\"\nfail = [\"server\", \"server\"]",
+        "servers = 8\nper_server = \"1GiB\"\nfail = [\"server=1\", \"server=2@50ms\"]\ndetection = \"20ms\"\ndown_out = \"30ms\"",
+        "servers = 12\nracks = 4\nuplink = \"200MiB/s\"\nper_server = \"500MiB\"\ndisks_per_server = 2\nfailure_domain = \"rack\"\nplacement = \"crush-straw2\"\nclient_load = \"100/s\"\nlatency = \"200us\"",
+    ];
+    for text in kinds {
+        travelled(&format!("study = \"rebuild\"\n{text}"));
+    }
+}
+
+#[test]
+fn puts_travel() {
+    let nodes = "gateways = 8\nservers = 18\ngroup = 9\nduration = \"800us\"";
+    let honest = "in_flight = 2\nwarm_up = \"100us\"\nread_share = \"30%\"";
+    let racks = format!("{honest}\n[network]\nracks = 3\nuplink = \"40Gbit/s\"");
+    for protocol in ["uch-ccp", "replicast-m", "replicast-h"] {
+        for more in ["fidelity = \"surge\"", honest, &racks] {
+            travelled(&format!("study = \"put\"\nprotocol = \"{protocol}\"\n{nodes}\n{more}"));
+        }
+    }
+}
+
+#[test]
+fn capacity_travels() {
+    let small = "servers = 6\ndepth = 4\nwarm_up = \"1ms\"\nduration = \"4ms\"\nsize = \"64KiB\"";
+    let control = "[control]\ntarget = \"80%\"\nreads = [\"50%\", \"90%\"]\nphase = \"2ms\"\nwindow = \"500us\"\noffered = \"150%\"";
+    for more in ["", control] {
+        let (models, _) = travelled(&format!("study = \"capacity-sim\"\n{small}\n{more}"));
+        assert!(models > 1, "rates are measured before mixes");
+    }
+}
