@@ -4,6 +4,57 @@
 //! many workers, the result is the same: the order of events is that of their keys ([`EventKey`]), never that of arrival;
 //! draws are a function of who draws and when; statistics count only what commits. The [`Digest`] of a run is the proof.
 //!
+//! A model in its entirety: eight clerks who pass each other forms, to whom they like, each in its own time.
+//!
+//! ```
+//! use towtank_kernel::prelude::*;
+//!
+//! struct Office;
+//!
+//! impl Model for Office {
+//!     type Entity = u64; // forms seen by a clerk
+//!     type Event = (); // a form comes
+//!     type Undo = ();
+//!     type Statistics = ();
+//!     type Output = ();
+//!
+//!     fn entities(&self) -> u32 {
+//!         8
+//!     }
+//!
+//!     fn links(&self) -> Links {
+//!         Links::all(SimSpan::from_ms(1))
+//!     }
+//!
+//!     fn create(&self, _clerk: EntityId) -> u64 {
+//!         0
+//!     }
+//!
+//!     fn start(&self, _seen: &mut u64, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+//!         context.send(context.me(), SimSpan::ZERO, ());
+//!         Ok(())
+//!     }
+//!
+//!     fn handle(&self, seen: &mut u64, (): &(), context: &mut Context<'_, Self>) -> Result<(), Fault> {
+//!         *seen += 1;
+//!         let mut draws = context.draws(Purpose(1));
+//!         let (to, wait) = (EntityId(draws.below(8) as u32), SimSpan::from_us(draws.below(5_000)));
+//!         context.send(to, SimSpan::from_ms(1).saturating_add(wait), ());
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let options = RunOptions { end: Some(SimTime::from_ns(1_000_000_000)), ..RunOptions::default() };
+//! let alone = run(&Office, options.clone())?;
+//! let together = run(&Office, RunOptions { executor: Executor::Optimistic, workers: 2, ..options })?;
+//! assert_eq!(alone.digest, together.digest);
+//! assert_eq!(alone.entities.iter().sum::<u64>(), alone.run.committed);
+//! # Ok::<(), RunError>(())
+//! ```
+//!
+//! `examples/` has three more, to be read in this order: `ping`, `barrier` (timers, statistics, an audit) and `undo` (a
+//! hand-written one).
+//!
 //! What is deliberately absent: storage words, clocks, files, ambient randomness, and floats in the order of events.
 
 mod check;

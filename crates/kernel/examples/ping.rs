@@ -1,0 +1,71 @@
+//! How long do ten round trips take? Two players send a ball to each other: a whole model in forty lines.
+//!
+//! Run it with `cargo run -p towtank-kernel --example ping`. Then read `barrier.rs` and `undo.rs` beside it.
+
+use towtank_kernel::prelude::*;
+
+/// What is the same for all entities and never changes: here, how many round trips there are.
+pub struct Ping {
+    pub rounds: u32,
+}
+
+/// The state of one entity. Only its own events change it, and nobody else reads it during the run.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub struct Player {
+    caught: u32,
+}
+
+/// What entities send each other: a plain value.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub struct Ball;
+
+/// How long the ball flies. Declared as the least delay of every link, it tells parallel executors how far apart two entities
+/// are in time.
+const FLIGHT: SimSpan = SimSpan::from_us(250);
+
+impl Model for Ping {
+    type Entity = Player;
+    type Event = Ball;
+    /// Nothing is needed to take an event back: executors that speculate clone the player before each event.
+    type Undo = ();
+    type Statistics = ();
+    type Output = ();
+
+    fn entities(&self) -> u32 {
+        2
+    }
+
+    fn links(&self) -> Links {
+        Links::all(FLIGHT)
+    }
+
+    fn create(&self, _id: EntityId) -> Player {
+        Player { caught: 0 }
+    }
+
+    fn start(&self, _player: &mut Player, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        if context.me() == EntityId(0) {
+            context.send(EntityId(1), FLIGHT, Ball);
+        }
+        Ok(())
+    }
+
+    fn handle(&self, player: &mut Player, _: &Ball, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        player.caught += 1;
+        let back = EntityId(1 - context.me().0);
+        if back == EntityId(0) || player.caught < self.rounds {
+            context.send(back, FLIGHT, Ball);
+        }
+        Ok(())
+    }
+}
+
+/// What the outcome says.
+pub fn answer(outcome: &Outcome<Ping>) -> String {
+    format!("{} round trips take {}", outcome.entities[0].caught, outcome.now)
+}
+
+fn main() -> Result<(), RunError> {
+    println!("{}", answer(&run(&Ping { rounds: 10 }, RunOptions::default())?));
+    Ok(())
+}
