@@ -16,7 +16,7 @@ SHELL := bash
 # The two-core machine this must suit gains nothing from two cargo runs at once: they share a lock.
 .NOTPARALLEL:
 .PHONY: help build demo test lint bench fuzz soak clean
-.PHONY: setup-build setup-test setup-node format clippy test-rust web web-lint deny advisories
+.PHONY: setup-build setup-test setup-node format clippy test-rust wasm web web-lint deny advisories
 
 STARTED := $(shell date +%s)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -46,7 +46,7 @@ demo: build ## run the main study and write its report
 	@echo
 	@echo 'The report, for a browser: $(CURDIR)/out/demo/report.html'
 
-test: setup-test format clippy test-rust web deny advisories ## run every check
+test: setup-test format clippy test-rust wasm web deny advisories ## run every check
 	@echo; echo "All checks passed, in $$((($$(date +%s) - $(STARTED)) / 60)) min."
 
 lint: setup-build setup-node format clippy web-lint deny ## check form alone: formatting, clippy, types, licences
@@ -95,6 +95,11 @@ clippy:
 test-rust:
 	$(call heading,Rust tests: units$(,) properties$(,) snapshots$(,) layers$(,) form$(,) documents$(,) fuzz corpus)
 	cargo test --locked --workspace
+
+# What will run in a browser: everything up to the studies, and campaigns, without threads, files or C code.
+wasm:
+	$(call heading,wasm: what the studies need compiles for a browser)
+	cargo check --locked --target wasm32-unknown-unknown -p towtank-studies -p towtank-campaign
 
 web: web/node_modules/.package-lock.json
 	$(call heading,web: types$(,) tests$(,) and whether the checked-in bundle is current)

@@ -7,6 +7,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# The target beside the machine's own that `make wasm` checks.
+WASM=wasm32-unknown-unknown
+
 say() { printf 'setup: %s\n' "$*" >&2; }
 stop() { printf 'error: %s\nhint: %s\n' "$1" "$2" >&2; exit 1; }
 
@@ -15,9 +18,10 @@ rust() {
   want=$(sed -n 's/^channel = "\(.*\)"$/\1/p' rust-toolchain.toml)
   if command -v rustup >/dev/null && [ -z "${RUSTUP_TOOLCHAIN:-}" ]; then
     if ! rustup run "$want" cargo clippy --version >/dev/null 2>&1 ||
-      ! rustup run "$want" cargo fmt --version >/dev/null 2>&1; then
+      ! rustup run "$want" cargo fmt --version >/dev/null 2>&1 ||
+      ! [ -d "$(rustup run "$want" rustc --print target-libdir --target "$WASM")" ]; then
       say "installing Rust $want"
-      rustup toolchain install "$want" --profile minimal --component clippy,rustfmt >&2 ||
+      rustup toolchain install "$want" --profile minimal --component clippy,rustfmt --target "$WASM" >&2 ||
         stop "Rust $want is not installed and could not be downloaded" \
           "where another installed toolchain is $want, name it: make RUSTUP_TOOLCHAIN=stable ..."
     fi
