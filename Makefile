@@ -37,7 +37,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 build: setup-build ## build target/release/towtank
-	cargo build --release --locked -p towtank
+	cargo build --release --locked -p towtank-cli
 	@echo '$(TOWTANK)'
 
 demo: build ## run the main study and write its report

@@ -153,7 +153,10 @@ pub fn scenario(data: &[u8]) {
         Ok(outline) => outline,
         Err(problems) => return each_says_what_and_where(&problems),
     };
-    let Some(study) = study.ok().and_then(|name| towtank_studies::named(&name)) else { return };
+    let Some(study) = study.ok().and_then(|name| towtank_studies::named(towtank_studies::all(), &name))
+    else {
+        return;
+    };
     for point in outline.points().iter().take(POINTS_CHECKED) {
         match study.check(point.draft()) {
             Ok(prepared) => assert!(prepared.resolved().is_object(), "a resolved scenario is a table"),

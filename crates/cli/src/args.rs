@@ -5,13 +5,14 @@
 mod study_flags;
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use towtank::{Options, Registry};
 use towtank_campaign::Shard;
 use towtank_kernel::Executor;
 
-pub use study_flags::{capitalised, named_flags, settings, study_command};
+pub use study_flags::{named_flags, settings, study_command};
 
 /// What-if answers for distributed storage, from simulation.
 #[derive(Debug, Parser)]
@@ -160,6 +161,21 @@ pub struct MachineFlags {
     pub allow_memory: bool,
 }
 
+impl MachineFlags {
+    /// The same as options, for runs that are kept in `out`.
+    pub fn options(&self, out: Option<&Path>) -> Options {
+        Options {
+            executor: self.executor,
+            workers: self.workers,
+            jobs: self.jobs,
+            shard: Shard::WHOLE,
+            out: out.map(Path::to_owned),
+            force: self.force,
+            allow_memory: self.allow_memory,
+        }
+    }
+}
+
 /// What is shown of the results.
 #[derive(Clone, Debug, Args)]
 pub struct OutputFlags {
@@ -286,9 +302,9 @@ pub fn executors() -> impl clap::builder::TypedValueParser<Value = Executor> {
 }
 
 /// The whole command line.
-pub fn command() -> clap::Command {
+pub fn command(registry: &Registry) -> clap::Command {
     let mut command = Towtank::command();
-    for (position, study) in towtank_studies::all().iter().enumerate() {
+    for (position, study) in registry.studies().iter().enumerate() {
         command = command.subcommand(study_command(*study).display_order(10 + position));
     }
     with_short_help(command)
@@ -317,13 +333,13 @@ mod tests {
 
     #[test]
     fn the_command_line_holds_together() {
-        command().debug_assert();
+        command(&Registry::builtin()).debug_assert();
     }
 
     #[test]
     fn no_study_hides_a_command() {
         let fixed = Towtank::command();
-        for study in towtank_studies::all() {
+        for study in Registry::builtin().studies() {
             assert!(fixed.find_subcommand(study.name()).is_none(), "`{}` is a command already", study.name());
         }
     }

@@ -2,7 +2,6 @@
 
 mod compare;
 mod completions;
-pub mod gates;
 mod list;
 mod man;
 mod merge;
@@ -13,32 +12,36 @@ mod show;
 
 use clap::{ArgMatches, FromArgMatches as _};
 
+use towtank::{Registry, Trouble};
+
 use crate::args::{Command, RunFlags, Towtank};
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 use crate::screen;
 
 /// Does what was asked.
-pub fn dispatch(matches: &ArgMatches) -> Result<Exit, Trouble> {
+pub fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Trouble> {
     if let Some((name, inner)) = matches.subcommand()
-        && let Some(study) = towtank_studies::named(name)
+        && let Some(study) = registry.named(name)
     {
         let flags = RunFlags::from_arg_matches(inner).map_err(Trouble::input)?;
-        return run::study(study, inner, &flags);
+        return run::study(registry, study, inner, &flags);
     }
     let towtank = Towtank::from_arg_matches(matches).map_err(Trouble::input)?;
     match towtank.command {
-        Command::Run(run) => run::run(&run, matches.subcommand().map_or(matches, |(_, inner)| inner)),
-        Command::List(list) => list::list(&list),
-        Command::Show { name } => show::show(&name),
-        Command::Schema { study } => schema::schema(study.as_deref()),
-        Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce),
+        Command::Run(run) => {
+            run::run(registry, &run, matches.subcommand().map_or(matches, |(_, inner)| inner))
+        }
+        Command::List(list) => list::list(registry, &list),
+        Command::Show { name } => show::show(registry, &name),
+        Command::Schema { study } => schema::schema(registry, study.as_deref()),
+        Command::Reproduce(reproduce) => reproduce::reproduce(registry, &reproduce),
         Command::Compare(compare) => compare::compare(&compare),
-        Command::Merge(merge) => merge::merge(&merge),
+        Command::Merge(merge) => merge::merge(registry, &merge),
         Command::Capacity(flags) => crate::capacity::run(&flags),
         Command::Crush(flags) => crate::crush::run(&flags),
         Command::Bench(bench) => crate::bench::run(&bench),
-        Command::Completions { shell } => completions::completions(shell),
-        Command::Man { command } => man::man(command.as_deref()),
+        Command::Completions { shell } => completions::completions(registry, shell),
+        Command::Man { command } => man::man(registry, command.as_deref()),
     }
 }
 

@@ -9,11 +9,12 @@
 use std::fmt::{self, Write as _};
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use towtank::Trouble;
 use towtank_report::text::{is_obeyed, printable};
 use towtank_scenario::{Place, Problem, Problems, SourceKind};
 
 use crate::excerpt::{self, Marked, clipped};
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 use crate::screen;
 
 /// The most problems shown at once; a screen holds about so many.

@@ -6,32 +6,30 @@
 mod args;
 mod bench;
 mod capacity;
-mod catalogue;
 mod commands;
 mod complain;
 mod crush;
 mod excerpt;
 mod exit;
 mod interrupt;
-mod laws;
-mod load;
-mod machine;
 mod output;
-mod overflow;
 mod progress;
 mod screen;
-mod street;
+mod watching;
 
 use std::process::ExitCode;
+
+use towtank::Registry;
 
 fn main() -> ExitCode {
     interrupt::install();
     progress::keep_panics_off_the_bar();
-    let matches = match args::command().try_get_matches() {
+    let registry = Registry::builtin();
+    let matches = match args::command(&registry).try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return screen::usage(&error),
     };
-    let result = commands::dispatch(&matches);
+    let result = commands::dispatch(&registry, &matches);
     let exit = result.unwrap_or_else(|trouble| complain::report(&trouble));
     interrupt::marked(exit).into()
 }

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use towtank::Which;
 
 use crate::screen;
 
@@ -92,7 +93,7 @@ struct State {
     total: usize,
     reused: usize,
     /// How far each run in flight is, and its events.
-    running: BTreeMap<(usize, u32), towtank_studies::Progress>,
+    running: BTreeMap<Which, towtank_studies::Progress>,
     /// Events of runs that have ended.
     events: u64,
 }
@@ -125,16 +126,16 @@ impl Bar {
     }
 
     /// A run is further than before.
-    pub fn run(&self, point: usize, replicate: u32, progress: towtank_studies::Progress) {
+    pub fn run(&self, which: Which, progress: towtank_studies::Progress) {
         self.change(|state| {
-            state.running.insert((point, replicate), progress);
+            state.running.insert(which, progress);
         });
     }
 
     /// A run has ended.
-    pub fn ended(&self, point: usize, replicate: u32, events: u64) {
+    pub fn ended(&self, which: Which, events: u64) {
         self.change(|state| {
-            state.running.remove(&(point, replicate));
+            state.running.remove(&which);
             state.events += events;
         });
     }
@@ -293,7 +294,8 @@ mod tests {
     fn the_message_says_done_rate_and_time_left() {
         let mut state = State { done: 6, total: 10, reused: 2, events: 3_000_000, ..State::default() };
         assert_eq!(state.message(Duration::from_secs(2)), "6/10 runs, 1.5 M events/s, 2 s left");
-        state.running.insert((0, 1), towtank_studies::Progress { fraction: 0.5, events: 1_000 });
+        let which = Which { point: 0, replicate: 1 };
+        state.running.insert(which, towtank_studies::Progress { fraction: 0.5, events: 1_000 });
         assert_eq!(state.steps(), 6_500);
         assert_eq!(State { total: 1, ..State::default() }.message(Duration::ZERO), "0/1 run");
     }

@@ -1,11 +1,12 @@
 //! From a scenario's text to points that are ready to run.
 //!
-//! This is where the street turns from words to models: the study is found by its name, every point of the sweep goes through
-//! [`Study::check`], and what the study made of them becomes the resolved scenario and its hash.
+//! This is where the street turns from words to models: the study is found by its name among those that the caller has,
+//! every point of the sweep goes through [`Study::check`], and what the study made of them becomes the resolved
+//! scenario and its hash.
 
 use towtank_scenario::{Document, HashedBeside, Header, Input, Problem, Problems, Resolved, did_you_mean};
 
-use crate::{Prepared, Study, all, named};
+use crate::{Prepared, Study, named};
 
 /// A scenario without mistakes.
 pub struct CheckedScenario {
@@ -23,12 +24,12 @@ pub struct CheckedPoint {
     pub inputs: Vec<Input>,
 }
 
-/// Checks a whole scenario.
+/// Checks a whole scenario of one of these studies.
 ///
 /// # Errors
 /// Everything that is wrong with it, each with its place.
-pub fn check(document: Document) -> Result<CheckedScenario, Problems> {
-    let study = study_of(&document)?;
+pub fn check(studies: &[&'static dyn Study], document: Document) -> Result<CheckedScenario, Problems> {
+    let study = study_of(studies, &document)?;
     let outline = document.with_schema(study.schema().to_value().into()).outline()?;
     let mut problems = Problems::new();
     let mut points = Vec::with_capacity(outline.points().len());
@@ -51,14 +52,14 @@ pub fn check(document: Document) -> Result<CheckedScenario, Problems> {
     Ok(CheckedScenario { study, header: outline.header().clone(), resolved, points })
 }
 
-/// The study that a scenario names.
+/// The study, one of these, that a scenario names.
 ///
 /// # Errors
-/// When it names none, or one that does not exist.
-pub fn study_of(document: &Document) -> Result<&'static dyn Study, Problem> {
+/// When it names none, or one that is not among them.
+pub fn study_of(studies: &[&'static dyn Study], document: &Document) -> Result<&'static dyn Study, Problem> {
     let (name, place) = document.study()?;
-    named(name).ok_or_else(|| {
-        let names = || all().iter().map(|study| study.name());
+    named(studies, name).ok_or_else(|| {
+        let names = || studies.iter().map(|study| study.name());
         let hint = did_you_mean(name, names())
             .unwrap_or_else(|| format!("the studies are {}", names().collect::<Vec<_>>().join(", ")));
         Problem::new(format!("there is no study called `{name}`")).hint(hint).at(place.clone())

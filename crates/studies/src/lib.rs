@@ -1,8 +1,9 @@
 //! One module a question: scenario in, outcome out.
 //!
-//! A study is a type that implements [`Study`] and stands in [`all`]. Everything else about it (its command, its flags, its
-//! schema, its place in `towtank list`) is derived from there. `docs/writing-a-study.md` shows how, with [`queue`] as the
-//! example.
+//! A study is a type that implements [`Study`]. [`all`] lists those that come with Towtank; others may stand beside
+//! them, since nobody asks that list but the registry that begins with it. Everything else about a study (its command,
+//! its flags, its schema, its place in `towtank list`) is derived from its being registered. `docs/writing-a-study.md`
+//! shows how, with [`queue`] as the example.
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks.
 
@@ -25,7 +26,7 @@ pub use checked::{CheckedPoint, CheckedScenario, check, study_of};
 pub use context::{Progress, RunContext, StudyError};
 pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study};
 
-/// Every study, in the order of `towtank list`.
+/// The studies that come with Towtank, in the order of `towtank list`.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Study] {
     &[
@@ -38,8 +39,8 @@ pub fn all() -> &'static [&'static dyn Study] {
     ]
 }
 
-/// The study called `name`.
+/// The one of these studies that is called `name`.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static dyn Study> {
-    all().iter().copied().find(|study| study.name() == name)
+pub fn named(studies: &[&'static dyn Study], name: &str) -> Option<&'static dyn Study> {
+    studies.iter().copied().find(|study| study.name() == name)
 }

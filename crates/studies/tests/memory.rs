@@ -109,7 +109,8 @@ fn peak_kib() -> u64 {
 /// The estimate and the growth of the peak, in KiB.
 fn measured(text: &str) -> (u64, u64) {
     let document = Document::parse(&Source::file("memory.toml", text)).unwrap();
-    let checked = towtank_studies::check(document).unwrap_or_else(|problems| panic!("{text}\n{problems:?}"));
+    let checked = towtank_studies::check(towtank_studies::all(), document)
+        .unwrap_or_else(|problems| panic!("{text}\n{problems:?}"));
     let prepared = &checked.points()[0].prepared;
     let estimate = prepared.memory_estimate().unwrap().get() >> 10;
     let before = peak_kib();

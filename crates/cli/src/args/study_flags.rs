@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Args as _};
 use serde_json::Value as Json;
+use towtank::heading;
 use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting};
 use towtank_studies::Study;
 
@@ -14,7 +15,7 @@ pub fn study_command(study: &'static dyn Study) -> clap::Command {
     for flag in study.flags() {
         command = command.arg(study_flag(flag, &schema));
     }
-    RunFlags::augment_args(command).about(capitalised(study.title())).after_help(format!(
+    RunFlags::augment_args(command).about(heading(study)).after_help(format!(
         "{}\n\nKeys without a flag are set with --set; `towtank schema {}` lists them.\n{}",
         study.about(),
         study.name(),
@@ -158,10 +159,4 @@ fn value_name(place: &Json, property: &Json) -> &'static str {
 
 fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// With a capital letter, as a line of its own has it.
-pub fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -11,13 +11,14 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
+use towtank::Trouble;
 use towtank_placement::crush::tester::present_weights;
 use towtank_placement::crush::{Ask, Map, Mapper, Workspace};
 use towtank_scenario::{Problem, did_you_mean};
 
 use super::phold::Format;
 use crate::crush::read_either;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 use crate::screen;
 
 /// Flags of `towtank bench crush`.

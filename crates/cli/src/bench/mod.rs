@@ -8,7 +8,9 @@ mod rebuild;
 
 use clap::{Args, Subcommand};
 
-use crate::exit::{Exit, Trouble};
+use towtank::Trouble;
+
+use crate::exit::Exit;
 
 /// `towtank bench`.
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use towtank::Trouble;
 use towtank_kernel::phold::Phold;
 use towtank_kernel::{Executor, Outcome, RunError, RunOptions, UndoBy, prepare};
 use towtank_scenario::Problem;
@@ -19,7 +20,7 @@ use towtank_streams::Seed;
 use towtank_units::{SimSpan, SimTime};
 
 use crate::args::executors;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 use crate::{interrupt, screen};
 
 /// Nanoseconds in PHOLD's unit of time.

@@ -10,12 +10,13 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
+use towtank::Trouble;
 use towtank_placement::algorithms::{Cluster, Placement, ServerId, hashing};
 use towtank_scenario::{Problem, did_you_mean};
 use towtank_studies::place::{Algorithm, Arrangement};
 
 use super::phold::Format;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 use crate::screen;
 
 /// Flags of `towtank bench place`.

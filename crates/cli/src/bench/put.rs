@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
+use towtank::Trouble;
 use towtank_kernel::Executor;
 use towtank_scenario::{Document, Problem, Setting};
 use towtank_streams::Seed;
@@ -18,7 +19,7 @@ use towtank_studies::put::Put;
 use towtank_studies::{RunContext, Study};
 
 use super::phold::Format;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 use crate::{interrupt, screen};
 
 /// Flags of `towtank bench put`.

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
+use towtank::Trouble;
 use towtank_kernel::Executor;
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
@@ -20,7 +21,7 @@ use towtank_units::Bytes;
 
 use super::phold::{Format, peak_rss_bytes};
 use crate::args::executors;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 use crate::{interrupt, screen};
 
 /// Flags of `towtank bench rebuild`.

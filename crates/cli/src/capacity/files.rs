@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use towtank_campaign::{Inputs, Writer};
-use towtank_capacity::{FitError, Mix, Model, Part, ReadError, Run, Shares};
+use towtank_capacity::{FitError, Model, ReadError, Run};
 use towtank_imports::{File, ImportError, iops};
 use towtank_scenario::{Place, Problem, Source, did_you_mean};
 
 use crate::crush::{name_of, put, read_bytes};
-use crate::exit::Trouble;
+use towtank::Trouble;
 
 /// Runs of some files, and what was passed over to get them.
 pub struct Measurements {
@@ -30,7 +30,7 @@ impl Measurements {
             let read =
                 iops::read(File { name: &name, bytes: &bytes }).map_err(|error| all.of_import(&error))?;
             all.notes.extend(read.notes);
-            all.runs.extend(read.value.into_iter().map(|reading| run(&name, reading)));
+            all.runs.extend(read.value.into_iter().map(|reading| towtank::capacity_run(&name, reading)));
         }
         if let Some(system) = system {
             all.keep(system)?;
@@ -90,29 +90,6 @@ impl Measurements {
         let key = if place.is_some() { short } else { key };
         let message = if key.is_empty() { reason.to_owned() } else { format!("`{key}`: {reason}") };
         Problem::new(message).at(place.unwrap_or_else(|| Place::whole(&Source::file(file, ""))))
-    }
-}
-
-/// A reading as a run.
-pub fn run(file: &str, reading: iops::Reading) -> Run {
-    let part = |part: &iops::Part| Part {
-        size_bytes: part.size_bytes,
-        share: part.share_percent / 100.0,
-        reads: part.read_percent / 100.0,
-    };
-    let mix = Mix::new(reading.parts.iter().map(part).collect());
-    let shares = match reading.shares {
-        iops::Shares::Operations => Shares::Operations,
-        iops::Shares::Concurrency => Shares::Concurrency,
-        iops::Shares::Capacity => Shares::Capacity,
-    };
-    Run {
-        system: reading.system,
-        mix: mix.expect("readers give sizes above zero, and shares that add up"),
-        shares,
-        iops: reading.iops,
-        file: file.to_owned(),
-        place: reading.place,
     }
 }
 

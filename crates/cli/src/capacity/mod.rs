@@ -3,12 +3,11 @@
 
 mod files;
 mod flags;
-mod published;
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use towtank_campaign::{Inputs, Writer};
+use towtank::{Trouble, gates, laws};
 use towtank_capacity::present::{self, About, Answered};
 use towtank_capacity::{Asked, Beyond, Mix, Model};
 use towtank_report::Report;
@@ -16,14 +15,12 @@ use towtank_scenario::gate::{Gate, Known};
 use towtank_scenario::{Place, Problem, Problems, Source, hash_of_bytes};
 
 use crate::args::{OutputFlags, ReportFlags};
-use crate::commands::gates;
-use crate::exit::{Exit, Trouble};
-use crate::{laws, output, screen};
+use crate::exit::Exit;
+use crate::{output, screen};
 use files::{Measurements, read_model, write_model};
 use flags::{Check, Command, Estimate, Fit};
 
 pub use flags::Flags;
-pub use published::{PUBLISHED, published};
 
 /// Does what the flags say.
 pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
@@ -96,7 +93,7 @@ fn estimate(flags: &Estimate) -> Result<Exit, Trouble> {
     let shown =
         Shown { report: &flags.report, output: &flags.output, inputs: std::slice::from_ref(&flags.model) };
     shown.show(&report)?;
-    Ok(gates::judge(&gates, &report))
+    Ok(output::gates(&gates::judge(&gates, &report)))
 }
 
 fn check(flags: &Check) -> Result<Exit, Trouble> {
@@ -119,7 +116,7 @@ fn check(flags: &Check) -> Result<Exit, Trouble> {
     let report = asked(present::checked(&model, &checks, found.notes.clone()), &model, question)?;
     let inputs: Vec<PathBuf> = flags.against.iter().chain([&flags.model]).cloned().collect();
     Shown { report: &flags.report, output: &flags.output, inputs: &inputs }.show(&report)?;
-    Ok(gates::judge(&gates, &report))
+    Ok(output::gates(&gates::judge(&gates, &report)))
 }
 
 fn mix(text: &str) -> Result<Mix, Problem> {
@@ -133,7 +130,7 @@ fn mix(text: &str) -> Result<Mix, Problem> {
 
 fn gates_of(measures: &[About], texts: &[String], problems: &mut Problems) -> Vec<Gate> {
     let known: Vec<Known<'_>> = measures.iter().map(|(name, unit, _)| Known { name, unit }).collect();
-    let (gates, found) = gates::parse(&known, texts);
+    let (gates, found) = gates::read(&known, texts);
     problems.extend(found);
     gates
 }
@@ -164,7 +161,7 @@ impl Shown<'_> {
 
 fn write_files(report: &Report, flags: &ReportFlags, inputs: &[PathBuf]) -> Result<(), Trouble> {
     match &flags.out {
-        Some(dir) => output::write_alone(report, dir, &Writer::new(Inputs::new(inputs))),
+        Some(dir) => towtank::write_report(report, dir, inputs),
         None => Ok(()),
     }
 }

@@ -1,12 +1,14 @@
 //! `towtank completions SHELL`.
 
+use towtank::{Registry, Trouble};
+
 use super::print;
 use crate::args;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 
 /// Prints the script.
-pub fn completions(shell: clap_complete::Shell) -> Result<Exit, Trouble> {
+pub fn completions(registry: &Registry, shell: clap_complete::Shell) -> Result<Exit, Trouble> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut args::command(), "towtank", &mut script);
+    clap_complete::generate(shell, &mut args::command(registry), "towtank", &mut script);
     print(&String::from_utf8_lossy(&script))
 }

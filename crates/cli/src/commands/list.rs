@@ -2,16 +2,17 @@
 
 use serde_json::json;
 
+use towtank::{Builtin, Registry, Trouble, heading};
+
 use super::print;
-use crate::args::{self, List, ListFormat};
-use crate::catalogue::{self, Builtin};
-use crate::exit::{Exit, Trouble};
+use crate::args::{List, ListFormat};
+use crate::exit::Exit;
 
 /// Prints the studies and the built-in scenarios.
-pub fn list(list: &List) -> Result<Exit, Trouble> {
+pub fn list(registry: &Registry, list: &List) -> Result<Exit, Trouble> {
     match list.format {
-        ListFormat::Text => print(&text()),
-        ListFormat::Json => print(&format!("{:#}\n", json())),
+        ListFormat::Text => print(&text(registry)),
+        ListFormat::Json => print(&format!("{:#}\n", json(registry))),
     }
 }
 
@@ -29,16 +30,17 @@ impl Head {
     }
 }
 
-fn text() -> String {
-    let scenarios: Vec<(&Builtin, Head)> = catalogue::all().iter().map(|one| (one, Head::of(one))).collect();
+fn text(registry: &Registry) -> String {
+    let scenarios: Vec<(&Builtin, Head)> =
+        registry.scenarios().iter().map(|one| (one, Head::of(one))).collect();
     let names = scenarios
         .iter()
         .map(|(one, _)| one.name())
-        .chain(towtank_studies::all().iter().map(|study| study.name()));
+        .chain(registry.studies().iter().map(|study| study.name()));
     let width = names.map(str::len).max().unwrap_or(0);
     let mut lines = vec!["Studies, each a command of its own (towtank STUDY --help):".to_owned()];
-    for study in towtank_studies::all() {
-        lines.push(format!("  {:width$}  {}", study.name(), args::capitalised(study.title())));
+    for study in registry.studies() {
+        lines.push(format!("  {:width$}  {}", study.name(), heading(*study)));
     }
     lines.push(String::new());
     lines.push("Scenarios (towtank run NAME; towtank show NAME prints one to copy):".to_owned());
@@ -49,8 +51,8 @@ fn text() -> String {
     lines.join("\n")
 }
 
-fn json() -> serde_json::Value {
-    let studies = towtank_studies::all().iter().map(|study| {
+fn json(registry: &Registry) -> serde_json::Value {
+    let studies = registry.studies().iter().map(|study| {
         let measures = study
             .measures()
             .iter()
@@ -63,7 +65,7 @@ fn json() -> serde_json::Value {
             "published": study.published(),
         })
     });
-    let scenarios = catalogue::all().iter().map(|builtin| {
+    let scenarios = registry.scenarios().iter().map(|builtin| {
         let head = Head::of(builtin);
         json!({ "name": builtin.name(), "study": head.study, "title": head.title, "file": builtin.path })
     });

@@ -1,14 +1,15 @@
 //! `towtank man [COMMAND]`: manual pages in the form of `man`.
 
+use towtank::{Registry, Trouble};
 use towtank_scenario::{Problem, did_you_mean};
 
 use super::print;
 use crate::args;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 
 /// Prints the page of the whole, or of one command.
-pub fn man(name: Option<&str>) -> Result<Exit, Trouble> {
-    let mut command = args::command();
+pub fn man(registry: &Registry, name: Option<&str>) -> Result<Exit, Trouble> {
+    let mut command = args::command(registry);
     command.build();
     let page = match name {
         None => command,

@@ -1,33 +1,40 @@
 //! `towtank run FILE|NAME` and the commands of studies.
 
+use std::io;
 use std::path::Path;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use towtank::{Document, Done, Options, Registry, Scenario, Trouble, gates};
 use towtank_campaign::Shard;
-use towtank_scenario::gate::Gate;
-use towtank_scenario::{Document, KeyPath, Problem, Problems, Setting};
-use towtank_studies::{CheckedScenario, Study};
+use towtank_scenario::{KeyPath, Problem, Problems, Setting};
+use towtank_studies::Study;
 
-use super::{gates, print};
+use super::print;
 use crate::args::{self, Format, Run, RunFlags};
-use crate::exit::{Exit, Trouble};
-use crate::load::{self, Loaded};
-use crate::street::{self, Finished, Job};
+use crate::exit::Exit;
+use crate::watching::Watching;
 use crate::{output, screen};
 
 /// Runs a scenario file or a built-in scenario.
-pub fn run(run: &Run, matches: &ArgMatches) -> Result<Exit, Trouble> {
-    let loaded = load::load(&run.scenario)?;
-    go(loaded, &run.flags, settings(&run.flags, matches)?)
+pub fn run(registry: &Registry, run: &Run, matches: &ArgMatches) -> Result<Exit, Trouble> {
+    let document = match run.scenario.as_str() {
+        "-" => Document::named("<stdin>", &towtank::read_text("-", &mut io::stdin())?)?,
+        what => Document::find(what, registry)?,
+    };
+    go(registry, document, &run.flags, settings(&run.flags, matches)?)
 }
 
 /// Runs the command of a study.
-pub fn study(study: &'static dyn Study, matches: &ArgMatches, flags: &RunFlags) -> Result<Exit, Trouble> {
-    let document = Document::of_study(study.name(), args::named_flags(study));
+pub fn study(
+    registry: &Registry,
+    study: &'static dyn Study,
+    matches: &ArgMatches,
+    flags: &RunFlags,
+) -> Result<Exit, Trouble> {
     let mut all = args::settings(study, matches)?;
     all.extend(settings(flags, matches)?);
-    go(load::of_study(document), flags, all)
+    go(registry, Document::of_study(study, args::named_flags(study)), flags, all)
 }
 
 /// What the common flags set. `--set` comes last: it is the most explicit.
@@ -49,63 +56,32 @@ fn settings(flags: &RunFlags, matches: &ArgMatches) -> Result<Vec<Setting>, Prob
     Ok(settings)
 }
 
-fn go(loaded: Loaded, flags: &RunFlags, settings: Vec<Setting>) -> Result<Exit, Trouble> {
-    let Loaded { mut document, file, folder } = loaded;
+fn go(
+    registry: &Registry,
+    mut document: Document,
+    flags: &RunFlags,
+    settings: Vec<Setting>,
+) -> Result<Exit, Trouble> {
     let mut problems = Problems::new();
     for setting in settings {
-        if let Err(problem) = document.set(setting) {
+        if let Err(problem) = document.lay(setting) {
             problems.push(problem);
         }
     }
     problems.into_result(())?;
-    refuse_gates_of_a_part(flags)?;
-    let (scenario, gates) = check(document, flags)?;
+    let shard = flags.shard.unwrap_or(Shard::WHOLE);
+    gates::refuse_for_part(shard, flags.fail_if.first().map(String::as_str))?;
+    flags.fail_if.iter().for_each(|gate| document.fail_if(gate));
+    let scenario = document.check(registry)?;
     if flags.print_scenario {
         return print_scenario(&scenario, flags.output.format);
     }
-    let job = Job {
-        machine: &flags.machine,
-        output: &flags.output,
-        out: flags.keep.out.as_deref(),
-        shard: flags.shard.unwrap_or(Shard::WHOLE),
-        inputs: street::inputs(file.as_deref(), &folder, &scenario),
-    };
-    let finished = street::run(&scenario, job)?;
-    match flags.shard.filter(|shard| !shard.is_whole()) {
-        Some(shard) => Ok(part(&finished, shard, flags)),
-        None => whole(&finished, &gates, flags),
-    }
+    let options = Options { shard, ..flags.machine.options(flags.keep.out.as_deref()) };
+    let ran = towtank::run(&scenario, &options, &Watching::new(flags.output.quiet))?;
+    if shard.is_whole() { whole(&ran, flags) } else { Ok(part(&ran, shard, flags)) }
 }
 
-/// A part has some of the replicates of each point: its means are not those that a gate is about.
-fn refuse_gates_of_a_part(flags: &RunFlags) -> Result<(), Problem> {
-    match (flags.shard.filter(|shard| !shard.is_whole()), flags.fail_if.first()) {
-        (Some(shard), Some(gate)) => {
-            let message = format!("a gate cannot be judged on part {shard}: it is about the whole");
-            let hint =
-                format!("give it to the command that joins the parts: towtank merge DIR… --fail-if '{gate}'");
-            Err(Problem::new(message).hint(hint))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Scenario and gates, with all problems of both.
-fn check(document: Document, flags: &RunFlags) -> Result<(CheckedScenario, Vec<Gate>), Problems> {
-    let (gates, problems) = match towtank_studies::study_of(&document) {
-        Ok(study) => gates::read(study, &flags.fail_if),
-        Err(_) => (Vec::new(), Problems::new()),
-    };
-    match towtank_studies::check(document) {
-        Ok(scenario) => problems.into_result((scenario, gates)),
-        Err(mut found) => {
-            found.extend(problems);
-            Err(found)
-        }
-    }
-}
-
-fn print_scenario(scenario: &CheckedScenario, format: Format) -> Result<Exit, Trouble> {
+fn print_scenario(scenario: &Scenario, format: Format) -> Result<Exit, Trouble> {
     match format {
         Format::Json => print(&format!("{:#}\n", scenario.resolved().scenario())),
         Format::Text | Format::Csv => print(&scenario.resolved().to_toml()),
@@ -113,39 +89,36 @@ fn print_scenario(scenario: &CheckedScenario, format: Format) -> Result<Exit, Tr
 }
 
 /// A part of a campaign has no report of its own.
-fn part(finished: &Finished, shard: Shard, flags: &RunFlags) -> Exit {
-    let (done, all) = finished.done;
-    let end = if finished.interrupted { "was interrupted" } else { "is done" };
+fn part(ran: &towtank::Run, shard: Shard, flags: &RunFlags) -> Exit {
+    let Done { runs: done, of: all } = ran.done;
+    let end = if ran.interrupted { "was interrupted" } else { "is done" };
     if !flags.output.quiet {
         let dir = flags.keep.out.as_deref().unwrap_or(Path::new("DIR")).display();
         screen::say(&format!(
             "part {shard} {end}: {done} of its {all} runs are in `{dir}`; `towtank merge` joins the parts\n"
         ));
     }
-    if finished.interrupted { Exit::Interrupted } else { Exit::Done }
+    if ran.interrupted { Exit::Interrupted } else { Exit::Done }
 }
 
-fn whole(finished: &Finished, gates: &[Gate], flags: &RunFlags) -> Result<Exit, Trouble> {
-    let Some(report) = &finished.report else {
+fn whole(ran: &towtank::Run, flags: &RunFlags) -> Result<Exit, Trouble> {
+    let Some(report) = &ran.report else {
         screen::say("interrupted before there was anything to report\n");
         return Ok(Exit::Interrupted);
     };
-    if let Some(store) = &finished.store {
-        output::write_into(report, store).map_err(street::trouble_of)?;
-    }
     output::print(report, flags.output.format)?;
     if let Some(dir) = &flags.keep.out {
         output::say_where(&flags.output, dir);
     }
-    if finished.interrupted {
-        say_interrupted(finished, flags);
+    if ran.interrupted {
+        say_interrupted(ran, flags);
         return Ok(Exit::Interrupted);
     }
-    Ok(gates::judge(gates, report))
+    Ok(output::gates(&ran.unmet))
 }
 
-fn say_interrupted(finished: &Finished, flags: &RunFlags) {
-    let (done, all) = finished.done;
+fn say_interrupted(ran: &towtank::Run, flags: &RunFlags) {
+    let Done { runs: done, of: all } = ran.done;
     let next = match &flags.keep.out {
         Some(_) => "the same command goes on from here",
         None => "with --out DIR, what is done would be kept",

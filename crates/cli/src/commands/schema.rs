@@ -1,24 +1,25 @@
 //! `towtank schema [STUDY]`: what scenario files may say, as JSON Schema.
 
 use serde_json::{Value as Json, json};
+use towtank::{Registry, Trouble};
 use towtank_scenario::{Problem, SchemaParts, did_you_mean, file_schema};
 use towtank_studies::Study;
 
 use super::print;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 
 /// Prints the schema of one study, or one that is right for all of them.
-pub fn schema(study: Option<&str>) -> Result<Exit, Trouble> {
+pub fn schema(registry: &Registry, study: Option<&str>) -> Result<Exit, Trouble> {
     let schema = match study {
-        Some(name) => of_study(find(name)?),
-        None => of_all(),
+        Some(name) => of_study(find(registry, name)?),
+        None => of_all(registry),
     };
     print(&format!("{schema:#}\n"))
 }
 
-fn find(name: &str) -> Result<&'static dyn Study, Problem> {
-    towtank_studies::named(name).ok_or_else(|| {
-        let hint = did_you_mean(name, towtank_studies::all().iter().map(|study| study.name()))
+fn find(registry: &Registry, name: &str) -> Result<&'static dyn Study, Problem> {
+    registry.named(name).ok_or_else(|| {
+        let hint = did_you_mean(name, registry.studies().iter().map(|study| study.name()))
             .unwrap_or_else(|| "`towtank list` shows the studies".to_owned());
         Problem::new(format!("there is no study called `{name}`")).hint(hint)
     })
@@ -29,8 +30,8 @@ fn of_study(study: &dyn Study) -> Json {
 }
 
 /// Each study's schema keeps its own definitions, which its `$id` makes the target of its references.
-fn of_all() -> Json {
-    let each = towtank_studies::all().iter().map(|study| {
+fn of_all(registry: &Registry) -> Json {
+    let each = registry.studies().iter().map(|study| {
         let mut schema = of_study(*study);
         if let Json::Object(map) = &mut schema {
             map.shift_insert(0, "$id".to_owned(), format!("urn:towtank:scenario:{}", study.name()).into());

@@ -1,10 +1,11 @@
 //! `towtank show NAME`: a built-in scenario as it is, comments and all.
 
+use towtank::{Registry, Trouble};
+
 use super::print;
-use crate::exit::{Exit, Trouble};
-use crate::load;
+use crate::exit::Exit;
 
 /// Prints it.
-pub fn show(name: &str) -> Result<Exit, Trouble> {
-    print(load::find_builtin(name)?.text)
+pub fn show(registry: &Registry, name: &str) -> Result<Exit, Trouble> {
+    print(registry.find_scenario(name)?.text)
 }

@@ -1,5 +1,6 @@
 //! Changes to a map, in crushtool's order: tunables, weights, items, buckets, rules.
 
+use towtank::Trouble;
 use towtank_placement::crush::edit::{EditError, Location, RuleSpec};
 use towtank_placement::crush::{Map, Mode, USUAL_DIGITS, general};
 use towtank_scenario::{Problem, did_you_mean};
@@ -7,7 +8,6 @@ use towtank_scenario::{Problem, did_you_mean};
 use super::NAME;
 use super::flags::{Changes, Flags, Tunables};
 use super::out::Out;
-use crate::exit::Trouble;
 
 /// What crushtool says while it still reads its flags.
 pub fn announce(flags: &Flags, out: &mut Out) -> Result<(), Trouble> {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use towtank::Trouble;
 use towtank_placement::crush::tester::{Show, Table, TestError, TestPlan, check_devices, compare, test};
 use towtank_placement::crush::{Map, dump, location, slot_of, text, tree};
 use towtank_scenario::Problem;
@@ -11,7 +12,7 @@ use super::change::{device, number};
 use super::files;
 use super::flags::{Display, Flags, Plan};
 use super::out::Out;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 use crate::screen;
 
 /// Prints what was asked for, in crushtool's order.

@@ -5,14 +5,12 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use towtank::{Memory, Trouble};
 use towtank_campaign::{Inputs, Writer};
 use towtank_placement::crush::text::{TextError, compile};
 use towtank_placement::crush::{Map, binary};
 use towtank_scenario::{Place, Problem, Source};
 use towtank_units::Bytes;
-
-use crate::exit::Trouble;
-use crate::machine::{self, Memory};
 
 /// The bytes of a file; `-` is stdin.
 pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
@@ -21,7 +19,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Problem> {
         io::stdin().read_to_end(&mut bytes).map(|_| bytes)
     } else {
         let size = fs::metadata(path).map_or(0, |known| known.len());
-        if let Some(refusal) = machine::refusal(Bytes::new(size), Memory::here()) {
+        if let Some(refusal) = towtank::refusal_of_file(Bytes::new(size), Memory::here()) {
             let message = format!("`{}` is too large: {refusal}", path.display());
             return Err(Problem::new(message).hint("free some memory, or raise the limit"));
         }

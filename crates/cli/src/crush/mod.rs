@@ -9,12 +9,13 @@ mod files;
 mod flags;
 mod out;
 
+use towtank::Trouble;
 use towtank_placement::crush::Map;
 use towtank_placement::crush::build::{Layer, build};
 use towtank_placement::crush::{Alg, binary, text};
 use towtank_scenario::Problem;
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::Exit;
 use crate::screen;
 use out::Out;
 

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write as _};
 
-use crate::exit::{Exit, Trouble};
+use towtank::Trouble;
+
+use crate::exit::Exit;
 
 /// What is printed, and what became of it.
 pub struct Out {

@@ -47,12 +47,12 @@ fn formats_are_three_views_of_one_report() {
 fn every_measure_of_a_queue_that_gates_may_name_is_in_its_report() {
     let report =
         json(&Folder::with_counter("measures").run(&["run", "counter.toml", "--format", "json"]).data());
-    for measure in towtank_studies::named("queue").expect("a study").measures() {
+    for measure in towtank_studies::named(towtank_studies::all(), "queue").expect("a study").measures() {
         let found = &report["summary"][measure.name];
         assert_eq!(found["unit"], measure.unit, "{}", measure.name);
         assert!(report["glossary"][measure.name].is_string());
     }
-    let declared = towtank_studies::named("queue").expect("a study").measures().len();
+    let declared = towtank_studies::named(towtank_studies::all(), "queue").expect("a study").measures().len();
     assert_eq!(report["summary"].as_object().map(serde_json::Map::len), Some(declared));
 }
 
@@ -230,7 +230,8 @@ fn a_terminal_shows_the_line_of_a_mistake() {
 #[test]
 fn reproduce_shows_claims_and_ends_well() {
     let folder = Folder::new("reproduce");
-    let names: Vec<&str> = towtank_studies::named("queue").expect("a study").published().to_vec();
+    let names: Vec<&str> =
+        towtank_studies::named(towtank_studies::all(), "queue").expect("a study").published().to_vec();
     let said = folder.run(&["reproduce", names[0], "--format", "json", "--out", "results"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(said.stderr.starts_with(&format!("running {}\n", names[0])), "{}", said.stderr);

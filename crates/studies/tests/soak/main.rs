@@ -77,7 +77,7 @@ fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
 fn check(text: &str) -> Result<CheckedScenario, String> {
     let source = Source::file("soak.toml", text.to_owned());
     let document = Document::parse(&source).map_err(|error| format!("{error:?}"))?;
-    towtank_studies::check(document).map_err(|problems| format!("{problems:?}"))
+    towtank_studies::check(towtank_studies::all(), document).map_err(|problems| format!("{problems:?}"))
 }
 
 fn run(

@@ -8,13 +8,14 @@ use towtank_kernel::Executor;
 use towtank_scenario::Problem;
 use towtank_units::Bytes;
 
-use crate::args::MachineFlags;
+use crate::Options;
+use crate::preview::{Need, together};
 
-pub use memory::{Memory, refusal};
+pub use memory::{Limit, Memory, refusal_of_file};
 
 /// Threads of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threads {
+pub(crate) struct Threads {
     /// Runs at once.
     pub jobs: NonZeroUsize,
     /// Threads of each run.
@@ -23,7 +24,7 @@ pub struct Threads {
 
 /// What there is to share out.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub(crate) struct Machine {
     pub cores: NonZeroUsize,
     /// What a process may still take, where the system says.
     pub memory: Option<Memory>,
@@ -31,31 +32,31 @@ pub struct Machine {
 
 impl Machine {
     /// This one.
-    pub fn here() -> Machine {
+    pub(crate) fn here() -> Machine {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Machine { cores, memory: Memory::here() }
     }
 
-    /// Threads for what the flags ask for. `estimate` is the memory of one run.
-    pub fn threads(&self, flags: &MachineFlags, estimate: Option<Bytes>) -> Result<Threads, Problem> {
-        let workers = self.workers(flags)?;
+    /// Threads for what the options ask for. `estimate` is the memory of one run.
+    pub(crate) fn threads(&self, options: &Options, estimate: Option<Bytes>) -> Result<Threads, Problem> {
+        let workers = self.workers(options)?;
         let spread = |workers: NonZeroU32| NonZeroUsize::new(self.cores.get() / workers.get() as usize);
-        let jobs = flags.jobs.unwrap_or_else(|| {
+        let jobs = options.jobs.unwrap_or_else(|| {
             let jobs = spread(workers).unwrap_or(NonZeroUsize::MIN);
             self.fitting(estimate).map_or(jobs, |fitting| jobs.min(fitting))
         });
         let threads = jobs.get().saturating_mul(workers.get() as usize);
-        if threads > self.cores.get() && !flags.force {
+        if threads > self.cores.get() && !options.force {
             return Err(self.too_many(jobs, workers, threads));
         }
         Ok(Threads { jobs, workers })
     }
 
-    fn workers(&self, flags: &MachineFlags) -> Result<NonZeroU32, Problem> {
-        match (flags.executor, flags.workers) {
+    fn workers(&self, options: &Options) -> Result<NonZeroU32, Problem> {
+        match (options.executor, options.workers) {
             (Executor::Conservative | Executor::Optimistic, Some(workers)) => Ok(workers),
             (Executor::Conservative | Executor::Optimistic, None) => {
-                let share = self.cores.get() / flags.jobs.map_or(1, NonZeroUsize::get);
+                let share = self.cores.get() / options.jobs.map_or(1, NonZeroUsize::get);
                 Ok(u32::try_from(share).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN))
             }
             (executor, Some(workers)) if workers.get() > 1 => {
@@ -93,16 +94,16 @@ impl Machine {
     }
 
     /// Refuses what does not fit into memory: told now, it costs nothing, and an hour into the run it costs the run.
-    pub fn refuse_memory(
+    pub(crate) fn refuse_memory(
         &self,
-        flags: &MachineFlags,
+        options: &Options,
         threads: Threads,
         most: Option<&Need<'_>>,
     ) -> Result<(), Problem> {
         let (Some(memory), Some(need)) = (self.memory, most) else { return Ok(()) };
         let jobs = threads.jobs.get();
-        let needed = Bytes::new(need.each.get().saturating_mul(jobs as u64));
-        if needed <= memory.left || flags.allow_memory {
+        let needed = together(need.each, jobs);
+        if needed <= memory.left || options.allow_memory {
             return Ok(());
         }
         let place = if need.place.is_empty() { String::new() } else { format!(" of {}", need.place) };
@@ -118,17 +119,6 @@ impl Machine {
         };
         Err(Problem::new(message).hint(format!("{lower}, or add --allow-memory to run it all the same")))
     }
-}
-
-/// What a run takes.
-#[derive(Clone, Debug)]
-pub struct Need<'a> {
-    /// The memory of one run.
-    pub each: Bytes,
-    /// Which point of a sweep takes that much; empty without a sweep.
-    pub place: String,
-    /// The keys of the scenario that it grows with.
-    pub keys: &'a [&'a str],
 }
 
 /// Keys as a sentence has them: `` `a`, `b` or `c` ``.
@@ -156,15 +146,15 @@ mod tests {
         force: bool,
     ) -> Result<(usize, u32), String> {
         let machine = Machine { cores: NonZeroUsize::new(cores).unwrap(), memory: Some(free(1000)) };
-        let flags = MachineFlags {
+        let options = Options {
             jobs: NonZeroUsize::new(jobs),
             executor,
             workers: NonZeroU32::new(workers),
             force,
-            allow_memory: false,
+            ..Options::default()
         };
         let threads =
-            machine.threads(&flags, Some(Bytes::new(300))).map_err(|problem| problem.to_string())?;
+            machine.threads(&options, Some(Bytes::new(300))).map_err(|problem| problem.to_string())?;
         Ok((threads.jobs.get(), threads.workers.get()))
     }
 
@@ -191,29 +181,23 @@ mod tests {
     #[test]
     fn more_than_the_memory_is_refused() {
         let machine = Machine { cores: NonZeroUsize::MIN, memory: Some(free(1 << 30)) };
-        let flags = MachineFlags {
-            jobs: None,
-            executor: Executor::Sequential,
-            workers: None,
-            force: false,
-            allow_memory: false,
-        };
-        let refused = |flags: &MachineFlags, jobs: usize, mib: u64, place: &str| {
+        let options = Options::default();
+        let refused = |options: &Options, jobs: usize, mib: u64, place: &str| {
             let threads = Threads { jobs: NonZeroUsize::new(jobs).unwrap(), workers: NonZeroU32::MIN };
             let keys = &["cluster.objects", "cluster.servers"];
             let need = Need { each: Bytes::from_mib(mib), place: place.to_owned(), keys };
-            let problem = machine.refuse_memory(flags, threads, Some(&need)).err()?;
+            let problem = machine.refuse_memory(options, threads, Some(&need)).err()?;
             Some(format!("{problem}; {}", problem.next_step().unwrap_or_default()))
         };
-        assert_eq!(refused(&flags, 1, 1024, ""), None);
-        insta::assert_snapshot!(refused(&flags, 1, 3072, "").unwrap(), @"a run takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it all the same");
-        insta::assert_snapshot!(refused(&flags, 1, 3072, "point 2 (servers = 9)").unwrap(), @"a run of point 2 (servers = 9) takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it all the same");
-        insta::assert_snapshot!(refused(&flags, 3, 512, "").unwrap(), @"3 runs at once take about 1.5 GiB of memory, but 1 GiB are free; lower --jobs to 2, or add --allow-memory to run it all the same");
-        assert_eq!(refused(&MachineFlags { allow_memory: true, ..flags.clone() }, 1, 3072, ""), None);
+        assert_eq!(refused(&options, 1, 1024, ""), None);
+        insta::assert_snapshot!(refused(&options, 1, 3072, "").unwrap(), @"a run takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it all the same");
+        insta::assert_snapshot!(refused(&options, 1, 3072, "point 2 (servers = 9)").unwrap(), @"a run of point 2 (servers = 9) takes about 3 GiB of memory, but 1 GiB are free; lower `cluster.objects` or `cluster.servers`, or add --allow-memory to run it all the same");
+        insta::assert_snapshot!(refused(&options, 3, 512, "").unwrap(), @"3 runs at once take about 1.5 GiB of memory, but 1 GiB are free; lower --jobs to 2, or add --allow-memory to run it all the same");
+        assert_eq!(refused(&Options { allow_memory: true, ..options.clone() }, 1, 3072, ""), None);
         let unknown = Machine { memory: None, ..machine };
         let threads = Threads { jobs: NonZeroUsize::MIN, workers: NonZeroU32::MIN };
         let need = Need { each: Bytes::from_gib(900), place: String::new(), keys: &[] };
-        assert!(unknown.refuse_memory(&flags, threads, Some(&need)).is_ok());
+        assert!(unknown.refuse_memory(&options, threads, Some(&need)).is_ok());
     }
 
     fn free(bytes: u64) -> Memory {

@@ -1,8 +1,9 @@
-//! A run whose time leaves the 584 years that nanoseconds in 64 bits reach: which keys of the scenario make time so long.
+//! A run whose time leaves the 584 years that nanoseconds in 64 bits reach: which keys of the scenario make time so
+//! long.
 //!
-//! The kernel knows the event at which it happened, and nothing of keys. Here the keys are guessed, by what makes a simulation
-//! long: spans of weeks and more, and rates that are very low. What is left out: sizes and counts, which are large in every
-//! scenario of this field.
+//! The kernel knows the event at which it happened, and nothing of keys. Here the keys are guessed, by what makes a
+//! simulation long: spans of weeks and more, and rates that are very low. What is left out: sizes and counts, which are
+//! large in every scenario of this field.
 
 use serde_json::Value;
 use towtank_kernel::RunError;
@@ -23,7 +24,7 @@ const SELDOM: f64 = 0.01;
 const NAMED_MAX: usize = 4;
 
 /// The problem, if that is what went wrong.
-pub fn problem(error: &StudyError, place: &str, scenario: &Value) -> Option<Problem> {
+pub(crate) fn problem(error: &StudyError, place: &str, scenario: &Value) -> Option<Problem> {
     let StudyError::Run(RunError::TimeOverflow { place: event, after_ns }) = error else { return None };
     let after = SimSpan::from_ns(*after_ns);
     let message = format!(

@@ -3,9 +3,12 @@
 use towtank_report::{Report, laws};
 use towtank_scenario::Problem;
 
-use crate::exit::Trouble;
+use crate::Trouble;
 
-/// The report itself if it keeps all laws. One that does not is wrong, so it is not shown: an error of ours.
+/// The report itself if it keeps all laws.
+///
+/// # Errors
+/// A report that breaks one is wrong, so it is not handed over: an error of ours.
 pub fn hold(report: Report) -> Result<Report, Trouble> {
     let broken = laws(&report);
     let Some(first) = broken.first() else { return Ok(report) };

@@ -1,9 +1,9 @@
-//! How much memory a process may still take: the least of what the system has free, what its control groups leave it, and
-//! what `ulimit -v` leaves it.
+//! How much memory a process may still take: the least of what the system has free, what its control groups leave it,
+//! and what `ulimit -v` leaves it.
 //!
-//! All of it is read from files (`/proc`, `/sys/fs/cgroup`), so that a test can lay others in their place. Elsewhere than on
-//! Linux nothing is known, and nothing is refused. What is left out: swap, which a simulation must not need, and limits of
-//! single users (`ulimit -d`, quotas of systemd that are no control group).
+//! All of it is read from files (`/proc`, `/sys/fs/cgroup`), so that a test can lay others in their place. Elsewhere
+//! than on Linux nothing is known, and nothing is refused. What is left out: swap, which a simulation must not need,
+//! and limits of single users (`ulimit -d`, quotas of systemd that are no control group).
 
 use std::fmt;
 use std::fs;
@@ -43,7 +43,8 @@ impl fmt::Display for Memory {
 }
 
 impl Memory {
-    /// Of this process.
+    /// Of this process; nothing where the system does not say.
+    #[must_use]
     pub fn here() -> Option<Memory> {
         Memory::under(Path::new("/"))
     }
@@ -72,7 +73,8 @@ const BYTES_A_BYTE: u64 = 18;
 const SMALL: Bytes = Bytes::from_mib(8);
 
 /// Why a file of so many bytes is not read: it would not fit into memory.
-pub fn refusal(size: Bytes, memory: Option<Memory>) -> Option<String> {
+#[must_use]
+pub fn refusal_of_file(size: Bytes, memory: Option<Memory>) -> Option<String> {
     let memory = memory.filter(|_| size > SMALL)?;
     let needed = Bytes::new(size.get().saturating_mul(BYTES_A_BYTE));
     (needed > memory.left).then(|| {
@@ -97,8 +99,8 @@ fn address_space_left(limits: &str, status: &str) -> Option<Bytes> {
 
 /// What the tightest group leaves, of those that this process is in and those above them.
 ///
-/// In a container the groups' own directory may be mounted where that of all groups would be, under another path than the
-/// process is told: what is not there is passed over, up to the top, which is then the container's.
+/// In a container the groups' own directory may be mounted where that of all groups would be, under another path than
+/// the process is told: what is not there is passed over, up to the top, which is then the container's.
 fn group_left(groups: &str, mounted: &Path) -> Option<Bytes> {
     let lines = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -191,10 +193,10 @@ mod tests {
     #[test]
     fn a_file_that_does_not_fit_is_not_read() {
         let left = |mib: u64| Some(Memory { left: Bytes::from_mib(mib), limit: Limit::Free });
-        assert_eq!(refusal(Bytes::from_mib(320), left(6_000)), None);
-        assert_eq!(refusal(Bytes::from_mib(320), None), None);
-        assert_eq!(refusal(Bytes::from_mib(8), left(1)), None);
-        insta::assert_snapshot!(refusal(Bytes::from_mib(320), left(5_000)).unwrap(), @"it has 320 MiB, and reading it takes up to 5.625 GiB of memory, but 4.883 GiB are free");
+        assert_eq!(refusal_of_file(Bytes::from_mib(320), left(6_000)), None);
+        assert_eq!(refusal_of_file(Bytes::from_mib(320), None), None);
+        assert_eq!(refusal_of_file(Bytes::from_mib(8), left(1)), None);
+        insta::assert_snapshot!(refusal_of_file(Bytes::from_mib(320), left(5_000)).unwrap(), @"it has 320 MiB, and reading it takes up to 5.625 GiB of memory, but 4.883 GiB are free");
     }
 
     #[test]

@@ -1,0 +1,51 @@
+//! The scenarios that come with Towtank: the files of `scenarios/`, by the name of the file.
+
+use std::path::Path;
+
+/// A scenario that needs no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// Under `scenarios/`: `queue-network.toml`, `papers/…`.
+    pub path: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+}
+
+/// Those that come with Towtank, in the order of the folder.
+pub(crate) const ALL: &[Builtin] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
+
+impl Builtin {
+    /// The name to run it by: the file's, without its folder and its ending.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        Path::new(self.path).file_stem().and_then(|stem| stem.to_str()).unwrap_or(self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart_and_texts_are_those_of_the_folder() {
+        let names: BTreeSet<&str> = ALL.iter().map(Builtin::name).collect();
+        assert_eq!(names.len(), ALL.len(), "two scenario files have the same name");
+        for builtin in ALL {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+            let text = std::fs::read_to_string(Path::new(folder).join(builtin.path)).expect(builtin.path);
+            assert_eq!(text, builtin.text, "{} is not the one that was built in", builtin.path);
+        }
+    }
+
+    #[test]
+    fn every_published_scenario_is_there() {
+        for study in towtank_studies::all() {
+            for name in study.published() {
+                let there = ALL.iter().any(|builtin| builtin.name() == *name);
+                assert!(there, "{} publishes `{name}`, which is not in scenarios/", study.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Gates (`--fail-if`): read before anything runs, judged when the report is there.
+
+use towtank_campaign::Shard;
+use towtank_report::Report;
+use towtank_scenario::gate::{Gate, Known};
+use towtank_scenario::{Problem, Problems};
+use towtank_studies::Study;
+
+/// A gate that a report does not meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// As it is given to the command: `--fail-if 'span_s > 1s'`.
+    pub gate: String,
+    /// Why, a line for each point at which it is not met.
+    pub reasons: Vec<String>,
+}
+
+/// Gates about the measures of a study.
+pub(crate) fn of_study(study: &dyn Study, texts: &[String]) -> (Vec<Gate>, Problems) {
+    let known: Vec<Known<'_>> =
+        study.measures().iter().map(|measure| Known { name: measure.name, unit: measure.unit }).collect();
+    read(&known, texts)
+}
+
+/// Reads gates about these measures, and what is wrong with them.
+#[must_use]
+pub fn read(known: &[Known<'_>], texts: &[String]) -> (Vec<Gate>, Problems) {
+    let (mut gates, mut problems) = (Vec::new(), Problems::new());
+    for text in texts {
+        match Gate::parse("--fail-if", text, known) {
+            Ok(gate) => gates.push(gate),
+            Err(found) => problems.extend(found),
+        }
+    }
+    (gates, problems)
+}
+
+/// A part has some of the replicates of each point: its means are not those that a gate is about.
+///
+/// # Errors
+/// When `shard` is a part, and there is a gate.
+pub fn refuse_for_part(shard: Shard, first: Option<&str>) -> Result<(), Problem> {
+    let Some(gate) = first.filter(|_| !shard.is_whole()) else { return Ok(()) };
+    let message = format!("a gate cannot be judged on part {shard}: it is about the whole");
+    let hint = format!("give it to the command that joins the parts: towtank merge DIR… --fail-if '{gate}'");
+    Err(Problem::new(message).hint(hint))
+}
+
+/// The gates that a whole report does not meet, and why.
+#[must_use]
+pub fn judge(gates: &[Gate], report: &Report) -> Vec<Unmet> {
+    let judged = gates
+        .iter()
+        .map(|gate| Unmet { gate: gate.text().to_owned(), reasons: towtank_campaign::unmet(gate, report) });
+    judged.filter(|unmet| !unmet.reasons.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use towtank_report::Measure;
+
+    use super::*;
+
+    #[test]
+    fn only_gates_that_are_not_met_are_told() {
+        let known = [Known { name: "span_s", unit: "s" }];
+        let texts = ["span_s > 1s", "span_s > 3s", "span > 1s"].map(str::to_owned);
+        let (gates, problems) = read(&known, &texts);
+        assert_eq!((gates.len(), problems.len()), (2, 1));
+        let mut report = Report::default();
+        report.summary.insert("span_s".to_owned(), Measure::new(2.0, "s", 1));
+        let unmet = judge(&gates, &report);
+        assert_eq!(unmet.len(), 1);
+        assert_eq!(unmet[0].gate, "--fail-if 'span_s > 1s'");
+        assert_eq!(unmet[0].reasons, ["`span_s` is 2 s, which is > 1s"]);
+    }
+
+    #[test]
+    fn a_part_has_no_gates() {
+        let part = Shard::new(1, 2).unwrap();
+        assert!(refuse_for_part(part, None).is_ok());
+        assert!(refuse_for_part(Shard::WHOLE, Some("a > 1")).is_ok());
+        let refused = refuse_for_part(part, Some("a > 1")).unwrap_err();
+        assert_eq!(refused.message(), "a gate cannot be judged on part 1/2: it is about the whole");
+    }
+}

@@ -1,0 +1,67 @@
+//! The street as a library: from a scenario's text to its report, with the studies that come with Towtank and your own.
+//!
+//! 1. A [`Registry`] knows studies and scenarios by name: [`Registry::builtin`], and what a caller adds
+//!    [`with`](Registry::with).
+//! 2. A [`Document`] is a scenario's text, from anywhere, with values laid over it and gates; [`Document::check`] finds
+//!    all that is wrong with it, or makes a [`Scenario`] of it.
+//! 3. [`run()`] runs a scenario as [`Options`] say and returns its report; [`reproduce()`] does so with published ones
+//!    and judges their claims; [`merge()`] joins what was run in parts; [`compare()`] sets two results side by side.
+//!    [`preview_of_memory`] tells beforehand what a run takes.
+//! 4. An [`Observer`] hears how it goes, and may ask to stop. [`Trouble`] says what stands in the way, and who is to
+//!    blame.
+//!
+//! ```
+//! use towtank::{Document, Options, Registry, run};
+//!
+//! let registry = Registry::builtin();
+//! let mut document = Document::builtin("queue-mm1", &registry)?;
+//! document.set("replicates", "2")?;
+//! document.set("span", "100s")?;
+//! document.fail_if("wait_mean > 1h");
+//! let ran = run(&document.check(&registry)?, &Options::default(), &())?;
+//! let report = ran.report.expect("nobody stopped it");
+//! assert_eq!(report.summary["wait_mean"].n(), 2);
+//! assert!(ran.unmet.is_empty());
+//! # Ok::<(), towtank::Trouble>(())
+//! ```
+//!
+//! Messages name flags of the `towtank` command (`--jobs`, `--allow-memory`): the options of the same names are meant.
+//!
+//! What is deliberately absent: printing, signals, exit codes, clocks, and the form of a command line. Those are a
+//! face's.
+
+mod catalogue;
+mod compare;
+mod document;
+mod files;
+pub mod gates;
+pub mod laws;
+mod machine;
+mod measured;
+mod merge;
+mod observer;
+mod options;
+mod overflow;
+mod preview;
+mod registry;
+mod reproduce;
+mod run;
+mod scenario;
+mod trouble;
+
+pub use catalogue::Builtin;
+pub use compare::compare;
+pub use document::{Document, read_text};
+pub use files::write_report;
+pub use gates::Unmet;
+pub use machine::{Limit, Memory, refusal_of_file};
+pub use measured::capacity_run;
+pub use merge::{Merged, merge};
+pub use observer::{Observer, Remark, Which};
+pub use options::Options;
+pub use preview::{MemoryPreview, preview_of_memory};
+pub use registry::{NameTaken, Registry};
+pub use reproduce::reproduce;
+pub use run::{Done, Run, run};
+pub use scenario::{Scenario, heading};
+pub use trouble::Trouble;

@@ -1,0 +1,68 @@
+//! The paper's statements about capacity, asked of measurements that come with Towtank: what `reproduce` has beside
+//! scenarios.
+
+use towtank_capacity::{Mix, Part, Run, Shares, apart, claims, fit};
+use towtank_imports::{File, iops};
+use towtank_report::Report;
+
+use crate::Trouble;
+
+/// What all of them are called together.
+pub(crate) const CAPACITY: &str = "capacity";
+
+/// Measurements by name: of a Ceph, and of a plain file.
+pub(crate) const PUBLISHED: [&str; 2] = ["capacity-ceph", "capacity-file"];
+
+const CEPH: &str = include_str!("../../../scenarios/papers/capacity-ceph.csv");
+const PLAIN: &str = include_str!("../../../scenarios/papers/capacity-file.csv");
+
+/// The claims that the measurements called `name` judge, or what is shown apart; nothing for other names.
+pub(crate) fn published(name: &str) -> Option<Result<Report, Trouble>> {
+    let (text, of_ceph) = match name {
+        "capacity-ceph" => (CEPH, true),
+        "capacity-file" => (PLAIN, false),
+        _ => return None,
+    };
+    Some(judged(name, text, of_ceph))
+}
+
+fn judged(name: &str, text: &str, of_ceph: bool) -> Result<Report, Trouble> {
+    let read = iops::read(File { name, bytes: text.as_bytes() }).map_err(Trouble::failed)?;
+    let runs: Vec<Run> = read.value.into_iter().map(|reading| capacity_run(name, reading)).collect();
+    let model = fit(&runs).map_err(Trouble::failed)?;
+    let mut warnings = read.notes;
+    if of_ceph {
+        warnings.push("of Swift nothing was measured here, so its f_rw of 2 to 3 is not judged".to_owned());
+    }
+    // A plain file is no distributed system, of which the paper speaks.
+    let (claims, tables) =
+        if of_ceph { (claims(&model), Vec::new()) } else { (Vec::new(), vec![apart(&model)]) };
+    Ok(Report { study: CAPACITY.to_owned(), claims, tables, warnings, ..Report::default() })
+}
+
+/// What a tool's file says about one run, as the model of capacity takes it.
+///
+/// # Panics
+/// When a reader gave sizes of zero or shares that do not add up, which readers refuse.
+#[must_use]
+pub fn capacity_run(file: &str, reading: iops::Reading) -> Run {
+    let part = |part: &iops::Part| Part {
+        size_bytes: part.size_bytes,
+        share: part.share_percent / 100.0,
+        reads: part.read_percent / 100.0,
+    };
+    let mix = Mix::new(reading.parts.iter().map(part).collect());
+    let shares = match reading.shares {
+        iops::Shares::Operations => Shares::Operations,
+        iops::Shares::Concurrency => Shares::Concurrency,
+        iops::Shares::Capacity => Shares::Capacity,
+    };
+    Run {
+        system: reading.system,
+        mix: mix.expect("readers give sizes above zero, and shares that add up"),
+        shares,
+        iops: reading.iops,
+        file: file.to_owned(),
+        place: reading.place,
+    }
+}

@@ -1,0 +1,107 @@
+//! What running a scenario would take of the memory, before anything runs.
+
+use towtank_campaign::Plan;
+use towtank_scenario::Problem;
+use towtank_units::Bytes;
+
+use crate::machine::{Machine, Memory};
+use crate::{Options, Scenario, Trouble};
+
+/// The memory that a campaign is estimated to take, and that there is.
+#[derive(Clone, Debug)]
+pub struct MemoryPreview {
+    /// What one run of the hungriest point takes, where its study can tell.
+    pub each: Option<Bytes>,
+    /// How many runs would go on at once.
+    pub jobs: usize,
+    /// What all of them take together.
+    pub all: Option<Bytes>,
+    /// What this process may still take, where the system says.
+    pub free: Option<Memory>,
+    /// Why `run` would refuse it.
+    pub refusal: Option<Problem>,
+}
+
+/// What [`run`](crate::run) would say about memory with the same options.
+///
+/// # Errors
+/// When the scenario has too many runs, or the options ask for more threads than there are cores.
+pub fn preview_of_memory(scenario: &Scenario, options: &Options) -> Result<MemoryPreview, Trouble> {
+    on(Machine::here(), scenario, options)
+}
+
+fn on(machine: Machine, scenario: &Scenario, options: &Options) -> Result<MemoryPreview, Trouble> {
+    let plan = scenario.plan()?;
+    let need = Need::of(scenario, &plan);
+    let each = need.as_ref().map(|need| need.each);
+    let threads = machine.threads(options, each)?;
+    let refusal = machine.refuse_memory(options, threads, need.as_ref()).err();
+    let jobs = threads.jobs.get();
+    Ok(MemoryPreview {
+        each,
+        jobs,
+        all: each.map(|each| together(each, jobs)),
+        free: machine.memory,
+        refusal,
+    })
+}
+
+/// What so many runs take at once.
+pub(crate) fn together(each: Bytes, jobs: usize) -> Bytes {
+    Bytes::new(each.get().saturating_mul(jobs as u64))
+}
+
+/// What a run takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Need<'a> {
+    /// The memory of one run.
+    pub(crate) each: Bytes,
+    /// Which point of a sweep takes that much; empty without a sweep.
+    pub(crate) place: String,
+    /// The keys of the scenario that it grows with.
+    pub(crate) keys: &'a [&'a str],
+}
+
+impl<'a> Need<'a> {
+    /// What the hungriest point takes.
+    pub(crate) fn of(scenario: &Scenario, plan: &Plan) -> Option<Need<'a>> {
+        let estimates = scenario.points().iter().zip(plan.points());
+        let estimates = estimates.enumerate().filter_map(|(index, (point, spec))| {
+            Some((point.prepared.memory_estimate()?, std::cmp::Reverse(index), spec.label()))
+        });
+        let (each, std::cmp::Reverse(index), label) = estimates.max()?;
+        let place = if label.is_empty() { label } else { format!("point {} ({label})", index + 1) };
+        Some(Need { each, place, keys: scenario.study().memory_keys() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use super::*;
+    use crate::machine::Limit;
+    use crate::{Document, Registry};
+
+    #[test]
+    fn what_would_not_fit_is_told_as_a_run_would_tell_it() {
+        let registry = Registry::builtin();
+        let scenario = Document::builtin("queue-mm1", &registry).unwrap().check(&registry).unwrap();
+        let cores = NonZeroUsize::new(4).unwrap();
+        let with = |left: u64| {
+            let memory = Some(Memory { left: Bytes::new(left), limit: Limit::Free });
+            on(Machine { cores, memory }, &scenario, &Options::default()).unwrap()
+        };
+        let ample = with(1 << 40);
+        let each = ample.each.expect("the study estimates");
+        assert_eq!((ample.jobs, ample.all), (4, Some(together(each, 4))));
+        assert!(ample.refusal.is_none());
+        // Fewer runs at once where that helps, and a refusal where one alone is too much.
+        let tight = with(3 * each.get());
+        assert_eq!((tight.jobs, tight.refusal), (3, None));
+        let short = with(each.get() - 1);
+        let refusal = short.refusal.expect("not even one fits");
+        assert!(refusal.message().starts_with("a run takes about "), "{refusal}");
+        assert_eq!(refusal.next_step(), Some("lower `span`, or add --allow-memory to run it all the same"));
+    }
+}

@@ -1,0 +1,115 @@
+//! What can be asked and run by its name: the studies and scenarios that come with Towtank, and those that a caller
+//! adds.
+//!
+//! Nothing below asks for a list of all studies; who needs one is given a registry.
+
+use towtank_scenario::{Problem, did_you_mean};
+use towtank_studies::Study;
+
+use crate::catalogue::{self, Builtin};
+
+/// Studies and scenarios, by name.
+#[derive(Clone)]
+pub struct Registry {
+    studies: Vec<&'static dyn Study>,
+    scenarios: Vec<Builtin>,
+}
+
+/// Two of one name: a scenario could not say which it means.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is a {what} called `{name}` already; choose another name")]
+pub struct NameTaken {
+    /// A study or a scenario.
+    pub what: &'static str,
+    /// The name.
+    pub name: String,
+}
+
+impl Registry {
+    /// Everything that comes with Towtank.
+    #[must_use]
+    pub fn builtin() -> Registry {
+        Registry { studies: towtank_studies::all().to_vec(), scenarios: catalogue::ALL.to_vec() }
+    }
+
+    /// The same with one study more.
+    ///
+    /// # Errors
+    /// When another one has its name.
+    pub fn with(mut self, study: &'static dyn Study) -> Result<Registry, NameTaken> {
+        if self.named(study.name()).is_some() {
+            return Err(NameTaken { what: "study", name: study.name().to_owned() });
+        }
+        self.studies.push(study);
+        Ok(self)
+    }
+
+    /// The same with one scenario more, to be run by its name.
+    ///
+    /// # Errors
+    /// When another one has its name.
+    pub fn with_scenario(mut self, scenario: Builtin) -> Result<Registry, NameTaken> {
+        if self.scenario(scenario.name()).is_some() {
+            return Err(NameTaken { what: "scenario", name: scenario.name().to_owned() });
+        }
+        self.scenarios.push(scenario);
+        Ok(self)
+    }
+
+    /// The studies, in the order of `towtank list`.
+    #[must_use]
+    pub fn studies(&self) -> &[&'static dyn Study] {
+        &self.studies
+    }
+
+    /// The study called `name`.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&'static dyn Study> {
+        towtank_studies::named(&self.studies, name)
+    }
+
+    /// The scenarios that need no file, in the order of `towtank list`.
+    #[must_use]
+    pub fn scenarios(&self) -> &[Builtin] {
+        &self.scenarios
+    }
+
+    /// The scenario called `name`.
+    #[must_use]
+    pub fn scenario(&self, name: &str) -> Option<&Builtin> {
+        self.scenarios.iter().find(|scenario| scenario.name() == name)
+    }
+
+    /// The same for somebody who meant one.
+    ///
+    /// # Errors
+    /// When there is none, with the name that comes nearest.
+    pub fn find_scenario(&self, name: &str) -> Result<&Builtin, Problem> {
+        self.scenario(name).ok_or_else(|| {
+            let hint = did_you_mean(name, self.scenarios.iter().map(Builtin::name)).unwrap_or_else(|| {
+                "`towtank list` shows the built-in ones; a file of your own is named with its path".to_owned()
+            });
+            Problem::new(format!("there is no scenario called `{name}`, and no such file")).hint(hint)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_given_once() {
+        let builtin = Registry::builtin();
+        let first = builtin.studies()[0];
+        let twice = builtin.clone().with(first).err().map(|error| error.to_string());
+        let want = format!("there is a study called `{}` already; choose another name", first.name());
+        assert_eq!(twice, Some(want));
+
+        let mine = Builtin { path: "mine/two-counters.toml", text: "study = \"queue\"" };
+        let more = builtin.with_scenario(mine).expect("no other is called so");
+        assert_eq!(more.scenario("two-counters"), Some(&mine));
+        let twice = more.with_scenario(Builtin { path: "two-counters.toml", text: "" }).err();
+        assert_eq!(twice, Some(NameTaken { what: "scenario", name: "two-counters".to_owned() }));
+    }
+}

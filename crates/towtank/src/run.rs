@@ -1,0 +1,235 @@
+//! The street, walked: a checked scenario becomes a campaign, its outcomes a report.
+//!
+//! Everything that decides lies in the crates below; here they are only put one after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use towtank_campaign::{
+    Assembled, End, Failure, Ledger, Order, Plan, PointKey, Ran, Shard, Stop, Store, Writer,
+};
+use towtank_kernel::Executor;
+use towtank_report::{Outcome, Report};
+use towtank_scenario::Problem;
+use towtank_streams::Seed;
+use towtank_studies::{PointResult, RunContext, Study, StudyError};
+
+use crate::machine::{Machine, Threads};
+use crate::preview::Need;
+use crate::{Observer, Options, Remark, Scenario, Trouble, Unmet, Which, files, gates, laws, overflow};
+
+/// What came of running a scenario.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What there is to report; nothing for a part of a campaign, and where it was stopped before any run was done.
+    pub report: Option<Report>,
+    /// Somebody stopped it.
+    pub interrupted: bool,
+    /// How much was done.
+    pub done: Done,
+    /// Gates that are not met; they are judged where nobody stopped it.
+    pub unmet: Vec<Unmet>,
+}
+
+/// How much of a campaign, or of one part of it, is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// Runs that are done.
+    pub runs: usize,
+    /// All there are.
+    pub of: usize,
+}
+
+/// Runs a scenario, and writes its report into the directory of its runs where the options name one.
+///
+/// # Errors
+/// When it does not fit into this machine, a run fails, or something cannot be read or written.
+pub fn run(scenario: &Scenario, options: &Options, observer: &dyn Observer) -> Result<Run, Trouble> {
+    gates::refuse_for_part(options.shard, scenario.fail_if.first().map(String::as_str))?;
+    if !options.shard.is_whole() && options.out.is_none() {
+        let message =
+            format!("part {} has no directory, so that nothing would be left to join", options.shard);
+        return Err(Problem::new(message).hint("name one with --out").into());
+    }
+    let plan = scenario.plan()?;
+    let machine = Machine::here();
+    let need = Need::of(scenario, &plan);
+    let threads = machine.threads(options, need.as_ref().map(|need| need.each))?;
+    machine.refuse_memory(options, threads, need.as_ref())?;
+    let open = |dir| Store::open(dir, &plan, options.takeover(), Writer::new(scenario.inputs.clone()));
+    let store = options.out.as_deref().map(open).transpose()?;
+    store.as_ref().map(files::may_report).transpose()?;
+    let walk = Walk { scenario, plan: &plan, options, threads, observer, told: Mutex::default() };
+    observer.begins();
+    let ran = walk.go(store.as_ref(), observer.stop());
+    observer.ends();
+    walk.remarks(&ran);
+    let interrupted = match ran.end {
+        End::Failed(failures) => return Err(walk.failed(&failures)),
+        End::Interrupted => true,
+        End::Done => false,
+    };
+    let done = count_done(&plan, &ran.ledger, options.shard);
+    let report = report(scenario.study(), &plan, ran.ledger, options.executor)?;
+    // A part has no report of its own: it is one of all runs, and `merge` makes it.
+    let report = report.filter(|_| options.shard.is_whole());
+    if let (Some(report), Some(store)) = (&report, &store) {
+        files::write_into(report, store)?;
+    }
+    let judged =
+        report.as_ref().filter(|_| !interrupted).map(|report| gates::judge(scenario.gates(), report));
+    Ok(Run { report, interrupted, done, unmet: judged.unwrap_or_default() })
+}
+
+fn count_done(plan: &Plan, ledger: &Ledger, shard: Shard) -> Done {
+    let ours = || plan.tasks().enumerate().filter(|(index, _)| shard.holds(*index));
+    Done { runs: ours().filter(|(_, task)| ledger.is_finished(*task)).count(), of: ours().count() }
+}
+
+/// The report of what there is; `None` when there is nothing. One that breaks a law of reports is an error.
+pub(crate) fn report(
+    study: &dyn Study,
+    plan: &Plan,
+    ledger: Ledger,
+    executor: Executor,
+) -> Result<Option<Report>, Trouble> {
+    let Assembled { mut report, points } = towtank_campaign::assemble(plan, ledger, executor.name());
+    let results: Vec<PointResult<'_>> = plan
+        .points()
+        .iter()
+        .zip(&points)
+        .filter(|(_, found)| !found.outcomes.is_empty())
+        .map(|(spec, found)| PointResult {
+            settings: &spec.settings,
+            scenario: &spec.scenario,
+            outcomes: &found.outcomes,
+        })
+        .collect();
+    if results.is_empty() {
+        return Ok(None);
+    }
+    let shown = study.present(&results);
+    report.answer = shown.answer;
+    report.tables = shown.tables;
+    report.figures = shown.figures;
+    report.claims = shown.claims;
+    report.warnings.extend(shown.warnings);
+    let summaries =
+        || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
+    let about =
+        study.measures().iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name)));
+    report.glossary = about.map(|measure| (measure.name.to_owned(), measure.about.to_owned())).collect();
+    laws::hold(report).map(Some)
+}
+
+/// One campaign under way.
+struct Walk<'a> {
+    scenario: &'a Scenario,
+    plan: &'a Plan,
+    options: &'a Options,
+    threads: Threads,
+    observer: &'a dyn Observer,
+    /// Kinds of notices that were shown already: every replicate has the same.
+    told: Mutex<BTreeSet<String>>,
+}
+
+impl Walk<'_> {
+    fn go(&self, store: Option<&Store>, stop: &Stop) -> Ran<StudyError> {
+        let progress = |progress| self.observer.campaign(progress);
+        let order = Order {
+            plan: self.plan,
+            shard: self.options.shard,
+            jobs: self.threads.jobs,
+            store,
+            stop,
+            progress: &progress,
+        };
+        let position: BTreeMap<&PointKey, usize> =
+            self.plan.points().iter().enumerate().map(|(index, point)| (&point.key, index)).collect();
+        towtank_campaign::run(&order, &|point, replicate, stop| {
+            self.one(position[&point.key], replicate, stop)
+        })
+    }
+
+    fn one(&self, point: usize, replicate: u32, stop: &Stop) -> Result<Outcome, StudyError> {
+        let which = Which { point, replicate };
+        let context = RunContext {
+            seed: Seed(self.scenario.header().seed).replicate(replicate),
+            replicate,
+            executor: self.options.executor,
+            workers: self.threads.workers.get(),
+            stop: stop.flag(),
+            progress: &|progress| self.observer.run(which, progress),
+            notice: &|text| self.notice(text),
+        };
+        let outcome = self.scenario.points()[point].prepared.run(&context);
+        self.observer.ended(which, outcome.as_ref().map_or(0, |outcome| outcome.events));
+        outcome
+    }
+
+    fn notice(&self, text: &str) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert(kind_of(text)) {
+            self.observer.remark(&Remark::Notice(text));
+        }
+    }
+
+    /// What was found in the store.
+    fn remarks(&self, ran: &Ran<StudyError>) {
+        for damaged in &ran.damaged {
+            self.observer.remark(&Remark::Redone(damaged));
+        }
+        if let (Some(out), true) = (&self.options.out, ran.reused > 0) {
+            self.observer.remark(&Remark::Kept { runs: ran.reused, out });
+        }
+    }
+
+    /// The first failure, and the line that replays it.
+    fn failed(&self, failures: &[Failure<StudyError>]) -> Trouble {
+        let Some(first) = failures.first() else { return Trouble::failed("a run failed without a word") };
+        let more = match failures.len() {
+            1 => String::new(),
+            2 => " (1 more run failed)".to_owned(),
+            count => format!(" ({} more runs failed)", count - 1),
+        };
+        if let Failure::Study { task, place, error } = first
+            && let Some(problem) = overflow::problem(error, place, &self.plan.points()[task.point].scenario)
+        {
+            return problem.into();
+        }
+        let hint = match first {
+            // The run went well: to replay it would show nothing.
+            Failure::Store { place, source, .. } => {
+                return Trouble::failed(format!("{place} is done but not stored{more}: {source}"));
+            }
+            Failure::Study { error: StudyError::Model { hint: Some(hint), .. }, .. } => format!("{hint}\n"),
+            _ => String::new(),
+        };
+        let (hash, seed) = (self.scenario.resolved().hash(), self.scenario.header().seed);
+        let version = env!("CARGO_PKG_VERSION");
+        Trouble::Failed(Problem::new(format!("{first}{more}")).hint(format!(
+            "{hint}replay: towtank {version}, study {}, scenario {hash}, seed {seed}",
+            self.scenario.study().name()
+        )))
+    }
+}
+
+/// What a notice says: replicates run differently, so its counts differ.
+fn kind_of(notice: &str) -> String {
+    notice.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every replicate of a wasteful run said so in a line of its own.
+    #[test]
+    fn a_notice_with_other_counts_is_the_same_notice() {
+        let notice = |committed, rolled_back| {
+            kind_of(&towtank_kernel::Notice::MostlyTakenBack { committed, rolled_back }.to_string())
+        };
+        assert_eq!(notice(1_803, 18_510), notice(174, 22_174));
+        assert_ne!(notice(1, 2), kind_of(&towtank_kernel::Notice::RestartedWithClones.to_string()));
+    }
+}

@@ -1,0 +1,88 @@
+//! A scenario without mistakes: what is asked, at which points, with which gates.
+
+use towtank_campaign::{Inputs, KeyParts, Plan, PointKey, PointSpec};
+use towtank_report::SweepAxis;
+use towtank_scenario::gate::Gate;
+use towtank_scenario::{Header, Resolved};
+use towtank_studies::{CheckedPoint, CheckedScenario, Study};
+
+use crate::Trouble;
+
+/// A checked scenario, ready to run any number of times.
+pub struct Scenario {
+    pub(crate) checked: CheckedScenario,
+    pub(crate) gates: Vec<Gate>,
+    /// The gates' texts, as they were given.
+    pub(crate) fail_if: Vec<String>,
+    /// What must not be overwritten because it came from there.
+    pub(crate) inputs: Inputs,
+}
+
+impl Scenario {
+    /// What is asked.
+    #[must_use]
+    pub fn study(&self) -> &'static dyn Study {
+        self.checked.study()
+    }
+
+    /// Seed, replicates and title.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        self.checked.header()
+    }
+
+    /// As it was understood, every default filled in, with its hash.
+    #[must_use]
+    pub fn resolved(&self) -> &Resolved {
+        self.checked.resolved()
+    }
+
+    /// The gates of its report.
+    #[must_use]
+    pub fn gates(&self) -> &[Gate] {
+        &self.gates
+    }
+
+    pub(crate) fn points(&self) -> &[CheckedPoint] {
+        self.checked.points()
+    }
+
+    /// The heading of the report: the user's own words, or those of the study, which are no sentence by themselves.
+    fn title(&self) -> String {
+        self.header().title.clone().unwrap_or_else(|| heading(self.study()))
+    }
+
+    /// All runs of it, and what names their results.
+    pub(crate) fn plan(&self) -> Result<Plan, Trouble> {
+        let (study, header, resolved) = (self.study(), self.header(), self.resolved());
+        let axes = resolved.axes().iter();
+        let axes = axes.map(|axis| SweepAxis { key: axis.key.clone(), values: axis.values.clone() });
+        let points = resolved.points().iter().zip(self.points()).map(|(resolved, checked)| PointSpec {
+            settings: resolved.settings.clone(),
+            scenario: resolved.scenario.clone(),
+            key: PointKey::new(&KeyParts {
+                study: study.name(),
+                scenario_hash: &resolved.hash,
+                input_hashes: &checked.inputs.iter().map(|input| input.hash.clone()).collect::<Vec<_>>(),
+                seed: header.seed,
+                results_version: study.results_version(),
+            }),
+        });
+        let head = towtank_campaign::Header {
+            study: study.name().to_owned(),
+            title: self.title(),
+            results_version: study.results_version(),
+            seed: header.seed,
+            scenario: resolved.scenario().clone(),
+            scenario_hash: resolved.hash().to_owned(),
+        };
+        Plan::new(head, header.replicates, axes.collect(), points.collect()).map_err(Trouble::input)
+    }
+}
+
+/// The question of a study as a heading has it, with a capital letter.
+#[must_use]
+pub fn heading(study: &dyn Study) -> String {
+    let mut chars = study.title().chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
