@@ -1,13 +1,25 @@
-//! Lists the scenario files, so that each one added to `scenarios/` is in the binary without being named anywhere else.
+//! Lists the scenario files, so that each one added to `scenarios/` is built in without being named anywhere else.
+//!
+//! Two checkouts may share one target directory (`CARGO_TARGET_DIR`), and cargo takes a package at the same place in
+//! both for the same one: it runs this script again only if what it was told to watch has changed since. Scenarios that
+//! are older than the last build of the other checkout have not. So cargo watches `TOWTANK_CHECKOUT` too, which
+//! `.cargo/config.toml` sets to the folder of the checkout, and the paths that it watches are relative to the package.
+//! `tests/two_checkouts.rs` builds two in turn. What this does not reach: a cargo that is called from outside of the
+//! checkouts (`--manifest-path`), which reads no such file.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+/// Where the scenarios are, from the package's folder.
+const SCENARIOS: &str = "../../scenarios";
+
 fn main() -> io::Result<()> {
-    let manifest_dir = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let root = manifest_dir.join("../../scenarios").canonicalize()?;
-    println!("cargo::rerun-if-changed={}", root.display());
+    println!("cargo::rerun-if-env-changed=TOWTANK_CHECKOUT");
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={SCENARIOS}");
+    let package = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let root = package.join(SCENARIOS).canonicalize()?;
     let mut files = Vec::new();
     collect(&root, &mut files)?;
     files.sort();
@@ -29,7 +41,6 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            println!("cargo::rerun-if-changed={}", path.display());
             collect(&path, files)?;
         } else if path.extension().is_some_and(|end| end == "toml") {
             files.push(path);
