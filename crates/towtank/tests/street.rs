@@ -1,0 +1,211 @@
+//! The street walked by a caller that is no command line: what it hears, how it stops a run, and what it finds in a
+//! directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use towtank::{Document, Observer, Options, Registry, Remark, Scenario, Trouble, Which};
+use towtank::{compare, merge, preview_of_memory, run};
+use towtank_campaign::{Progress, Shard, Stop};
+
+/// One counter, loaded to a half, over soon.
+const COUNTER: &str = "\
+study = \"queue\"
+replicates = 4
+warm_up = \"10s\"
+span = \"100s\"
+
+[stations.counter]
+service_rate = \"10/s\"
+arrival_rate = \"5/s\"
+";
+
+fn scenario(settings: &[(&str, &str)]) -> Scenario {
+    let mut document = Document::parse(COUNTER).expect("it is TOML");
+    for (key, value) in settings {
+        document.set(key, value).expect("the key exists");
+    }
+    document.check(&Registry::builtin()).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// One run at a time, so that a test knows their order.
+fn one_by_one(out: Option<&Path>) -> Options {
+    Options { jobs: Some(std::num::NonZeroUsize::MIN), out: out.map(Path::to_owned), ..Options::default() }
+}
+
+/// A directory that is not there yet.
+fn fresh(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("street").join(name);
+    if path.exists() {
+        fs::remove_dir_all(&path).expect("the directory of an earlier run can be removed");
+    }
+    path
+}
+
+/// Takes notes, and stops a campaign when so many runs have ended.
+#[derive(Default)]
+struct Notes {
+    heard: Mutex<Vec<String>>,
+    stop: Stop,
+    stop_after: Option<usize>,
+}
+
+impl Notes {
+    fn note(&self, text: String) {
+        self.heard.lock().expect("nobody panics").push(text);
+    }
+
+    fn heard(&self) -> Vec<String> {
+        self.heard.lock().expect("nobody panics").clone()
+    }
+}
+
+impl Observer for Notes {
+    fn stop(&self) -> &Stop {
+        self.note("stop flag".to_owned());
+        &self.stop
+    }
+
+    fn begins(&self) {
+        self.note("begins".to_owned());
+    }
+
+    fn campaign(&self, progress: Progress) {
+        self.note(format!("{} of {}", progress.done, progress.total));
+        if self.stop_after == Some(progress.done) {
+            self.stop.raise();
+        }
+    }
+
+    fn ended(&self, which: Which, events: u64) {
+        assert!(events > 0);
+        self.note(format!("replicate {}", which.replicate));
+    }
+
+    fn ends(&self) {
+        self.note("ends".to_owned());
+    }
+
+    fn remark(&self, remark: &Remark<'_>) {
+        let lines = match remark {
+            Remark::Missing(lines) | Remark::Double(lines) => lines.len(),
+            _ => 0,
+        };
+        let place = env!("CARGO_TARGET_TMPDIR");
+        self.note(format!("{remark} {lines}").replace(place, "TMP"));
+    }
+}
+
+#[test]
+fn an_observer_hears_of_all_of_it_in_order() {
+    let notes = Notes::default();
+    let ran = run(&scenario(&[("replicates", "2")]), &one_by_one(None), &notes).expect("it runs");
+    assert_eq!((ran.done.runs, ran.done.of, ran.interrupted), (2, 2, false));
+    let want = ["begins", "stop flag", "0 of 2", "replicate 0", "1 of 2", "replicate 1", "2 of 2", "ends"];
+    assert_eq!(notes.heard(), want);
+}
+
+#[test]
+fn what_is_stopped_says_how_far_it_came_and_goes_on_from_there() {
+    let out = fresh("stopped");
+    let (scenario, options) = (scenario(&[]), one_by_one(Some(&out)));
+    let notes = Notes { stop_after: Some(3), ..Notes::default() };
+    let ran = run(&scenario, &options, &notes).expect("to stop is no trouble");
+    assert!(ran.interrupted);
+    assert_eq!((ran.done.runs, ran.done.of), (3, 4));
+    assert_eq!(ran.report.expect("something is done").summary["wait_mean"].n(), 3);
+
+    let notes = Notes::default();
+    let ran = run(&scenario, &options, &notes).expect("it goes on");
+    assert_eq!((ran.done.runs, ran.interrupted), (4, false));
+    let last = notes.heard().pop();
+    assert_eq!(last.as_deref(), Some("3 runs were done already and kept from `TMP/street/stopped` 0"));
+
+    let never_begun = Notes { stop_after: Some(0), ..Notes::default() };
+    let ran = run(&scenario, &one_by_one(None), &never_begun).expect("to stop is no trouble");
+    assert!(ran.interrupted && ran.report.is_none());
+}
+
+#[test]
+fn parts_make_the_whole() {
+    let registry = Registry::builtin();
+    let scenario = scenario(&[]);
+    let whole = run(&scenario, &Options::default(), &()).expect("it runs").report.expect("there is a report");
+    let parts = ["part-1", "part-2"].map(fresh);
+    for (number, part) in (1..).zip(&parts) {
+        let shard = Shard::new(number, 2).expect("there are two");
+        let ran = run(&scenario, &Options { shard, ..one_by_one(Some(part)) }, &()).expect("it runs");
+        assert_eq!((ran.done.runs, ran.done.of), (2, 2));
+        assert!(ran.report.is_none(), "a part has no report of its own");
+        assert!(!part.join("report.json").exists());
+    }
+    let gates = ["wait_mean > 0s".to_owned()];
+    let out = Options { out: Some(fresh("merged")), ..Options::default() };
+    let merged = merge(&registry, &parts, &gates, &out, &()).expect("they fit together");
+    assert!(merged.complete);
+    assert_eq!(merged.unmet.len(), 1);
+    assert_eq!(merged.report.to_json(), whole.to_json());
+    let written = fs::read_to_string(out.out.expect("it was given").join("report.json"));
+    assert_eq!(written.expect("it was written"), whole.to_json());
+
+    let notes = Notes::default();
+    let merged = merge(&registry, &parts[..1], &gates, &Options::default(), &notes).expect("half of it");
+    assert!(!merged.complete && merged.unmet.is_empty(), "a gate is about the whole");
+    assert_eq!(notes.heard(), ["no part has these runs: 1"]);
+}
+
+#[test]
+fn a_part_is_not_judged_by_gates() {
+    let mut document = Document::parse(COUNTER).expect("it is TOML");
+    document.fail_if("wait_mean > 1s");
+    let scenario = document.check(&Registry::builtin()).expect("nothing is wrong");
+    let shard = Shard::new(1, 2).expect("there are two");
+    let refused = run(&scenario, &Options { shard, ..Options::default() }, &());
+    let Err(Trouble::Input(problems)) = refused else { panic!("a gate is about the whole") };
+    insta::assert_snapshot!(problems, @"a gate cannot be judged on part 1/2: it is about the whole");
+    let hint = problems.iter().next().and_then(towtank_scenario::Problem::next_step).expect("there is one");
+    assert!(hint.ends_with("towtank merge DIR… --fail-if 'wait_mean > 1s'"), "{hint}");
+}
+
+#[test]
+fn a_part_that_is_kept_nowhere_is_refused() {
+    let shard = Shard::new(1, 2).expect("there are two");
+    let refused = run(&scenario(&[]), &Options { shard, ..Options::default() }, &());
+    let Err(Trouble::Input(problems)) = refused else { panic!("its runs would be lost") };
+    insta::assert_snapshot!(problems, @"part 1/2 has no directory, so that nothing would be left to join");
+}
+
+#[test]
+fn what_is_wrong_with_scenario_and_gates_is_told_together() {
+    let mut document = Document::parse(COUNTER).expect("it is TOML");
+    document.set("span", "-1s").expect("the key exists");
+    document.fail_if("wait_men > 1s");
+    let problems = document.check(&Registry::builtin()).err().expect("two things are wrong");
+    assert_eq!(problems.len(), 2, "{problems}");
+}
+
+#[test]
+fn two_results_are_compared_and_no_report_lands_on_a_campaign() {
+    let (a, b) = (fresh("a"), fresh("b"));
+    for (dir, rate) in [(&a, "5/s"), (&b, "8/s")] {
+        let scenario = scenario(&[("stations.counter.arrival_rate", rate)]);
+        run(&scenario, &one_by_one(Some(dir)), &()).expect("it runs");
+    }
+    let out = fresh("compared");
+    let report = compare(&a, &b, Some(&out)).expect("they can be compared");
+    assert_eq!(report.study, "compare");
+    assert!(out.join("report.html").exists());
+    let before = fs::read(a.join("report.json")).expect("it is there");
+    assert!(matches!(compare(&a, &b, Some(&a)), Err(Trouble::Input(_))));
+    assert_eq!(fs::read(a.join("report.json")).expect("it is there"), before);
+    assert!(matches!(compare(&a, &a.join("absent"), None), Err(Trouble::Input(_))));
+}
+
+#[test]
+fn memory_is_told_beforehand() {
+    let told = preview_of_memory(&scenario(&[]), &one_by_one(None)).expect("it fits");
+    assert_eq!((told.jobs, told.all), (1, told.each));
+    assert!(told.each.expect("the study estimates").get() > 0);
+    assert!(told.refusal.is_none());
+}
