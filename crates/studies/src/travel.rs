@@ -29,7 +29,7 @@ pub fn compare<M: Portable>(model: &M, options: &RunOptions<'_>, want: &Outcome<
 /// Runs a scenario so that each of its models is compared; how many there were, and how many events passed between workers.
 fn travelled(text: &str) -> (u32, u64) {
     let document = Document::parse(&Source::file("travel.toml", text)).unwrap();
-    let checked = check(document).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+    let checked = check(crate::all(), document).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
     let context = RunContext {
         seed: Seed(3),
         // The first replicate does more than the others, to be drawn.

@@ -28,7 +28,7 @@ fn study_flag(flag: &towtank_studies::Flag, schema: &Json) -> Arg {
     let about = Description::of(schema, &key);
     Arg::new(flag.name)
         .long(flag.name)
-        .aliases(about.aliases)
+        .aliases(about.aliases.clone())
         .value_name(about.value_name)
         .help(about.help(flag.key))
         .help_heading(SCENARIO)
