@@ -8,7 +8,9 @@ use towtank_kernel::prelude::*;
 
 /// Workers that do a step each, meet, and go on together. Entity 0 is the barrier; the others are workers.
 pub struct Steps {
+    /// How many workers.
     pub workers: u32,
+    /// How many steps each does.
     pub steps: u32,
     /// How long a step takes.
     pub work: distributions::Exponential,
@@ -17,8 +19,13 @@ pub struct Steps {
 /// Where kinds of entities differ, the state is an enum. All that may travel between processes implements serde's traits.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub enum Entity {
+    /// Where workers meet.
     Barrier(Barrier),
-    Worker { done: u32 },
+    /// Who works.
+    Worker {
+        /// Steps done.
+        done: u32,
+    },
 }
 
 /// Who waits at the barrier.
@@ -30,6 +37,7 @@ pub struct Barrier {
     patience: Option<TimerId>,
 }
 
+/// What happens.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub enum Event {
     /// To a worker from itself: its step is done.
@@ -45,6 +53,7 @@ pub enum Event {
 /// What is counted. Samples of events that are taken back never get here, so nothing of it has to be undone.
 #[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Counts {
+    /// Steps that kept somebody waiting for long.
     pub late: u64,
 }
 

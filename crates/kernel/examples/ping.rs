@@ -6,6 +6,7 @@ use towtank_kernel::prelude::*;
 
 /// What is the same for all entities and never changes: here, how many round trips there are.
 pub struct Ping {
+    /// Round trips.
     pub rounds: u32,
 }
 

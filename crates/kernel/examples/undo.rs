@@ -9,7 +9,9 @@ use towtank_kernel::prelude::*;
 
 /// Servers with pages, and readers that go from one to the next.
 pub struct Pages {
+    /// How many servers.
     pub servers: u32,
+    /// How many readers.
     pub readers: u32,
 }
 
@@ -33,7 +35,7 @@ pub struct Before {
     free_at: SimTime,
 }
 
-pub const PAGES: u32 = 256;
+const PAGES: u32 = 256;
 const SERVICE: SimSpan = SimSpan::from_us(10);
 const TRIP: SimSpan = SimSpan::from_us(5);
 const NEXT: Purpose = Purpose(1);

@@ -102,8 +102,9 @@ fn puts_travel() {
 
 #[test]
 fn capacity_travels() {
-    let small = "servers = 6\ndepth = 4\nwarm_up = \"1ms\"\nduration = \"4ms\"\nsize = \"64KiB\"";
-    let control = "[control]\ntarget = \"80%\"\nreads = [\"50%\", \"90%\"]\nphase = \"2ms\"\nwindow = \"500us\"\noffered = \"150%\"";
+    let small =
+        "servers = 4\ndepth = 2\nwarm_up = \"200us\"\nduration = \"3ms\"\ntrip = \"20us\"\nsize = \"64KiB\"";
+    let control = "[control]\ntarget = \"80%\"\nreads = [\"50%\"]\nphase = \"500us\"\nwindow = \"200us\"\noffered = \"150%\"";
     for more in ["", control] {
         let (models, _) = travelled(&format!("study = \"capacity-sim\"\n{small}\n{more}"));
         assert!(models > 1, "rates are measured before mixes");

@@ -17,5 +17,5 @@ mod travel;
 pub use differences::differences;
 pub use finished::Finished;
 pub use random_model::{Fatal, Flaw, RandomEntity, RandomEvent, RandomModel, Tally};
-pub use shuffle::Shuffle;
+pub use shuffle::{MemberEnd, Shuffle};
 pub use travel::travels;

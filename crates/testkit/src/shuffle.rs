@@ -16,6 +16,9 @@ pub struct Shuffle {
     pub delay_max: u64,
 }
 
+/// What a member of a crew knows at the end.
+pub type MemberEnd<M> = Result<Option<Ended<M>>, RunError>;
+
 /// All packets in flight.
 struct Network {
     draws: Draws,
@@ -82,7 +85,7 @@ impl Shuffle {
         &self,
         models: &[&M],
         options: &RunOptions<'_>,
-    ) -> Result<Vec<Result<Option<Ended<M>>, RunError>>, RunError> {
+    ) -> Result<Vec<MemberEnd<M>>, RunError> {
         let options = RunOptions { workers: models.len() as u32, ..options.clone() };
         let models = models.iter().copied().enumerate();
         let members = models.map(|(me, model)| Crew::member(model, options.clone(), me));
