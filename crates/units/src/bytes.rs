@@ -1,6 +1,7 @@
 //! Sizes in whole bytes.
 
-use crate::quantity::{Quantity, quantity_text};
+use crate::amount::{amount, any_count, scaled};
+use crate::quantity::quantity_text;
 use crate::scale::{Print, Scale, Unit};
 
 /// A size in bytes. `KiB` to `EiB` are powers of 1024, `kB` to `EB` powers of 1000.
@@ -9,11 +10,6 @@ use crate::scale::{Print, Scale, Unit};
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// No bytes.
-    pub const ZERO: Self = Self(0);
-    /// The largest size, one byte less than 16 EiB.
-    pub const MAX: Self = Self(u64::MAX);
-
     /// `count` bytes.
     #[inline]
     #[must_use]
@@ -27,7 +23,7 @@ impl Bytes {
     /// Past [`Bytes::MAX`].
     #[must_use]
     pub const fn from_kib(count: u64) -> Self {
-        Self(scaled(count, 1 << 10))
+        Self(scaled(count, 1 << 10, PAST_MAX))
     }
 
     /// `count` times 1024² bytes.
@@ -36,7 +32,7 @@ impl Bytes {
     /// Past [`Bytes::MAX`].
     #[must_use]
     pub const fn from_mib(count: u64) -> Self {
-        Self(scaled(count, 1 << 20))
+        Self(scaled(count, 1 << 20, PAST_MAX))
     }
 
     /// `count` times 1024³ bytes.
@@ -45,7 +41,7 @@ impl Bytes {
     /// Past [`Bytes::MAX`].
     #[must_use]
     pub const fn from_gib(count: u64) -> Self {
-        Self(scaled(count, 1 << 30))
+        Self(scaled(count, 1 << 30, PAST_MAX))
     }
 
     /// The number of bytes.
@@ -53,57 +49,6 @@ impl Bytes {
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
-    }
-
-    /// Whether there are none.
-    #[inline]
-    #[must_use]
-    pub const fn is_zero(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Both sizes together, or `None` past [`Bytes::MAX`].
-    #[inline]
-    #[must_use]
-    pub const fn checked_add(self, other: Self) -> Option<Self> {
-        match self.0.checked_add(other.0) {
-            Some(count) => Some(Self(count)),
-            None => None,
-        }
-    }
-
-    /// Both sizes together, at most [`Bytes::MAX`].
-    #[inline]
-    #[must_use]
-    pub const fn saturating_add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-
-    /// What is left after taking `other` away, or `None` if it is the larger one.
-    #[inline]
-    #[must_use]
-    pub const fn checked_sub(self, other: Self) -> Option<Self> {
-        match self.0.checked_sub(other.0) {
-            Some(count) => Some(Self(count)),
-            None => None,
-        }
-    }
-
-    /// What is left after taking `other` away, at least nothing.
-    #[inline]
-    #[must_use]
-    pub const fn saturating_sub(self, other: Self) -> Self {
-        Self(self.0.saturating_sub(other.0))
-    }
-
-    /// This size `times` over, or `None` past [`Bytes::MAX`].
-    #[inline]
-    #[must_use]
-    pub const fn checked_mul(self, times: u64) -> Option<Self> {
-        match self.0.checked_mul(times) {
-            Some(count) => Some(Self(count)),
-            None => None,
-        }
     }
 
     /// How many pieces of `piece` hold this size; the last one may be part empty. `None` for empty pieces.
@@ -114,12 +59,7 @@ impl Bytes {
     }
 }
 
-const fn scaled(count: u64, unit: u64) -> u64 {
-    match count.checked_mul(unit) {
-        Some(bytes) => bytes,
-        None => panic!("a size is smaller than 16 EiB"),
-    }
-}
+const PAST_MAX: &str = "a size is smaller than 16 EiB";
 
 static BYTES: Scale = Scale {
     what: "a size",
@@ -158,16 +98,6 @@ static BYTES: Scale = Scale {
     ],
 };
 
-impl Quantity for Bytes {
-    fn scale() -> &'static Scale {
-        &BYTES
-    }
-    fn base_units(self) -> u64 {
-        self.0
-    }
-    fn from_base_units(count: u64) -> Option<Self> {
-        Some(Self(count))
-    }
-}
-
+amount!(Bytes);
+any_count!(Bytes, BYTES);
 quantity_text!(Bytes);

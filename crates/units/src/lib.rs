@@ -19,6 +19,7 @@
 //! # Ok::<(), towtank_units::UnitError>(())
 //! ```
 
+mod amount;
 mod bits;
 mod bytes;
 mod error;
@@ -36,6 +37,6 @@ pub use bytes::Bytes;
 pub use error::{HINT_MARK, UnitError, UnitErrorKind};
 pub use percent::Percent;
 pub use quantity::{Quantity, plain};
-pub use rate::{Frequency, Rate};
+pub use rate::{BitRate, Frequency, Rate, Rounding};
 pub use scale::Scale;
 pub use time::{SimSpan, SimTime};

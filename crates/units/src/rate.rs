@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use crate::amount::any_count;
 use crate::bytes::Bytes;
 use crate::quantity::{Quantity, quantity_text};
 use crate::scale::{Print, Scale, Unit};
@@ -30,19 +31,24 @@ impl Rate {
         self.0.get()
     }
 
-    /// How long `size` takes. Rounds up: a transfer must not end before its last byte has moved. What would
-    /// take longer than 584 years takes [`SimSpan::MAX`], which no event can lie after.
+    /// How long `size` takes. What would take longer than 584 years takes [`SimSpan::MAX`], which no event can lie after.
+    #[inline]
+    #[must_use]
+    pub fn span(self, size: Bytes, rounding: Rounding) -> SimSpan {
+        span_of(size.get(), self.0, rounding).unwrap_or(SimSpan::MAX)
+    }
+
+    /// As [`Rate::span`], rounded up: what every model does that has no reason for another rule.
     #[inline]
     #[must_use]
     pub fn span_for(self, size: Bytes) -> SimSpan {
-        self.checked_span_for(size).unwrap_or(SimSpan::MAX)
+        self.span(size, Rounding::Up)
     }
 
     /// As [`Rate::span_for`], or `None` past [`SimSpan::MAX`].
     #[must_use]
     pub fn checked_span_for(self, size: Bytes) -> Option<SimSpan> {
-        let ns = (u128::from(size.get()) * u128::from(NS_PER_SEC)).div_ceil(u128::from(self.0.get()));
-        u64::try_from(ns).ok().map(SimSpan::from_ns)
+        span_of(size.get(), self.0, Rounding::Up)
     }
 
     /// The bytes that have moved for certain after `span`: rounded down, at most [`Bytes::MAX`].
@@ -51,6 +57,77 @@ impl Rate {
         let bytes = u128::from(self.0.get()) * u128::from(span.as_ns()) / u128::from(NS_PER_SEC);
         Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
+}
+
+/// Bits per second; never zero. For links whose rate is divided: a share of one need not be a whole number of bytes, and
+/// [`Rate`] counts these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct BitRate(NonZeroU64);
+
+impl BitRate {
+    /// `count` bits in a second; at least one, since a link that moves nothing is none.
+    #[must_use]
+    pub const fn at_least_one(count: u64) -> Self {
+        match NonZeroU64::new(count) {
+            Some(count) => Self(count),
+            None => Self(NonZeroU64::MIN),
+        }
+    }
+
+    /// Bits in a second.
+    #[inline]
+    #[must_use]
+    pub const fn bits_per_second(self) -> u64 {
+        self.0.get()
+    }
+
+    /// How long `bits` take, at most [`SimSpan::MAX`].
+    #[inline]
+    #[must_use]
+    pub fn span(self, bits: u64, rounding: Rounding) -> SimSpan {
+        span_of(bits, self.0, rounding).unwrap_or(SimSpan::MAX)
+    }
+
+    /// Both together, at most what 64 bits hold.
+    #[inline]
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0.get()))
+    }
+
+    /// What each of `flows` has of it if all have the same, in whole bits.
+    #[inline]
+    #[must_use]
+    pub const fn shared_by(self, flows: u64) -> Self {
+        if flows < 2 { self } else { Self::at_least_one(self.0.get() / flows) }
+    }
+}
+
+impl From<Rate> for BitRate {
+    fn from(rate: Rate) -> Self {
+        Self(rate.0.saturating_mul(NonZeroU64::MIN.saturating_add(7)))
+    }
+}
+
+/// Where a span ends that is no whole number of nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// With the nanosecond in which its last part moves: a transfer does not end before its last byte has moved.
+    Up,
+    /// With the last whole nanosecond before, as models do that are to agree with a program that cuts fractions off.
+    Down,
+}
+
+/// How long `count` parts take where `per_second` of them move: the one place where an amount and a rate become a span.
+#[inline]
+fn span_of(count: u64, per_second: NonZeroU64, rounding: Rounding) -> Option<SimSpan> {
+    let (parts, per_second) = (u128::from(count) * u128::from(NS_PER_SEC), u128::from(per_second.get()));
+    let ns = match rounding {
+        Rounding::Up => parts.div_ceil(per_second),
+        Rounding::Down => parts / per_second,
+    };
+    u64::try_from(ns).ok().map(SimSpan::from_ns)
 }
 
 /// How often something happens, in billionths per second; may be zero.
@@ -187,16 +264,53 @@ impl Quantity for Rate {
     }
 }
 
-impl Quantity for Frequency {
-    fn scale() -> &'static Scale {
-        &FREQUENCY
+any_count!(Frequency, FREQUENCY);
+quantity_text!(Rate, Frequency);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rate(count: u64) -> Rate {
+        Rate::from_bytes_per_second(count).expect("above zero")
     }
-    fn base_units(self) -> u64 {
-        self.0
+
+    #[test]
+    fn what_is_no_whole_nanosecond_is_rounded_as_named() {
+        let third = rate(3);
+        assert_eq!(third.span(Bytes::new(1), Rounding::Down), SimSpan::from_ns(333_333_333));
+        assert_eq!(third.span(Bytes::new(1), Rounding::Up), SimSpan::from_ns(333_333_334));
+        assert_eq!(third.span_for(Bytes::new(1)), SimSpan::from_ns(333_333_334));
+        assert_eq!(third.span(Bytes::new(3), Rounding::Down), SimSpan::from_secs(1));
+        assert_eq!(third.span(Bytes::new(3), Rounding::Up), SimSpan::from_secs(1));
+        assert_eq!(rate(1).span(Bytes::MAX, Rounding::Down), SimSpan::MAX);
+        assert_eq!(rate(1).checked_span_for(Bytes::MAX), None);
     }
-    fn from_base_units(count: u64) -> Option<Self> {
-        Some(Self(count))
+
+    #[test]
+    fn a_share_of_a_link_is_in_bits() {
+        let link = BitRate::from(rate(1_250_000_000));
+        assert_eq!(link.bits_per_second(), 10_000_000_000);
+        assert_eq!(link.shared_by(7).bits_per_second(), 1_428_571_428);
+        assert_eq!((link.shared_by(0), link.shared_by(1)), (link, link));
+        assert_eq!(BitRate::at_least_one(5).shared_by(9).bits_per_second(), 1);
+        assert_eq!(BitRate::at_least_one(0), BitRate::at_least_one(1));
+        assert_eq!(BitRate::from(rate(u64::MAX)).bits_per_second(), u64::MAX);
+    }
+
+    proptest! {
+        /// Bits and bytes of one rate take equally long, and the roundings lie at most a nanosecond apart.
+        #[test]
+        fn bits_are_eighths_of_bytes(bytes in 0u64..1 << 40, count in 1u64..1 << 40) {
+            for rounding in [Rounding::Up, Rounding::Down] {
+                let (size, rate) = (Bytes::new(bytes), rate(count));
+                prop_assert_eq!(BitRate::from(rate).span(bytes * 8, rounding), rate.span(size, rounding));
+            }
+            let apart = rate(count).span(Bytes::new(bytes), Rounding::Up).as_ns()
+                - rate(count).span(Bytes::new(bytes), Rounding::Down).as_ns();
+            prop_assert_eq!(apart, u64::from(!(u128::from(bytes) * 1_000_000_000).is_multiple_of(u128::from(count))));
+        }
     }
 }
-
-quantity_text!(Rate, Frequency);

@@ -3,7 +3,8 @@
 //! Nanoseconds in 64 bits reach 584 years. Time is never a float: two events must compare the same on
 //! every machine, and sums must not depend on the order in which they were made.
 
-use crate::quantity::{Quantity, quantity_text};
+use crate::amount::{amount, any_count, scaled};
+use crate::quantity::quantity_text;
 use crate::scale::{Print, Scale, Unit};
 
 /// An instant of simulated time: nanoseconds since the run began.
@@ -111,11 +112,6 @@ impl SimTime {
 }
 
 impl SimSpan {
-    /// No time at all.
-    pub const ZERO: Self = Self(0);
-    /// The longest span, about 584 years.
-    pub const MAX: Self = Self(u64::MAX);
-
     /// `ns` nanoseconds.
     #[inline]
     #[must_use]
@@ -129,7 +125,7 @@ impl SimSpan {
     /// Past [`SimSpan::MAX`].
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
-        Self(whole(us, NS_PER_US))
+        Self(scaled(us, NS_PER_US, PAST_MAX))
     }
 
     /// `ms` milliseconds.
@@ -138,7 +134,7 @@ impl SimSpan {
     /// Past [`SimSpan::MAX`].
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
-        Self(whole(ms, NS_PER_MS))
+        Self(scaled(ms, NS_PER_MS, PAST_MAX))
     }
 
     /// `secs` seconds.
@@ -147,7 +143,7 @@ impl SimSpan {
     /// Past [`SimSpan::MAX`].
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
-        Self(whole(secs, NS_PER_SEC))
+        Self(scaled(secs, NS_PER_SEC, PAST_MAX))
     }
 
     /// Nanoseconds.
@@ -171,73 +167,9 @@ impl SimSpan {
     pub const fn from_ns_f64_floor(ns: f64) -> Self {
         Self(ns as u64)
     }
-
-    /// Whether this is no time at all.
-    #[inline]
-    #[must_use]
-    pub const fn is_zero(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Both spans after one another, or `None` past [`SimSpan::MAX`].
-    #[inline]
-    #[must_use]
-    pub const fn checked_add(self, other: Self) -> Option<Self> {
-        match self.0.checked_add(other.0) {
-            Some(ns) => Some(Self(ns)),
-            None => None,
-        }
-    }
-
-    /// Both spans after one another, at most [`SimSpan::MAX`].
-    #[inline]
-    #[must_use]
-    pub const fn saturating_add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-
-    /// What is left after taking `other` away, or `None` if it is the longer one.
-    #[inline]
-    #[must_use]
-    pub const fn checked_sub(self, other: Self) -> Option<Self> {
-        match self.0.checked_sub(other.0) {
-            Some(ns) => Some(Self(ns)),
-            None => None,
-        }
-    }
-
-    /// What is left after taking `other` away, at least zero.
-    #[inline]
-    #[must_use]
-    pub const fn saturating_sub(self, other: Self) -> Self {
-        Self(self.0.saturating_sub(other.0))
-    }
-
-    /// This span `times` over, or `None` past [`SimSpan::MAX`].
-    #[inline]
-    #[must_use]
-    pub const fn checked_mul(self, times: u64) -> Option<Self> {
-        match self.0.checked_mul(times) {
-            Some(ns) => Some(Self(ns)),
-            None => None,
-        }
-    }
-
-    /// This span `times` over, at most [`SimSpan::MAX`].
-    #[inline]
-    #[must_use]
-    pub const fn saturating_mul(self, times: u64) -> Self {
-        Self(self.0.saturating_mul(times))
-    }
 }
 
-/// `count` units of `unit` nanoseconds, as a constant expression where possible.
-const fn whole(count: u64, unit: u64) -> u64 {
-    match count.checked_mul(unit) {
-        Some(ns) => ns,
-        None => panic!("a span is shorter than 584 years"),
-    }
-}
+const PAST_MAX: &str = "a span is shorter than 584 years";
 
 /// A year of 365.25 days, as durability figures use it.
 const SECS_PER_YEAR: u64 = 31_557_600;
@@ -275,30 +207,9 @@ static SPAN: Scale = Scale {
     ],
 };
 
-impl Quantity for SimTime {
-    fn scale() -> &'static Scale {
-        &SPAN
-    }
-    fn base_units(self) -> u64 {
-        self.0
-    }
-    fn from_base_units(count: u64) -> Option<Self> {
-        Some(Self(count))
-    }
-}
-
-impl Quantity for SimSpan {
-    fn scale() -> &'static Scale {
-        &SPAN
-    }
-    fn base_units(self) -> u64 {
-        self.0
-    }
-    fn from_base_units(count: u64) -> Option<Self> {
-        Some(Self(count))
-    }
-}
-
+amount!(SimSpan);
+any_count!(SimTime, SPAN);
+any_count!(SimSpan, SPAN);
 quantity_text!(SimTime, SimSpan);
 
 #[cfg(test)]
