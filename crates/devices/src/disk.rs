@@ -7,7 +7,7 @@
 
 use towtank_units::{Bytes, Rate, SimSpan, SimTime};
 
-use crate::lane::Lane;
+use crate::{Lane, Service};
 
 /// What one seek costs for requests of at least a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,9 +132,9 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A request comes now: when it will be done.
+    /// A request comes now.
     #[inline]
-    pub fn serve(&mut self, clock: &DiskClock, now: SimTime, access: Access) -> SimTime {
+    pub fn serve(&mut self, clock: &DiskClock, now: SimTime, access: Access) -> Service {
         let mut span = clock.transfer(access.bytes, access.write);
         // One number for the object, told apart by direction; never 0.
         let stream = (access.stream << 1 | u32::from(access.write)).wrapping_add(2);
@@ -184,7 +184,7 @@ mod tests {
     fn seeks_are_by_size_and_direction() {
         let check = |bytes: u64, write: bool, want_us: f64| {
             let mut disk = Disk::default();
-            let done = disk.serve(&clock(0), SimTime::ZERO, access(0, 0, bytes, write));
+            let done = disk.serve(&clock(0), SimTime::ZERO, access(0, 0, bytes, write)).end;
             assert!((done.as_secs_f64() * 1e6 - want_us).abs() < 0.01, "{bytes} {write}: {done}");
         };
         check(1, false, 100.0 + 1.0 + 0.001);
@@ -244,9 +244,10 @@ mod tests {
             for (stream, size, write, gap) in requests {
                 now = now.saturating_add(SimSpan::from_ns(gap));
                 let before = disk.lane.busy;
-                let done = disk.serve(&clock, now, access(stream, 0, size << 16, write));
+                let Service { begin, end: done } = disk.serve(&clock, now, access(stream, 0, size << 16, write));
                 let span = disk.lane.busy.as_ns() - before.as_ns();
-                prop_assert_eq!(done, now.max(idle).saturating_add(SimSpan::from_ns(span)));
+                prop_assert_eq!(begin, now.max(idle));
+                prop_assert_eq!(done, begin.saturating_add(SimSpan::from_ns(span)));
                 idle = done;
             }
         }

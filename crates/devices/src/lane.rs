@@ -2,7 +2,20 @@
 
 use towtank_units::{SimSpan, SimTime};
 
+use crate::Broken;
+
+/// From when to when a resource is given to one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Service {
+    /// When it begins.
+    pub begin: SimTime,
+    /// When it is done.
+    pub end: SimTime,
+}
+
 /// One resource that serves one thing after the other.
+///
+/// **Conservation:** it has been given no more to do than there is time until it will be idle ([`Lane::audit`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Lane {
     /// When all that has come so far will be done.
@@ -12,37 +25,61 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Something comes now and takes `span`: when it will be done.
+    /// Something comes now and takes `span`.
     #[inline]
-    pub fn serve(&mut self, now: SimTime, span: SimSpan) -> SimTime {
-        self.idle_at = self.idle_at.max(now).saturating_add(span);
+    pub fn serve(&mut self, now: SimTime, span: SimSpan) -> Service {
+        let begin = self.idle_at.max(now);
+        self.idle_at = begin.saturating_add(span);
         self.busy = self.busy.saturating_add(span);
-        self.idle_at
+        Service { begin, end: self.idle_at }
     }
 
-    /// Something has streamed in while it was sent, no faster than this lane takes it in, and its last byte is here now: when
-    /// it will have been taken in. A lane that was free while the bytes came is done with the last one; else it takes them in
-    /// after what came before.
+    /// Something has streamed in while it was sent, no faster than this lane takes it in, and its last byte is here now. A lane
+    /// that was free while the bytes came is done with the last one; else it takes them in after what came before.
     #[inline]
-    pub fn receive(&mut self, last_byte: SimTime, span: SimSpan) -> SimTime {
+    pub fn receive(&mut self, last_byte: SimTime, span: SimSpan) -> Service {
         self.idle_at = self.idle_at.saturating_add(span).max(last_byte);
         self.busy = self.busy.saturating_add(span);
-        self.idle_at
+        Service { begin: self.idle_at.saturating_sub(span), end: self.idle_at }
     }
 
     /// The same for a lane that may be slower than the sender, which sent for `sent_in`: the lane forwards bytes as they come
     /// (cut through), so it begins with the first byte, or when it is free, and ends no sooner than the last byte is here.
     #[inline]
-    pub fn cut_through(&mut self, last_byte: SimTime, sent_in: SimSpan, span: SimSpan) -> SimTime {
-        let first_byte = last_byte.saturating_sub(sent_in);
-        self.idle_at = self.idle_at.max(first_byte).saturating_add(span).max(last_byte);
+    pub fn cut_through(&mut self, last_byte: SimTime, sent_in: SimSpan, span: SimSpan) -> Service {
+        let begin = self.idle_at.max(last_byte.saturating_sub(sent_in));
+        self.idle_at = begin.saturating_add(span).max(last_byte);
         self.busy = self.busy.saturating_add(span);
-        self.idle_at
+        Service { begin, end: self.idle_at }
+    }
+
+    /// How much of what it was given is still to be done.
+    #[must_use]
+    pub fn backlog(&self, now: SimTime) -> SimSpan {
+        self.idle_at.checked_since(now).unwrap_or(SimSpan::ZERO)
+    }
+
+    /// How many things that take `each` the backlog is, rounded to the nearest.
+    #[must_use]
+    pub fn depth(&self, now: SimTime, each: SimSpan) -> u64 {
+        let each = each.as_ns().max(1);
+        self.backlog(now).as_ns().saturating_add(each / 2) / each
+    }
+
+    /// Checks the law.
+    ///
+    /// # Errors
+    /// When it has more to do than there is time for.
+    pub fn audit(&self) -> Result<(), Broken> {
+        let (busy, idle_at) = (self.busy, self.idle_at);
+        if busy.as_ns() > idle_at.as_ns() { Err(Broken::MoreThanTime { busy, idle_at }) } else { Ok(()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
 
     fn at(ns: u64) -> SimTime {
@@ -56,9 +93,9 @@ mod tests {
     #[test]
     fn who_comes_while_it_is_busy_waits() {
         let mut lane = Lane::default();
-        assert_eq!(lane.serve(at(10), ns(5)), at(15));
-        assert_eq!(lane.serve(at(12), ns(5)), at(20));
-        assert_eq!(lane.serve(at(30), ns(5)), at(35));
+        assert_eq!(lane.serve(at(10), ns(5)).end, at(15));
+        assert_eq!(lane.serve(at(12), ns(5)).end, at(20));
+        assert_eq!(lane.serve(at(30), ns(5)).end, at(35));
         assert_eq!(lane.busy, ns(15));
     }
 
@@ -66,11 +103,11 @@ mod tests {
     fn what_streams_in_costs_no_time_of_its_own_where_the_lane_is_free() {
         let mut lane = Lane::default();
         // Sent from 0 to 10: taken in with its last byte.
-        assert_eq!(lane.receive(at(10), ns(10)), at(10));
+        assert_eq!(lane.receive(at(10), ns(10)).end, at(10));
         // Another sender's, from 2 to 12: it was held up until 10 and takes ten more.
-        assert_eq!(lane.receive(at(12), ns(10)), at(20));
+        assert_eq!(lane.receive(at(12), ns(10)).end, at(20));
         // A third one from 50 to 60.
-        assert_eq!(lane.receive(at(60), ns(10)), at(60));
+        assert_eq!(lane.receive(at(60), ns(10)).end, at(60));
         assert_eq!(lane.busy, ns(30));
     }
 
@@ -78,12 +115,68 @@ mod tests {
     fn a_slow_lane_saves_no_idle_time() {
         let mut lane = Lane::default();
         // Sent from 100 to 110 to a lane that takes four times as long: from the first byte on.
-        assert_eq!(lane.cut_through(at(110), ns(10), ns(40)), at(140));
+        assert_eq!(lane.cut_through(at(110), ns(10), ns(40)).end, at(140));
         // The next comes while it is busy, and the one after when it has been idle for long.
-        assert_eq!(lane.cut_through(at(120), ns(10), ns(40)), at(180));
-        assert_eq!(lane.cut_through(at(1_000), ns(10), ns(40)), at(1_030));
+        assert_eq!(lane.cut_through(at(120), ns(10), ns(40)).end, at(180));
+        assert_eq!(lane.cut_through(at(1_000), ns(10), ns(40)).end, at(1_030));
         // A faster lane ends with the last byte.
-        assert_eq!(lane.cut_through(at(2_000), ns(10), ns(4)), at(2_000));
+        assert_eq!(lane.cut_through(at(2_000), ns(10), ns(4)).end, at(2_000));
+    }
+
+    #[test]
+    fn what_is_served_begins_when_the_lane_is_free() {
+        let mut lane = Lane::default();
+        assert_eq!(lane.serve(at(10), ns(5)), Service { begin: at(10), end: at(15) });
+        assert_eq!(lane.serve(at(12), ns(5)), Service { begin: at(15), end: at(20) });
+        assert_eq!(lane.receive(at(22), ns(5)), Service { begin: at(20), end: at(25) });
+        assert_eq!(lane.cut_through(at(40), ns(4), ns(10)), Service { begin: at(36), end: at(46) });
+        assert_eq!(lane.cut_through(at(40), ns(4), ns(1)), Service { begin: at(46), end: at(47) });
+    }
+
+    #[test]
+    fn the_backlog_is_also_a_number_of_things() {
+        let mut lane = Lane::default();
+        lane.serve(at(50), ns(100));
+        lane.serve(at(60), ns(100));
+        assert_eq!([60, 249, 250, 900].map(|now| lane.backlog(at(now)).as_ns()), [190, 1, 0, 0]);
+        assert_eq!([60, 100, 101, 200, 201, 300].map(|now| lane.depth(at(now), ns(100))), [2, 2, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn work_from_nowhere_is_noticed() {
+        let mut lane = Lane::default();
+        lane.serve(at(0), ns(7));
+        assert_eq!(lane.audit(), Ok(()));
+        let planted = Lane { busy: ns(8), ..lane };
+        assert_eq!(planted.audit(), Err(Broken::MoreThanTime { busy: ns(8), idle_at: at(7) }));
+    }
+
+    proptest::proptest! {
+        /// What is served in the order of coming ends as if each nanosecond were looked at.
+        #[test]
+        fn a_lane_is_a_queue_looked_at_each_nanosecond(comes in proptest::collection::vec((0u64..20, 0u64..9), 1..25)) {
+            let (mut lane, mut came, mut comings, mut ends) = (Lane::default(), 0, VecDeque::new(), Vec::new());
+            for (gap, span) in comes {
+                came += gap;
+                comings.push_back((came, span));
+                ends.push(lane.serve(at(came), ns(span)).end.as_ns());
+            }
+            let (mut waiting, mut slow) = (VecDeque::new(), Vec::new());
+            for now in 0.. {
+                while let Some((_, span)) = comings.pop_front_if(|coming| coming.0 == now) {
+                    waiting.push_back(span);
+                }
+                while waiting.pop_front_if(|left| *left == 0).is_some() {
+                    slow.push(now);
+                }
+                match waiting.front_mut() {
+                    Some(left) => *left -= 1,
+                    None if comings.is_empty() => break,
+                    None => {}
+                }
+            }
+            proptest::prop_assert_eq!(ends, slow);
+        }
     }
 
     proptest::proptest! {
@@ -95,9 +188,10 @@ mod tests {
             let mut now = 0;
             for (span, gap) in sends {
                 now += gap + span;
-                let done = lane.cut_through(at(now), ns(span), ns(span * slow));
+                let done = lane.cut_through(at(now), ns(span), ns(span * slow)).end;
                 proptest::prop_assert!(lane.busy.as_ns() <= done.as_ns());
-                proptest::prop_assert_eq!(equal.cut_through(at(now), ns(span), ns(span)), plain.receive(at(now), ns(span)));
+                proptest::prop_assert_eq!(equal.cut_through(at(now), ns(span), ns(span)).end, plain.receive(at(now), ns(span)).end);
+                proptest::prop_assert!(lane.audit().is_ok() && plain.audit().is_ok());
             }
         }
     }

@@ -6,6 +6,10 @@
 
 use std::collections::VecDeque;
 
+use towtank_units::SimTime;
+
+use crate::{Discipline, NoMessage, Request};
+
 /// Tags count in this part of a unit of cost, so that weights divide it finely.
 const PARTS: u64 = 1 << 10;
 
@@ -14,20 +18,20 @@ const PARTS: u64 = 1 << 10;
 pub struct Fair<T> {
     flows: Vec<Flow<T>>,
     /// The start tag of what was served last; once all is served, the greatest finish tag.
-    now: u64,
+    virtual_time: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Flow<T> {
     weight: u32,
     /// With their start tags.
-    waiting: VecDeque<(u64, T)>,
+    waiting: VecDeque<(u64, Request<T>)>,
     /// The finish tag of the request that came last.
     finish: u64,
 }
 
 impl<T> Fair<T> {
-    /// One flow for each weight.
+    /// One flow for each weight, numbered from 0.
     ///
     /// # Panics
     /// When a weight is zero: such a flow would never be served.
@@ -35,41 +39,41 @@ impl<T> Fair<T> {
     pub fn new(weights: &[u32]) -> Fair<T> {
         assert!(weights.iter().all(|&weight| weight > 0), "a flow without weight is never served");
         let flow = |&weight| Flow { weight, waiting: VecDeque::new(), finish: 0 };
-        Fair { flows: weights.iter().map(flow).collect(), now: 0 }
+        Fair { flows: weights.iter().map(flow).collect(), virtual_time: 0 }
     }
+}
 
-    /// A request of a flow comes. `cost` is what it will take of the resource, in any unit that all flows share.
-    pub fn push(&mut self, flow: usize, cost: u64, request: T) {
-        let now = self.now;
-        let flow = &mut self.flows[flow];
-        let start = flow.finish.max(now);
-        flow.finish = start.saturating_add(cost.saturating_mul(PARTS) / u64::from(flow.weight));
+impl<T: Clone> Discipline for Fair<T> {
+    type Item = T;
+    type Message = NoMessage;
+
+    /// # Panics
+    /// When the request is of a flow that has no weight.
+    fn arrive(&mut self, _: SimTime, request: Request<T>) {
+        let virtual_time = self.virtual_time;
+        let flow = &mut self.flows[request.flow.0 as usize];
+        let start = flow.finish.max(virtual_time);
+        flow.finish = start.saturating_add(request.cost.saturating_mul(PARTS) / u64::from(flow.weight));
         flow.waiting.push_back((start, request));
     }
 
-    /// Who is served next; of equals, the flow that was named first.
-    pub fn pop(&mut self) -> Option<T> {
+    /// Of equal tags, the flow that was named first.
+    fn next(&mut self, _: SimTime) -> Option<Request<T>> {
         let first = |flow: &Flow<T>| flow.waiting.front().map(|waiting| waiting.0);
         let next =
             self.flows.iter_mut().filter(|flow| !flow.waiting.is_empty()).min_by_key(|flow| first(flow));
         let Some(flow) = next else {
-            self.now = self.flows.iter().map(|flow| flow.finish).fold(self.now, u64::max);
+            self.virtual_time = self.flows.iter().map(|flow| flow.finish).fold(self.virtual_time, u64::max);
             return None;
         };
         let (start, request) = flow.waiting.pop_front()?;
-        self.now = start;
+        self.virtual_time = start;
         Some(request)
     }
 
-    /// Who waits, flow by flow.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.flows.iter().flat_map(|flow| flow.waiting.iter().map(|waiting| &waiting.1))
-    }
-
-    /// How many requests of a flow wait.
-    #[must_use]
-    pub fn waiting(&self, flow: usize) -> usize {
-        self.flows[flow].waiting.len()
+    /// Flow by flow.
+    fn waiting(&self) -> Box<dyn Iterator<Item = &Request<T>> + '_> {
+        Box::new(self.flows.iter().flat_map(|flow| flow.waiting.iter().map(|waiting| &waiting.1)))
     }
 }
 
@@ -78,6 +82,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::FlowId;
+
+    /// Time does not matter to it.
+    const NOW: SimTime = SimTime::ZERO;
+
+    impl<T: Clone> Fair<T> {
+        fn push(&mut self, flow: usize, cost: u64, item: T) {
+            self.arrive(NOW, Request::new(FlowId(flow as u32), cost, item));
+        }
+
+        fn pop(&mut self) -> Option<T> {
+            self.next(NOW).map(|request| request.item)
+        }
+
+        fn waits(&self, flow: u32) -> usize {
+            self.waiting().filter(|request| request.flow == FlowId(flow)).count()
+        }
+    }
 
     #[test]
     fn equal_weights_take_turns() {
@@ -105,7 +127,7 @@ mod tests {
         (0..10).for_each(|_| fair.push(1, 10, 1));
         let next: Vec<_> = (0..10).filter_map(|_| fair.pop()).collect();
         assert!((4..=6).contains(&next.iter().filter(|&&flow| flow == 1).count()), "{next:?}");
-        assert_eq!(fair.waiting(0) + fair.waiting(1), 50);
+        assert_eq!(fair.waits(0) + fair.waits(1), 50);
     }
 
     proptest! {
@@ -127,7 +149,7 @@ mod tests {
                 cost as f64 / weight[flow]
             };
             let mut got = [0.0; 2];
-            while fair.waiting(0) > 0 && fair.waiting(1) > 0 {
+            while fair.waits(0) > 0 && fair.waits(1) > 0 {
                 let (flow, cost) = fair.pop().expect("both wait");
                 got[flow] += cost as f64 / weight[flow];
                 prop_assert!((got[0] - got[1]).abs() <= most(0) + most(1) + 0.1, "{:?}", got);

@@ -2,7 +2,7 @@
 //!
 //! A read goes to one of the servers at random; a hit comes from its cache, everything else from its disk, and leaves by its card. A
 //! write goes to as many servers as there are replicas, each takes it in by its card and writes it, and it is done when all have. Disks
-//! and cards are queues, first come first served ([`towtank_devices::Lane`]). Clients are one entity without a link of its own: either so many
+//! and cards serve in the order of coming ([`towtank_devices`]). Clients are one entity without a link of its own: either so many
 //! operations are under way at any time, or they come at random and [`Admission`] says which come in.
 //!
 //! **Conservation:** operations begun = done + under way, and each of these waits for as many answers as there are requests and answers of
@@ -14,13 +14,13 @@ mod audit;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use towtank_devices::Lane;
+use towtank_devices::{Access, CardClock, Disk, DiskClock, Link, Service};
 use towtank_kernel::journal::{JournalVec, Journaled};
 use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
 use towtank_metrics::Histogram;
 use towtank_streams::distributions::Exponential;
 use towtank_streams::{Purpose, Uniform};
-use towtank_units::{SimSpan, SimTime};
+use towtank_units::{Bytes, SimSpan, SimTime};
 
 use super::admission::{Admission, PPM};
 
@@ -51,12 +51,12 @@ pub struct Cluster {
     pub fast: u32,
     /// Copies of what is written.
     pub replicas: u32,
-    /// How long a disk reads and writes an operation, the usual one and the fast one.
-    pub disk: [[SimSpan; 2]; 2],
-    /// How long an operation takes on a card.
-    pub wire: SimSpan,
-    /// From node to node.
-    pub trip: SimSpan,
+    /// Bytes of an operation.
+    pub size: Bytes,
+    /// The usual disk and the fast one.
+    pub disks: [DiskClock; 2],
+    /// The card of each server, and the trip from node to node.
+    pub card: CardClock,
     /// How long a read from the cache takes.
     pub cached: SimSpan,
     /// The part of 2^64 of reads that are.
@@ -131,9 +131,9 @@ struct Operation {
 /// A server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Server {
-    disk: Lane,
-    card_in: Lane,
-    card_out: Lane,
+    disk: Disk,
+    card_in: Link,
+    card_out: Link,
     /// Requests that came, and answers sent.
     asked: u64,
     answered: u64,
@@ -242,6 +242,16 @@ type Ctx<'a> = Context<'a, Cluster>;
 const CLIENTS: EntityId = EntityId(0);
 
 impl Cluster {
+    /// How long an operation takes on a card.
+    fn wire(&self) -> SimSpan {
+        self.card.span(self.size.get())
+    }
+
+    /// From node to node.
+    fn trip(&self) -> SimSpan {
+        self.card.spec().latency
+    }
+
     fn is_read(&self, now: SimTime, word: u64) -> bool {
         let reads = match &self.load {
             Load::Closed(_) => self.reads,
@@ -314,7 +324,7 @@ impl Cluster {
         };
         clients.books.begun += 1;
         clients.books.asked += u64::from(answers);
-        let after = if write { self.trip.saturating_add(self.wire) } else { self.trip };
+        let after = if write { self.trip().saturating_add(self.wire()) } else { self.trip() };
         let mut chosen: Vec<u32> = Vec::with_capacity(answers as usize);
         while chosen.len() < answers as usize {
             let server = context.draws(TARGET).below(u64::from(self.servers)) as u32;
@@ -342,7 +352,7 @@ impl Cluster {
         server.answered += u64::from(matches!(event, Event::Served { .. }));
         match *event {
             Event::Request { operation, write: true, .. } => {
-                let in_at = server.card_in.receive(now, self.wire);
+                let in_at = server.card_in.receive(now, self.wire()).end;
                 context.send_at(context.me(), in_at, Event::TakenIn(operation));
             }
             Event::Request { operation, hit: true, .. } => {
@@ -355,9 +365,9 @@ impl Cluster {
             Event::Request { operation, .. } => self.to_disk(server, operation, false, context),
             Event::TakenIn(operation) => self.to_disk(server, operation, true, context),
             Event::Served { operation, write, work_ns } => {
-                let sent = if write { now } else { server.card_out.serve(now, self.wire) };
+                let sent = if write { now } else { server.card_out.send(now, self.wire()).end };
                 let answer = Event::Answer { operation, work_ns };
-                context.send_at(CLIENTS, sent.saturating_add(self.trip), answer);
+                context.send_at(CLIENTS, sent.saturating_add(self.trip()), answer);
             }
             _ => return false,
         }
@@ -366,11 +376,11 @@ impl Cluster {
 
     fn to_disk(&self, server: &mut Server, operation: u32, write: bool, context: &mut Ctx<'_>) {
         let fast = context.me().0 <= self.fast;
-        let span = self.disk[usize::from(fast)][usize::from(write)];
-        let end = server.disk.serve(context.now(), span);
-        let begin = SimTime::from_ns(end.as_ns() - span.as_ns());
+        let access = Access { stream: operation, offset: 0, bytes: self.size.get(), write };
+        let Service { begin, end } = server.disk.serve(&self.disks[usize::from(fast)], context.now(), access);
         context.record(Sample::Busy(begin, end));
-        context.send_at(context.me(), end, Event::Served { operation, write, work_ns: span.as_ns() });
+        let work_ns = end.since(begin).as_ns();
+        context.send_at(context.me(), end, Event::Served { operation, write, work_ns });
     }
 }
 
@@ -414,7 +424,7 @@ impl Model for Cluster {
     }
 
     fn links(&self) -> Links {
-        Links::all(self.trip)
+        Links::all(self.trip())
     }
 
     fn create(&self, id: EntityId) -> Entity {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use towtank_capacity::{Mix, Run, Shares, SizeModel};
+use towtank_devices::{CardClock, CardSpec, DiskClock, DiskSpec};
 use towtank_metrics::Histogram;
 use towtank_negotiation::Protocol;
 use towtank_streams::distributions::Exponential;
@@ -140,17 +141,25 @@ fn closed(scenario: &Scenario, reads: u64) -> Cluster {
     let from = SimTime::ZERO.saturating_add(scenario.warm_up);
     let until = from.saturating_add(scenario.duration);
     let fast = scenario.fast_servers.of(u64::from(scenario.servers)) as u32;
-    let disk = [scenario.disk, scenario.fast_disk].map(|rate| {
-        let bytes = rate.span_for(scenario.size);
-        [bytes.saturating_add(scenario.read_overhead), bytes.saturating_add(scenario.write_overhead)]
+    let disks = [scenario.disk, scenario.fast_disk].map(|rate| {
+        let spec = DiskSpec {
+            read: rate,
+            write: rate,
+            read_overhead: scenario.read_overhead,
+            write_overhead: scenario.write_overhead,
+            seeks: Vec::new(),
+            extent: Bytes::ZERO,
+        };
+        DiskClock::new(spec, scenario.size)
     });
+    let card = CardSpec { rate: scenario.link, latency: scenario.trip, gap: SimSpan::ZERO };
     Cluster {
         servers: scenario.servers,
         fast,
         replicas: scenario.replicas,
-        disk,
-        wire: scenario.link.span_for(scenario.size),
-        trip: scenario.trip,
+        size: scenario.size,
+        disks,
+        card: CardClock::new(card, scenario.size),
         cached: scenario.cached,
         hits: words(scenario.cache_hits),
         load: Load::Closed(scenario.depth * scenario.servers),

@@ -36,8 +36,9 @@ pub use self::clients::{Clients, Latencies, Load};
 pub use self::event::{Event, Kind};
 pub use self::over_time::{BINS, OverTime};
 pub use self::server::{Active, Device, Entity, Rack, Server, Slot, WINDOW_MAX};
-use self::shared::{Line, plain};
+use self::shared::{line, plain};
 use self::slack::Slack;
+use self::transfer::Resource;
 use self::undo::Undo;
 use super::hardware::Hardware;
 use super::plan::{DeviceId, Plan};
@@ -301,7 +302,7 @@ impl Model for Rebuild<'_> {
                 let driving = (0..self.hardware.servers()).filter(|&server| self.drives(server)).count();
                 return Entity::Monitor { driving: driving as u32 };
             }
-            let lines = self.clients.as_ref().map(|clients| [Line::new(clients), Line::new(clients)]);
+            let lines = self.clients.as_ref().map(|clients| [line(clients), line(clients)]);
             return Entity::Rack(Box::new(Rack { lines, ..Rack::default() }));
         }
         let devices = self.hardware.devices_of(id.0);
@@ -378,10 +379,12 @@ impl Rebuild<'_> {
             return self.at_shared_server(server, event, context);
         }
         Ok(match event.kind {
-            Kind::Read => self.read(server, event, context),
-            Kind::Out => self.out(server, event, context),
-            Kind::In => self.take_in(server, event, context),
-            Kind::Write => self.write(server, event, context),
+            Kind::Read | Kind::Write => {
+                let disk = Resource::Disk(self.hardware.place_of(event.device));
+                self.at_resource(server, disk, event, context)
+            }
+            Kind::Out => self.at_resource(server, Resource::Out, event, context),
+            Kind::In => self.at_resource(server, Resource::Inward, event, context),
             Kind::Ack => self.acknowledged(server, event, context)?,
             Kind::Part => self.part(server, event, context)?,
             Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {

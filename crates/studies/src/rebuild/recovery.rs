@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use towtank_devices::Lane;
+use towtank_devices::{Lane, Way};
 use towtank_kernel::Outcome as Run;
 use towtank_units::{SimSpan, SimTime};
 
@@ -381,8 +381,8 @@ impl Recovered {
             match entity {
                 Entity::Server(server) => {
                     let card = &mut self.cards[number as usize];
-                    add(&mut card[0], busy(server.out, server.sent));
-                    add(&mut card[1], busy(server.inward, server.received));
+                    add(&mut card[0], busy(server.out.lane, server.sent));
+                    add(&mut card[1], busy(server.inward.lane, server.received));
                     for (id, device) in hardware.devices_of(number).zip(&server.devices) {
                         self.reserving = self.reserving.saturating_add(waits_on(device, plan, ended));
                         self.sleeping = self.sleeping.saturating_add(rests_on(device, ended));
@@ -395,8 +395,8 @@ impl Recovered {
                 Entity::Monitor { .. } => {}
                 Entity::Rack(seen) => {
                     let rack = &mut self.uplinks[(number - hardware.servers()) as usize];
-                    for (mine, lane) in rack.iter_mut().zip(&seen.lanes) {
-                        *mine = mine.saturating_add(done(*lane));
+                    for (mine, way) in rack.iter_mut().zip(Way::BOTH) {
+                        *mine = mine.saturating_add(done(*seen.uplink.lane(way)));
                     }
                 }
             }

@@ -39,6 +39,7 @@ pub(super) fn audit(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Re
     places(clients)?;
     operations(cluster, clients, &in_flight)?;
     requests(clients, &servers, &in_flight)?;
+    devices(&servers)?;
     measured(cluster, committed, clients)
 }
 
@@ -141,12 +142,19 @@ fn requests(clients: &Clients, servers: &[&Server], in_flight: &InFlight) -> Res
         let (came, coming) = (clients.books.answered, in_flight.answers);
         return Err(format!("{answers} answers were sent, but {came} came and {coming} are in flight").into());
     }
-    let worked: u64 = servers.iter().map(|server| server.disk.busy.as_ns()).sum();
+    let worked: u64 = servers.iter().map(|server| server.disk.lane.busy.as_ns()).sum();
     if worked != clients.books.worked_ns + in_flight.untold_ns {
         let (told, untold) = (clients.books.worked_ns, in_flight.untold_ns);
         return Err(format!("disks worked {worked} ns, but {told} were told and {untold} are to be").into());
     }
     Ok(())
+}
+
+/// No disk and no card did more than there was time for.
+fn devices(servers: &[&Server]) -> Result<(), Fault> {
+    let lanes = |server: &&Server| [server.disk.lane, server.card_in.lane, server.card_out.lane];
+    let broken = servers.iter().flat_map(lanes).find_map(|lane| lane.audit().err());
+    broken.map_or(Ok(()), |broken| Err(broken.to_string().into()))
 }
 
 /// What was counted cannot be more than what was done.

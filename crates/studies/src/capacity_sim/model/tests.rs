@@ -1,7 +1,9 @@
 //! The audit, held against states that were broken behind the model's back.
 
+use towtank_devices::{CardSpec, DiskSpec};
 use towtank_kernel::{RunOptions, Scheduled, run};
 use towtank_testkit::Finished;
+use towtank_units::Rate;
 
 use super::*;
 
@@ -10,13 +12,21 @@ type State = Finished<Cluster>;
 /// Half reads, some of them from a cache, and writes to three of six servers.
 fn cluster(load: Load) -> Cluster {
     let us = SimSpan::from_us;
+    // Operations of no bytes: only what each costs beside.
+    let rate = Rate::from_bytes_per_second(1).expect("above zero");
+    let disk = |read: u64, write: u64| {
+        let (read_overhead, write_overhead) = (us(read), us(write));
+        let (seeks, extent) = (Vec::new(), Bytes::ZERO);
+        let spec = DiskSpec { read: rate, write: rate, read_overhead, write_overhead, seeks, extent };
+        DiskClock::new(spec, Bytes::ZERO)
+    };
     Cluster {
         servers: 6,
         fast: 2,
         replicas: 3,
-        disk: [[us(100), us(150)], [us(40), us(60)]],
-        wire: us(30),
-        trip: us(10),
+        size: Bytes::ZERO,
+        disks: [disk(100, 150), disk(40, 60)],
+        card: CardClock::new(CardSpec { rate, latency: us(10), gap: us(30) }, Bytes::ZERO),
         cached: us(5),
         hits: u64::MAX / 4,
         load,
@@ -120,6 +130,9 @@ fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
         }),
         ("a server that forgets a request", "requests were sent", |state| server(state, 2).asked -= 1),
         ("a server that answers twice", "requests came to server 2", |state| server(state, 2).answered += 1),
+        ("a card that carries more than there is time for", "was given", |state| {
+            server(state, 1).card_out.lane.busy = SimSpan::from_secs(9);
+        }),
         ("a disk busier than time", "of a window of", |state| state.statistics[1].busy_ns[0] = 500_001),
     ];
     let cluster = cluster(Load::Closed(24));

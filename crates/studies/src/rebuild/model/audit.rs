@@ -11,10 +11,12 @@
 
 use std::collections::BTreeMap;
 
+use towtank_devices::{Broken, Lane};
 use towtank_kernel::{Committed, Fault};
 
 use super::event::{Event, Kind};
 use super::server::{Device, Entity, Server, Slot, WINDOW_MAX};
+use super::shared::SharedLine;
 use super::{DeviceId, Rebuild};
 use crate::rebuild::plan::Job;
 
@@ -39,12 +41,32 @@ struct UnderWay {
 /// Runs all laws.
 pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Fault> {
     let audit = Audit::new(model, committed);
+    devices(committed).map_err(|broken| Fault::from(broken.to_string()))?;
     audit.bytes()?;
     audit.reservations()?;
     audit.rests()?;
     audit.finished()?;
     audit.clients()?;
     audit.counted(committed)
+}
+
+/// No card, disk or uplink did more than there was time for, and no line in front of one lost anything.
+fn devices(committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Broken> {
+    for entity in committed.entities {
+        match entity {
+            Entity::Server(server) => {
+                let disks = server.devices.iter().map(|device| &device.disk.lane);
+                disks.chain([&server.out.lane, &server.inward.lane]).try_for_each(Lane::audit)?;
+                server.shared.iter().flat_map(|shared| shared.lines()).try_for_each(SharedLine::audit)?;
+            }
+            Entity::Rack(rack) => {
+                rack.uplink.audit()?;
+                rack.lines.iter().flatten().try_for_each(SharedLine::audit)?;
+            }
+            Entity::Monitor { .. } => {}
+        }
+    }
+    Ok(())
 }
 
 struct Audit<'a> {
@@ -68,7 +90,7 @@ impl<'a> Audit<'a> {
                     servers.push(server);
                 }
                 Entity::Rack(rack) => {
-                    events.extend(rack.lines.iter().flatten().flat_map(super::shared::Line::events));
+                    events.extend(rack.lines.iter().flatten().flat_map(SharedLine::items));
                 }
                 Entity::Monitor { .. } => {}
             }

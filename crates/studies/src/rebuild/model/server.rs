@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
-use towtank_devices::{Disk, Lane};
+use towtank_devices::{Disk, Link, Uplink};
 use towtank_units::SimTime;
 
-use super::shared::{Line, Shared};
+use super::shared::{Shared, SharedLine};
 use super::{Clients, Event};
 use crate::rebuild::plan::DeviceId;
 
@@ -32,9 +32,9 @@ pub enum Entity {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Server {
     /// Its card, sending.
-    pub out: Lane,
+    pub out: Link,
     /// Its card, receiving.
-    pub inward: Lane,
+    pub inward: Link,
     /// Bytes sent to other servers.
     pub sent: u64,
     /// Bytes received from other servers.
@@ -52,10 +52,10 @@ pub struct Server {
 /// The uplink of a rack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Rack {
-    /// Up and down.
-    pub lanes: [Lane; 2],
-    /// Who waits, where clients do too.
-    pub lines: Option<[Line; 2]>,
+    /// Both ways.
+    pub uplink: Uplink,
+    /// Who waits for each way, where clients do too.
+    pub lines: Option<[SharedLine; 2]>,
 }
 
 /// A disk, with what it drives.
@@ -181,7 +181,7 @@ impl Device {
 impl Server {
     pub(super) fn new(devices: Vec<Device>, clients: Option<&Clients>) -> Server {
         let shared = clients.map(|clients| Box::new(Shared::new(clients, devices.len())));
-        let (out, inward) = (Lane::default(), Lane::default());
+        let (out, inward) = (Link::default(), Link::default());
         Server {
             out,
             inward,

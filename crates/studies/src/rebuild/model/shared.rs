@@ -1,48 +1,43 @@
 //! Disks, cards and uplinks that clients share with the rebuild, by weight.
 //!
-//! Without clients a queue says at once when it will be done ([`towtank_devices::Lane`]). With them, who goes next is decided when
-//! something is done (`towtank_iosched::Fair`), so each service ends with an event of its own. Within a class the order is that of
-//! coming; what is in service is never broken off.
+//! In front of each lies a [`Line`] with a fair discipline: who goes next is decided when something is done, so each service ends
+//! with an event of its own. Within a class the order is that of coming. What a unit does at a resource, and where it goes from
+//! there, is said once, in `transfer`.
 
-use towtank_devices::Lane;
-use towtank_iosched::Fair;
+use towtank_devices::{Line, Place, Uplink, Way};
+use towtank_iosched::{Fair, FlowId, Request};
 use towtank_kernel::{Context, Fault};
 use towtank_units::{SimSpan, SimTime};
 
 use super::event::{Event, Kind, Marks};
 use super::server::Server;
+use super::transfer::Resource;
 use super::undo::Undo;
 use super::{Clients, DeviceId, Rebuild};
 
 /// What waits for one resource, and what it serves.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Line {
-    waiting: Fair<Event>,
-    serving: Option<Event>,
+pub type SharedLine = Line<Fair<Event>>;
+
+const OF_CLIENTS: FlowId = FlowId(0);
+const OF_REBUILD: FlowId = FlowId(1);
+
+/// The line in front of a resource.
+pub(super) fn line(clients: &Clients) -> SharedLine {
+    Line::new(Fair::new(&[clients.weight, 1]), 1)
 }
 
-impl Line {
-    pub(super) fn new(clients: &Clients) -> Line {
-        Line { waiting: Fair::new(&[clients.weight, 1]), serving: None }
-    }
-
-    /// What waits or is being served.
-    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
-        self.waiting.iter().chain(&self.serving)
-    }
-
-    fn push(&mut self, event: Event, cost: SimSpan) {
-        let class = if event.marks.is_client() { 0 } else { 1 };
-        self.waiting.push(class, cost.as_ns(), event);
-    }
+fn request(event: &Event, cost: SimSpan) -> Request<Event> {
+    let flow = if event.marks.is_client() { OF_CLIENTS } else { OF_REBUILD };
+    Request::new(flow, cost.as_ns(), *event)
 }
 
 /// What a server needs to share its disks and its card with clients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Shared {
-    disks: Vec<Line>,
-    out: Line,
-    inward: Line,
+    disks: Vec<SharedLine>,
+    /// In front of its card, sending.
+    pub out: SharedLine,
+    inward: SharedLine,
     pub(super) operations: Vec<Operation>,
     /// Places in `operations` that are free.
     pub(super) free: Vec<u32>,
@@ -63,35 +58,27 @@ pub struct Operation {
     pub write: bool,
 }
 
-/// Which resource of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
-    Out,
-    Inward,
-    Disk(usize),
-}
-
-impl Which {
-    fn of(number: u16) -> Which {
+impl Resource {
+    fn of(number: u16) -> Resource {
         match number {
-            0 => Which::Out,
-            1 => Which::Inward,
-            disk => Which::Disk(usize::from(disk) - 2),
+            0 => Resource::Out,
+            1 => Resource::Inward,
+            disk => Resource::Disk(usize::from(disk) - 2),
         }
     }
 
     fn number(self) -> u16 {
         match self {
-            Which::Out => 0,
-            Which::Inward => 1,
-            Which::Disk(place) => place as u16 + 2,
+            Resource::Out => 0,
+            Resource::Inward => 1,
+            Resource::Disk(place) => place as u16 + 2,
         }
     }
 }
 
 impl Shared {
     pub(super) fn new(clients: &Clients, disks: usize) -> Shared {
-        let line = || Line::new(clients);
+        let line = || line(clients);
         Shared {
             disks: (0..disks).map(|_| line()).collect(),
             out: line(),
@@ -103,16 +90,20 @@ impl Shared {
         }
     }
 
-    /// All that waits or is being served.
-    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
-        self.disks.iter().chain([&self.out, &self.inward]).flat_map(Line::events)
+    pub(super) fn lines(&self) -> impl Iterator<Item = &SharedLine> {
+        self.disks.iter().chain([&self.out, &self.inward])
     }
 
-    fn line(&mut self, which: Which) -> &mut Line {
-        match which {
-            Which::Out => &mut self.out,
-            Which::Inward => &mut self.inward,
-            Which::Disk(place) => &mut self.disks[place],
+    /// All that waits or is being served.
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.lines().flat_map(SharedLine::items)
+    }
+
+    fn line(&mut self, resource: Resource) -> &mut SharedLine {
+        match resource {
+            Resource::Out => &mut self.out,
+            Resource::Inward => &mut self.inward,
+            Resource::Disk(place) => &mut self.disks[place],
         }
     }
 }
@@ -134,12 +125,12 @@ impl Rebuild<'_> {
         let client = event.marks.is_client();
         match event.kind {
             Kind::Read | Kind::Write => {
-                let which = Which::Disk(self.hardware.place_of(event.device));
-                self.line_up(server, which, event, context);
+                let disk = Resource::Disk(self.hardware.place_of(event.device));
+                self.line_up(server, disk, event, context);
             }
-            Kind::Out => self.line_up(server, Which::Out, event, context),
-            Kind::In => self.line_up(server, Which::Inward, event, context),
-            Kind::Served => self.served(server, Which::of(event.slot), context)?,
+            Kind::Out => self.line_up(server, Resource::Out, event, context),
+            Kind::In => self.line_up(server, Resource::Inward, event, context),
+            Kind::Served => self.served(server, Resource::of(event.slot), context)?,
             Kind::Part | Kind::Ack if client => self.client_part(server, event, context)?,
             Kind::Part => drop(self.part(server, event, context)?),
             Kind::Ack => drop(self.acknowledged(server, event, context)?),
@@ -155,82 +146,54 @@ impl Rebuild<'_> {
     }
 
     /// Something comes to a resource.
-    fn line_up(&self, server: &mut Server, which: Which, event: &Event, context: &mut Context<'_, Self>) {
-        let bytes = u64::from(event.bytes);
-        let cost = match which {
-            Which::Out | Which::Inward => self.hardware.card().span(bytes),
-            Which::Disk(_) => {
-                let disk = self.hardware.disk(event.device);
-                let seek = if event.marks.is_client() {
-                    disk.seek(bytes, event.kind == Kind::Write)
-                } else {
-                    SimSpan::ZERO
-                };
-                disk.transfer(bytes, event.kind == Kind::Write).saturating_add(seek)
+    fn line_up(
+        &self,
+        server: &mut Server,
+        resource: Resource,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) {
+        let cost = match resource {
+            Resource::Out | Resource::Inward => self.over_card(event),
+            Resource::Disk(_) => {
+                let (disk, bytes) = (self.hardware.disk(event.device), u64::from(event.bytes));
+                let write = event.kind == Kind::Write;
+                let seek = if event.marks.is_client() { disk.seek(bytes, write) } else { SimSpan::ZERO };
+                disk.transfer(bytes, write).saturating_add(seek)
             }
         };
-        let line = shared(server).line(which);
-        line.push(*event, cost);
-        if line.serving.is_none() {
-            self.serve_next(server, which, context);
-        }
+        shared(server).line(resource).arrive(context.now(), request(event, cost));
+        self.serve_next(server, resource, context);
     }
 
-    fn serve_next(&self, server: &mut Server, which: Which, context: &mut Context<'_, Self>) {
-        let line = shared(server).line(which);
-        line.serving = line.waiting.pop();
-        let Some(event) = line.serving else { return };
-        let (now, card) = (context.now(), self.hardware.card());
-        let bytes = u64::from(event.bytes);
-        let done = match which {
-            Which::Out => server.out.serve(now, card.span(bytes)),
-            Which::Inward => server.inward.receive(now, card.span(bytes)),
-            Which::Disk(place) => {
-                let access = self.access(&event, event.kind == Kind::Write);
-                server.devices[place].disk.serve(self.hardware.disk(event.device), now, access)
-            }
-        };
-        context.send(context.me(), done.since(now), ended(which.number()));
+    /// A resource that is idle begins with who is next.
+    fn serve_next(&self, server: &mut Server, resource: Resource, context: &mut Context<'_, Self>) {
+        let now = context.now();
+        let Some((_, next)) = shared(server).line(resource).begin(now) else { return };
+        let event = next.item;
+        let done = self.serve(server, resource, &event, now);
+        context.send(context.me(), done.since(now), ended(resource.number()));
     }
 
     /// A resource is done with what it served.
     fn served(
         &self,
         server: &mut Server,
-        which: Which,
+        resource: Resource,
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
-        let event =
-            shared(server).line(which).serving.take().ok_or("nothing was served, but it has ended")?;
-        let rebuilt = if event.marks.is_client() { 0 } else { u64::from(event.bytes) };
-        match which {
-            Which::Out => {
-                server.sent += rebuilt;
-                if event.device == Clients::THEMSELVES {
-                    self.client_served(server, &event, self.hardware.card().spec().latency, context);
-                } else {
-                    self.sent_off(&event, SimSpan::ZERO, context);
-                }
+        let done = shared(server).line(resource).complete(context.now(), Place::ONLY);
+        let event = done.ok_or("nothing was served, but it has ended")?.item;
+        // The bytes of a client that comes are here first, and are given to others then.
+        let comes = event.marks.is_client() && event.device == event.driver && !event.marks.gathers();
+        match resource {
+            Resource::Out if event.device == Clients::THEMSELVES => {
+                self.client_served(server, &event, self.hardware.card().spec().latency, context);
             }
-            Which::Inward => {
-                server.received += rebuilt;
-                let first = event.marks.is_client() && event.device == event.driver;
-                if first && !event.marks.gathers() {
-                    self.client_writes(server, &event, context);
-                } else {
-                    self.taken_in(&event, SimSpan::ZERO, context);
-                }
-            }
-            Which::Disk(place) if event.kind == Kind::Read => {
-                server.devices[place].read += rebuilt;
-                self.read_off(server, &event, SimSpan::ZERO, context);
-            }
-            Which::Disk(place) => {
-                server.devices[place].written += rebuilt;
-                self.tell_driver(event.then(Kind::Ack), context.now(), context);
-            }
+            Resource::Inward if comes => self.client_writes(server, &event, context),
+            _ => self.leave(server, resource, &event, SimSpan::ZERO, context),
         }
-        self.serve_next(server, which, context);
+        self.serve_next(server, resource, context);
         Ok(())
     }
 
@@ -249,46 +212,31 @@ impl Rebuild<'_> {
     /// A unit comes to a shared uplink, or has passed it.
     pub(super) fn at_shared_rack(
         &self,
-        lanes: &mut [Lane; 2],
-        lines: &mut [Line; 2],
+        uplink: &mut Uplink,
+        lines: &mut [SharedLine; 2],
         event: &Event,
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
+        let now = context.now();
         let way = match event.kind {
-            Kind::Up => 0,
-            Kind::Down => 1,
-            Kind::Served => {
-                let way = usize::from(event.slot);
-                let unit = lines[way].serving.take().ok_or("nothing passed the uplink, but it has ended")?;
-                self.passed(&unit, SimSpan::ZERO, context);
-                self.pass_next(lanes, lines, way, context);
-                return Ok(());
-            }
+            Kind::Up => Way::Up,
+            Kind::Down => Way::Down,
+            Kind::Served => Way::BOTH[usize::from(event.slot)],
             _ => return Err("an uplink is no server".into()),
         };
-        lines[way].push(*event, self.over_uplink(event));
-        if lines[way].serving.is_none() {
-            self.pass_next(lanes, lines, way, context);
+        let line = &mut lines[way as usize];
+        if event.kind == Kind::Served {
+            let done = line.complete(now, Place::ONLY);
+            let unit = done.ok_or("nothing passed the uplink, but it has ended")?.item;
+            self.passed(&unit, SimSpan::ZERO, context);
+        } else {
+            line.arrive(now, request(event, self.over_uplink(event)));
+        }
+        if let Some((_, next)) = line.begin(now) {
+            let done = self.cross(uplink, way, &next.item, now);
+            context.send(context.me(), done.since(now), ended(way as u16));
         }
         Ok(())
-    }
-
-    fn pass_next(
-        &self,
-        lanes: &mut [Lane; 2],
-        lines: &mut [Line; 2],
-        way: usize,
-        context: &mut Context<'_, Self>,
-    ) {
-        lines[way].serving = lines[way].waiting.pop();
-        if let Some(event) = lines[way].serving {
-            let done = if event.kind == Kind::Down {
-                lanes[way].receive(context.now(), self.over_uplink(&event))
-            } else {
-                self.cut_through(&mut lanes[way], context.now(), &event)
-            };
-            context.send(context.me(), done.since(context.now()), ended(way as u16));
-        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! Units on their way: the source's disk and card, uplinks, the target's card and disk, and the acknowledgement.
+//!
+//! Each resource has one step, in two halves: it begins with a unit (`serve`), and the unit leaves it (`leave`). Alone, a resource
+//! says at once when it will be done, and both halves are one event. Where clients use it too, a line lies in front, and the second
+//! half is an event of its own (`shared`).
 
-use towtank_devices::{Access, Lane};
+use towtank_devices::{Access, Uplink, Way};
 use towtank_kernel::{Context, EntityId, Fault};
 use towtank_units::{Bytes, SimSpan, SimTime};
 
@@ -9,30 +13,100 @@ use super::server::{Rack, Server};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild};
 
+/// What of a server units pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resource {
+    /// Its card, sending.
+    Out,
+    /// Its card, receiving.
+    Inward,
+    /// The disk at a place.
+    Disk(usize),
+}
+
 /// Streams of a disk from here on are clients'.
 const CLIENT_STREAMS: u32 = 1 << 30;
 
 impl Rebuild<'_> {
-    /// A unit comes to the disk it is read from.
-    pub(super) fn read(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) -> Undo {
-        let place = self.hardware.place_of(event.device);
-        let device = &mut server.devices[place];
-        let undo = Undo::Disk { place: place as u16, before: device.disk };
-        let done =
-            device.disk.serve(self.hardware.disk(event.device), context.now(), self.access(event, false));
-        device.read += u64::from(event.bytes);
-        self.read_off(server, event, done.since(context.now()), context);
+    /// A unit comes to a resource that serves it at once, or says at once when it will.
+    #[inline]
+    pub(super) fn at_resource(
+        &self,
+        server: &mut Server,
+        resource: Resource,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Undo {
+        let undo = match resource {
+            Resource::Out => Undo::Out(server.out),
+            Resource::Inward => Undo::Inward(server.inward),
+            Resource::Disk(place) => Undo::Disk { place: place as u16, before: server.devices[place].disk },
+        };
+        let done = self.serve(server, resource, event, context.now());
+        self.leave(server, resource, event, done.since(context.now()), context);
         undo
     }
 
-    /// A unit has been read in `wait`: to the driver's server, or it is there.
-    pub(super) fn read_off(
+    /// A resource begins with a unit, or takes it on behind others: when it will be done.
+    #[inline]
+    pub(super) fn serve(
         &self,
-        server: &Server,
+        server: &mut Server,
+        resource: Resource,
+        event: &Event,
+        now: SimTime,
+    ) -> SimTime {
+        let service = match resource {
+            Resource::Out => server.out.send(now, self.over_card(event)),
+            Resource::Inward => server.inward.receive(now, self.over_card(event)),
+            Resource::Disk(place) => {
+                let access = self.access(event, event.kind == Kind::Write);
+                server.devices[place].disk.serve(self.hardware.disk(event.device), now, access)
+            }
+        };
+        service.end
+    }
+
+    /// A resource will be done with a unit in `wait`: it is counted, and goes on its way.
+    #[inline]
+    pub(super) fn leave(
+        &self,
+        server: &mut Server,
+        resource: Resource,
         event: &Event,
         wait: SimSpan,
         context: &mut Context<'_, Self>,
     ) {
+        let rebuilt = if event.marks.is_client() { 0 } else { u64::from(event.bytes) };
+        match resource {
+            Resource::Out => {
+                server.sent += rebuilt;
+                self.sent_off(event, wait, context);
+            }
+            Resource::Inward => {
+                server.received += rebuilt;
+                let kind = if event.marks.gathers() { Kind::Part } else { Kind::Write };
+                context.send(context.me(), wait, event.then(kind));
+            }
+            Resource::Disk(place) if event.kind == Kind::Write => {
+                server.devices[place].written += rebuilt;
+                self.tell_driver(event.then(Kind::Ack), wait, context);
+            }
+            Resource::Disk(place) => {
+                server.devices[place].read += rebuilt;
+                self.read_off(server, event, wait, context);
+            }
+        }
+    }
+
+    /// How long a unit takes over a card.
+    #[inline]
+    pub(super) fn over_card(&self, event: &Event) -> SimSpan {
+        self.hardware.card().span(u64::from(event.bytes))
+    }
+
+    /// A unit has been read in `wait`: to the driver's server, or it is there.
+    fn read_off(&self, server: &Server, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let me = context.me();
         if self.entity_of(event.driver) != me {
             context.send(me, wait, event.then(Kind::Out));
@@ -65,20 +139,9 @@ impl Rebuild<'_> {
         }
     }
 
-    /// A unit comes to the card that sends it.
-    #[inline]
-    pub(super) fn out(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) -> Undo {
-        let undo = Undo::Out(server.out);
-        let card = self.hardware.card();
-        let done = server.out.serve(context.now(), card.span(u64::from(event.bytes)));
-        server.sent += u64::from(event.bytes);
-        self.sent_off(event, done.since(context.now()), context);
-        undo
-    }
-
     /// A unit has left the card in `wait`. It streams: its last byte is there a latency later.
     #[inline]
-    pub(super) fn sent_off(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
+    fn sent_off(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let to = self.receiver(event);
         let after = wait.saturating_add(self.hardware.card().spec().latency);
         let (from_rack, to_rack) = (self.hardware.rack_of(context.me().0), self.hardware.rack_of(to.0));
@@ -103,27 +166,20 @@ impl Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) -> Result<Undo, Fault> {
         if let Some(lines) = &mut rack.lines {
-            let before = Undo::Rack(Box::new((rack.lanes, lines.clone())));
-            self.at_shared_rack(&mut rack.lanes, lines, event, context)?;
+            let before = Undo::Rack(Box::new((rack.uplink, lines.clone())));
+            self.at_shared_rack(&mut rack.uplink, lines, event, context)?;
             return Ok(before);
         }
-        let down = event.kind == Kind::Down;
-        let lane = &mut rack.lanes[usize::from(down)];
-        let undo = Undo::Uplink { down, before: *lane };
-        let done = if down {
-            // Another uplink sent it, and all are alike.
-            lane.receive(context.now(), self.over_uplink(event))
-        } else {
-            self.cut_through(lane, context.now(), event)
-        };
+        let way = if event.kind == Kind::Down { Way::Down } else { Way::Up };
+        let undo = Undo::Uplink { way, before: *rack.uplink.lane(way) };
+        let done = self.cross(&mut rack.uplink, way, event, context.now());
         self.passed(event, done.since(context.now()), context);
         Ok(undo)
     }
 
-    /// An uplink forwards bytes as the sender's card brings them, and may be slower than the card.
-    pub(super) fn cut_through(&self, uplink: &mut Lane, now: SimTime, event: &Event) -> SimTime {
-        let sent_in = self.hardware.card().span(u64::from(event.bytes));
-        uplink.cut_through(now, sent_in, self.over_uplink(event))
+    /// An uplink begins with a unit, or takes it on behind others: when it will be done.
+    pub(super) fn cross(&self, uplink: &mut Uplink, way: Way, event: &Event, now: SimTime) -> SimTime {
+        uplink.cross(way, now, self.over_card(event), self.over_uplink(event)).end
     }
 
     /// How long a unit takes over an uplink.
@@ -141,28 +197,6 @@ impl Rebuild<'_> {
         } else {
             context.send(self.rack(self.hardware.rack_of(to.0)), after, event.then(Kind::Down));
         }
-    }
-
-    /// A unit's last byte comes to the card that receives it.
-    #[inline]
-    pub(super) fn take_in(
-        &self,
-        server: &mut Server,
-        event: &Event,
-        context: &mut Context<'_, Self>,
-    ) -> Undo {
-        let undo = Undo::Inward(server.inward);
-        let done = server.inward.receive(context.now(), self.hardware.card().span(u64::from(event.bytes)));
-        server.received += u64::from(event.bytes);
-        self.taken_in(event, done.since(context.now()), context);
-        undo
-    }
-
-    /// A unit has been taken in in `wait`.
-    #[inline]
-    pub(super) fn taken_in(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
-        let kind = if event.marks.gathers() { Kind::Part } else { Kind::Write };
-        context.send(context.me(), wait, event.then(kind));
     }
 
     /// A unit that the driver asked for is there. When all its parts are, what was lost is decoded and handed out.
@@ -187,28 +221,15 @@ impl Rebuild<'_> {
         Ok(undo)
     }
 
-    /// A unit comes to the disk it is written to; when it is durable, the driver is told.
-    #[inline]
-    pub(super) fn write(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) -> Undo {
-        let place = self.hardware.place_of(event.device);
-        let device = &mut server.devices[place];
-        let undo = Undo::Disk { place: place as u16, before: device.disk };
-        let done =
-            device.disk.serve(self.hardware.disk(event.device), context.now(), self.access(event, true));
-        device.written += u64::from(event.bytes);
-        self.tell_driver(event.then(Kind::Ack), done, context);
-        undo
-    }
-
-    pub(super) fn tell_driver(&self, event: Event, at: SimTime, context: &mut Context<'_, Self>) {
+    /// A driver is told in `wait`; on another server, a control message later.
+    fn tell_driver(&self, event: Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let to = self.entity_of(event.driver);
-        let wait = at.since(context.now());
         let wait = if to == context.me() { wait } else { wait.saturating_add(self.hardware.control()) };
         context.send(to, wait, event);
     }
 
     #[inline]
-    pub(super) fn access(&self, event: &Event, write: bool) -> Access {
+    fn access(&self, event: &Event, write: bool) -> Access {
         let offset = event.offset(self.hardware.unit());
         // Clients ask for things here and there; jobs have numbers below those of their streams.
         let stream = if event.marks.is_client() { CLIENT_STREAMS | event.unit } else { event.job };

@@ -1,12 +1,12 @@
 //! How an event is taken back: the little that it changed, where it changed little, and the whole server where it did not.
 
-use towtank_devices::{Disk, Lane};
+use towtank_devices::{Disk, Lane, Link, Uplink, Way};
 use towtank_units::SimTime;
 
 use super::Rebuild;
 use super::event::{Event, Kind};
 use super::server::{Entity, Server, WINDOW_MAX};
-use super::shared::Line;
+use super::shared::SharedLine;
 
 /// What taking an event back needs.
 #[derive(Debug, PartialEq)]
@@ -16,11 +16,11 @@ pub enum Undo {
     /// A disk as it was.
     Disk { place: u16, before: Disk },
     /// The sending side of the card as it was.
-    Out(Lane),
+    Out(Link),
     /// The receiving side.
-    Inward(Lane),
+    Inward(Link),
     /// One way of an uplink.
-    Uplink { down: bool, before: Lane },
+    Uplink { way: Way, before: Lane },
     /// How many parts of a unit were there.
     Parts { place: u16, before: u8 },
     /// On how many targets a unit was durable.
@@ -30,7 +30,7 @@ pub enum Undo {
     /// The server as it was.
     Whole(Box<Server>),
     /// A shared uplink as it was.
-    Rack(Box<([Lane; 2], [Line; 2])>),
+    Rack(Box<(Uplink, [SharedLine; 2])>),
     /// How many servers drove something.
     Driving(u32),
     /// It came to what does not answer.
@@ -57,13 +57,13 @@ impl Undo {
     #[inline]
     pub(super) fn apply(self, model: &Rebuild<'_>, entity: &mut Entity, event: &Event) {
         let (server, undo) = match (entity, self) {
-            (Entity::Rack(rack), Undo::Uplink { down, before }) => {
-                rack.lanes[usize::from(down)] = before;
+            (Entity::Rack(rack), Undo::Uplink { way, before }) => {
+                *rack.uplink.lane_mut(way) = before;
                 return;
             }
             (Entity::Rack(rack), Undo::Rack(before)) => {
-                let (lanes, lines) = *before;
-                (rack.lanes, rack.lines) = (lanes, Some(lines));
+                let (uplink, lines) = *before;
+                (rack.uplink, rack.lines) = (uplink, Some(lines));
                 return;
             }
             (Entity::Monitor { driving }, Undo::Driving(before)) => {

@@ -1,5 +1,6 @@
 //! The audit, held against states that were broken behind the model's back.
 
+use towtank_iosched::{Discipline, FlowId, Request};
 use towtank_kernel::{RunOptions, Scheduled, run};
 use towtank_testkit::Finished;
 use towtank_units::SimTime;
@@ -260,6 +261,18 @@ fn the_audit_notices_rests_and_what_the_dead_swallowed() {
 }
 
 #[test]
+fn the_audit_notices_devices_with_work_from_nowhere() {
+    each_is_noticed(&[
+        ("a card that sends more than there is time for", "was given", |state| {
+            server(state, |_| true).out.lane.busy = towtank_units::SimSpan::MAX;
+        }),
+        ("a disk that does more than there is time for", "was given", |state| {
+            device(state, |_| true).disk.lane.busy = towtank_units::SimSpan::MAX;
+        }),
+    ]);
+}
+
+#[test]
 fn the_audit_notices_a_client_that_is_forgotten() {
     let mut setting = Setting { clients: true, ..Setting::new() };
     // On a slow network something is under way at most times.
@@ -275,4 +288,11 @@ fn the_audit_notices_a_client_that_is_forgotten() {
         state.pending.remove(pending(state, client));
     });
     assert!(complaint.contains("parts under way"), "{complaint}");
+    let waits = state.pending[0].event;
+    let complaint = state.complaint(&model, "somebody waits in a line who never came to it", |state| {
+        let shared = server(state, |server| server.shared.is_some()).shared.as_mut().expect("it has lines");
+        let request = Request::new(FlowId(1), 1, waits);
+        shared.out.discipline_mut().arrive(SimTime::ZERO, request);
+    });
+    assert!(complaint.contains("came to a line"), "{complaint}");
 }

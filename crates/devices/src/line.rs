@@ -1,0 +1,207 @@
+//! A queue discipline in front of a device: what waits, what is served, and who is next when a place falls free.
+//!
+//! Without a discipline a device says at once when what comes will be done ([`crate::Lane`]). With one, who goes is decided when
+//! something is done, so each service ends with an event of its own. Who holds a line gives the device what [`Line::begin`]
+//! returns, sends that event, and calls [`Line::complete`] when it comes. What is in service is never broken off.
+
+use towtank_iosched::{Audience, Discipline, Request, SchedulerId};
+use towtank_units::SimTime;
+
+use crate::Broken;
+
+/// Where in a line something is served: a line has as many places as its device takes requests at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place(pub u16);
+
+impl Place {
+    /// The place of a line that has one.
+    pub const ONLY: Place = Place(0);
+}
+
+/// What waits for one device, and what it serves.
+///
+/// **Conservation:** requests that came = served + being served + waiting ([`Line::audit`]).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Line<D: Discipline> {
+    discipline: D,
+    /// By place.
+    serving: Vec<Option<Request<D::Item>>>,
+    /// The last instant that somebody was told to wake it at.
+    asked: Option<SimTime>,
+    came: u64,
+    served: u64,
+}
+
+impl<D: Discipline> Line<D> {
+    /// A line in front of a device that takes so many requests at once.
+    ///
+    /// # Panics
+    /// When it takes none.
+    #[must_use]
+    pub fn new(discipline: D, places: u16) -> Line<D> {
+        assert!(places > 0, "a device serves at least one request at once");
+        let serving = (0..places).map(|_| None).collect();
+        Line { discipline, serving, asked: None, came: 0, served: 0 }
+    }
+
+    /// A request comes. [`Line::begin`] says who goes now.
+    pub fn arrive(&mut self, now: SimTime, request: Request<D::Item>) {
+        self.came += 1;
+        self.discipline.arrive(now, request);
+    }
+
+    /// Who begins now, and where; to be called until there is nobody, after anything that has happened to the line.
+    pub fn begin(&mut self, now: SimTime) -> Option<(Place, &Request<D::Item>)> {
+        let at = self.serving.iter().position(Option::is_none)?;
+        let request = self.discipline.next(now)?;
+        Some((Place(at as u16), self.serving[at].insert(request)))
+    }
+
+    /// The device is done with what it served at a place; nothing if that was empty.
+    pub fn complete(&mut self, now: SimTime, place: Place) -> Option<Request<D::Item>> {
+        let request = self.serving.get_mut(usize::from(place.0))?.take()?;
+        self.served += 1;
+        self.discipline.complete(now, &request);
+        Some(request)
+    }
+
+    /// When [`Line::wake`] is to be called, if nobody has been told so yet: to be asked after anything that has happened.
+    pub fn wake_at(&mut self, now: SimTime) -> Option<SimTime> {
+        let at = self.discipline.wake_at()?.max(now);
+        if self.asked.is_some_and(|asked| asked <= at) {
+            return None;
+        }
+        self.asked = Some(at);
+        self.asked
+    }
+
+    /// An instant has come that [`Line::wake_at`] gave.
+    pub fn wake(&mut self, now: SimTime) {
+        self.asked = self.asked.filter(|&asked| asked > now);
+        self.discipline.wake(now);
+    }
+
+    /// Another scheduler has told this one something.
+    pub fn hear(&mut self, now: SimTime, from: SchedulerId, message: D::Message) {
+        self.discipline.hear(now, from, message);
+    }
+
+    /// The next message that this line's scheduler wants sent.
+    pub fn tell(&mut self) -> Option<(Audience, D::Message)> {
+        self.discipline.tell()
+    }
+
+    /// Whether a request would be served at once if the discipline lets it go.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.serving.iter().any(Option::is_none)
+    }
+
+    /// All that waits or is being served.
+    pub fn items(&self) -> impl Iterator<Item = &D::Item> {
+        self.discipline.waiting().chain(self.serving.iter().flatten()).map(|request| &request.item)
+    }
+
+    /// The discipline.
+    pub fn discipline(&self) -> &D {
+        &self.discipline
+    }
+
+    /// The discipline, for whoever sets its weights anew while it runs.
+    pub fn discipline_mut(&mut self) -> &mut D {
+        &mut self.discipline
+    }
+
+    /// Checks the law.
+    ///
+    /// # Errors
+    /// When requests were lost, or came from nowhere.
+    pub fn audit(&self) -> Result<(), Broken> {
+        let (came, served) = (self.came, self.served);
+        let serving = self.serving.iter().flatten().count() as u64;
+        let waiting = self.discipline.waiting().count() as u64;
+        if came == served + serving + waiting {
+            Ok(())
+        } else {
+            Err(Broken::Lost { came, served, serving, waiting })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towtank_iosched::{Fair, Fifo, FlowId, NoMessage};
+
+    use super::*;
+
+    fn at(ns: u64) -> SimTime {
+        SimTime::from_ns(ns)
+    }
+
+    fn request(item: u32) -> Request<u32> {
+        Request::new(FlowId(item % 2), 10, item)
+    }
+
+    fn begun<D: Discipline<Item = u32>>(line: &mut Line<D>, now: SimTime) -> Vec<(u16, u32)> {
+        std::iter::from_fn(|| line.begin(now).map(|(place, request)| (place.0, request.item))).collect()
+    }
+
+    #[test]
+    fn a_place_that_falls_free_goes_to_who_is_next() {
+        let mut line = Line::new(Fifo::new(), 2);
+        (0..4).for_each(|item| line.arrive(at(0), request(item)));
+        assert_eq!(begun(&mut line, at(0)), [(0, 0), (1, 1)]);
+        assert!(!line.has_room());
+        assert_eq!(line.complete(at(3), Place(1)).map(|done| done.item), Some(1));
+        assert_eq!(begun(&mut line, at(3)), [(1, 2)]);
+        assert_eq!(line.items().copied().collect::<Vec<_>>(), [3, 0, 2]);
+        assert_eq!(line.complete(at(4), Place(0)).map(|done| done.item), Some(0));
+        assert_eq!(line.complete(at(4), Place(0)), None);
+        assert_eq!(line.complete(at(4), Place(2)), None);
+        assert_eq!(line.audit(), Ok(()));
+    }
+
+    #[test]
+    fn the_discipline_decides_when_something_is_done() {
+        let mut line = Line::new(Fair::new(&[1, 1]), 1);
+        [0, 2, 4, 1].into_iter().for_each(|item| line.arrive(at(0), request(item)));
+        let mut order = Vec::new();
+        while let Some((place, request)) = line.begin(at(0)) {
+            order.push(request.item);
+            line.complete(at(0), place);
+        }
+        assert_eq!(order, [0, 1, 2, 4]);
+    }
+
+    /// Serves nobody and loses every second request.
+    #[derive(Clone, Debug)]
+    struct Leaky(Vec<Request<u32>>);
+
+    impl Discipline for Leaky {
+        type Item = u32;
+        type Message = NoMessage;
+
+        fn arrive(&mut self, _: SimTime, request: Request<u32>) {
+            if request.item % 2 == 0 {
+                self.0.push(request);
+            }
+        }
+
+        fn next(&mut self, _: SimTime) -> Option<Request<u32>> {
+            None
+        }
+
+        fn waiting(&self) -> Box<dyn Iterator<Item = &Request<u32>> + '_> {
+            Box::new(self.0.iter())
+        }
+    }
+
+    #[test]
+    fn a_discipline_that_loses_requests_is_noticed() {
+        let mut line = Line::new(Leaky(Vec::new()), 1);
+        line.arrive(at(0), request(0));
+        assert_eq!(line.audit(), Ok(()));
+        line.arrive(at(0), request(1));
+        assert_eq!(line.audit(), Err(Broken::Lost { came: 2, served: 0, serving: 0, waiting: 1 }));
+    }
+}

@@ -1,0 +1,117 @@
+//! What every queue discipline is to those who ask it: a state that is told what happens and says who is served next.
+//!
+//! # Who calls what
+//!
+//! 1. A request comes: [`Discipline::arrive`]. A place of the resource falls free: [`Discipline::complete`]. A scheduler elsewhere
+//!    says something: [`Discipline::hear`]. The instant of [`Discipline::wake_at`] has come: [`Discipline::wake`].
+//! 2. After each of these, and as long as the resource has room: [`Discipline::next`], until it gives nothing. Nothing may mean
+//!    that nothing waits, or that nobody may go yet: because as many are in service as the discipline wants there (SFQ(D)), or
+//!    because tokens are missing.
+//! 3. Then [`Discipline::tell`] until it gives nothing: messages to other schedulers; and [`Discipline::wake_at`]. An instant
+//!    that has been asked for may be forgotten only when a call gives another one; being woken too soon or in vain does no harm.
+//!
+//! `now` never goes back and is always an argument: the crate reads no clock, so a simulator and a store ask in the same way.
+//!
+//! # How the kinds fit
+//!
+//! - Fair queueing tags a request when it comes, by its flow and cost; with a depth (SFQ(D)) it counts `next` and `complete`.
+//! - Priorities and deadlines choose by [`Request::flow`] and [`Request::due`]. A class that is promoted when it has waited
+//!   too long asks to be woken then.
+//! - A token bucket gives nothing until it holds enough, and asks to be woken at that instant.
+//! - Distributed fair queueing (DSFQ, and its variants that exchange virtual times) tells the others what its flows got or how
+//!   far its virtual time is, and moves its tags on when it hears the same of them. How long a message takes, and whether it
+//!   arrives, is decided by who carries it.
+//!
+//! # How it is undone
+//!
+//! A discipline is part of the state of an entity, and an event that is taken back takes it back too. Every discipline can be
+//! cloned, which is all that undo by clone needs. One with many requests may keep them in containers that journal instead (a
+//! mark before an event, `revert` to it, `forget` when it has committed): these are fields of its own, so it offers their marks
+//! to the entity that holds it, in the way of these containers. The trait does not ask for it, since most need none.
+
+use std::convert::Infallible;
+
+use towtank_units::SimTime;
+
+/// Whose a request is: a tenant, a client, a class of work. What it means to a discipline was said when that was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// One of several schedulers that exchange messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SchedulerId(pub u32);
+
+/// Something that wants to be served.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Request<T> {
+    /// Whose it is.
+    pub flow: FlowId,
+    /// What it will take of the resource, in any unit that all flows share.
+    pub cost: u64,
+    /// By when it should be done, if it is in a hurry.
+    pub due: Option<SimTime>,
+    /// What whoever serves it needs to know of it.
+    pub item: T,
+}
+
+impl<T> Request<T> {
+    /// A request that is in no hurry.
+    #[must_use]
+    pub fn new(flow: FlowId, cost: u64, item: T) -> Request<T> {
+        Request { flow, cost, due: None, item }
+    }
+}
+
+/// Who is to hear a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Audience {
+    /// One scheduler.
+    One(SchedulerId),
+    /// All others.
+    Others,
+}
+
+/// The message of those that have nothing to tell.
+pub type NoMessage = Infallible;
+
+/// A queue discipline. See the crate for who calls what.
+pub trait Discipline: Clone {
+    /// What requests carry.
+    type Item;
+    /// What schedulers tell each other; [`NoMessage`] for those that decide alone.
+    type Message;
+
+    /// A request comes.
+    fn arrive(&mut self, now: SimTime, request: Request<Self::Item>);
+
+    /// Who is served next, if somebody waits and may go. It is in service from now on.
+    fn next(&mut self, now: SimTime) -> Option<Request<Self::Item>>;
+
+    /// A request that [`Discipline::next`] gave has been served.
+    fn complete(&mut self, now: SimTime, served: &Request<Self::Item>) {
+        let _ = (now, served);
+    }
+
+    /// When this wants to be woken although nothing comes and nothing is done.
+    fn wake_at(&self) -> Option<SimTime> {
+        None
+    }
+
+    /// An instant has come that was asked for, or another.
+    fn wake(&mut self, now: SimTime) {
+        let _ = now;
+    }
+
+    /// Another scheduler has told this one something.
+    fn hear(&mut self, now: SimTime, from: SchedulerId, message: Self::Message) {
+        let _ = (now, from, message);
+    }
+
+    /// The next message that this scheduler wants sent; each is given once.
+    fn tell(&mut self) -> Option<(Audience, Self::Message)> {
+        None
+    }
+
+    /// Who waits, in any order that does not change from one call to the next.
+    fn waiting(&self) -> Box<dyn Iterator<Item = &Request<Self::Item>> + '_>;
+}
