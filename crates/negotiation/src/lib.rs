@@ -16,13 +16,14 @@
 //! The source is Aizman and Bestler, "Scalable object storage with resource reservations and dynamic load balancing", and the
 //! behaviour of its simulator SURGE at build d92018f. Where the two differ, [`Rules`] says which one is followed.
 //!
+//! What a machine expects of its own node's disk and links it keeps in `towtank_devices`' terms: a lane that it knows the end of, a
+//! bucket that fills at its rate.
+//!
 //! What is deliberately absent: sockets, clocks, queues of the network (who drives a machine says when a message arrives),
 //! and ambient randomness (draws are an argument).
 
 pub mod bids;
-mod bucket;
 pub mod choice;
-mod disk;
 pub mod getting;
 mod message;
 pub mod negotiating;
@@ -32,8 +33,6 @@ mod terms;
 pub mod unicast;
 mod window;
 
-pub use bucket::Bucket;
-pub use disk::Disk;
 pub use message::{GatewayId, GetId, Message, PutId, ServerId, Size, Task};
 pub use negotiating::{NegotiatingGateway, NegotiatingServer};
 pub use step::{Action, Done, DoneGet, Peer, Step, Wake};

@@ -1,6 +1,6 @@
 //! What gateways and servers say to each other.
 
-use towtank_units::SimTime;
+use towtank_units::{BitRate, SimTime};
 
 use crate::{ChunkName, Window};
 
@@ -78,14 +78,14 @@ pub enum Message {
         /// The window.
         window: Window,
     },
-    /// To a gateway: the flow may begin at this rate. For AIMD, where rates are the sender's, zero.
+    /// To a gateway: the flow may begin at this rate. For AIMD, where rates are the sender's, only that it may begin.
     RateInit {
         /// The put.
         put: PutId,
         /// Who says so.
         server: ServerId,
-        /// Bits a second.
-        rate: u64,
+        /// Which.
+        rate: BitRate,
     },
     /// To a gateway: the flow goes on at this rate.
     RateSet {
@@ -93,8 +93,8 @@ pub enum Message {
         put: PutId,
         /// Who says so.
         server: ServerId,
-        /// Bits a second.
-        rate: u64,
+        /// Which.
+        rate: BitRate,
     },
     /// To a gateway: slow down.
     Ding {

@@ -1,8 +1,9 @@
 //! The numbers of a cluster, and what follows from them: how long things take, how wide a bid is, when it may begin.
 //!
-//! Defaults and derivations are those of SURGE at build d92018f. All spans are whole nanoseconds, rounded down as there.
+//! Defaults and derivations are those of SURGE at build d92018f. All spans are whole nanoseconds, rounded down as there
+//! ([`Rounding::Down`]).
 
-use towtank_units::{Bytes, Rate, SimSpan, SimTime};
+use towtank_units::{BitRate, Bytes, Rate, Rounding, SimSpan, SimTime};
 
 use crate::{ServerId, Size};
 
@@ -121,8 +122,8 @@ pub struct Fixed {
     pub servers: u32,
     /// Servers of a negotiating group.
     pub group: u32,
-    /// Bits a second of each link, in each direction, that carry data or control.
-    pub link: u64,
+    /// What of each link, in each direction, carries data or control.
+    pub link: BitRate,
     /// The share of the link that is data, in billionths. All of it for unicast protocols.
     pub data_share: u64,
     /// How long a bit needs from one node to another.
@@ -144,7 +145,7 @@ pub struct Fixed {
     /// Gaps in a sequence of windows that are no wider count as none; left out, three control messages or a frame.
     pub gap: Option<SimSpan>,
     /// AIMD: the rate that a flow begins with, the least, and what is added.
-    pub aimd_step: u64,
+    pub aimd_step: BitRate,
     /// AIMD: how long a server waits between two looks at its queue.
     pub aimd_look: SimSpan,
     /// How long a gateway waits, where servers may fail.
@@ -164,8 +165,8 @@ pub struct Fixed {
 pub struct Terms {
     /// What was set.
     pub fixed: Fixed,
-    /// Bits a second of data.
-    pub data: u64,
+    /// What of a link carries data.
+    pub data: BitRate,
     /// Bits of a full frame.
     pub frame_bits: u64,
     /// Bits of a control message.
@@ -214,13 +215,6 @@ pub struct DiskTerms {
     pub writes: Vec<SimSpan>,
 }
 
-/// How long `bits` take at a rate, rounded down.
-#[must_use]
-pub(crate) fn span_of(bits: u64, rate: u64) -> SimSpan {
-    let ns = u128::from(bits) * 1_000_000_000 / u128::from(rate.max(1));
-    SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
-}
-
 const BILLION: u64 = 1_000_000_000;
 
 /// A share in billionths of a number.
@@ -233,17 +227,19 @@ impl Terms {
     #[must_use]
     pub fn new(fixed: Fixed) -> Terms {
         let negotiates = fixed.protocol.negotiates();
-        let data = if negotiates { share_of(fixed.link, fixed.data_share) } else { fixed.link };
-        let for_control = if negotiates { fixed.link - data } else { fixed.link };
+        let link = fixed.link.bits_per_second();
+        let for_data = if negotiates { share_of(link, fixed.data_share) } else { link };
+        let for_control = if negotiates { link - for_data } else { link };
+        let (data, for_control) = (BitRate::at_least_one(for_data), BitRate::at_least_one(for_control));
         let frame_bits = fixed.frame.get() * 8;
         let control_bits = fixed.control.get() * 8;
-        let control = span_of(control_bits, for_control);
-        let frame = span_of(frame_bits, data);
+        let control = for_control.span(control_bits, Rounding::Down);
+        let frame = data.span(frame_bits, Rounding::Down);
         let lead = fixed.lead.unwrap_or(control.saturating_mul(2).saturating_add(fixed.trip));
         let gap = fixed.gap.unwrap_or(control.saturating_mul(3).max(frame));
         let sizes = fixed.sizes.iter().map(|bytes| SizeTerms::new(&fixed, *bytes, data)).collect();
         let writes = |rate: &Rate| {
-            let one = |bytes: &Bytes| span_of(bytes.get(), rate.bytes_per_second());
+            let one = |bytes: &Bytes| rate.span(*bytes, Rounding::Down);
             DiskTerms { writes: fixed.sizes.iter().map(one).collect() }
         };
         let disks = fixed.disks.iter().map(writes).collect();
@@ -285,7 +281,7 @@ impl Terms {
     /// How long bits of data take on the wire.
     #[must_use]
     pub fn wire(&self, bits: u64) -> SimSpan {
-        span_of(bits, self.data)
+        self.data.span(bits, Rounding::Down)
     }
 
     /// When a control message that leaves now has left.
@@ -302,17 +298,18 @@ impl Terms {
 }
 
 impl SizeTerms {
-    fn new(fixed: &Fixed, bytes: Bytes, data: u64) -> SizeTerms {
+    fn new(fixed: &Fixed, bytes: Bytes, data: BitRate) -> SizeTerms {
         let frame_bytes = fixed.frame.get().max(1);
         let frames = bytes.get().div_ceil(frame_bytes).max(1);
         let last_bits = (bytes.get() - (frames - 1) * frame_bytes) * 8;
-        let (net, frame) = (span_of(bytes.get() * 8, data), span_of(frame_bytes * 8, data));
+        let on_wire = |bits: u64| data.span(bits, Rounding::Down);
+        let (net, frame) = (on_wire(bytes.get() * 8), on_wire(frame_bytes * 8));
         let (bid, window) = match fixed.protocol {
             Protocol::ReplicastH => hybrid_windows(net, frame, fixed),
             _ => common_windows(net, frame, fixed),
         };
         let queue = (fixed.queue_bytes.get() / bytes.get().max(1)).max(fixed.queue_least);
-        SizeTerms { bytes, frames, last_bits, net, frame, last: span_of(last_bits, data), bid, window, queue }
+        SizeTerms { bytes, frames, last_bits, net, frame, last: on_wire(last_bits), bid, window, queue }
     }
 
     /// From the beginning of the first frame to that of the last, without holds.
@@ -358,7 +355,7 @@ pub(crate) mod tests {
             replicas: 3,
             servers: 90,
             group: 9,
-            link: 9_900_000_000,
+            link: BitRate::at_least_one(9_900_000_000),
             data_share: 900_000_000,
             trip: SimSpan::from_ns(1_000),
             frame: Bytes::new(9_000),
@@ -371,7 +368,7 @@ pub(crate) mod tests {
             queue_bytes: Bytes::from_kib(256),
             queue_least: 2,
             gap: None,
-            aimd_step: 1_000_000_000,
+            aimd_step: BitRate::at_least_one(1_000_000_000),
             aimd_look: SimSpan::from_ns(10_200),
             timeouts: None,
             sizes: vec![Bytes::from_kib(16), Bytes::from_kib(128), Bytes::from_mib(1)],

@@ -12,7 +12,7 @@ use towtank_negotiation::{
     Protocol, PutId, Rules, ServerId, Size, Step, Terms, Timeouts, UnicastGateway, UnicastServer, Wake,
 };
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
-use towtank_units::{Bytes, Rate, SimSpan, SimTime};
+use towtank_units::{BitRate, Bytes, Rate, SimSpan, SimTime};
 
 const GATEWAYS: u32 = 3;
 const SERVERS: u32 = 12;
@@ -26,7 +26,7 @@ fn terms(protocol: Protocol) -> Terms {
         replicas: 3,
         servers: SERVERS,
         group: 6,
-        link: 9_900_000_000,
+        link: BitRate::at_least_one(9_900_000_000),
         data_share: 900_000_000,
         trip: ns(1_000),
         frame: Bytes::new(9_000),
@@ -37,7 +37,7 @@ fn terms(protocol: Protocol) -> Terms {
         queue_bytes: Bytes::from_kib(256),
         queue_least: 2,
         gap: None,
-        aimd_step: 1_000_000_000,
+        aimd_step: BitRate::at_least_one(1_000_000_000),
         aimd_look: ns(10_200),
         timeouts: Some(Timeouts { bids: ns(100_000), acks: ns(3_000_000) }),
         sizes: vec![Bytes::from_kib(16), Bytes::from_kib(64)],

@@ -1,9 +1,10 @@
 //! The server's side of a get in Replicast: when it could read and send, and that it does so when it is chosen.
 
+use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
 
 use crate::bids::{OwnBids, Reservation, State, Wanted};
-use crate::{Action, ChunkName, Disk, GetId, Message, ServerId, Size, Step, Wake, Window};
+use crate::{Action, ChunkName, GetId, Message, ServerId, Size, Step, Wake, Window};
 
 /// What a server has offered and promised to send.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -52,7 +53,7 @@ impl Deliveries {
     }
 
     /// A gateway asks: a bid, or that this server lacks the chunk. `writes` may come to the disk before the answer does.
-    pub fn offer(&mut self, asked: &Asked, disk: &Disk, writes: SimSpan, step: &mut Step<'_>) {
+    pub fn offer(&mut self, asked: &Asked, disk: &Lane, writes: SimSpan, step: &mut Step<'_>) {
         let (terms, now, get, round) = (step.terms, step.now, asked.get, asked.round);
         self.list.forget(now);
         if !terms.holders(asked.chunk).contains(&self.me) {
@@ -89,7 +90,7 @@ impl Deliveries {
     pub fn accept(
         &mut self,
         (get, size, window): (GetId, Size, Window),
-        disk: &mut Disk,
+        disk: &mut Lane,
         step: &mut Step<'_>,
     ) {
         let read = step.terms.write(self.me, size);
@@ -102,7 +103,7 @@ impl Deliveries {
             step.tell(get.gateway, Message::GetDeclined { get, server: self.me }, SimSpan::ZERO);
             return;
         }
-        let (begin, end) = disk.queue(step.now, read);
+        let Service { begin, end } = disk.serve(step.now, read);
         step.act(Action::Read { get, begin, end });
         step.act(Action::Wake { at: window.left, wake: Wake::Deliver { get, size } });
     }

@@ -1,8 +1,9 @@
 //! Gets of the unicast protocols: one holder is asked, reads, and sends frame after frame.
 
+use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
 
-use crate::{Action, ChunkName, Disk, DoneGet, GatewayId, GetId, Message, Peer, ServerId, Size, Step, Wake};
+use crate::{Action, ChunkName, DoneGet, GatewayId, GetId, Message, Peer, ServerId, Size, Step, Wake};
 
 /// Gets of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -160,10 +161,10 @@ impl UnicastSends {
         &self,
         me: ServerId,
         (get, size, round): (GetId, Size, u8),
-        disk: &mut Disk,
+        disk: &mut Lane,
         step: &mut Step<'_>,
     ) {
-        let (begin, end) = disk.queue(step.now, step.terms.write(me, size));
+        let Service { begin, end } = disk.serve(step.now, step.terms.write(me, size));
         step.act(Action::Read { get, begin, end });
         step.act(Action::Wake { at: end, wake: Wake::HasRead { get, size, round } });
     }

@@ -1,10 +1,11 @@
 //! The server's side: a bid for each request, a write for each chunk that has come.
 
+use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
 
 use crate::bids::{CommonBids, OwnBids, Reservation, State, Wanted};
 use crate::getting::{Asked, Deliveries, answered};
-use crate::{Action, Disk, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
+use crate::{Action, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// The reservations of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -21,7 +22,7 @@ pub struct NegotiatingServer {
     me: ServerId,
     reservations: Reservations,
     deliveries: Deliveries,
-    disk: Disk,
+    disk: Lane,
 }
 
 impl NegotiatingServer {
@@ -34,7 +35,7 @@ impl NegotiatingServer {
         } else {
             Reservations::Own(OwnBids::default())
         };
-        NegotiatingServer { me, reservations, deliveries: Deliveries::new(me), disk: Disk::default() }
+        NegotiatingServer { me, reservations, deliveries: Deliveries::new(me), disk: Lane::default() }
     }
 
     /// What it has promised and offered.
@@ -54,7 +55,7 @@ impl NegotiatingServer {
 
     /// Its disk.
     #[must_use]
-    pub fn disk(&self) -> &Disk {
+    pub fn disk(&self) -> &Lane {
         &self.disk
     }
 
@@ -126,7 +127,7 @@ impl NegotiatingServer {
             Reservations::Common(bids) => bids.remove(put),
             Reservations::Own(bids) => bids.remove(put),
         };
-        let (begin, end) = self.disk.queue(step.now, step.terms.write(self.me, size));
+        let Service { begin, end } = self.disk.serve(step.now, step.terms.write(self.me, size));
         step.act(Action::Write { put, size, begin, end });
         step.tell(put.gateway, Message::Ack { put, server: self.me }, end.since(step.now));
         reservation

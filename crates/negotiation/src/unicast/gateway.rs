@@ -1,12 +1,10 @@
 //! The gateway's side: one flow a chunk at a time, frames as fast as buckets and the receiver's rate allow.
 
-use towtank_units::SimTime;
+use towtank_devices::Bucket;
+use towtank_units::{BitRate, Rounding, SimTime};
 
 use crate::getting::UnicastGets;
-use crate::terms::span_of;
-use crate::{
-    Action, Bucket, Done, GatewayId, Message, Peer, Protocol, PutId, ServerId, Size, Step, Terms, Wake,
-};
+use crate::{Action, Done, GatewayId, Message, Peer, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// A gateway of a unicast protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -39,10 +37,10 @@ struct Put {
 /// The replica that is being sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Flow {
-    /// Bits a second; zero until the server has answered.
-    rate: u64,
+    /// None until the server has answered.
+    rate: Option<BitRate>,
     /// A rate that came before the answer.
-    early: Option<u64>,
+    early: Option<BitRate>,
     frames_left: u64,
     previous_end: SimTime,
     bucket: Bucket,
@@ -108,19 +106,19 @@ impl UnicastGateway {
                 let begins = step.terms.fixed.aimd_step;
                 let aimd = step.terms.fixed.protocol == Protocol::UchAimd;
                 self.change_rate(put, server, step, |flow| {
-                    flow.rate = flow.early.take().unwrap_or(if aimd { begins } else { rate });
+                    flow.rate = Some(flow.early.take().unwrap_or(if aimd { begins } else { rate }));
                 });
             }
             Message::RateSet { put, server, rate } => {
-                self.change_rate(put, server, step, |flow| match flow.rate {
-                    0 => flow.early = Some(rate),
-                    _ => flow.rate = rate,
+                self.change_rate(put, server, step, |flow| match &mut flow.rate {
+                    None => flow.early = Some(rate),
+                    Some(now) => *now = rate,
                 });
             }
             Message::Ding { put, server } => {
                 let least = step.terms.fixed.aimd_step;
                 self.change_rate(put, server, step, |flow| {
-                    flow.rate = if flow.rate == 0 { 0 } else { (flow.rate / 2).max(least) };
+                    flow.rate = flow.rate.map(|rate| rate.shared_by(2).max(least));
                     flow.since_change = 0;
                 });
             }
@@ -230,7 +228,7 @@ fn draw_server(taken: &[ServerId], step: &mut Step<'_>) -> Option<ServerId> {
 impl Flow {
     fn new(size: Size, step: &Step<'_>) -> Flow {
         Flow {
-            rate: 0,
+            rate: None,
             early: None,
             frames_left: step.terms.size(size).frames,
             previous_end: step.now,
@@ -283,7 +281,7 @@ impl Put {
     /// Offers the next frame to the link, or asks to be woken when that can be done.
     fn try_frame(&mut self, gateway: GatewayId, egress: &mut Bucket, step: &mut Step<'_>) {
         let Some(to) = self.target() else { return };
-        if self.flow.rate == 0 {
+        if self.flow.rate.is_none() {
             return;
         }
         let bits = self.next_bits(step.terms);
@@ -303,10 +301,11 @@ impl Put {
 
     fn send_frame(&mut self, gateway: GatewayId, egress: &mut Bucket, step: &mut Step<'_>) {
         let Some(to) = self.target().filter(|_| self.flow.offered) else { return };
+        let Some(rate) = self.flow.rate else { return };
         let (terms, now) = (step.terms, step.now);
         let (bits, last) = (self.next_bits(terms), self.flow.frames_left == 1);
-        let span = span_of(bits, self.flow.rate);
-        let on_wire = if terms.fixed.rules.frames_at_flow_rate { span } else { span_of(bits, terms.data) };
+        let span = rate.span(bits, Rounding::Down);
+        let on_wire = if terms.fixed.rules.frames_at_flow_rate { span } else { terms.wire(bits) };
         let put = self.id(gateway);
         step.act(Action::Frame { to, put, bits, span: on_wire });
         self.flow.offered = false;
@@ -319,7 +318,7 @@ impl Put {
             self.flow.bucket.take(bits);
         }
         if terms.fixed.protocol == Protocol::UchAimd {
-            self.speed_up(bits, terms);
+            self.speed_up(bits, rate, terms);
         }
         if !last {
             self.try_frame(gateway, egress, step);
@@ -342,11 +341,12 @@ impl Put {
     }
 
     /// AIMD: a bucket's worth of bits without a complaint earns another step.
-    fn speed_up(&mut self, bits: u64, terms: &Terms) {
+    fn speed_up(&mut self, bits: u64, rate: BitRate, terms: &Terms) {
         self.flow.since_change += bits;
         if self.flow.since_change >= terms.bucket_bits {
             self.flow.since_change = 0;
-            self.flow.rate = (self.flow.rate + terms.fixed.aimd_step).min(terms.data);
+            let faster = rate.saturating_add(terms.fixed.aimd_step);
+            self.flow.rate = Some(faster.min(terms.data));
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The server's side: who sends, at what rate, and when a replica is on disk.
 
+use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
 
 use crate::getting::UnicastSends;
-use crate::{Action, Disk, GetId, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
+use crate::{Action, GetId, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake};
 
 /// A server of a unicast protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -13,7 +14,7 @@ pub struct UnicastServer {
     /// Flows when rates were last told.
     told: usize,
     settling: bool,
-    disk: Disk,
+    disk: Lane,
     /// AIMD: when the last frame came, when was last looked, and who was complained to.
     last_frame: Option<SimTime>,
     looked: SimTime,
@@ -43,7 +44,7 @@ impl UnicastServer {
             flows: Vec::new(),
             told: 0,
             settling: false,
-            disk: Disk::default(),
+            disk: Lane::default(),
             last_frame: None,
             looked: SimTime::ZERO,
             dinged: None,
@@ -70,7 +71,7 @@ impl UnicastServer {
 
     /// Its disk.
     #[must_use]
-    pub fn disk(&self) -> &Disk {
+    pub fn disk(&self) -> &Lane {
         &self.disk
     }
 
@@ -90,7 +91,7 @@ impl UnicastServer {
             self.begin_next(step);
             return;
         }
-        let rate = step.terms.data / self.flows.len() as u64;
+        let rate = step.terms.data.shared_by(self.flows.len() as u64);
         let message = Message::RateInit { put, server: self.me, rate };
         let wait = self.disk_wait(size, step);
         step.tell(put.gateway, message, wait);
@@ -158,8 +159,9 @@ impl UnicastServer {
         if flows == 0 {
             return;
         }
-        let rate = step.terms.data / flows as u64;
-        let on_wire = u128::from(rate) * u128::from(step.terms.fixed.trip.as_ns()) / 1_000_000_000;
+        let rate = step.terms.data.shared_by(flows as u64);
+        let on_wire =
+            u128::from(rate.bits_per_second()) * u128::from(step.terms.fixed.trip.as_ns()) / 1_000_000_000;
         let nearly_done = u128::from(step.terms.frame_bits) + on_wire;
         for flow in self.flows.iter().filter(|flow| u128::from(flow.bits_left) > nearly_done) {
             let message = Message::RateSet { put: flow.put, server: self.me, rate };
@@ -185,7 +187,7 @@ impl UnicastServer {
     }
 
     fn store(&mut self, put: PutId, size: Size, step: &mut Step<'_>) {
-        let (begin, end) = self.disk.queue(step.now, step.terms.write(self.me, size));
+        let Service { begin, end } = self.disk.serve(step.now, step.terms.write(self.me, size));
         step.act(Action::Write { put, size, begin, end });
         step.tell(put.gateway, Message::Ack { put, server: self.me }, end.since(step.now));
     }
@@ -203,9 +205,10 @@ impl UnicastServer {
     /// AIMD: complains to all if the disk has too much to do, and to one if frames come too close to each other.
     fn look(&mut self, put: PutId, step: &mut Step<'_>) {
         let now = step.now;
-        let close = self.last_frame.replace(now).is_some_and(|last| {
-            now.since(last) < crate::terms::span_of(step.terms.frame_bits, step.terms.data)
-        });
+        let close = self
+            .last_frame
+            .replace(now)
+            .is_some_and(|last| now.since(last) < step.terms.wire(step.terms.frame_bits));
         let due = now.checked_since(self.looked).is_some_and(|since| since >= step.terms.fixed.aimd_look);
         if !due {
             return;

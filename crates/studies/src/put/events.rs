@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use towtank_devices::Bucket;
 use towtank_kernel::{EntityId, Statistics};
 use towtank_metrics::Histogram;
 use towtank_negotiation::{
-    Bucket, GetId, Message, NegotiatingGateway, NegotiatingServer, Peer, PutId, Size, UnicastGateway,
-    UnicastServer, Wake, Window,
+    GetId, Message, NegotiatingGateway, NegotiatingServer, Peer, PutId, Size, UnicastGateway, UnicastServer,
+    Wake, Window,
 };
 use towtank_units::{SimSpan, SimTime, plain};
 

@@ -157,7 +157,7 @@ impl Cluster {
 
     /// One control message takes its place at the port; how long until it begins.
     fn occupy(&self, ports: &mut Ports, now: SimTime) -> SimSpan {
-        let begin = ports.control_out.send(now, self.terms.control);
+        let begin = ports.control_out.send(now, self.terms.control).begin;
         if !self.negotiates() {
             // No share of its own: control goes first, and data wait for it.
             ports.data_out.send(now, self.terms.control);
@@ -171,7 +171,7 @@ impl Cluster {
         if !self.negotiates() {
             ports.data_in.send(now, self.terms.control);
         }
-        let heard = ports.control_in.receive(now, self.terms.control);
+        let heard = ports.control_in.receive(now, self.terms.control).end;
         if heard > now {
             context.send(context.me(), heard.since(now), Event::Heard(message));
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use towtank_negotiation::{Extension, Fixed, Protocol, Rules, Terms, Timeouts};
 use towtank_scenario::{Draft, Problems, did_you_mean};
 use towtank_streams::distributions::Exponential;
-use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
+use towtank_units::{BitRate, Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
 
 use super::model::{Cluster, Load, Measured, Quirks, Racks, Traced};
 
@@ -595,7 +595,7 @@ impl Scenario {
     #[must_use]
     pub fn terms(&self, protocol: Protocol) -> Terms {
         let surge = self.fidelity == Fidelity::Surge;
-        let link = self.network.link.bytes_per_second().saturating_mul(8);
+        let link = BitRate::from(self.network.link).bits_per_second();
         let control =
             if protocol.negotiates() { self.network.control_replicast } else { self.network.control_unicast };
         let extension =
@@ -607,7 +607,7 @@ impl Scenario {
             replicas: self.replicas,
             servers,
             group: self.group,
-            link: link - self.network.overhead.of(link),
+            link: BitRate::at_least_one(link - self.network.overhead.of(link)),
             data_share: self.network.data_share.billionths(),
             trip: self.network.trip,
             frame: self.network.frame,
@@ -618,7 +618,7 @@ impl Scenario {
             queue_bytes: self.bids.queue,
             queue_least: self.bids.queue_chunks,
             gap: self.bids.gap,
-            aimd_step: self.network.aimd_step.bytes_per_second() * 8,
+            aimd_step: self.network.aimd_step.into(),
             aimd_look: self.network.aimd_look,
             timeouts: (self.faults.failed_servers > 0)
                 .then_some(Timeouts { bids: self.faults.bid_timeout, acks: self.faults.ack_timeout }),
@@ -669,13 +669,14 @@ impl Scenario {
     }
 
     fn racks(&self, protocol: Protocol) -> Option<Racks> {
-        let uplink = self.network.uplink.filter(|_| self.network.racks > 1)?.bytes_per_second();
-        let uplink = uplink.saturating_mul(8);
+        let uplink = self.network.uplink.filter(|_| self.network.racks > 1)?;
+        let uplink = BitRate::from(uplink).bits_per_second();
         let rate = uplink - self.network.overhead.of(uplink);
         // Data and control have the same shares as on the links of nodes.
         let data = if protocol.negotiates() { self.network.data_share.of(rate) } else { rate };
         let control = if protocol.negotiates() { rate - data } else { rate };
         let spread = self.network.layout == Layout::Spread;
+        let [rate, data, control] = [rate, data, control].map(BitRate::at_least_one);
         Some(Racks { count: self.network.racks, spread, rate, data, control })
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use towtank_devices::Broken;
 use towtank_kernel::{Committed, Fault, Scheduled};
 use towtank_negotiation::bids::overlapping;
 use towtank_negotiation::{GatewayId, GetId, Message, Protocol, PutId, Task};
@@ -34,6 +35,7 @@ pub(super) fn audit(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Re
         }
     }
     unfinished(cluster, committed)?;
+    committed.entities.iter().try_for_each(devices).map_err(|broken| Fault::from(broken.to_string()))?;
     counted(cluster, committed, &sent, &came)?;
     reservations(cluster, committed, came.violations + sent.violations)
 }
@@ -147,6 +149,21 @@ fn unfinished(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// No link and no disk did more than there was time for.
+fn devices(entity: &Entity) -> Result<(), Broken> {
+    match entity {
+        Entity::Gateway(gateway) => gateway.ports.audit(),
+        Entity::Rack(rack) => rack.ports.audit(),
+        Entity::Server(server) => {
+            server.ports.audit()?;
+            match &server.machine {
+                Target::Unicast(machine) => machine.disk().audit(),
+                Target::Negotiating(machine) => machine.disk().audit(),
+            }
+        }
+    }
 }
 
 /// What was measured cannot be more than what was done, nor a disk busier than time.

@@ -2,10 +2,9 @@
 //! them, and a run of such would end with the machine's memory. It ends with a fault instead, which names the keys.
 
 use towtank_kernel::Fault;
-use towtank_units::{SimSpan, SimTime};
+use towtank_units::{Rounding, SimSpan, SimTime};
 
 use super::Cluster;
-use super::racks::span_of;
 use crate::put::events::Entity;
 use crate::put::ports::Ports;
 
@@ -29,12 +28,9 @@ impl Cluster {
                 (&server.ports, self.terms.control, self.terms.wire(self.terms.frame_bits))
             }
             Entity::Rack(rack) => {
-                let rates = self.racks.map_or((1, 1), |racks| (racks.control, racks.data));
-                (
-                    &rack.ports,
-                    span_of(self.terms.control_bits, rates.0),
-                    span_of(self.terms.frame_bits, rates.1),
-                )
+                let Some(racks) = &self.racks else { return Ok(()) };
+                let control = racks.control.span(self.terms.control_bits, Rounding::Up);
+                (&rack.ports, control, racks.data.span(self.terms.frame_bits, Rounding::Up))
             }
         };
         let puts = u64::from(self.gateways) * u64::from(self.in_flight);

@@ -182,7 +182,7 @@ impl Cluster {
             context.send(self.entity_of(Peer::Server(to)), SimSpan::ZERO, event);
             return;
         }
-        let begin = gateway.ports.data_out.send(context.now(), self.terms.wire(bits));
+        let begin = gateway.ports.data_out.send(context.now(), self.terms.wire(bits)).begin;
         if begin > context.now() {
             context.send_at(context.me(), begin, Event::Granted(put));
         } else {

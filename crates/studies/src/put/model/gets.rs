@@ -32,7 +32,7 @@ impl Cluster {
     /// A frame is at a gateway's port.
     pub(super) fn frame_at_gateway_port(&self, gateway: &mut Gateway, frame: Frame, context: &mut Ctx<'_>) {
         let now = context.now();
-        let came = gateway.ports.data_in.receive(now, self.terms.wire(frame.bits()));
+        let came = gateway.ports.data_in.receive(now, self.terms.wire(frame.bits())).end;
         if came > now {
             context.send_at(context.me(), came, Event::Frame(frame));
         } else {
@@ -93,7 +93,7 @@ impl Cluster {
                 self.send_chunk(server, (get, size), (span, window), context);
             }
             Action::GetOffer { get, round, bits } => {
-                let begin = server.ports.data_out.send(context.now(), self.terms.wire(bits));
+                let begin = server.ports.data_out.send(context.now(), self.terms.wire(bits)).begin;
                 if begin > context.now() {
                     context.send_at(context.me(), begin, Event::GetGranted { get, round });
                 } else {

@@ -7,7 +7,7 @@
 
 use towtank_kernel::EntityId;
 use towtank_negotiation::Window;
-use towtank_units::{SimSpan, SimTime};
+use towtank_units::{BitRate, Rounding, SimSpan, SimTime};
 
 use super::{Cluster, Ctx};
 use crate::put::events::{Cargo, Crossing, Event, Rack, Sample};
@@ -19,12 +19,12 @@ pub struct Racks {
     pub count: u32,
     /// Whether neighbouring nodes are in different racks, and not in the same one.
     pub spread: bool,
-    /// Bits a second of an uplink, in each direction.
-    pub rate: u64,
-    /// Bits a second of that which are for data.
-    pub data: u64,
-    /// Bits a second of that which are for control messages.
-    pub control: u64,
+    /// What an uplink carries, in each direction.
+    pub rate: BitRate,
+    /// What of that is for data.
+    pub data: BitRate,
+    /// What of that is for control messages.
+    pub control: BitRate,
 }
 
 impl Racks {
@@ -39,14 +39,9 @@ impl Racks {
 }
 
 /// A stretch in which a share of the link was busy, as one of the whole link.
-pub(in crate::put) fn share_of(span: SimSpan, rate: u64, whole: u64) -> SimSpan {
-    let ns = u128::from(span.as_ns()) * u128::from(rate) / u128::from(whole.max(1));
-    SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
-}
-
-/// How long bits take, rounded up.
-pub(super) fn span_of(bits: u64, rate: u64) -> SimSpan {
-    let ns = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(rate.max(1)));
+pub(in crate::put) fn share_of(span: SimSpan, rate: BitRate, whole: BitRate) -> SimSpan {
+    let [rate, whole] = [rate, whole].map(|rate| u128::from(rate.bits_per_second()));
+    let ns = u128::from(span.as_ns()) * rate / whole;
     SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
@@ -118,17 +113,20 @@ impl Cluster {
             (&mut ports.control_out, &mut ports.data_out)
         };
         let charged = if crossing.descends { crossing.first_of_rack } else { crossing.first };
-        let span = span_of(bits, rate);
+        let span = rate.span(bits, Rounding::Up);
         // No share of its own: control goes first, and data wait for it.
         let shared = charged && !counts && !self.negotiates();
-        let begins = shared.then(|| data.send(now, span));
+        let waited_for = shared.then(|| data.send(now, span));
         let port = if counts { data } else { control };
-        let leaves = if charged { port.receive(now, span) } else { port.free_at().max(now) };
-        if charged {
-            let begins = begins.unwrap_or(SimTime::from_ns(leaves.as_ns().saturating_sub(span.as_ns())));
-            let window = Window { left: begins, right: begins.saturating_add(span) };
+        let leaves = if charged {
+            let crossing = port.receive(now, span);
+            let begin = waited_for.unwrap_or(crossing).begin;
+            let window = Window { left: begin, right: begin.saturating_add(span) };
             context.record(Sample::Busy(share_of(self.within_measured(window), rate, racks.rate)));
-        }
+            crossing.end
+        } else {
+            port.free_at().max(now)
+        };
         self.go_on_from_rack(crossing, leaves, context);
         true
     }
@@ -152,7 +150,8 @@ mod tests {
 
     #[test]
     fn nodes_are_spread_over_racks_or_fill_them() {
-        let racks = Racks { count: 3, spread: true, rate: 1, data: 1, control: 1 };
+        let rate = BitRate::at_least_one(1);
+        let racks = Racks { count: 3, spread: true, rate, data: rate, control: rate };
         let of = |racks: &Racks| (0..9).map(|at| racks.of(at, 9)).collect::<Vec<_>>();
         assert_eq!(of(&racks), [0, 1, 2, 0, 1, 2, 0, 1, 2]);
         assert_eq!(of(&Racks { spread: false, ..racks }), [0, 0, 0, 1, 1, 1, 2, 2, 2]);

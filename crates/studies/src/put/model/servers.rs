@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use towtank_devices::Bucket;
 use towtank_negotiation::bids::{State, overlapping};
 use towtank_negotiation::{
-    Action, Bucket, Message, NegotiatingServer, Peer, PutId, ServerId, Size, Step, UnicastServer, Window,
+    Action, Message, NegotiatingServer, Peer, PutId, ServerId, Size, Step, UnicastServer, Window,
 };
 use towtank_units::{SimSpan, SimTime};
 
@@ -115,7 +116,7 @@ impl Cluster {
 
     fn frame_at_port(&self, server: &mut Server, frame: Frame, context: &mut Ctx<'_>) {
         let now = context.now();
-        let came = server.ports.data_in.receive(now, self.terms.wire(frame.bits()));
+        let came = server.ports.data_in.receive(now, self.terms.wire(frame.bits())).end;
         if came > now {
             context.send_at(context.me(), came, Event::Frame(frame));
         } else {

@@ -151,6 +151,9 @@ const READS: [(&str, &str, Damage); 6] = [
     ("a get that nobody goes on with", "nothing will go on with it", |state| {
         forget_a_task(state, is_get);
     }),
+    ("a link that carries more than there is time for", "was given", |state| {
+        server(state, 3).ports.data_out.lane.busy = SimSpan::from_secs(5);
+    }),
     ("gets counted twice", "gets were counted", |state| {
         (0..100_000).for_each(|_| state.statistics[0].got.record(1))
     }),
