@@ -35,6 +35,16 @@ pub struct SwitchSpec {
     pub sharing: Sharing,
 }
 
+impl SwitchSpec {
+    /// The queue that a flow's transfers wait in: one of its own, or that of all.
+    fn queue_of(&self, flow: u32) -> u32 {
+        match self.sharing {
+            Sharing::Fair => flow,
+            Sharing::Fifo => 0,
+        }
+    }
+}
+
 /// A port of a switch: what leaves by it goes to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PortId(pub u32);
@@ -70,8 +80,8 @@ struct Port<T> {
     since: SimTime,
     /// By where the count will be when they end; of equals, who came first.
     inside: BTreeMap<(u128, u64), Transfer<T>>,
-    /// Flows with something to send: where their last transfer ends, and how many they have.
-    flows: BTreeMap<u32, (u128, u32)>,
+    /// Queues with something to send: where the last transfer of each ends, and how many it has.
+    queues: BTreeMap<u32, (u128, u32)>,
     order: u64,
     came: u64,
     gone: u64,
@@ -133,7 +143,7 @@ impl<T> Port<T> {
             got: 0,
             since: SimTime::ZERO,
             inside: BTreeMap::new(),
-            flows: BTreeMap::new(),
+            queues: BTreeMap::new(),
             order: 0,
             came: 0,
             gone: 0,
@@ -143,11 +153,8 @@ impl<T> Port<T> {
 
     fn send(&mut self, spec: &SwitchSpec, now: SimTime, transfer: Transfer<T>) {
         self.advance(spec, now);
-        let flow = match spec.sharing {
-            Sharing::Fair => transfer.flow,
-            Sharing::Fifo => 0,
-        };
-        let (end, count) = self.flows.entry(flow).or_insert((self.got, 0));
+        let queue = spec.queue_of(transfer.flow);
+        let (end, count) = self.queues.entry(queue).or_insert((self.got, 0));
         *end = (*end).max(self.got).saturating_add(u128::from(transfer.bytes) * PARTS);
         *count += 1;
         self.came += transfer.bytes;
@@ -158,7 +165,7 @@ impl<T> Port<T> {
     fn due(&self, spec: &SwitchSpec) -> Option<SimTime> {
         let missing = self.inside.first_key_value()?.0.0.saturating_sub(self.got);
         let ns = missing
-            .saturating_mul(self.flows.len() as u128 * NS_PER_SEC)
+            .saturating_mul(self.queues.len() as u128 * NS_PER_SEC)
             .div_ceil(u128::from(spec.port.bytes_per_second()) * PARTS);
         Some(self.since.saturating_add(SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))))
     }
@@ -167,14 +174,11 @@ impl<T> Port<T> {
         self.advance(spec, now);
         let first = self.inside.first_entry().filter(|first| first.key().0 <= self.got)?;
         let transfer = first.remove();
-        let flow = match spec.sharing {
-            Sharing::Fair => transfer.flow,
-            Sharing::Fifo => 0,
-        };
-        if let Some((_, count)) = self.flows.get_mut(&flow) {
+        let queue = spec.queue_of(transfer.flow);
+        if let Some((_, count)) = self.queues.get_mut(&queue) {
             *count -= 1;
             if *count == 0 {
-                self.flows.remove(&flow);
+                self.queues.remove(&queue);
             }
         }
         self.gone += transfer.bytes;
@@ -190,11 +194,11 @@ impl<T> Port<T> {
         );
         let span = now.checked_since(self.since).unwrap_or(SimSpan::ZERO);
         self.since = self.since.max(now);
-        if self.flows.is_empty() {
+        if self.queues.is_empty() {
             return;
         }
         let parts = u128::from(spec.port.bytes_per_second()) * PARTS;
-        let share = parts.saturating_mul(u128::from(span.as_ns())) / (self.flows.len() as u128 * NS_PER_SEC);
+        let share = parts.saturating_mul(u128::from(span.as_ns())) / (self.queues.len() as u128 * NS_PER_SEC);
         self.got = self.got.saturating_add(share);
         self.busy = self.busy.saturating_add(span);
     }

@@ -90,7 +90,7 @@ fn double(state: &mut State, of: fn(&Event) -> bool) {
 #[test]
 fn the_audit_notices_what_is_lost_doubled_or_in_wrong_hands() {
     type Damage = fn(&mut State);
-    let damages: [(&str, &str, Damage); 16] = [
+    let damages: [(&str, &str, Damage); 17] = [
         ("a lost request", "waits for", |state| lose(state, is_request)),
         ("a lost answer", "waits for", |state| lose(state, is_answer)),
         ("a write that is never served", "waits for", |state| lose(state, is_served)),

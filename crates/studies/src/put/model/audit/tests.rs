@@ -141,7 +141,7 @@ const BOTH: [(&str, &str, Damage); 13] = [
     ("a disk busier than time", "was busy for", |state| state.statistics[20].busy_ns = 4_000_001),
 ];
 
-const READS: [(&str, &str, Damage); 6] = [
+const READS: [(&str, &str, Damage); 7] = [
     ("a delivery lost", "bytes were sent to readers", |state| lose(state, is_delivery)),
     ("a delivery doubled", "bytes were sent to readers", |state| double(state, is_delivery)),
     ("a byte that nobody read", "bytes were sent to readers", |state| {
