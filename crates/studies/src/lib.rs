@@ -10,10 +10,13 @@
 pub mod capacity_sim;
 mod checked;
 mod context;
+mod measures;
 pub mod place;
+mod points;
 pub mod preview;
 pub mod published;
 pub mod put;
+mod question;
 pub mod queue;
 pub mod rebuild;
 #[cfg(test)]
@@ -24,7 +27,10 @@ mod travel;
 
 pub use checked::{CheckedPoint, CheckedScenario, check, study_of};
 pub use context::{Progress, RunContext, StudyError};
-pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study};
+pub use measures::{Measure, Value};
+pub use points::{Point, Points};
+pub use question::{Question, Replicate};
+pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study, Subcommand};
 
 /// The studies that come with Towtank, in the order of `towtank list`.
 #[must_use]

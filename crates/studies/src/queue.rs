@@ -17,14 +17,13 @@ mod observed;
 mod present;
 mod scenario;
 
-use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, SimSpan, SimTime};
 
 use self::model::Network;
-use self::observed::MEASURES;
-use self::scenario::{Scenario, Theory};
-use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+use self::observed::Seen;
+use self::scenario::{Scenario, Settled, Theory};
+use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The queue study.
 #[derive(Clone, Copy, Debug)]
@@ -40,60 +39,61 @@ const FLAGS: &[Flag] = &[
     Flag { name: "span", key: "span" },
 ];
 
-impl Study for Queue {
-    fn name(&self) -> &'static str {
-        "queue"
-    }
-
-    fn title(&self) -> &'static str {
-        "how long do jobs wait at a queue, or in a network of queues"
-    }
-
-    fn about(&self) -> &'static str {
-        "Jobs come from outside at random (Poisson streams), wait at stations until one of their servers is free, are served \
+impl Question for Queue {
+    const NAME: &'static str = "queue";
+    const TITLE: &'static str = "how long do jobs wait at a queue, or in a network of queues";
+    const ABOUT: &'static str = "Jobs come from outside at random (Poisson streams), wait at stations until one of their servers is free, are served \
          for exponential times, and go on to other stations or leave: M/M/1, M/M/k and open Jackson networks. \
          All means have closed forms, which the report shows beside the simulated values.\n\n\
          Statistics begin after a warm-up and cover what ends in the measured span. Not modelled: other distributions, \
-         priorities, queues of limited length."
+         priorities, queues of limited length.";
+    const RESULTS_VERSION: u32 = 2;
+    const FLAGS: &'static [Flag] = FLAGS;
+    const MEMORY_KEYS: &'static [&'static str] = &["span"];
+    const PUBLISHED: &'static [&'static str] = &["queue-mm1", "queue-network"];
+
+    type Scenario = Scenario;
+    type Settled = Settled;
+    type Ready = Ready;
+    type Seen = Seen;
+    type Kept = Seen;
+
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
+        let (scenario, theory) = scenario.settle(draft)?;
+        Ok(Ready { scenario, theory })
     }
 
-    fn results_version(&self) -> u32 {
-        2
+    fn settled(ready: &Ready) -> &Settled {
+        &ready.scenario
     }
 
-    fn flags(&self) -> &'static [Flag] {
-        FLAGS
+    fn memory(ready: &Ready) -> Option<Bytes> {
+        Some(memory_estimate(&ready.scenario, &ready.theory))
     }
 
-    fn schema(&self) -> schemars::Schema {
-        schemars::schema_for!(Scenario)
+    fn measures() -> Vec<Measure<Seen>> {
+        observed::measures()
     }
 
-    fn measures(&self) -> &'static [MeasureSpec] {
-        MEASURES
+    fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        let network = Network::new(&ready.scenario, ready.trace_until(context.replicate))
+            .map_err(|error| StudyError::Model { message: error.to_string(), hint: None })?;
+        let run = context.simulate(&network, Some(ready.scenario.end()))?;
+        Ok(observed::replicate(&ready.scenario, &run))
     }
 
-    fn memory_keys(&self) -> &'static [&'static str] {
-        &["span"]
+    fn keep(seen: Seen) -> Seen {
+        seen
     }
 
-    fn published(&self) -> &'static [&'static str] {
-        &["queue-mm1", "queue-network"]
-    }
-
-    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
-        let (scenario, theory) = draft.read::<Scenario>()?.complete(draft)?;
-        Ok(Box::new(Ready { scenario, theory }))
-    }
-
-    fn present(&self, points: &[PointResult<'_>]) -> Presentation {
+    fn present(points: &Points<'_, Queue>) -> Presentation {
         present::present(points)
     }
 }
 
-/// A checked scenario.
-struct Ready {
-    scenario: Scenario,
+/// A checked scenario with its closed forms.
+pub struct Ready {
+    scenario: Settled,
     theory: Theory,
 }
 
@@ -116,7 +116,7 @@ const JOB: u64 = 160;
 const LEVEL: u64 = 480;
 
 /// About how much memory a replicate takes.
-fn memory_estimate(scenario: &Scenario, theory: &Theory) -> Bytes {
+fn memory_estimate(scenario: &Settled, theory: &Theory) -> Bytes {
     let seconds = scenario.end().since(SimTime::ZERO).as_secs_f64();
     // A queue that hardly ends its work does not reach its mean within the run: it walks away from nothing at random.
     let number = |(station, servers): (&closed_form::Mmk, u32)| {
@@ -129,23 +129,6 @@ fn memory_estimate(scenario: &Scenario, theory: &Theory) -> Bytes {
     let goes = (theory.visit_rate() + theory.throughput) * travel;
     let jobs = (here + goes) * JOB as f64 + here * LEVEL as f64;
     Bytes::new((theory.stations.len() as u64 * STATION).saturating_add(jobs as u64))
-}
-
-impl Prepared for Ready {
-    fn resolved(&self) -> serde_json::Value {
-        serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
-    }
-
-    fn memory_estimate(&self) -> Option<Bytes> {
-        Some(memory_estimate(&self.scenario, &self.theory))
-    }
-
-    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
-        let network = Network::new(&self.scenario, self.trace_until(context.replicate))
-            .map_err(|error| StudyError::Model { message: error.to_string(), hint: None })?;
-        let run = context.simulate(&network, Some(self.scenario.end()))?;
-        Ok(observed::outcome(&self.scenario, &run))
-    }
 }
 
 #[cfg(test)]

@@ -46,6 +46,11 @@ pub trait Study: Sync {
         &[]
     }
 
+    /// Commands of its own beside the run: `towtank NAME plan`.
+    fn subcommands(&self) -> &'static [Subcommand] {
+        &[]
+    }
+
     /// Checks one point. The whole of it: what passes here must not fail later for a reason that lies in the scenario.
     ///
     /// # Errors
@@ -64,6 +69,19 @@ pub struct Flag {
     /// The scenario key it sets: `cluster.servers`, `stations[0].servers`. Its help text is the key's description in the
     /// schema.
     pub key: &'static str,
+}
+
+/// A command of a study that runs no replicates: it works something out of its flags, and prints it.
+#[derive(Clone, Copy, Debug)]
+pub struct Subcommand {
+    /// The word after the study's name.
+    pub name: &'static str,
+    /// One line, no full stop.
+    pub about: &'static str,
+    /// Flags without the dashes, each with a line of help. Each takes a value.
+    pub flags: &'static [(&'static str, &'static str)],
+    /// From the flags that were given, with their values, to what is printed.
+    pub answer: fn(&[(&str, String)]) -> Result<String, Problems>,
 }
 
 /// A measure that a study promises to yield.

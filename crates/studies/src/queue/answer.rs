@@ -2,7 +2,7 @@
 
 use towtank_report::human;
 
-use super::observed::{MEASURES, expected};
+use super::observed::ROWS;
 use super::present::View;
 
 /// The answer of a scenario; empty while there is nothing to say.
@@ -49,8 +49,8 @@ pub fn of_sweep(views: &[View<'_>]) -> String {
 
 /// What the closed form says of a measure.
 fn formula(view: &View<'_>, measure: &str) -> Option<f64> {
-    let named = MEASURES.iter().zip(expected(&view.theory)).find(|(each, _)| each.name == measure);
-    named.and_then(|(_, theory)| theory)
+    let named = ROWS.iter().find(|row| row.name == measure)?;
+    (named.theory)(&view.theory)
 }
 
 /// The station with the least to spare by theory, and the share of time that its servers are busy.

@@ -3,7 +3,7 @@
 use towtank_metrics::{Histogram, quantile};
 use towtank_report::{
     Axis, Bin, BoxStats, CurvePoint, Draw, EcdfSeries, Figure, HistogramSeries, Kind, Lane, LineSeries, Num,
-    Outcome, Reference, Span,
+    Reference, Span,
 };
 
 use super::observed::{Observed, Step};
@@ -18,22 +18,16 @@ const DECADES: f64 = 1_000.0;
 /// Below this share of time or jobs, a tail is cut off.
 const TAIL: f64 = 1e-3;
 
-/// What one replicate counted, as it was stored.
-#[must_use]
-pub fn observed_of(outcome: &Outcome) -> Option<Observed> {
-    serde_json::from_value(outcome.series.get("observed")?.clone()).ok()
-}
-
 /// The figures of a scenario without a sweep.
 #[must_use]
 pub fn of_point(view: &View<'_>) -> Vec<Figure> {
     let shown = busiest(view);
     let mut figures = Vec::new();
-    let steps = view.result.outcomes.iter().find_map(|outcome| outcome.series.get("steps"));
-    if let Some(steps) = steps.and_then(|steps| serde_json::from_value::<Vec<Step>>(steps.clone()).ok()) {
-        figures.push(lengths(view, &steps, &shown));
+    let mut steps = view.point.kept.iter().map(|seen| &seen.steps[..]);
+    if let Some(steps) = steps.find(|steps| !steps.is_empty()) {
+        figures.push(lengths(view, steps, &shown));
         figures.push(responses(view, &shown));
-        figures.push(busy(view, &steps, &shown));
+        figures.push(busy(view, steps, &shown));
     } else {
         figures.push(responses(view, &shown));
     }
@@ -101,7 +95,7 @@ fn busiest(view: &View<'_>) -> Vec<usize> {
 }
 
 fn name(view: &View<'_>, station: usize) -> String {
-    view.scenario.stations.keys().nth(station).cloned().unwrap_or_default()
+    view.point.scenario.stations.keys().nth(station).cloned().unwrap_or_default()
 }
 
 fn lengths(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
@@ -112,7 +106,7 @@ fn lengths(view: &View<'_>, steps: &[Step], shown: &[usize]) -> Figure {
         LineSeries { name: name(view, *station), points, draw: Draw::Step }
     });
     let last = steps.last().map_or(0.0, |step| step.at_ns.as_secs_f64());
-    let measured_from = view.scenario.measured_from().as_secs_f64();
+    let measured_from = view.point.scenario.measured_from().as_secs_f64();
     let warm = Reference::Vertical { name: "warm-up ends".to_owned(), at: measured_from.into() };
     Figure {
         id: "queue_length".to_owned(),
@@ -262,7 +256,7 @@ const REPLICATES_BOXED: usize = 5;
 
 /// How the mean number differs from replicate to replicate.
 fn spread(view: &View<'_>) -> Option<Figure> {
-    let replicates: Vec<Observed> = view.result.outcomes.iter().filter_map(observed_of).collect();
+    let replicates: Vec<&Observed> = view.point.kept.iter().map(|seen| &seen.observed).collect();
     if replicates.len() < REPLICATES_BOXED {
         return None;
     }
@@ -323,7 +317,7 @@ fn shares_of_time(view: &View<'_>) -> Figure {
             x: "jobs at the station".to_owned(),
             y: "station".to_owned(),
             columns: (0..most).map(|number| number.to_string()).collect(),
-            rows: view.scenario.stations.keys().cloned().collect(),
+            rows: view.point.scenario.stations.keys().cloned().collect(),
             value: Axis::linear("share of time", "fraction"),
             values: shares.iter().map(row).collect(),
         },
@@ -334,10 +328,10 @@ fn shares_of_time(view: &View<'_>) -> Figure {
 fn flows(view: &View<'_>) -> Figure {
     let count = view.theory.stations.len();
     let mut matrix = vec![vec![0.0; count + 1]; count + 1];
-    for (at, station) in view.scenario.stations.values().enumerate() {
+    for (at, station) in view.point.scenario.stations.values().enumerate() {
         matrix[count][at] = station.arrival_rate.per_second_f64();
     }
-    for (from, targets) in view.scenario.routes().iter().enumerate() {
+    for (from, targets) in view.point.scenario.routes().iter().enumerate() {
         let rate = view.theory.stations[from].arrival_rate();
         let mut leaving = rate;
         for (to, share) in targets {
@@ -346,7 +340,7 @@ fn flows(view: &View<'_>) -> Figure {
         }
         matrix[from][count] = leaving.max(0.0);
     }
-    let mut labels: Vec<String> = view.scenario.stations.keys().cloned().collect();
+    let mut labels: Vec<String> = view.point.scenario.stations.keys().cloned().collect();
     labels.push("outside".to_owned());
     Figure {
         id: "flows".to_owned(),

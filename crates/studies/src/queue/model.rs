@@ -18,7 +18,7 @@ use towtank_streams::distributions::{DistributionError, Exponential};
 use towtank_streams::{Purpose, Uniform};
 use towtank_units::{Percent, SimSpan, SimTime};
 
-use super::scenario::Scenario;
+use super::scenario::Settled;
 
 /// The time until the next job comes from outside.
 const ARRIVAL: Purpose = Purpose(1);
@@ -167,7 +167,7 @@ impl Network {
     ///
     /// # Errors
     /// When a rate is zero that must not be; a checked scenario has none.
-    pub fn new(scenario: &Scenario, trace_until: SimTime) -> Result<Network, DistributionError> {
+    pub fn new(scenario: &Settled, trace_until: SimTime) -> Result<Network, DistributionError> {
         let (mut stations, mut sources) = (Vec::new(), Vec::new());
         for ((name, station), routes) in scenario.stations.iter().zip(scenario.routes()) {
             let id = entity(stations.len());

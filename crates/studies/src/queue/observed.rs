@@ -1,13 +1,14 @@
 //! From what a run counted to what it says: the measures of one replicate, and what is kept for the presentation.
 
 use serde::{Deserialize, Serialize};
+use towtank_kernel::Written;
 use towtank_metrics::{Histogram, LevelTimes};
 use towtank_report::Outcome;
 use towtank_units::{SimSpan, SimTime, plain};
 
 use super::model::{Change, Entity, Network, Sample};
-use super::scenario::{Scenario, Theory};
-use crate::MeasureSpec;
+use super::scenario::{Settled, Theory};
+use crate::{Measure, Replicate};
 
 /// What was counted in the measured part of one replicate, or of several merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,46 +47,133 @@ pub struct Step {
     pub number: u32,
 }
 
-/// The measures of one replicate; see [`Observed::measures`] for how each is taken.
-pub const MEASURES: &[MeasureSpec] = &[
-    MeasureSpec {
+/// A measure beside its closed form.
+pub struct Row {
+    /// As [`crate::MeasureSpec`] has it, like `unit` and `about`.
+    pub name: &'static str,
+    /// Of both values.
+    pub unit: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// How it is had from what was counted; nothing where no job was there to measure.
+    pub value: fn(&Observed) -> Option<f64>,
+    /// What theory says; nothing where no closed form is known.
+    pub theory: fn(&Theory) -> Option<f64>,
+}
+
+/// The measures of one replicate.
+pub const ROWS: &[Row] = &[
+    Row {
         name: "number_mean",
         unit: "jobs",
         about: "mean number of jobs at all stations, waiting and in service",
+        value: |seen| Some(seen.number_mean()),
+        theory: |theory| Some(theory.number_mean()),
     },
-    MeasureSpec { name: "waiting_mean", unit: "jobs", about: "mean number of jobs that wait" },
-    MeasureSpec { name: "utilisation", unit: "fraction", about: "share of all servers that is busy" },
-    MeasureSpec { name: "throughput", unit: "jobs/s", about: "jobs that leave per second" },
-    MeasureSpec {
+    Row {
+        name: "waiting_mean",
+        unit: "jobs",
+        about: "mean number of jobs that wait",
+        value: |seen| Some(seen.number_mean() - seen.busy_mean()),
+        theory: |theory| Some(theory.waiting_mean()),
+    },
+    Row {
+        name: "utilisation",
+        unit: "fraction",
+        about: "share of all servers that is busy",
+        value: |seen| Some(seen.busy_mean() / seen.servers()),
+        theory: |theory| Some(theory.utilisation()),
+    },
+    Row {
+        name: "throughput",
+        unit: "jobs/s",
+        about: "jobs that leave per second",
+        value: |seen| Some(seen.sojourns.count() as f64 / seen.span.as_secs_f64()),
+        theory: |theory| Some(theory.throughput),
+    },
+    Row {
         name: "wait_share",
         unit: "fraction",
         about: "share of visits to a station that must wait",
+        value: |seen| above_zero(&seen.waits()),
+        theory: |theory| Some(theory.wait_share()),
     },
-    MeasureSpec {
+    Row {
         name: "wait_mean",
         unit: "s",
         about: "mean wait of a visit, those that need not wait included",
+        value: |seen| seconds(seen.waits().mean()),
+        theory: |theory| Some(theory.wait_mean()),
     },
-    MeasureSpec { name: "wait_p99", unit: "s", about: "wait that 99 % of visits do not exceed" },
-    MeasureSpec {
+    Row {
+        name: "wait_p99",
+        unit: "s",
+        about: "wait that 99 % of visits do not exceed",
+        value: |seen| quantile(&seen.waits(), 0.99),
+        theory: |theory| theory.wait_quantile(0.99),
+    },
+    Row {
         name: "sojourn_mean",
         unit: "s",
         about: "mean time of a job from its first station to the end of its last service",
+        value: |seen| seconds(seen.sojourns.mean()),
+        theory: |theory| Some(theory.sojourn_mean()),
     },
-    MeasureSpec { name: "sojourn_p50", unit: "s", about: "sojourn that half of the jobs do not exceed" },
-    MeasureSpec { name: "sojourn_p99", unit: "s", about: "sojourn that 99 % of the jobs do not exceed" },
-    MeasureSpec {
+    Row {
+        name: "sojourn_p50",
+        unit: "s",
+        about: "sojourn that half of the jobs do not exceed",
+        value: |seen| quantile(&seen.sojourns, 0.5),
+        theory: |theory| theory.sojourn_quantile(0.5),
+    },
+    Row {
+        name: "sojourn_p99",
+        unit: "s",
+        about: "sojourn that 99 % of the jobs do not exceed",
+        value: |seen| quantile(&seen.sojourns, 0.99),
+        theory: |theory| theory.sojourn_quantile(0.99),
+    },
+    Row {
         name: "little_ratio",
         unit: "",
         about: "mean number over rate times mean response; Little's law says 1",
+        value: |seen| seen.little_ratio(),
+        theory: |_| Some(1.0),
     },
-    MeasureSpec { name: "jobs_measured", unit: "jobs", about: "jobs that left in the measured span" },
+    Row {
+        name: "jobs_measured",
+        unit: "jobs",
+        about: "jobs that left in the measured span",
+        value: |seen| Some(seen.sojourns.count() as f64),
+        theory: |_| None,
+    },
 ];
+
+/// What one replicate came to know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// What was counted.
+    pub observed: Observed,
+    /// The first changes of the queues, of the first replicate alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+}
+
+/// The measures, for the street.
+pub fn measures() -> Vec<Measure<Seen>> {
+    let measure = |row: &'static Row| {
+        let value = |seen: &Seen| (row.value)(&seen.observed).ok_or_else(|| NO_JOB.to_owned());
+        Measure::new(row.name, row.unit, row.about, value)
+    };
+    ROWS.iter().map(measure).collect()
+}
+
+const NO_JOB: &str = "no job was there to measure";
 
 impl Observed {
     /// What a run counted, or `None` if it was stopped before the warm-up was over.
     #[must_use]
-    pub fn of_run(scenario: &Scenario, outcome: &towtank_kernel::Outcome<Network>) -> Option<Observed> {
+    pub fn of_run(scenario: &Settled, outcome: &towtank_kernel::Outcome<Network>) -> Option<Observed> {
         let from = scenario.measured_from();
         let end = if outcome.partial { outcome.now } else { scenario.end() };
         let span = end.checked_since(from).filter(|span| !span.is_zero())?;
@@ -117,33 +205,33 @@ impl Observed {
         }
     }
 
-    /// One value for each of [`MEASURES`], in their order; `None` where no job was there to measure.
-    #[must_use]
-    pub fn measures(&self) -> Vec<Option<f64>> {
-        let seconds = self.span.as_secs_f64();
-        let number: f64 = self.stations.iter().map(ObservedStation::number_mean).sum();
-        let busy: f64 = self.stations.iter().map(ObservedStation::busy_mean).sum();
-        let servers: f64 = self.stations.iter().map(|station| f64::from(station.servers)).sum();
+    /// The mean number of jobs at all stations, waiting and in service.
+    fn number_mean(&self) -> f64 {
+        self.stations.iter().map(ObservedStation::number_mean).sum()
+    }
+
+    /// The mean number of busy servers.
+    fn busy_mean(&self) -> f64 {
+        self.stations.iter().map(ObservedStation::busy_mean).sum()
+    }
+
+    fn servers(&self) -> f64 {
+        self.stations.iter().map(|station| f64::from(station.servers)).sum()
+    }
+
+    /// The waits of all visits.
+    fn waits(&self) -> Histogram {
         let mut waits = Histogram::new();
         self.stations.iter().for_each(|station| waits.merge(&station.waits));
-        let quantile = |histogram: &Histogram, q| histogram.quantile(q).map(|estimate| estimate.value / 1e9);
+        waits
+    }
+
+    fn little_ratio(&self) -> Option<f64> {
+        let seconds = self.span.as_secs_f64();
         // Rate times mean response is the sum of all responses over the span.
         let little: f64 =
             self.stations.iter().map(|station| station.responses.sum() as f64 / 1e9 / seconds).sum();
-        vec![
-            Some(number),
-            Some(number - busy),
-            Some(busy / servers),
-            Some(self.sojourns.count() as f64 / seconds),
-            above_zero(&waits),
-            waits.mean().map(|ns| ns / 1e9),
-            quantile(&waits, 0.99),
-            self.sojourns.mean().map(|ns| ns / 1e9),
-            quantile(&self.sojourns, 0.5),
-            quantile(&self.sojourns, 0.99),
-            (little > 0.0).then(|| number / little),
-            Some(self.sojourns.count() as f64),
-        ]
+        (little > 0.0).then(|| self.number_mean() / little)
     }
 }
 
@@ -176,64 +264,77 @@ fn above_zero(histogram: &Histogram) -> Option<f64> {
     (histogram.count() > 0).then(|| (histogram.count() - zeros) as f64 / histogram.count() as f64)
 }
 
-/// What theory says about each of [`MEASURES`], in their order; `None` where no closed form is known.
-#[must_use]
-pub fn expected(theory: &Theory) -> Vec<Option<f64>> {
-    let servers: f64 = theory.stations.iter().map(|station| station.offered() / station.utilisation()).sum();
-    let offered: f64 = theory.stations.iter().map(|station| station.offered()).sum();
-    let single = (theory.stations.len() == 1).then(|| theory.stations[0]);
-    vec![
-        Some(theory.number_mean()),
-        Some(theory.waiting_mean()),
-        Some(offered / servers),
-        Some(theory.throughput),
-        Some(theory.wait_share()),
-        Some(theory.wait_mean()),
-        single.map(|station| station.wait_quantile(0.99)),
-        Some(theory.sojourn_mean()),
-        theory.sojourn_quantile(0.5),
-        theory.sojourn_quantile(0.99),
-        Some(1.0),
-        None,
-    ]
+/// A quantile in seconds.
+fn quantile(histogram: &Histogram, q: f64) -> Option<f64> {
+    seconds(histogram.quantile(q).map(|estimate| estimate.value))
 }
 
-/// The outcome of one replicate: its measures, and for the presentation what was counted and the first steps of the queues.
+fn seconds(ns: Option<f64>) -> Option<f64> {
+    ns.map(|ns| ns / 1e9)
+}
+
+/// What one replicate yields: what was counted, and the first steps of the queues.
 #[must_use]
-pub fn outcome(scenario: &Scenario, run: &towtank_kernel::Outcome<Network>) -> Outcome {
-    let mut outcome = Outcome {
+pub fn replicate(scenario: &Settled, run: &towtank_kernel::Outcome<Network>) -> Replicate<Seen> {
+    let beside = Outcome {
         digest: Some(run.digest.to_string()),
         events: run.run.committed,
         partial: run.partial,
         ..Outcome::default()
     };
-    let Some(observed) = Observed::of_run(scenario, run) else {
-        for measure in MEASURES {
-            outcome.missing(measure.name, measure.unit, "the run was stopped before its warm-up was over");
-        }
-        return outcome;
+    let step = |written: &Written<Change>| {
+        let Change { number } = written.output;
+        Step { at_ns: written.key.at, station: written.by.index(), number }
     };
-    for (measure, value) in MEASURES.iter().zip(observed.measures()) {
-        match value {
-            Some(value) => outcome.measure(measure.name, value, measure.unit),
-            None => outcome.missing(measure.name, measure.unit, "no job was there to measure"),
-        }
-    }
-    let steps: Vec<Step> = run
-        .outputs
-        .iter()
-        .map(|written| {
-            let Change { number } = written.output;
-            Step { at_ns: written.key.at, station: written.by.index(), number }
-        })
-        .collect();
-    if !steps.is_empty() {
-        outcome.series.insert("steps".to_owned(), json(&steps));
-    }
-    outcome.series.insert("observed".to_owned(), json(&observed));
-    outcome
+    let steps = run.outputs.iter().map(step).collect();
+    let seen = Observed::of_run(scenario, run).map(|observed| Seen { observed, steps });
+    Replicate { seen: seen.ok_or("the run was stopped before its warm-up was over"), beside }
 }
 
-fn json<T: Serialize>(value: &T) -> serde_json::Value {
-    serde_json::to_value(value).expect("counts are plain integers")
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measures::by_hand;
+
+    fn histogram(seconds: &[f64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        seconds.iter().for_each(|seconds| histogram.record((seconds * 1e9) as u64));
+        histogram
+    }
+
+    /// Ten seconds of a station with two servers: empty for four, one job for two, three jobs for four.
+    fn seen() -> Seen {
+        let mut numbers = LevelTimes::new();
+        for (number, seconds) in [(0, 4), (1, 2), (3, 4)] {
+            numbers.record(number, SimSpan::from_secs(seconds));
+        }
+        let station = ObservedStation {
+            servers: 2,
+            numbers,
+            waits: histogram(&[0.0, 0.5, 1.0, 2.5]),
+            responses: histogram(&[1.0, 7.0, 12.0]),
+        };
+        let sojourns = histogram(&[1.0, 2.0, 7.0]);
+        let observed = Observed { span: SimSpan::from_secs(10), stations: vec![station], sojourns };
+        Seen { observed, steps: Vec::new() }
+    }
+
+    #[test]
+    fn each_measure_has_its_own_value() {
+        let expected = [
+            ("number_mean", 1.4),
+            ("waiting_mean", 0.4),
+            ("utilisation", 0.5),
+            ("throughput", 0.3),
+            ("wait_share", 0.75),
+            ("wait_mean", 1.0),
+            ("wait_p99", 2.5),
+            ("sojourn_mean", 10.0 / 3.0),
+            ("sojourn_p50", 2.0),
+            ("sojourn_p99", 7.0),
+            ("little_ratio", 0.7),
+            ("jobs_measured", 3.0),
+        ];
+        by_hand::hold(measures, &seen(), &expected);
+    }
 }

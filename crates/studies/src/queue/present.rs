@@ -1,21 +1,19 @@
 //! All replicates of all points beside the closed forms: tables, claims and warnings.
 
-use towtank_metrics::{MeanInterval, mean_interval_95};
+use towtank_metrics::MeanInterval;
 use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict};
 
-use super::answer;
 use super::closed_form::Mmk;
-use super::figures;
-use super::observed::{MEASURES, Observed, ObservedStation, expected};
-use super::scenario::{Scenario, Theory};
-use crate::{PointResult, Presentation};
+use super::observed::{Observed, ObservedStation, ROWS, Row};
+use super::scenario::Theory;
+use super::{Queue, answer, figures};
+use crate::points::text;
+use crate::{Point, Points, Presentation};
 
 /// One point, with everything that tables and figures need of it.
 pub struct View<'a> {
     /// The point.
-    pub result: &'a PointResult<'a>,
-    /// Its scenario.
-    pub scenario: Scenario,
+    pub point: &'a Point<'a, Queue>,
     /// What theory says.
     pub theory: Theory,
     /// What its replicates counted together.
@@ -25,26 +23,23 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// `None` if no replicate got past its warm-up.
-    fn of(result: &'a PointResult<'a>) -> Option<View<'a>> {
-        let scenario: Scenario = serde_json::from_value(result.scenario.clone()).ok()?;
-        let theory = scenario.theory_unchecked()?;
-        let mut observed = result.outcomes.iter().filter_map(figures::observed_of);
-        let mut all = observed.next()?;
-        observed.for_each(|one| all.merge(&one));
-        Some(View { result, scenario, theory, observed: all, label: label(result.settings) })
+    fn of(point: &'a Point<'a, Queue>) -> Option<View<'a>> {
+        let theory = point.scenario.theory()?;
+        let mut observed = point.kept.iter().map(|seen| &seen.observed);
+        let mut all = observed.next()?.clone();
+        observed.for_each(|one| all.merge(one));
+        Some(View { point, theory, observed: all, label: label(point.result.settings) })
     }
 
     /// The mean of a measure over the replicates that have it.
     #[must_use]
     pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
-        let values = self.result.outcomes.iter().filter_map(|outcome| outcome.measures.get(measure)?.value());
-        mean_interval_95(&values.collect::<Vec<f64>>())
+        self.point.mean(measure)
     }
 
     /// Names of the stations with what theory and simulation say of them.
     pub fn stations(&self) -> impl Iterator<Item = (&str, &Mmk, &ObservedStation)> {
-        let names = self.scenario.stations.keys().map(String::as_str);
+        let names = self.point.scenario.stations.keys().map(String::as_str);
         names
             .zip(&self.theory.stations)
             .zip(&self.observed.stations)
@@ -57,18 +52,15 @@ fn label(settings: &[(String, serde_json::Value)]) -> String {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let alone = |key: &str| settings.iter().filter(|(other, _)| last(other) == last(key)).count() == 1;
     let name = |key: &str| if alone(key) { last(key) } else { key.to_owned() };
-    let setting = |(key, value): &(String, serde_json::Value)| match value {
-        serde_json::Value::String(text) => format!("{} = {text}", name(key)),
-        other => format!("{} = {other}", name(key)),
-    };
+    let setting = |(key, value): &(String, serde_json::Value)| format!("{} = {}", name(key), text(value));
     settings.iter().map(setting).collect::<Vec<_>>().join(", ")
 }
 
 /// What the study says about all its points.
 #[must_use]
-pub fn present(points: &[PointResult<'_>]) -> Presentation {
+pub fn present(points: &Points<'_, Queue>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
-    let swept = points.len() > 1;
+    let swept = points.swept;
     let mut presentation = Presentation { warnings: warnings(&views), ..Presentation::default() };
     if views.is_empty() {
         return presentation;
@@ -92,7 +84,8 @@ fn against_closed_forms(views: &[View<'_>], swept: bool) -> Table {
         "Means over replicates with their 95 % intervals. The difference is relative to the closed form.";
     let mut table = Table::new("closed_forms", "Simulated and by formula", columns).about(about);
     for view in views {
-        for (measure, theory) in MEASURES.iter().zip(expected(&view.theory)) {
+        for measure in ROWS {
+            let theory = (measure.theory)(&view.theory);
             let mean = view.mean(measure.name);
             let range = mean.and_then(|mean| mean.range);
             let difference = mean.zip(theory).map(|(mean, theory)| (mean.mean / theory - 1.0) * 100.0);
@@ -170,17 +163,17 @@ const CLAIMED_IN_SWEEPS: [&str; 2] = ["number_mean", "wait_mean"];
 
 /// What theory published, beside ours. A single replicate has no range to judge by, and a stopped run is no evidence.
 fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
-    let outcomes = view.result.outcomes;
+    let outcomes = view.point.result.outcomes;
     if outcomes.len() < 2 || outcomes.iter().any(|outcome| outcome.partial) {
         return Vec::new();
     }
     let single = view.theory.stations.len() == 1;
-    let claim = |(measure, theory): (&crate::MeasureSpec, Option<f64>)| {
+    let claim = |measure: &Row| {
         if swept_at.is_some() && !CLAIMED_IN_SWEEPS.contains(&measure.name) {
             return None;
         }
         let (tolerance, source) = judged(measure.name, single)?;
-        let (theory, mean) = (theory?, view.mean(measure.name)?);
+        let (theory, mean) = ((measure.theory)(&view.theory)?, view.mean(measure.name)?);
         let (low, high) = mean.range?;
         let at = if view.label.is_empty() { String::new() } else { format!(" with {}", view.label) };
         let mut claim = ClaimDraft {
@@ -203,7 +196,7 @@ fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
         }
         Some(claim)
     };
-    MEASURES.iter().zip(expected(&view.theory)).filter_map(claim).collect()
+    ROWS.iter().filter_map(claim).collect()
 }
 
 /// Fewer relaxation times than this of warm-up leave a trace of the empty start (e^-5 is under 1 %).
@@ -217,11 +210,15 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         let relaxation = view.theory.relaxation();
         let at = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
         let times = [
-            ("warm_up", view.scenario.warm_up, WARM_UP_LEAST, "the empty start still shows in the means"),
-            ("span", view.scenario.span, SPAN_LEAST, "the mean of a single replicate is far from sure"),
+            (
+                "warm_up",
+                view.point.scenario.warm_up,
+                WARM_UP_LEAST,
+                "the empty start still shows in the means",
+            ),
+            ("span", view.point.scenario.span, SPAN_LEAST, "the mean of a single replicate is far from sure"),
         ];
         for (key, span, least, effect) in times {
-            let Some(span) = span else { continue };
             let count = span.as_secs_f64() / relaxation;
             if count < least {
                 let enough = super::scenario::rounded_span(least * relaxation);

@@ -10,11 +10,11 @@ use towtank_units::{Frequency, Percent, SimSpan, SimTime};
 use super::closed_form::{Mmk, traffic};
 
 /// An open network of stations. Jobs come from outside, wait at stations until a server is free, and leave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// The stations by name: `[stations.counter]`. A name is lower-case letters, digits and `_`.
-    pub stations: BTreeMap<String, Station>,
+    pub stations: Stations,
     /// How long a job travels to a station and from the last one to the exit. Statistics do not count it as wait, but it
     /// lets several workers share one run.
     #[serde(default)]
@@ -27,6 +27,23 @@ pub struct Scenario {
     /// million arrivals if that is shorter.
     #[serde(default)]
     pub span: Option<SimSpan>,
+}
+
+/// The stations by name.
+type Stations = BTreeMap<String, Station>;
+
+/// A scenario with everything filled in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settled {
+    /// As [`Scenario::stations`].
+    pub stations: Stations,
+    /// As [`Scenario::travel`].
+    pub travel: SimSpan,
+    /// As [`Scenario::warm_up`].
+    pub warm_up: SimSpan,
+    /// As [`Scenario::span`].
+    pub span: SimSpan,
 }
 
 /// One queue in front of equal servers, first come first served.
@@ -79,7 +96,7 @@ impl Scenario {
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
-    pub fn complete(mut self, draft: &Draft) -> Result<(Scenario, Theory), Problems> {
+    pub fn settle(self, draft: &Draft) -> Result<(Settled, Theory), Problems> {
         let mut problems = Problems::new();
         self.check_stations(draft, &mut problems);
         self.check_routes(draft, &mut problems);
@@ -88,57 +105,12 @@ impl Scenario {
         let theory = self.theory(draft)?;
         let relaxation = theory.relaxation();
         let arrivals_max = ARRIVALS_MAX / theory.throughput;
-        self.warm_up.get_or_insert_with(|| rounded_span(WARM_UP_RELAXATIONS * relaxation));
-        self.span.get_or_insert_with(|| rounded_span((SPAN_RELAXATIONS * relaxation).min(arrivals_max)));
-        self.check_times(draft).into_result(())?;
-        Ok((self, theory))
-    }
-
-    /// The closed forms of a scenario that was found right before.
-    #[must_use]
-    pub fn theory_unchecked(&self) -> Option<Theory> {
-        let rates = self.rates();
-        let stations: Option<Vec<Mmk>> =
-            self.stations.values().zip(rates).map(|(station, rate)| station.closed(rate)).collect();
-        Some(Theory {
-            stations: stations?,
-            throughput: self.stations.values().map(|station| station.arrival_rate.per_second_f64()).sum(),
-            travel: self.travel.as_secs_f64(),
-            single_visit: self.stations.len() == 1
-                && self.stations.values().all(|station| station.routes.is_empty()),
-        })
-    }
-
-    /// When statistics begin.
-    #[must_use]
-    pub fn measured_from(&self) -> SimTime {
-        SimTime::ZERO.saturating_add(self.warm_up.unwrap_or_default())
-    }
-
-    /// When the run ends.
-    #[must_use]
-    pub fn end(&self) -> SimTime {
-        self.measured_from().saturating_add(self.span.unwrap_or_default())
-    }
-
-    /// For each station, where its jobs go, by position.
-    #[must_use]
-    pub fn routes(&self) -> Vec<Vec<(usize, Percent)>> {
-        let place = |name: &String| self.stations.keys().position(|key| key == name);
-        let of = |station: &Station| {
-            station.routes.iter().filter_map(|(name, share)| Some((place(name)?, *share))).collect()
-        };
-        self.stations.values().map(of).collect()
-    }
-
-    fn rates(&self) -> Vec<f64> {
-        let outside: Vec<f64> =
-            self.stations.values().map(|station| station.arrival_rate.per_second_f64()).collect();
-        let fractions = |targets: &Vec<(usize, Percent)>| {
-            targets.iter().map(|(to, share)| (*to, share.fraction_f64())).collect()
-        };
-        let routes: Vec<Vec<(usize, f64)>> = self.routes().iter().map(fractions).collect();
-        traffic(&outside, &routes)
+        let warm_up = self.warm_up.unwrap_or_else(|| rounded_span(WARM_UP_RELAXATIONS * relaxation));
+        let span =
+            self.span.unwrap_or_else(|| rounded_span((SPAN_RELAXATIONS * relaxation).min(arrivals_max)));
+        let settled = Settled { stations: self.stations, travel: self.travel, warm_up, span };
+        settled.check_times(draft).into_result(())?;
+        Ok((settled, theory))
     }
 
     fn check_stations(&self, draft: &Draft, problems: &mut Problems) {
@@ -202,7 +174,7 @@ impl Scenario {
     /// Every station must be reached, and from every station there must be a way out.
     fn check_ways(&self, draft: &Draft) -> Problems {
         let mut problems = Problems::new();
-        let routes = self.routes();
+        let routes = routes(&self.stations);
         let live = |targets: &Vec<(usize, Percent)>| -> Vec<usize> {
             targets.iter().filter(|(_, share)| *share != Percent::ZERO).map(|(to, _)| *to).collect()
         };
@@ -233,11 +205,11 @@ impl Scenario {
 
     /// Every station must be able to do the work that reaches it.
     fn theory(&self, draft: &Draft) -> Result<Theory, Problems> {
-        if let Some(theory) = self.theory_unchecked() {
+        if let Some(theory) = Theory::of(&self.stations, self.travel) {
             return Ok(theory);
         }
         let mut problems = Problems::new();
-        for ((name, station), rate) in self.stations.iter().zip(self.rates()) {
+        for ((name, station), rate) in self.stations.iter().zip(rates(&self.stations)) {
             if station.closed(rate).is_some() {
                 continue;
             }
@@ -255,10 +227,36 @@ impl Scenario {
         }
         Err(problems)
     }
+}
+
+impl Settled {
+    /// The closed forms; a checked scenario has them.
+    #[must_use]
+    pub fn theory(&self) -> Option<Theory> {
+        Theory::of(&self.stations, self.travel)
+    }
+
+    /// When statistics begin.
+    #[must_use]
+    pub fn measured_from(&self) -> SimTime {
+        SimTime::ZERO.saturating_add(self.warm_up)
+    }
+
+    /// When the run ends.
+    #[must_use]
+    pub fn end(&self) -> SimTime {
+        self.measured_from().saturating_add(self.span)
+    }
+
+    /// For each station, where its jobs go, by position.
+    #[must_use]
+    pub fn routes(&self) -> Vec<Vec<(usize, Percent)>> {
+        routes(&self.stations)
+    }
 
     fn check_times(&self, draft: &Draft) -> Problems {
         let mut problems = Problems::new();
-        let (warm_up, span) = (self.warm_up.unwrap_or_default(), self.span.unwrap_or_default());
+        let (warm_up, span) = (self.warm_up, self.span);
         if span.is_zero() {
             let problem = draft.problem("span", "`span` is 0s, but something must be measured");
             problems.push(problem.hint("leave it out for a span that suits the slowest station"));
@@ -274,6 +272,25 @@ impl Scenario {
     }
 }
 
+/// For each station, where its jobs go, by position.
+fn routes(stations: &Stations) -> Vec<Vec<(usize, Percent)>> {
+    let place = |name: &String| stations.keys().position(|key| key == name);
+    let of = |station: &Station| {
+        station.routes.iter().filter_map(|(name, share)| Some((place(name)?, *share))).collect()
+    };
+    stations.values().map(of).collect()
+}
+
+/// For each station, how many jobs come to it per second, from outside and from other stations.
+fn rates(stations: &Stations) -> Vec<f64> {
+    let outside: Vec<f64> = stations.values().map(|station| station.arrival_rate.per_second_f64()).collect();
+    let fractions = |targets: &Vec<(usize, Percent)>| {
+        targets.iter().map(|(to, share)| (*to, share.fraction_f64())).collect()
+    };
+    let routes: Vec<Vec<(usize, f64)>> = routes(stations).iter().map(fractions).collect();
+    traffic(&outside, &routes)
+}
+
 impl Station {
     fn closed(&self, arrival_rate: f64) -> Option<Mmk> {
         Mmk::new(self.servers, arrival_rate, self.service_rate.per_second_f64())
@@ -281,6 +298,18 @@ impl Station {
 }
 
 impl Theory {
+    /// Of stations whose routes lead out; nothing if one of them gets more work than it can do.
+    fn of(stations: &Stations, travel: SimSpan) -> Option<Theory> {
+        let solved: Option<Vec<Mmk>> =
+            stations.values().zip(rates(stations)).map(|(station, rate)| station.closed(rate)).collect();
+        Some(Theory {
+            stations: solved?,
+            throughput: stations.values().map(|station| station.arrival_rate.per_second_f64()).sum(),
+            travel: travel.as_secs_f64(),
+            single_visit: stations.len() == 1 && stations.values().all(|station| station.routes.is_empty()),
+        })
+    }
+
     /// The mean number of jobs at all stations.
     #[must_use]
     pub fn number_mean(&self) -> f64 {
@@ -291,6 +320,22 @@ impl Theory {
     #[must_use]
     pub fn waiting_mean(&self) -> f64 {
         self.stations.iter().map(Mmk::waiting_mean).sum()
+    }
+
+    /// The share of all servers that is busy.
+    #[must_use]
+    pub fn utilisation(&self) -> f64 {
+        let servers: f64 =
+            self.stations.iter().map(|station| station.offered() / station.utilisation()).sum();
+        let offered: f64 = self.stations.iter().map(|station| station.offered()).sum();
+        offered / servers
+    }
+
+    /// A quantile of the wait, where a closed form exists: for one station.
+    #[must_use]
+    pub fn wait_quantile(&self, q: f64) -> Option<f64> {
+        let [station] = self.stations[..] else { return None };
+        Some(station.wait_quantile(q))
     }
 
     /// The mean wait of a visit to a station.

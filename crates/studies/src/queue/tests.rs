@@ -5,11 +5,13 @@ mod damaged;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use towtank_kernel::Executor;
-use towtank_report::Verdict;
+use towtank_report::{Outcome, Verdict};
 use towtank_scenario::{Document, Setting, Source};
 use towtank_streams::Seed;
 
+use super::observed::ROWS;
 use super::*;
+use crate::{PointResult, Prepared, Study};
 
 const MM1: &str = r#"
 study = "queue"
@@ -115,7 +117,7 @@ fn one_queue_agrees_with_its_closed_form() {
     let outcomes = replicates(&*prepared, 20);
     for outcome in &outcomes {
         let names: Vec<&str> = outcome.measures.keys().map(String::as_str).collect();
-        let promised: Vec<&str> = MEASURES.iter().map(|measure| measure.name).collect();
+        let promised: Vec<&str> = ROWS.iter().map(|measure| measure.name).collect();
         assert_eq!(names, promised);
     }
     let presentation = presented(&*prepared, &outcomes);
@@ -160,7 +162,7 @@ fn a_sweep_is_drawn_over_utilisation() {
     let ids: Vec<&str> = presentation.figures.iter().map(|figure| figure.id.as_str()).collect();
     insta::assert_snapshot!(presentation.answer, @"The mean wait of a visit lies between 407.7 ms with arrival_rate = 0.3/s and 1.457 s with arrival_rate = 0.6/s.");
     assert_eq!(ids, ["wait_mean_by_utilisation", "number_mean_by_utilisation"]);
-    assert_eq!(presentation.tables[0].rows().len(), 2 * MEASURES.len());
+    assert_eq!(presentation.tables[0].rows().len(), 2 * ROWS.len());
     let names: Vec<&str> = presentation.claims.iter().map(|claim| claim.name.as_str()).collect();
     assert!(names.contains(&"number_mean_0") && names.contains(&"number_mean_1"), "{names:?}");
     assert!(presentation.claims[0].statement.ends_with("with arrival_rate = 0.3/s"));

@@ -12,7 +12,7 @@ type State = Finished<Network>;
 fn finished() -> (Network, State) {
     let outline = Document::parse(&Source::file("queue.toml", NETWORK)).unwrap().outline().unwrap();
     let draft = outline.points()[0].draft();
-    let (scenario, _) = draft.read::<Scenario>().unwrap().complete(draft).unwrap();
+    let (scenario, _) = draft.read::<Scenario>().unwrap().settle(draft).unwrap();
     let network = Network::new(&scenario, SimTime::ZERO).unwrap();
     // The first moment at which jobs wait and others are on their way.
     for ms in (500_000..).step_by(37) {

@@ -1,0 +1,101 @@
+//! Points as a study presents them: the scenario and what each replicate kept, read back into the types that the study wrote.
+
+use std::ops::Deref;
+
+use serde_json::Value as Json;
+use towtank_metrics::{MeanInterval, mean_interval_95};
+use towtank_report::{Cell, Column};
+
+use crate::{MeasureSpec, PointResult, Question};
+
+/// One point of a sweep, read back.
+pub struct Point<'a, Q: Question> {
+    /// As it was stored: the swept keys, and the outcomes with their measures.
+    pub result: &'a PointResult<'a>,
+    /// Its scenario, with everything filled in.
+    pub scenario: Q::Settled,
+    /// What its replicates kept, in their order, without those that saw nothing. Never empty.
+    pub kept: Vec<Q::Kept>,
+}
+
+impl<'a, Q: Question> Point<'a, Q> {
+    fn of(result: &'a PointResult<'a>) -> Option<Point<'a, Q>> {
+        let scenario = serde_json::from_value(result.scenario.clone()).ok()?;
+        let series = |outcome: &towtank_report::Outcome| {
+            let all = outcome.series.iter().map(|(name, data)| (name.clone(), data.clone()));
+            serde_json::from_value(Json::Object(all.collect())).ok()
+        };
+        let kept: Vec<Q::Kept> = result.outcomes.iter().filter_map(series).collect();
+        (!kept.is_empty()).then_some(Point { result, scenario, kept })
+    }
+
+    /// A measure of each replicate that has it.
+    #[must_use]
+    pub fn values(&self, measure: &str) -> Vec<f64> {
+        values(self.result, measure)
+    }
+
+    /// The mean of a measure over the replicates that have it.
+    #[must_use]
+    pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
+        mean_interval_95(&self.values(measure))
+    }
+
+    /// The mean without its interval.
+    #[must_use]
+    pub fn value(&self, measure: &str) -> Option<f64> {
+        Some(self.mean(measure)?.mean)
+    }
+
+    /// A cell for each measure: its mean.
+    pub fn means(&self, measures: &[MeasureSpec]) -> impl Iterator<Item = Cell> {
+        measures.iter().map(|measure| Cell::from(self.value(measure.name)))
+    }
+
+    /// The swept keys with their values: `servers = 2, disk = 1GB/s`; empty without a sweep.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let one = |(key, value): &(String, Json)| format!("{key} = {}", text(value));
+        self.result.settings.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A measure of each replicate that has it.
+#[must_use]
+pub fn values(result: &PointResult<'_>, measure: &str) -> Vec<f64> {
+    result.outcomes.iter().filter_map(|outcome| outcome.measures.get(measure)?.value()).collect()
+}
+
+/// A swept value as a reader has written it.
+#[must_use]
+pub fn text(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A column for each measure.
+pub fn columns_of(measures: &[MeasureSpec]) -> impl Iterator<Item = Column> {
+    measures.iter().map(|measure| Column::number(measure.name, measure.unit))
+}
+
+/// All points of which at least one replicate saw something, in sweep order.
+pub struct Points<'a, Q: Question> {
+    points: Vec<Point<'a, Q>>,
+    /// Whether there are several points, those included that saw nothing.
+    pub swept: bool,
+}
+
+impl<'a, Q: Question> Points<'a, Q> {
+    /// Reads points back.
+    #[must_use]
+    pub fn of(results: &'a [PointResult<'a>]) -> Points<'a, Q> {
+        Points { points: results.iter().filter_map(Point::of).collect(), swept: results.len() > 1 }
+    }
+}
+
+impl<'a, Q: Question> Deref for Points<'a, Q> {
+    type Target = [Point<'a, Q>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.points
+    }
+}

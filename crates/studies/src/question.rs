@@ -1,0 +1,180 @@
+//! A study as types: what a user may write, what is checked, what a replicate comes to know, and what is kept of it.
+//!
+//! Each implementation of [`Question`] is a [`Study`], which is what the rest of the street sees. What every study would else
+//! do by itself is done here once: the resolved scenario, measures under their names, series, and reading all of it back.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use towtank_report::Outcome;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::Bytes;
+
+use crate::measures::{self, Measure};
+use crate::points::Points;
+use crate::study::Subcommand;
+use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+
+/// One question, with the types of its answer.
+pub trait Question: Sized + Sync + 'static {
+    /// As [`Study::name`].
+    const NAME: &'static str;
+    /// As [`Study::title`].
+    const TITLE: &'static str;
+    /// As [`Study::about`].
+    const ABOUT: &'static str;
+    /// As [`Study::results_version`].
+    const RESULTS_VERSION: u32;
+    /// As [`Study::flags`].
+    const FLAGS: &'static [Flag];
+    /// As [`Study::memory_keys`].
+    const MEMORY_KEYS: &'static [&'static str] = &[];
+    /// As [`Study::published`].
+    const PUBLISHED: &'static [&'static str] = &[];
+    /// As [`Study::subcommands`].
+    const SUBCOMMANDS: &'static [Subcommand] = &[];
+
+    /// What a user may write: what may be left out is optional. Its descriptions become help and schema.
+    type Scenario: DeserializeOwned + JsonSchema;
+    /// The same with everything filled in: the resolved scenario, whose JSON reads back to an equal one.
+    type Settled: Serialize + DeserializeOwned;
+    /// A checked point: the settled scenario, and what its check found out that a run needs.
+    type Ready: Send + Sync + 'static;
+    /// What one replicate came to know. Measures are taken from it.
+    type Seen;
+    /// What of that the presentation needs again. Each field becomes a series of the outcome.
+    type Kept: Serialize + DeserializeOwned;
+
+    /// Checks one point. What passes here must not fail later for a reason that lies in the scenario.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with its place in `draft`.
+    fn check(scenario: Self::Scenario, draft: &Draft) -> Result<Self::Ready, Problems>;
+
+    /// The scenario of a checked point.
+    fn settled(ready: &Self::Ready) -> &Self::Settled;
+
+    /// As [`Prepared::resolved`]; another form only where some keys of the settled scenario say nothing.
+    fn resolved(ready: &Self::Ready) -> serde_json::Value {
+        serde_json::to_value(Self::settled(ready)).expect("a scenario came out of text and goes back into it")
+    }
+
+    /// As [`Prepared::memory_estimate`].
+    fn memory(_ready: &Self::Ready) -> Option<Bytes> {
+        None
+    }
+
+    /// Every measure that gates may name, in the order of the report.
+    fn measures() -> Vec<Measure<Self::Seen>>;
+
+    /// The measures of one point, where what the scenario says decides which there are.
+    fn measures_of(_ready: &Self::Ready) -> Vec<Measure<Self::Seen>> {
+        Self::measures()
+    }
+
+    /// Runs one replicate, as [`Prepared::run`].
+    ///
+    /// # Errors
+    /// [`StudyError`]: what went wrong in the model, and what to do about it.
+    fn run(ready: &Self::Ready, context: &RunContext<'_>) -> Result<Replicate<Self::Seen>, StudyError>;
+
+    /// What is kept of a replicate.
+    fn keep(seen: Self::Seen) -> Self::Kept;
+
+    /// Tables, figures, claims and warnings over all points.
+    fn present(points: &Points<'_, Self>) -> Presentation;
+}
+
+/// What one replicate yields.
+pub struct Replicate<S> {
+    /// What it came to know; or why nothing, which is then the reason of every measure.
+    pub seen: Result<S, &'static str>,
+    /// All that is no measure and no series: digest, events, whether it was stopped, warnings.
+    pub beside: Outcome,
+}
+
+impl<Q: Question> Study for Q {
+    fn name(&self) -> &'static str {
+        Q::NAME
+    }
+
+    fn title(&self) -> &'static str {
+        Q::TITLE
+    }
+
+    fn about(&self) -> &'static str {
+        Q::ABOUT
+    }
+
+    fn results_version(&self) -> u32 {
+        Q::RESULTS_VERSION
+    }
+
+    fn flags(&self) -> &'static [Flag] {
+        Q::FLAGS
+    }
+
+    fn schema(&self) -> schemars::Schema {
+        schemars::schema_for!(Q::Scenario)
+    }
+
+    fn measures(&self) -> &'static [MeasureSpec] {
+        measures::specs_of::<Q>()
+    }
+
+    fn memory_keys(&self) -> &'static [&'static str] {
+        Q::MEMORY_KEYS
+    }
+
+    fn published(&self) -> &'static [&'static str] {
+        Q::PUBLISHED
+    }
+
+    fn subcommands(&self) -> &'static [Subcommand] {
+        Q::SUBCOMMANDS
+    }
+
+    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
+        let ready = Q::check(draft.read::<Q::Scenario>()?, draft)?;
+        Ok(Box::new(Checked::<Q>(ready)))
+    }
+
+    fn present(&self, points: &[PointResult<'_>]) -> Presentation {
+        Q::present(&Points::of(points))
+    }
+}
+
+/// A checked point of a question.
+struct Checked<Q: Question>(Q::Ready);
+
+impl<Q: Question> Prepared for Checked<Q> {
+    fn resolved(&self) -> serde_json::Value {
+        Q::resolved(&self.0)
+    }
+
+    fn memory_estimate(&self) -> Option<Bytes> {
+        Q::memory(&self.0)
+    }
+
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
+        outcome::<Q>(Q::run(&self.0, context)?, &Q::measures_of(&self.0))
+    }
+}
+
+/// The outcome of a replicate: its measures under their names, and what is kept of it as series.
+///
+/// # Errors
+/// When two measures have one name.
+pub fn outcome<Q: Question>(
+    replicate: Replicate<Q::Seen>,
+    measures: &[Measure<Q::Seen>],
+) -> Result<Outcome, StudyError> {
+    let Replicate { seen, beside: mut outcome } = replicate;
+    measures::record(&mut outcome, measures, seen.as_ref().map_err(|reason| *reason))?;
+    if let Ok(seen) = seen {
+        let kept = serde_json::to_value(Q::keep(seen)).expect("counts and names go into JSON");
+        let serde_json::Value::Object(kept) = kept else { unreachable!("what is kept has fields") };
+        outcome.series.extend(kept);
+    }
+    Ok(outcome)
+}
