@@ -1,61 +1,53 @@
 //! All points: the constant over the mixes, a map of the errors, and how busy the disks were under each way of control.
 
-use serde_json::Value;
 use towtank_metrics::mean_interval_95;
 use towtank_report::{
     Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference, Table, human,
 };
 
-use super::MEASURES;
+use super::CapacitySim;
 use super::runs::{Measured, READS, size_model};
-use super::scenario::Scenario;
-use crate::{PointResult, Presentation};
+use crate::points::{columns_of, text};
+use crate::{Point, Points, Presentation, Study};
 
 /// More lines than these cannot be told apart.
 const LINES_MAX: usize = 12;
 /// An estimate that lies further off is called wrong.
 const HOLDS_WITHIN: f64 = 0.05;
 
-/// A point with what its replicates measured.
+/// A point with its label.
 struct View<'a> {
-    result: &'a PointResult<'a>,
-    scenario: Scenario,
-    measured: Vec<Measured>,
+    point: &'a Point<'a, CapacitySim>,
     label: String,
 }
 
 impl<'a> View<'a> {
-    fn of(result: &'a PointResult<'a>) -> Option<View<'a>> {
-        let scenario = serde_json::from_value(result.scenario.clone()).ok()?;
-        let read = |outcome: &towtank_report::Outcome| {
-            serde_json::from_value(outcome.series.get("measured")?.clone()).ok()
-        };
-        let measured: Vec<Measured> = result.outcomes.iter().filter_map(read).collect();
-        let told = result.settings.iter().map(|(key, value)| format!("{key} = {}", text(value)));
-        let label = told.collect::<Vec<_>>().join(", ");
-        (!measured.is_empty()).then_some(View { result, scenario, measured, label })
+    fn of(point: &'a Point<'a, CapacitySim>) -> View<'a> {
+        View { point, label: point.label() }
     }
 
     fn mean(&self, measure: &str) -> Option<f64> {
-        let value = |outcome: &towtank_report::Outcome| outcome.measures.get(measure)?.value();
-        let values: Vec<f64> = self.result.outcomes.iter().filter_map(value).collect();
-        mean_interval_95(&values).map(|mean| mean.mean)
+        self.point.value(measure)
+    }
+
+    fn measured(&self) -> impl Iterator<Item = &Measured> {
+        self.point.kept.iter().map(|kept| &kept.measured)
     }
 
     fn name(&self) -> String {
-        if self.label.is_empty() { self.scenario.system.clone() } else { self.label.clone() }
+        if self.label.is_empty() { self.point.scenario.system.clone() } else { self.label.clone() }
     }
 
     /// C at each share of reads, by what it is at pure reads.
     fn constants(&self) -> Vec<CurvePoint> {
         let at = |(index, reads): (usize, &u64)| {
             let one = |measured: &Measured| {
-                let model = size_model(&self.scenario, &measured.iops)?;
+                let model = size_model(&self.point.scenario, &measured.iops)?;
                 let constant =
                     model.capacity(*reads as f64 / 100.0, measured.iops.get(index).copied().flatten()?);
                 Some(constant / model.reads.iops.value * 100.0)
             };
-            let values: Vec<f64> = self.measured.iter().filter_map(one).collect();
+            let values: Vec<f64> = self.measured().filter_map(one).collect();
             let mean = mean_interval_95(&values)?;
             let (low, high) = mean.range.unzip();
             Some(CurvePoint {
@@ -68,14 +60,10 @@ impl<'a> View<'a> {
     }
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 /// What the study says about all its points.
 #[must_use]
-pub fn present(points: &[PointResult<'_>]) -> Presentation {
-    let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
+pub fn present(points: &Points<'_, CapacitySim>) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().map(View::of).collect();
     if views.is_empty() {
         return Presentation::default();
     }
@@ -83,7 +71,10 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
     figures.extend(map(&views));
     // Of a sweep the table tells how well the target was kept.
     figures.extend(
-        views.first().filter(|view| alone(&views) && !view.measured[0].controlled.is_empty()).map(control),
+        views
+            .first()
+            .filter(|view| alone(&views) && !view.point.kept[0].measured.controlled.is_empty())
+            .map(control),
     );
     Presentation {
         answer: answer(&views),
@@ -134,12 +125,12 @@ fn answer(views: &[View<'_>]) -> String {
 
 fn errors(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("point")];
-    columns.extend(MEASURES.iter().map(|measure| Column::number(measure.name, measure.unit)));
+    columns.extend(columns_of(CapacitySim.measures()));
     let about = "Means over the replicates. An error above zero promises more than the cluster did.";
     let mut table = Table::new("capacity", "Point by point", columns).about(about);
     for view in views {
         let mut row: Vec<Cell> = vec![Cell::from(view.name())];
-        row.extend(MEASURES.iter().map(|measure| Cell::from(view.mean(measure.name))));
+        row.extend(view.point.means(CapacitySim.measures()));
         table.push(row);
     }
     table
@@ -167,11 +158,11 @@ fn constants(views: &[View<'_>]) -> Figure {
 
 /// Where two keys are swept: the worst error over both.
 fn map(views: &[View<'_>]) -> Option<Figure> {
-    let [(across, _), (down, _)] = views.first()?.result.settings else { return None };
+    let [(across, _), (down, _)] = views.first()?.point.result.settings else { return None };
     let names = |at: usize| {
         let mut names: Vec<String> = Vec::new();
         for view in views {
-            let name = text(&view.result.settings.get(at)?.1);
+            let name = text(&view.point.result.settings.get(at)?.1);
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -182,7 +173,7 @@ fn map(views: &[View<'_>]) -> Option<Figure> {
     let mut values = vec![vec![Num::MISSING; columns.len()]; rows.len()];
     for view in views {
         let at = |which: usize, names: &[String]| {
-            names.iter().position(|name| *name == text(&view.result.settings[which].1))
+            names.iter().position(|name| *name == text(&view.point.result.settings[which].1))
         };
         let (column, row) = (at(0, &columns)?, at(1, &rows)?);
         values[row][column] = Num::from(view.mean("error_worst").map(|error| error * 100.0));
@@ -204,7 +195,7 @@ fn map(views: &[View<'_>]) -> Option<Figure> {
 
 /// How busy the disks were, window by window, in the first replicate of a point.
 fn control(view: &View<'_>) -> Figure {
-    let window_ms = view.scenario.control.window.as_ns() as f64 / 1e6;
+    let window_ms = view.point.scenario.control.window.as_ns() as f64 / 1e6;
     let line = |one: &super::runs::Controlled| LineSeries {
         name: one.name.clone(),
         points: (0_u32..)
@@ -213,7 +204,7 @@ fn control(view: &View<'_>) -> Figure {
             .collect(),
         draw: Draw::Line,
     };
-    let control = &view.scenario.control;
+    let control = &view.point.scenario.control;
     let target = control.target.fraction_f64() * 100.0;
     let mut references = vec![Reference::Horizontal { name: "target".to_owned(), at: Num::from(target) }];
     references.extend((0_u32..).zip(&control.reads).map(|(at, reads)| Reference::Vertical {
@@ -230,7 +221,7 @@ fn control(view: &View<'_>) -> Figure {
         kind: Kind::Line {
             x: Axis::linear("time", "ms"),
             y: Axis::linear("disks busy", "%"),
-            series: view.measured[0].controlled.iter().map(line).collect(),
+            series: view.point.kept[0].measured.controlled.iter().map(line).collect(),
             references,
         },
     }
@@ -239,11 +230,10 @@ fn control(view: &View<'_>) -> Figure {
 fn warnings(views: &[View<'_>]) -> Vec<String> {
     let few = |view: &&View<'_>| {
         let least = view
-            .measured
-            .iter()
+            .measured()
             .flat_map(|one| one.iops.iter().flatten())
             .fold(f64::INFINITY, |least, iops| least.min(*iops));
-        least * view.scenario.duration.as_secs_f64() < 1_000.0
+        least * view.point.scenario.duration.as_secs_f64() < 1_000.0
     };
     let warn = |view: &View<'_>| {
         format!(

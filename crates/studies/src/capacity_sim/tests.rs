@@ -7,6 +7,7 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::*;
+use crate::{PointResult, Prepared, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"capacity-sim\"\n{text}");

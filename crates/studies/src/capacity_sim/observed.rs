@@ -1,0 +1,195 @@
+//! The measures of one replicate: what the method says, how far off it is, and what each way of letting operations in led to.
+
+use serde::{Deserialize, Serialize};
+use towtank_capacity::SizeModel;
+
+use super::runs::{Controlled, Measured, READS, size_model};
+use super::scenario::Scenario;
+use crate::{Measure, Value};
+
+/// What one replicate came to know.
+pub struct Seen {
+    /// What was measured.
+    pub measured: Measured,
+    /// What the method makes of the two ends, where both were measured.
+    model: Option<SizeModel>,
+    /// How busy the disks should have been.
+    target: f64,
+    /// Why something was not measured.
+    nothing: &'static str,
+    /// Why it is not known what a way of letting operations in led to.
+    uncontrolled: &'static str,
+}
+
+/// What is kept of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What was measured.
+    pub measured: Measured,
+}
+
+/// The ways of letting operations in.
+const WAYS: [&str; 3] = ["budget", "fixed", "pid"];
+
+const STOPPED: &str = "the run was stopped before it was measured";
+const NO_WINDOW: &str = "no window of `control.window` ends in the measured span";
+
+impl Seen {
+    /// What was measured, with what the method says of it.
+    #[must_use]
+    pub fn of(scenario: &Scenario, measured: Measured, partial: bool) -> Seen {
+        let nothing = if partial { STOPPED } else { "nothing was done in one of the runs" };
+        let uncontrolled = match scenario.protocol() {
+            Some(_) => "who comes in is decided only for `system = \"disks\"`",
+            None => nothing,
+        };
+        let model = size_model(scenario, &measured.iops);
+        let target = scenario.control.target.fraction_f64();
+        Seen { measured, model, target, nothing, uncontrolled }
+    }
+
+    /// Operations a second at a share of reads in percent.
+    fn rate(&self, reads: u64) -> Value {
+        let at = READS.iter().position(|one| *one == reads);
+        let rate = at.and_then(|at| self.measured.iops.get(at).copied().flatten());
+        self.or_nothing(rate)
+    }
+
+    fn reads(&self) -> Value {
+        self.model.as_ref().map_or_else(|| self.rate(100), |model| Ok(model.reads.iops.value))
+    }
+
+    fn writes(&self) -> Value {
+        self.model.as_ref().map_or_else(|| self.rate(0), |model| Ok(model.writes.iops.value))
+    }
+
+    fn f_rw(&self) -> Value {
+        self.or_nothing(self.model.as_ref().map(SizeModel::f_rw))
+    }
+
+    /// How far the estimate lies above what was measured.
+    fn error(&self, reads: u64) -> Value {
+        let estimate = self.model.as_ref().map(|model| model.straight(reads as f64 / 100.0));
+        Ok(self.or_nothing(estimate)? / self.rate(reads)? - 1.0)
+    }
+
+    fn error_worst(&self) -> Value {
+        [25, 50, 75].iter().try_fold(0.0_f64, |worst, reads| Ok(worst.max(self.error(*reads)?.abs())))
+    }
+
+    fn or_nothing(&self, value: Option<f64>) -> Value {
+        value.ok_or_else(|| self.nothing.to_owned())
+    }
+
+    /// What a way of letting operations in led to.
+    fn way(&self, name: &str) -> Result<&Controlled, String> {
+        let found = self.measured.controlled.iter().find(|one| one.name == name);
+        found.ok_or_else(|| self.uncontrolled.to_owned())
+    }
+}
+
+type Row = Measure<Seen>;
+
+/// All measures: of the method, and of each way of letting operations in.
+pub fn measures() -> Vec<Row> {
+    let mut measures = of_the_method();
+    measures.extend(WAYS.into_iter().flat_map(of_a_way));
+    measures
+}
+
+fn of_the_method() -> Vec<Row> {
+    vec![
+        Row::new("reads_per_second", "operations/s", "pure reads, T100r: the constant C", Seen::reads),
+        Row::new("writes_per_second", "operations/s", "pure writes, T100w", Seen::writes),
+        Row::new("f_rw", "", "how many reads a write costs", Seen::f_rw),
+        Row::new(
+            "error_25",
+            "ratio",
+            "how far the estimate at 25 % reads lies above what was measured",
+            |seen| seen.error(25),
+        ),
+        Row::new("error_50", "ratio", "the same at 50 % reads", |seen| seen.error(50)),
+        Row::new("error_75", "ratio", "the same at 75 % reads", |seen| seen.error(75)),
+        Row::new("error_worst", "ratio", "the largest of the three, whatever its sign", Seen::error_worst),
+    ]
+}
+
+fn no_window(value: Option<f64>) -> Value {
+    value.ok_or_else(|| NO_WINDOW.to_owned())
+}
+
+fn of_a_way(way: &'static str) -> [Row; 5] {
+    let row = |name: &str, unit, about, value: fn(&Seen, &Controlled) -> Value| {
+        Row::new(format!("{way}_{name}"), unit, about, move |seen| value(seen, seen.way(way)?))
+    };
+    [
+        row(
+            "utilisation",
+            "fraction",
+            "how busy disks were, with this way of letting operations in",
+            |_, one| no_window(one.utilisation()),
+        ),
+        row("deviation", "fraction", "how far windows lay from the target, on average", |seen, one| {
+            no_window(one.deviation(seen.target))
+        }),
+        row("per_second", "operations/s", "operations done", |_, one| Ok(one.per_second)),
+        row("sent_away", "fraction", "the part of operations that was sent away", |seen, one| {
+            seen.or_nothing(one.sent_away)
+        }),
+        row("latency_p99_us", "us", "latency that 99 % do not exceed", |seen, one| {
+            seen.or_nothing(one.p99_us)
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measures::by_hand;
+
+    /// Four reads cost as much as a write, so that 160 a second are promised of equal parts; and three ways, each with two windows.
+    fn seen() -> Seen {
+        let scenario: Scenario = serde_json::from_str("{}").expect("every key has a default");
+        let way = |name: &str, busy: [f64; 2], rest: f64| Controlled {
+            name: name.to_owned(),
+            busy: busy.to_vec(),
+            per_second: 1_000.0 * rest,
+            sent_away: Some(rest / 100.0),
+            p99_us: Some(10.0 * rest),
+        };
+        // In another order than that of the rows: a way is found by its name.
+        let controlled =
+            vec![way("pid", [0.2, 0.4], 5.1), way("budget", [0.6, 0.7], 3.0), way("fixed", [0.9, 1.0], 7.0)];
+        let iops = [100.0, 100.0, 320.0, 250.0, 400.0].map(Some).to_vec();
+        Seen::of(&scenario, Measured { iops, controlled }, false)
+    }
+
+    #[test]
+    fn each_measure_has_its_own_value() {
+        let expected = [
+            ("reads_per_second", 400.0),
+            ("writes_per_second", 100.0),
+            ("f_rw", 4.0),
+            ("error_25", 400.0 / 3.25 / 100.0 - 1.0),
+            ("error_50", -0.5),
+            ("error_75", 400.0 / 1.75 / 250.0 - 1.0),
+            ("error_worst", 0.5),
+            ("budget_utilisation", 0.65),
+            ("budget_deviation", 0.05),
+            ("budget_per_second", 3_000.0),
+            ("budget_sent_away", 0.03),
+            ("budget_latency_p99_us", 30.0),
+            ("fixed_utilisation", 0.95),
+            ("fixed_deviation", 0.25),
+            ("fixed_per_second", 7_000.0),
+            ("fixed_sent_away", 0.07),
+            ("fixed_latency_p99_us", 70.0),
+            ("pid_utilisation", 0.3),
+            ("pid_deviation", 0.4),
+            ("pid_per_second", 5_100.0),
+            ("pid_sent_away", 0.051),
+            ("pid_latency_p99_us", 51.0),
+        ];
+        by_hand::hold(measures, &seen(), &expected);
+    }
+}
