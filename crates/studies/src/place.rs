@@ -20,9 +20,9 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
 
 pub use self::algorithms::{Algorithm, Arrangement};
-use self::observed::{MEASURES, Observed};
+use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
-use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The placement study.
 #[derive(Clone, Copy, Debug)]
@@ -40,87 +40,60 @@ const FLAGS: &[Flag] = &[
     Flag { name: "change", key: "change" },
 ];
 
-impl Study for Place {
-    fn name(&self) -> &'static str {
-        "place"
-    }
-
-    fn title(&self) -> &'static str {
-        "how evenly a placement spreads data, who shares it, and what a change moves"
-    }
-
-    fn about(&self) -> &'static str {
-        "Places objects, or groups of objects, on servers by CRUSH, rings, rendezvous hashing and others, and counts: load \
+impl Question for Place {
+    const NAME: &'static str = "place";
+    const TITLE: &'static str = "how evenly a placement spreads data, who shares it, and what a change moves";
+    const ABOUT: &'static str = "Places objects, or groups of objects, on servers by CRUSH, rings, rendezvous hashing and others, and counts: load \
          beside what independent draws would give, peers that share data, who rebuilds a failed server, and what a change \
          moves beside the least possible. Several algorithms are held side by side by a sweep: \
          --set 'sweep.algorithm=[\"ring\", \"crush\"]'.\n\n\
          Each replicate places other keys, and draws the virtual nodes anew. Not modelled: sizes, failure domains. Lookups \
-         are timed by `towtank bench place`."
+         are timed by `towtank bench place`.";
+    const RESULTS_VERSION: u32 = 1;
+    const FLAGS: &'static [Flag] = FLAGS;
+    const MEMORY_KEYS: &'static [&'static str] = &["keys", "servers", "vnodes"];
+    const PUBLISHED: &'static [&'static str] = &["rebuild-groups"];
+
+    type Scenario = Scenario;
+    type Settled = Scenario;
+    type Ready = Scenario;
+    type Seen = Seen;
+    type Kept = Kept;
+
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Scenario, Problems> {
+        scenario.checked(draft)
     }
 
-    fn results_version(&self) -> u32 {
-        1
+    fn settled(ready: &Scenario) -> &Scenario {
+        ready
     }
 
-    fn flags(&self) -> &'static [Flag] {
-        FLAGS
+    fn memory(ready: &Scenario) -> Option<Bytes> {
+        Some(ready.memory_estimate())
     }
 
-    fn schema(&self) -> schemars::Schema {
-        schemars::schema_for!(Scenario)
+    fn measures() -> Vec<Measure<Seen>> {
+        observed::measures()
     }
 
-    fn measures(&self) -> &'static [MeasureSpec] {
-        MEASURES
-    }
-
-    fn memory_keys(&self) -> &'static [&'static str] {
-        &["keys", "servers", "vnodes"]
-    }
-
-    fn published(&self) -> &'static [&'static str] {
-        &["rebuild-groups"]
-    }
-
-    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
-        let scenario = draft.read::<Scenario>()?.complete(draft)?;
-        Ok(Box::new(Ready { scenario }))
-    }
-
-    fn present(&self, points: &[PointResult<'_>]) -> Presentation {
-        present::present(points)
-    }
-}
-
-/// A checked scenario.
-struct Ready {
-    scenario: Scenario,
-}
-
-impl Prepared for Ready {
-    fn resolved(&self) -> serde_json::Value {
-        serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
-    }
-
-    fn memory_estimate(&self) -> Option<Bytes> {
-        Some(self.scenario.memory_estimate())
-    }
-
-    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
-        match Observed::of(&self.scenario, context)? {
-            Some(observed) => Ok(observed.outcome(&self.scenario)),
-            None => {
-                let mut outcome = Outcome { partial: true, ..Outcome::default() };
-                for measure in MEASURES {
-                    outcome.missing(
-                        measure.name,
-                        measure.unit,
-                        "the run was stopped before everything was placed",
-                    );
-                }
-                Ok(outcome)
+    fn run(ready: &Scenario, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        Ok(match Seen::of(ready, context)? {
+            Some(seen) => {
+                Replicate { seen: Ok(seen), beside: Outcome { events: ready.items(), ..Outcome::default() } }
             }
-        }
+            None => Replicate {
+                seen: Err("the run was stopped before everything was placed"),
+                beside: Outcome { partial: true, ..Outcome::default() },
+            },
+        })
+    }
+
+    fn keep(seen: Seen) -> Kept {
+        Kept { observed: seen.observed }
+    }
+
+    fn present(points: &Points<'_, Place>) -> Presentation {
+        present::present(points)
     }
 }
 

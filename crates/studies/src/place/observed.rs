@@ -3,13 +3,12 @@
 use serde::{Deserialize, Serialize};
 use towtank_placement::algorithms::analysis::{Balance, Movement, Peers};
 use towtank_placement::algorithms::{Placement, ServerId, ServerSet, hashing};
-use towtank_report::Outcome;
 
 use super::algorithms::{Arrangement, GROUPS_USUAL};
 use super::scenario::Scenario;
-use crate::{MeasureSpec, Progress, RunContext, StudyError};
+use crate::{Measure, Progress, RunContext, StudyError, Value};
 
-/// What one replicate counted.
+/// What one replicate counted, server by server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     /// Copies that each server holds, by id.
@@ -18,50 +17,118 @@ pub struct Observed {
     pub peers: Vec<u32>,
     /// What each survivor rebuilds of the failed server.
     pub rebuilt: Vec<u64>,
-    /// One value for each of [`MEASURES`], in their order.
-    pub measures: Vec<Option<f64>>,
 }
 
+/// What is kept of a replicate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What was counted.
+    pub observed: Observed,
+}
+
+/// What one replicate came to know.
+pub struct Seen {
+    /// What was counted.
+    pub observed: Observed,
+    balance: Balance,
+    /// Copies on the server that fails, and those that its weight asks for.
+    lost: f64,
+    expected: f64,
+    /// Part of all copies that the change moves, and the least that must move.
+    moved: f64,
+    least: f64,
+}
+
+type Row = Measure<Seen>;
+
 /// The measures of one replicate.
-pub const MEASURES: &[MeasureSpec] = &[
-    MeasureSpec {
-        name: "load_deviation",
-        unit: "ratio",
-        about: "standard deviation of load over what weights ask for",
-    },
-    MeasureSpec { name: "load_deviation_binomial", unit: "ratio", about: "the same for independent draws" },
-    MeasureSpec { name: "load_max", unit: "ratio", about: "greatest load over what its weight asks for" },
-    MeasureSpec { name: "load_max_binomial", unit: "ratio", about: "the same for independent draws" },
-    MeasureSpec { name: "peers_mean", unit: "servers", about: "others that a server shares data with" },
-    MeasureSpec { name: "peers_min", unit: "servers", about: "the fewest of any server" },
-    MeasureSpec { name: "failure_lost", unit: "", about: "copies on the server that fails, the last one" },
-    MeasureSpec { name: "failure_expected", unit: "", about: "copies that its weight asks for" },
-    MeasureSpec { name: "rebuilt_max", unit: "", about: "most of these rebuilt on one survivor" },
-    MeasureSpec { name: "rebuilt_none", unit: "servers", about: "survivors that rebuild nothing" },
-    MeasureSpec {
-        name: "rebuilt_max_over_mean",
-        unit: "ratio",
-        about: "most rebuilt on one survivor over the mean of all survivors",
-    },
-    MeasureSpec {
-        name: "moved_fraction",
-        unit: "fraction",
-        about: "part of all copies that the change moves",
-    },
-    MeasureSpec {
-        name: "minimum_fraction",
-        unit: "fraction",
-        about: "the least that must move between the loads that weights ask for",
-    },
-    MeasureSpec { name: "moved_over_minimum", unit: "ratio", about: "the first over the second" },
-];
+pub fn measures() -> Vec<Row> {
+    let mut measures = of_loads();
+    measures.extend(of_peers());
+    measures.extend(of_the_failure());
+    measures.extend(of_the_change());
+    measures
+}
+
+fn of_loads() -> Vec<Row> {
+    vec![
+        Row::new("load_deviation", "ratio", "standard deviation of load over what weights ask for", |seen| {
+            known(seen.balance.relative_deviation())
+        }),
+        Row::new("load_deviation_binomial", "ratio", "the same for independent draws", |seen| {
+            known(seen.balance.binomial_deviation())
+        }),
+        Row::new("load_max", "ratio", "greatest load over what its weight asks for", |seen| {
+            known(seen.balance.max_over_mean())
+        }),
+        Row::new("load_max_binomial", "ratio", "the same for independent draws", |seen| {
+            known(seen.balance.binomial_max_over_mean())
+        }),
+    ]
+}
+
+fn of_peers() -> Vec<Row> {
+    vec![
+        Row::new("peers_mean", "servers", "others that a server shares data with", |seen| {
+            let peers = &seen.observed.peers;
+            Ok(peers.iter().copied().map(f64::from).sum::<f64>() / peers.len().max(1) as f64)
+        }),
+        Row::new("peers_min", "servers", "the fewest of any server", |seen| {
+            known(seen.observed.peers.iter().min().copied().map(f64::from))
+        }),
+    ]
+}
+
+fn of_the_failure() -> Vec<Row> {
+    vec![
+        Row::new("failure_lost", "", "copies on the server that fails, the last one", |seen| Ok(seen.lost)),
+        Row::new("failure_expected", "", "copies that its weight asks for", |seen| Ok(seen.expected)),
+        Row::new("rebuilt_max", "", "most of these rebuilt on one survivor", |seen| {
+            known(seen.most_rebuilt().map(|most| most as f64))
+        }),
+        Row::new("rebuilt_none", "servers", "survivors that rebuild nothing", |seen| {
+            Ok(seen.observed.rebuilt.iter().filter(|taken| **taken == 0).count() as f64)
+        }),
+        Row::new(
+            "rebuilt_max_over_mean",
+            "ratio",
+            "most rebuilt on one survivor over the mean of all survivors",
+            |seen| {
+                let all: u64 = seen.observed.rebuilt.iter().sum();
+                let most = seen.most_rebuilt().filter(|_| all > 0);
+                known(most.map(|most| most as f64 * seen.observed.rebuilt.len() as f64 / all as f64))
+            },
+        ),
+    ]
+}
+
+fn of_the_change() -> Vec<Row> {
+    vec![
+        Row::new("moved_fraction", "fraction", "part of all copies that the change moves", |seen| {
+            Ok(seen.moved)
+        }),
+        Row::new(
+            "minimum_fraction",
+            "fraction",
+            "the least that must move between the loads that weights ask for",
+            |seen| Ok(seen.least),
+        ),
+        Row::new("moved_over_minimum", "ratio", "the first over the second", |seen| {
+            known((seen.least > 0.0).then(|| seen.moved / seen.least))
+        }),
+    ]
+}
+
+fn known(value: Option<f64>) -> Value {
+    value.ok_or_else(|| "there is nothing to divide by".to_owned())
+}
 
 /// Servers and copies below which a table of pairs is kept; a bit a pair.
 const PEERS_SERVERS_MAX: usize = 16_385;
 
-impl Observed {
+impl Seen {
     /// Places everything; nothing if it was stopped.
-    pub fn of(scenario: &Scenario, context: &RunContext<'_>) -> Result<Option<Observed>, StudyError> {
+    pub fn of(scenario: &Scenario, context: &RunContext<'_>) -> Result<Option<Seen>, StudyError> {
         let seed = hashing::scatter(context.seed.0);
         let with = Arrangement {
             vnodes: scenario.vnodes,
@@ -92,10 +159,10 @@ impl Observed {
         if context.stopped() {
             return Ok(None);
         }
-        Ok(Some(Self::from_counts(&balance, &peers, failure, &movement)))
+        Ok(Some(Self::from_counts(balance, &peers, &failure, &movement)))
     }
 
-    fn from_counts(balance: &Balance, peers: &Peers, failure: Failure, movement: &Movement) -> Observed {
+    fn from_counts(balance: Balance, peers: &Peers, failure: &Failure, movement: &Movement) -> Seen {
         let live: Vec<ServerId> = (0u32..)
             .zip(&balance.shares)
             .filter(|(_, share)| **share > 0.0)
@@ -108,44 +175,19 @@ impl Observed {
             .filter(|server| **server != failure.failed)
             .map(|server| failure.taken[server.index()])
             .collect();
-        let most = survivors.iter().max().copied();
-        let all: u64 = survivors.iter().sum();
-        let over_mean =
-            most.filter(|_| all > 0).map(|most| most as f64 * survivors.len() as f64 / all as f64);
-        let moved = movement.moved as f64 / movement.replicas.max(1) as f64;
-        let least = movement.minimum_of_weights / movement.replicas.max(1) as f64;
-        let measures = vec![
-            balance.relative_deviation(),
-            balance.binomial_deviation(),
-            balance.max_over_mean(),
-            balance.binomial_max_over_mean(),
-            Some(counts.iter().copied().map(f64::from).sum::<f64>() / counts.len().max(1) as f64),
-            counts.iter().min().copied().map(f64::from),
-            Some(failure.lost as f64),
-            Some(balance.expected(failure.failed)),
-            most.map(|most| most as f64),
-            Some(survivors.iter().filter(|taken| **taken == 0).count() as f64),
-            over_mean,
-            Some(moved),
-            Some(least),
-            (least > 0.0).then(|| moved / least),
-        ];
-        Observed { loads: balance.loads.clone(), peers: counts, rebuilt: survivors, measures }
+        let copies = movement.replicas.max(1) as f64;
+        Seen {
+            observed: Observed { loads: balance.loads.clone(), peers: counts, rebuilt: survivors },
+            lost: failure.lost as f64,
+            expected: balance.expected(failure.failed),
+            moved: movement.moved as f64 / copies,
+            least: movement.minimum_of_weights / copies,
+            balance,
+        }
     }
 
-    /// The measures, with what the presentation needs.
-    #[must_use]
-    pub fn outcome(&self, scenario: &Scenario) -> Outcome {
-        let mut outcome = Outcome { events: scenario.items(), ..Outcome::default() };
-        for (measure, value) in MEASURES.iter().zip(&self.measures) {
-            match value {
-                Some(value) => outcome.measure(measure.name, *value, measure.unit),
-                None => outcome.missing(measure.name, measure.unit, "there is nothing to divide by"),
-            }
-        }
-        let json = serde_json::to_value(self).expect("counts have a JSON form");
-        outcome.series.insert("observed".to_owned(), json);
-        outcome
+    fn most_rebuilt(&self) -> Option<u64> {
+        self.observed.rebuilt.iter().max().copied()
     }
 }
 
@@ -213,5 +255,50 @@ impl Failure {
             }
         }
         failure
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measures::by_hand;
+
+    /// Two replicas of 100 keys on four servers; the last one fails.
+    fn seen() -> Seen {
+        let balance = Balance { keys: 100, replicas: 2, loads: vec![60, 40, 71, 29], shares: vec![0.5; 4] };
+        Seen {
+            observed: Observed {
+                loads: balance.loads.clone(),
+                peers: vec![3, 3, 2, 2],
+                rebuilt: vec![22, 7, 0],
+            },
+            balance,
+            lost: 29.0,
+            expected: 50.0,
+            moved: 0.15,
+            least: 0.125,
+        }
+    }
+
+    #[test]
+    fn each_measure_has_its_own_value() {
+        let seen = seen();
+        let expected = [
+            ("load_deviation", (f64::midpoint(0.2 * 0.2, 0.42 * 0.42)).sqrt()),
+            ("load_deviation_binomial", 0.1),
+            ("load_max", 1.42),
+            ("load_max_binomial", seen.balance.binomial_max_over_mean().unwrap()),
+            ("peers_mean", 2.5),
+            ("peers_min", 2.0),
+            ("failure_lost", 29.0),
+            ("failure_expected", 50.0),
+            ("rebuilt_max", 22.0),
+            ("rebuilt_none", 1.0),
+            ("rebuilt_max_over_mean", 66.0 / 29.0),
+            ("moved_fraction", 0.15),
+            ("minimum_fraction", 0.125),
+            ("moved_over_minimum", 1.2),
+        ];
+        by_hand::hold(measures, &seen, &expected);
     }
 }

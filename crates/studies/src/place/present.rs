@@ -1,6 +1,6 @@
 //! Balance, peers, rebuild and movement in tables and figures: one row a point of the sweep, usually an algorithm.
 
-use towtank_metrics::{MeanInterval, mean_interval_95};
+use towtank_metrics::MeanInterval;
 use towtank_placement::algorithms::guarantees::{Balance, Cost, Declustering, Guarantees, Movement, Weights};
 use towtank_report::{
     Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human,
@@ -8,68 +8,62 @@ use towtank_report::{
 
 use super::Place;
 use super::algorithms::Arrangement;
-use super::observed::{MEASURES, Observed};
+use super::observed::Observed;
 use super::published;
-use super::scenario::Scenario;
+use crate::points::{columns_of, text};
 use crate::published::is_published;
-use crate::{PointResult, Presentation};
+use crate::{Point, Points, Presentation, Study};
 
-/// One point with what its replicates counted.
+/// One point with its label.
 struct View<'a> {
-    result: &'a PointResult<'a>,
-    scenario: Scenario,
-    observed: Vec<Observed>,
+    point: &'a Point<'a, Place>,
     label: String,
 }
 
 impl<'a> View<'a> {
-    fn of(result: &'a PointResult<'a>) -> Option<Self> {
-        let scenario: Scenario = serde_json::from_value(result.scenario.clone()).ok()?;
-        let read = |outcome: &towtank_report::Outcome| {
-            serde_json::from_value(outcome.series.get("observed")?.clone()).ok()
-        };
-        let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
-        let value =
-            |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    fn of(point: &'a Point<'a, Place>) -> Self {
         let setting = |(key, setting): &(String, serde_json::Value)| match key.as_str() {
-            "algorithm" => value(setting),
-            _ => format!("{key} = {}", value(setting)),
+            "algorithm" => text(setting),
+            _ => format!("{key} = {}", text(setting)),
         };
-        let label = match result.settings {
-            [] => scenario.algorithm.name().to_owned(),
+        let label = match point.result.settings {
+            [] => point.scenario.algorithm.name().to_owned(),
             settings => settings.iter().map(setting).collect::<Vec<_>>().join(", "),
         };
-        (!observed.is_empty()).then_some(Self { result, scenario, observed, label })
+        Self { point, label }
     }
 
     fn mean(&self, measure: &str) -> Option<MeanInterval> {
-        let values = self.result.outcomes.iter().filter_map(|outcome| outcome.measures.get(measure)?.value());
-        mean_interval_95(&values.collect::<Vec<f64>>())
+        self.point.mean(measure)
     }
 
     fn value(&self, measure: &str) -> Option<f64> {
-        Some(self.mean(measure)?.mean)
+        self.point.value(measure)
+    }
+
+    fn observed(&self) -> impl Iterator<Item = &Observed> {
+        self.point.kept.iter().map(|kept| &kept.observed)
     }
 
     fn guarantees(&self) -> Option<Guarantees> {
-        let with = Arrangement { vnodes: self.scenario.vnodes, groups: 1, replicas: 1, seed: 1 };
-        Some(self.scenario.algorithm.set_up(&self.scenario.cluster(), &with).ok()?.guarantees())
+        let with = Arrangement { vnodes: self.point.scenario.vnodes, groups: 1, replicas: 1, seed: 1 };
+        Some(self.point.scenario.algorithm.set_up(&self.point.scenario.cluster(), &with).ok()?.guarantees())
     }
 }
 
 /// What the study says about all its points.
 #[must_use]
-pub fn present(points: &[PointResult<'_>]) -> Presentation {
-    let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
+pub fn present(points: &Points<'_, Place>) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().map(View::of).collect();
     if views.is_empty() {
         return Presentation::default();
     }
-    let of_paper = views.iter().filter(|view| is_published(&Place, view.result.scenario, &[]));
+    let of_paper = views.iter().filter(|view| is_published(&Place, view.point.result.scenario, &[]));
     Presentation {
         answer: answer(&views),
         tables: vec![counted(&views), promised(&views)],
         figures: vec![loads(&views), balance(&views), peers(&views), rebuild(&views), moved(&views)],
-        claims: of_paper.flat_map(|view| published::claims(&view.scenario, view.result)).collect(),
+        claims: of_paper.flat_map(|view| published::claims(view.point)).collect(),
         warnings: Vec::new(),
     }
 }
@@ -97,13 +91,13 @@ fn answer(views: &[View<'_>]) -> String {
 
 fn counted(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("placement"), Column::text("placed")];
-    columns.extend(MEASURES.iter().map(|measure| Column::number(measure.name, measure.unit)));
+    columns.extend(columns_of(Place.measures()));
     let about = "Means over the replicates. A failure and the change both strike the last server.";
     let mut table = Table::new("placements", "Placement by placement", columns).about(about);
     for view in views {
-        let placed = format!("{} {}", view.scenario.items(), view.scenario.unit());
+        let placed = format!("{} {}", view.point.scenario.items(), view.point.scenario.unit());
         let mut row: Vec<Cell> = vec![view.label.as_str().into(), placed.into()];
-        row.extend(MEASURES.iter().map(|measure| Cell::from(view.value(measure.name))));
+        row.extend(view.point.means(Place.measures()));
         table.push(row);
     }
     table
@@ -178,13 +172,13 @@ fn bars(views: &[View<'_>], name: &str, measure: &str, factor: f64) -> BarSeries
 
 fn loads(views: &[View<'_>]) -> Figure {
     let relative = |view: &View<'_>| -> Vec<f64> {
-        let shares = view.scenario.cluster().ideal_shares(view.scenario.replicas as usize);
-        let items = view.scenario.items() as f64;
+        let shares = view.point.scenario.cluster().ideal_shares(view.point.scenario.replicas as usize);
+        let items = view.point.scenario.items() as f64;
         let one = |observed: &Observed| -> Vec<f64> {
             let pairs = observed.loads.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
             pairs.map(|(load, share)| *load as f64 / (share * items)).collect()
         };
-        view.observed.iter().flat_map(one).collect()
+        view.observed().flat_map(one).collect()
     };
     Figure {
         id: "loads".to_owned(),
@@ -221,7 +215,7 @@ fn balance(views: &[View<'_>]) -> Figure {
 
 fn peers(views: &[View<'_>]) -> Figure {
     let samples = |view: &View<'_>| -> Vec<f64> {
-        view.observed.iter().flat_map(|observed| observed.peers.iter().copied().map(f64::from)).collect()
+        view.observed().flat_map(|observed| observed.peers.iter().copied().map(f64::from)).collect()
     };
     Figure {
         id: "peers".to_owned(),
@@ -240,7 +234,7 @@ fn peers(views: &[View<'_>]) -> Figure {
 
 fn rebuild(views: &[View<'_>]) -> Figure {
     let samples = |view: &View<'_>| -> Vec<f64> {
-        view.observed.iter().flat_map(|observed| observed.rebuilt.iter().map(|count| *count as f64)).collect()
+        view.observed().flat_map(|observed| observed.rebuilt.iter().map(|count| *count as f64)).collect()
     };
     Figure {
         id: "rebuild".to_owned(),

@@ -6,9 +6,9 @@
 use towtank_metrics::quantile;
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
+use super::Place;
 use super::algorithms::Algorithm;
-use super::scenario::Scenario;
-use crate::PointResult;
+use crate::Point;
 
 /// Placement groups, servers and replicas of the example on the slides about tuning placement.
 const GROUPS: u32 = 4_096;
@@ -22,7 +22,8 @@ const SEEDS_MIN: usize = 40;
 
 /// The claims, if this is the published set-up: CRUSH's straw bucket with placement groups.
 #[must_use]
-pub fn claims(scenario: &Scenario, result: &PointResult<'_>) -> Vec<Claim> {
+pub fn claims(point: &Point<'_, Place>) -> Vec<Claim> {
+    let (scenario, result) = (&point.scenario, point.result);
     let same = scenario.algorithm == Algorithm::CrushStraw
         && (scenario.groups, scenario.servers, scenario.replicas) == (Some(GROUPS), SERVERS, REPLICAS)
         && scenario.heavy_servers == 0;
@@ -46,8 +47,7 @@ pub fn claims(scenario: &Scenario, result: &PointResult<'_>) -> Vec<Claim> {
         (&str, &str, &str, f64, &str),
         f64,
     )| {
-        let mut values: Vec<f64> =
-            result.outcomes.iter().filter_map(|outcome| outcome.measures.get(measure)?.value()).collect();
+        let mut values = point.values(measure);
         values.sort_by(f64::total_cmp);
         let at = |share| quantile::of_sorted(&values, share);
         let mean = values.iter().sum::<f64>() / values.len() as f64;

@@ -112,7 +112,7 @@ impl Scenario {
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
-    pub fn complete(self, draft: &Draft) -> Result<Scenario, Problems> {
+    pub fn checked(self, draft: &Draft) -> Result<Scenario, Problems> {
         let mut problems = Problems::new();
         if self.heavy_servers > self.servers {
             let message = format!(

@@ -8,8 +8,10 @@ use towtank_report::Verdict;
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
+use super::observed::Observed;
 use super::scenario::Scenario;
 use super::*;
+use crate::{PointResult, Prepared, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let outline =
