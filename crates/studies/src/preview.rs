@@ -10,11 +10,12 @@
 //! - `upmaps`: which explicit mappings the monitors would drop then;
 //! - `moves`: every group before and after, and what follows;
 //! - `safety`: what is unsafe or not known, which comes first in the answer;
-//! - `present`: tables and figures.
+//! - `observed`: the measures; `present`: tables and figures.
 
 mod changes;
 pub(crate) mod cluster;
 mod moves;
+mod observed;
 mod present;
 mod safety;
 mod scenario;
@@ -23,9 +24,10 @@ pub(crate) mod upmaps;
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 
-use self::moves::{MEASURES, Moves};
+use self::moves::Moves;
+use self::observed::{Kept, Seen};
 use self::scenario::{Case, Scenario};
-use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The preview study.
 #[derive(Clone, Copy, Debug)]
@@ -49,78 +51,62 @@ const FLAGS: &[Flag] = &[
     Flag { name: "tunables", key: "tunables" },
 ];
 
-impl Study for Preview {
-    fn name(&self) -> &'static str {
-        "preview"
-    }
-
-    fn title(&self) -> &'static str {
-        "what moves if I change the map of a Ceph cluster"
-    }
-
-    fn about(&self) -> &'static str {
-        "Places every placement group of a cluster before and after a change, exactly as Ceph 16.2 does, and adds up what \
+impl Question for Preview {
+    const NAME: &'static str = "preview";
+    const TITLE: &'static str = "what moves if I change the map of a Ceph cluster";
+    const ABOUT: &'static str = "Places every placement group of a cluster before and after a change, exactly as Ceph 16.2 does, and adds up what \
          must be copied. Reads saved exports; no cluster is contacted, and nothing is changed. The exports are those of \
          `ceph osd getcrushmap` (binary or text), `ceph osd dump -f json` and `ceph pg dump -f json`; or `ceph report` in \
          place of the first two, and of the third where equal groups will do. Packed files are read as they are.\n\n\
          Changes may be repeated and combined. --mark-out takes a device out, and it stays in the map; --remove takes it \
          out of the map too. --reweight is the override from 0 to 1, and the host keeps its weight; --crush-reweight \
          changes the weight in the map. --pg-num splits groups in place; --pgp-num moves them. Not modelled: how long it \
-         takes, and what balancer and autoscaler do next."
-    }
+         takes, and what balancer and autoscaler do next.";
+    const RESULTS_VERSION: u32 = 2;
+    const FLAGS: &'static [Flag] = FLAGS;
 
-    fn results_version(&self) -> u32 {
-        2
-    }
+    type Scenario = Scenario;
+    type Settled = Scenario;
+    type Ready = Ready;
+    type Seen = Seen;
+    type Kept = Kept;
 
-    fn flags(&self) -> &'static [Flag] {
-        FLAGS
-    }
-
-    fn schema(&self) -> schemars::Schema {
-        schemars::schema_for!(Scenario)
-    }
-
-    fn measures(&self) -> &'static [MeasureSpec] {
-        MEASURES
-    }
-
-    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
-        let scenario = draft.read::<Scenario>()?;
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         let case = scenario.case(draft)?;
-        Ok(Box::new(Ready { scenario, case }))
+        Ok(Ready { scenario, case })
     }
 
-    fn present(&self, points: &[PointResult<'_>]) -> Presentation {
+    fn settled(ready: &Ready) -> &Scenario {
+        &ready.scenario
+    }
+
+    fn measures() -> Vec<Measure<Seen>> {
+        observed::measures()
+    }
+
+    fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        Ok(match Moves::of(&ready.case, context)? {
+            Some(moves) => observed::replicate(&ready.case, moves),
+            None => Replicate {
+                seen: Err("the run was stopped before every group was placed"),
+                beside: Outcome { partial: true, ..Outcome::default() },
+            },
+        })
+    }
+
+    fn keep(seen: Seen) -> Kept {
+        Kept { moves: seen.moves, changes: seen.changes }
+    }
+
+    fn present(points: &Points<'_, Preview>) -> Presentation {
         present::present(points)
     }
 }
 
 /// A checked scenario with the cluster before and after.
-struct Ready {
+pub struct Ready {
     scenario: Scenario,
     case: Case,
-}
-
-impl Prepared for Ready {
-    fn resolved(&self) -> serde_json::Value {
-        serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
-    }
-
-    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
-        let Some(moves) = Moves::of(&self.case, context)? else {
-            let mut outcome = Outcome { partial: true, ..Outcome::default() };
-            MEASURES.iter().for_each(|measure| {
-                outcome.missing(
-                    measure.name,
-                    measure.unit,
-                    "the run was stopped before every group was placed",
-                );
-            });
-            return Ok(outcome);
-        };
-        Ok(moves.outcome(&self.case))
-    }
 }
 
 #[cfg(test)]

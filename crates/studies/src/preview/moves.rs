@@ -13,12 +13,11 @@ use serde::{Deserialize, Serialize};
 use towtank_placement::crush::objects::stable_mod;
 use towtank_placement::crush::pools::{GroupPlacement, PgId, Placer, Pool};
 use towtank_placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
-use towtank_report::Outcome;
 
 use super::cluster::{Cluster, Group, PoolState};
 use super::safety::{Safety, fill_warnings};
 use super::scenario::Case;
-use crate::{MeasureSpec, RunContext, StudyError};
+use crate::{RunContext, StudyError};
 
 /// What a change moves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -106,73 +105,6 @@ pub struct PoolMoves {
     pub moved_bytes: u64,
 }
 
-/// What one replicate yields.
-pub const MEASURES: &[MeasureSpec] = &[
-    MeasureSpec {
-        name: "moved_bytes",
-        unit: "bytes",
-        about: "bytes of copies and shards that must be copied",
-    },
-    // Of groups with one copy left two are made, so this may be more than 1.
-    MeasureSpec { name: "moved_fraction", unit: "ratio", about: "these, over all bytes stored" },
-    MeasureSpec { name: "moved_groups", unit: "groups", about: "placement groups with something to copy" },
-    MeasureSpec { name: "moved_shards", unit: "shards", about: "copies and shards to copy" },
-    MeasureSpec {
-        name: "minimum_bytes",
-        unit: "bytes",
-        about: "what devices must gain in all: no placement with this outcome moves less",
-    },
-    MeasureSpec { name: "pending_bytes", unit: "bytes", about: "bytes that would move without the change" },
-    MeasureSpec { name: "stored_bytes", unit: "bytes", about: "bytes of objects on all devices now" },
-    MeasureSpec {
-        name: "primaries_changed",
-        unit: "groups",
-        about: "placement groups that get another primary",
-    },
-    MeasureSpec {
-        name: "upmaps_dropped",
-        unit: "mappings",
-        about: "explicit mappings that the monitors would drop or cut",
-    },
-    MeasureSpec {
-        name: "groups_short",
-        unit: "groups",
-        about: "placement groups left with fewer devices than asked for",
-    },
-    MeasureSpec {
-        name: "groups_homeless",
-        unit: "groups",
-        about: "placement groups left without any device",
-    },
-    MeasureSpec {
-        name: "groups_below_min_size",
-        unit: "groups",
-        about: "placement groups left with fewer devices than `min_size`, so that they take no writes",
-    },
-    MeasureSpec {
-        name: "groups_short_now",
-        unit: "groups",
-        about: "placement groups that are on fewer devices than asked for now",
-    },
-    MeasureSpec {
-        name: "groups_inactive_now",
-        unit: "groups",
-        about: "placement groups that serve nobody now",
-    },
-    MeasureSpec {
-        name: "groups_lost_now",
-        unit: "groups",
-        about: "placement groups of which some data are found nowhere now",
-    },
-    MeasureSpec {
-        name: "groups_unknown_now",
-        unit: "groups",
-        about: "placement groups whose state is unknown or stale now",
-    },
-    MeasureSpec { name: "fill_max_before", unit: "ratio", about: "fill of the fullest device now" },
-    MeasureSpec { name: "fill_max_after", unit: "ratio", about: "fill of the fullest device then" },
-];
-
 /// Groups between two looks at whether to stop.
 const GROUPS_PER_LOOK: u64 = 1_024;
 
@@ -231,47 +163,9 @@ impl Moves {
         if self.stored_bytes == 0 { 0.0 } else { self.moved_bytes as f64 / self.stored_bytes as f64 }
     }
 
-    /// The measures, with everything for the presentation.
+    /// What a reader must know.
     #[must_use]
-    pub fn outcome(&self, case: &Case) -> Outcome {
-        let fills: Vec<(f64, f64)> = self.devices.values().filter_map(DeviceMoves::fill).collect();
-        let fullest = |fill: fn(&(f64, f64)) -> f64| fills.iter().map(fill).max_by(f64::total_cmp);
-        let values = [
-            Some(self.moved_bytes as f64),
-            Some(self.moved_fraction()),
-            Some(self.moved_groups as f64),
-            Some(self.moved_shards as f64),
-            Some(self.minimum_bytes() as f64),
-            Some(self.pending_bytes as f64),
-            Some(self.stored_bytes as f64),
-            Some(self.primaries_changed as f64),
-            Some(case.upmaps_dropped as f64),
-            Some(self.groups_short as f64),
-            Some(self.groups_homeless as f64),
-            (self.safety.min_size_unknown == 0).then_some(self.safety.below_min_size as f64),
-            Some(self.safety.short_now as f64),
-            self.safety.by_state(self.safety.inactive),
-            self.safety.by_state(self.safety.lost),
-            self.safety.by_state(self.safety.unknown),
-            fullest(|fill| fill.0),
-            fullest(|fill| fill.1),
-        ];
-        let mut outcome = Outcome { warnings: case.warnings.clone(), ..Outcome::default() };
-        for (measure, value) in MEASURES.iter().zip(values) {
-            match value {
-                Some(value) => outcome.measure(measure.name, value, measure.unit),
-                None => outcome.missing(measure.name, measure.unit, why_missing(measure.name)),
-            }
-        }
-        outcome.warnings.extend(self.warnings());
-        let json =
-            |value: serde_json::Result<serde_json::Value>| value.expect("counts and names have a JSON form");
-        outcome.series.insert("moves".to_owned(), json(serde_json::to_value(self)));
-        outcome.series.insert("changes".to_owned(), json(serde_json::to_value(&case.changes)));
-        outcome
-    }
-
-    fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.disagreeing > 0 {
             warnings.push(format!(
@@ -288,16 +182,6 @@ impl Moves {
         }
         warnings.extend(fill_warnings(self));
         warnings
-    }
-}
-
-fn why_missing(measure: &str) -> &'static str {
-    match measure {
-        "groups_below_min_size" => "the osd dump does not say the `min_size` of each pool",
-        "groups_inactive_now" | "groups_lost_now" | "groups_unknown_now" => {
-            "there is no `pg_dump`, which says the states of groups"
-        }
-        _ => "no export says how large the devices are",
     }
 }
 

@@ -2,9 +2,10 @@
 
 use towtank_report::{Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
 
+use super::Preview;
 use super::moves::{DeviceMoves, Moves};
 use super::safety::dangers;
-use crate::{PointResult, Presentation};
+use crate::{Point, Points, Presentation};
 
 /// More bars than this are no figure; then only those with the most to move are drawn.
 const DEVICES_DRAWN: usize = 48;
@@ -13,33 +14,26 @@ const LABELS_DRAWN: usize = 32;
 
 /// One point with what its first replicate found; all replicates find the same.
 struct View<'a> {
-    result: &'a PointResult<'a>,
-    moves: Moves,
-    changes: Vec<String>,
+    point: &'a Point<'a, Preview>,
+    moves: &'a Moves,
+    changes: &'a [String],
 }
 
 impl<'a> View<'a> {
-    fn of(result: &'a PointResult<'a>) -> Option<Self> {
-        let series =
-            |name: &str| result.outcomes.iter().find_map(|outcome| outcome.series.get(name)).cloned();
-        let moves = serde_json::from_value(series("moves")?).ok()?;
-        let changes = serde_json::from_value(series("changes")?).ok()?;
-        Some(Self { result, moves, changes })
+    fn of(point: &'a Point<'a, Preview>) -> Self {
+        let kept = &point.kept[0];
+        Self { point, moves: &kept.moves, changes: &kept.changes }
     }
 
     fn label(&self) -> String {
-        let value =
-            |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let settings =
-            self.result.settings.iter().map(|(key, setting)| format!("{key} = {}", value(setting)));
-        settings.collect::<Vec<_>>().join(", ")
+        self.point.label()
     }
 }
 
 /// What the study says about all its points.
 #[must_use]
-pub fn present(points: &[PointResult<'_>]) -> Presentation {
-    let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
+pub fn present(points: &Points<'_, Preview>) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().map(View::of).collect();
     match &views[..] {
         [] => Presentation::default(),
         [one] => of_point(one),
@@ -73,9 +67,9 @@ fn told(moves: &Moves) -> String {
 fn of_point(view: &View<'_>) -> Presentation {
     let change = if view.changes.is_empty() { "no change".to_owned() } else { view.changes.join(", ") };
     Presentation {
-        answer: format!("{change}: {}.", told(&view.moves)),
-        tables: vec![devices(&view.moves), pools(&view.moves), flows(&view.moves)],
-        figures: figures(&view.moves),
+        answer: format!("{change}: {}.", told(view.moves)),
+        tables: vec![devices(view.moves), pools(view.moves), flows(view.moves)],
+        figures: figures(view.moves),
         ..Presentation::default()
     }
 }
@@ -288,7 +282,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
     columns.push(Column::number("fill_max_after", "percent"));
     let mut table = Table::new("changes", "Change by change", columns);
     for view in views {
-        let moves = &view.moves;
+        let moves = view.moves;
         let fullest = moves
             .devices
             .values()
@@ -303,7 +297,7 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
     }
     let series = |name: &str, of: fn(&Moves) -> u64| BarSeries {
         name: name.to_owned(),
-        values: views.iter().map(|view| Num::from(of(&view.moves))).collect(),
+        values: views.iter().map(|view| Num::from(of(view.moves))).collect(),
         low: Vec::new(),
         high: Vec::new(),
     };
@@ -332,17 +326,17 @@ fn of_sweep(views: &[View<'_>]) -> Presentation {
 fn best_of(views: &[View<'_>]) -> String {
     let least = |views: &[&View<'_>]| {
         let view = views.iter().min_by_key(|view| view.moves.moved_bytes)?;
-        Some(format!("{} moves least: {}.", view.label(), told(&view.moves)))
+        Some(format!("{} moves least: {}.", view.label(), told(view.moves)))
     };
     let (safe, risky): (Vec<&View<'_>>, Vec<&View<'_>>) =
-        views.iter().partition(|view| dangers(&view.moves).is_empty());
+        views.iter().partition(|view| dangers(view.moves).is_empty());
     if safe.is_empty() {
         let all: Vec<&View<'_>> = views.iter().collect();
         return format!("No change is safe. {}", least(&all).unwrap_or_default());
     }
     let warned: String = risky
         .iter()
-        .map(|view| format!("{} is not safe: {}. ", view.label(), dangers(&view.moves).join("; ")))
+        .map(|view| format!("{} is not safe: {}. ", view.label(), dangers(view.moves).join("; ")))
         .collect();
     warned + &least(&safe).unwrap_or_default()
 }

@@ -13,6 +13,7 @@ use towtank_scenario::{Document, Files, Setting, Source};
 use towtank_streams::Seed;
 
 use super::*;
+use crate::{PointResult, Study};
 
 /// The example of the guide, beside files that a test makes up.
 #[derive(Debug)]
@@ -67,10 +68,15 @@ fn moves(case: &Case) -> Moves {
     Moves::of(case, &context).unwrap().unwrap()
 }
 
+fn outcome(case: &Case) -> Outcome {
+    let replicate = observed::replicate(case, moves(case));
+    crate::question::outcome::<Preview>(replicate, &observed::measures()).unwrap()
+}
+
 fn answer(case: &Case) -> String {
-    let outcomes = [moves(case).outcome(case)];
-    let scenario = serde_json::Value::Null;
-    present::present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]).answer
+    let outcomes = [outcome(case)];
+    let scenario = serde_json::json!({});
+    Preview.present(&[PointResult { settings: &[], scenario: &scenario, outcomes: &outcomes }]).answer
 }
 
 /// A group of a golden file: `1.2f [3,1,2] 3`, with tabs between.
@@ -339,7 +345,7 @@ fn real_exports_are_read_with_what_to_know() {
     let told = |text: &str| {
         let case = draft_case(files(), text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
         let mut lines = vec![answer(&case)];
-        lines.extend(moves(&case).outcome(&case).warnings.iter().map(|warning| format!("  {warning}")));
+        lines.extend(outcome(&case).warnings.iter().map(|warning| format!("  {warning}")));
         lines.join("\n")
     };
     let all = [
@@ -383,7 +389,7 @@ fn groups_short_of_copies_come_before_what_moves() {
     let case = draft_case(files(), degraded).unwrap();
     let answer = answer(&case);
     assert!(answer.starts_with("no change: 76 groups would be short of copies (76 now); "), "{answer}");
-    let outcome = moves(&case).outcome(&case);
+    let outcome = outcome(&case);
     let value = |name: &str| outcome.measures[name].value();
     assert_eq!((value("groups_short_now"), value("groups_short")), (Some(76.0), Some(76.0)));
     assert_eq!((value("groups_below_min_size"), value("groups_inactive_now")), (Some(0.0), Some(0.0)));
@@ -417,7 +423,7 @@ fn a_device_above_backfillfull_comes_before_what_moves() {
 #[test]
 fn groups_below_min_size_are_told() {
     let case = planted("\"min_size\":2", "\"min_size\":3", "remove = [\"host=h2\", \"host=h3\"]");
-    let outcome = moves(&case).outcome(&case);
+    let outcome = outcome(&case);
     let below = outcome.measures["groups_below_min_size"].value().unwrap();
     assert!(below >= 256.0, "two hosts hold no three copies of {below} groups");
     let told = answer(&case);
@@ -427,15 +433,15 @@ fn groups_below_min_size_are_told() {
 #[test]
 fn unsafe_changes_of_a_sweep_come_before_the_best_one() {
     let cases = [case("mark_out = \"osd.7\""), case("mark_out = \"osd.5\"")];
-    let outcomes = cases.each_ref().map(|case| [moves(case).outcome(case)]);
+    let outcomes = cases.each_ref().map(|case| [outcome(case)]);
     let settings = ["osd.7", "osd.5"].map(|device| [("mark_out".to_owned(), serde_json::json!(device))]);
-    let scenario = serde_json::Value::Null;
+    let scenario = serde_json::json!({});
     let points: Vec<PointResult<'_>> = settings
         .iter()
         .zip(&outcomes)
         .map(|(settings, outcomes)| PointResult { settings, scenario: &scenario, outcomes })
         .collect();
-    let told = present::present(&points).answer;
+    let told = Preview.present(&points).answer;
     let front = "mark_out = osd.5 is not safe: osd.4 would be 91.6 % full, above backfillfull (90 %). mark_out = osd.7 moves least";
     assert!(told.starts_with(front), "{told}");
 }
