@@ -25,10 +25,10 @@ use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, SimTime};
 
-use self::observed::MEASURES;
+use self::observed::{Kept, Seen};
 pub(crate) use self::operations::Operations;
 use self::scenario::Scenario;
-use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The put study.
 #[derive(Clone, Copy, Debug)]
@@ -55,92 +55,74 @@ const FLAGS: &[Flag] = &[
     Flag { name: "failed-servers", key: "faults.failed_servers" },
 ];
 
-impl Study for Put {
-    fn name(&self) -> &'static str {
-        "put"
-    }
-
-    fn title(&self) -> &'static str {
-        "how fast chunks are put on servers by UCH-CCP, Replicast-M or Replicast-H"
-    }
-
-    fn about(&self) -> &'static str {
-        "Gateways store chunks, several replicas each, on servers with one disk each. UCH-CCP sends to servers drawn at random, \
+impl Question for Put {
+    const NAME: &'static str = "put";
+    const TITLE: &'static str = "how fast chunks are put on servers by UCH-CCP, Replicast-M or Replicast-H";
+    const ABOUT: &'static str = "Gateways store chunks, several replicas each, on servers with one disk each. UCH-CCP sends to servers drawn at random, \
          which divide their links among their flows. In Replicast, a group of servers bids windows of time for each chunk; \
          Replicast-M multicasts in a window that several have in common, Replicast-H sends to one after the other. \
          uch-aimd and serial are relatives of UCH-CCP.\n\n\
          `--fidelity surge` does what the simulator of the paper does, to reproduce its tables; the default is the protocol \
          on honest physics. `--read-share` makes some of the chunks gets, `--racks` and `--uplink` a core \
-         that blocks."
+         that blocks.";
+    const RESULTS_VERSION: u32 = 2;
+    const FLAGS: &'static [Flag] = FLAGS;
+    const MEMORY_KEYS: &'static [&'static str] = &["gateways", "servers", "in_flight"];
+    const PUBLISHED: &'static [&'static str] = &[
+        "put-table2-16k",
+        "put-table2-128k",
+        "put-table2-1m",
+        "put-table3-16k",
+        "put-table3-128k",
+        "put-table3-1m",
+        "put-6x18",
+        "put-1m-80ms",
+    ];
+
+    type Scenario = Scenario;
+    type Settled = Scenario;
+    type Ready = Scenario;
+    type Seen = Seen;
+    type Kept = Kept;
+
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Scenario, Problems> {
+        scenario.complete(draft)
     }
 
-    fn results_version(&self) -> u32 {
-        2
+    fn settled(ready: &Scenario) -> &Scenario {
+        ready
     }
 
-    fn flags(&self) -> &'static [Flag] {
-        FLAGS
+    fn memory(ready: &Scenario) -> Option<Bytes> {
+        Some(memory::estimate(ready))
     }
 
-    fn schema(&self) -> schemars::Schema {
-        schemars::schema_for!(Scenario)
+    fn measures() -> Vec<Measure<Seen>> {
+        observed::measures()
     }
 
-    fn measures(&self) -> &'static [MeasureSpec] {
-        MEASURES
+    fn measures_of(ready: &Scenario) -> Vec<Measure<Seen>> {
+        observed::measures_of(&ready.protocols())
     }
 
-    fn memory_keys(&self) -> &'static [&'static str] {
-        &["gateways", "servers", "in_flight"]
-    }
-
-    fn published(&self) -> &'static [&'static str] {
-        &[
-            "put-table2-16k",
-            "put-table2-128k",
-            "put-table2-1m",
-            "put-table3-16k",
-            "put-table3-128k",
-            "put-table3-1m",
-            "put-6x18",
-            "put-1m-80ms",
-        ]
-    }
-
-    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
-        let scenario = draft.read::<Scenario>()?.complete(draft)?;
-        Ok(Box::new(Ready { scenario }))
-    }
-
-    fn present(&self, points: &[PointResult<'_>]) -> Presentation {
-        present::present(points)
-    }
-}
-
-/// A checked scenario.
-struct Ready {
-    scenario: Scenario,
-}
-
-impl Prepared for Ready {
-    fn resolved(&self) -> serde_json::Value {
-        serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it")
-    }
-
-    fn memory_estimate(&self) -> Option<Bytes> {
-        Some(memory::estimate(&self.scenario))
-    }
-
-    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
-        let mut outcome = Outcome::default();
-        for protocol in self.scenario.protocols() {
-            let cluster = self.scenario.cluster(protocol, context.replicate == 0);
+    fn run(ready: &Scenario, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        let (mut seen, mut beside) = (Seen::default(), Outcome::default());
+        for protocol in ready.protocols() {
+            let cluster = ready.cluster(protocol, context.replicate == 0);
             // The last nanosecond counts too.
             let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
             let run = context.simulate(&cluster, Some(end))?;
-            observed::add(&mut outcome, &self.scenario, &cluster, &run);
+            seen.add(&mut beside, (ready, &cluster), &run);
         }
-        Ok(outcome)
+        Ok(Replicate { seen: Ok(seen), beside })
+    }
+
+    fn keep(seen: Seen) -> Kept {
+        seen.keep()
+    }
+
+    fn present(points: &Points<'_, Put>) -> Presentation {
+        present::present(points)
     }
 }
 

@@ -155,9 +155,9 @@ fn measured(protocol: Protocol, chunk: &str, disk: &str, keys: &str, change: fn(
         let end = Some(SimTime::from_ns(cluster.measured.end.as_ns() + 1));
         let options = RunOptions { end, seed: Seed(1).replicate(seed), ..RunOptions::default() };
         let run = towtank_kernel::run(&cluster, options).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let values = Counted::of_run(&cluster, &run).expect("it ran to its end").measures(true, false);
-        rates += values[0].unwrap_or_default() / f64::from(SEEDS);
-        busy += values[1].unwrap_or_default() * 100.0 / f64::from(SEEDS);
+        let counted = Counted::of_run(&cluster, &run).expect("it ran to its end");
+        rates += counted.value("chunks_per_second").unwrap_or_default() / f64::from(SEEDS);
+        busy += counted.value("disk_utilisation").unwrap_or_default() * 100.0 / f64::from(SEEDS);
     }
     (rates, busy)
 }

@@ -1,5 +1,7 @@
 //! From what a run counted to what it says: the measures of one replicate, and what is kept for the presentation.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
 use towtank_negotiation::Protocol;
@@ -9,45 +11,207 @@ use towtank_units::SimTime;
 use super::events::{Counts, Entity, Trace};
 use super::model::Cluster;
 use super::scenario::{Fidelity, Scenario};
-use crate::MeasureSpec;
+use crate::{Measure, Value};
 
-/// All measures of one protocol, under a prefix.
-macro_rules! measures {
-    ($($prefix:literal),*) => { &[$(
-        MeasureSpec { name: concat!($prefix, "chunks_per_second"), unit: "chunks/s", about: "chunks stored, all replicas acknowledged, per second" },
-        MeasureSpec { name: concat!($prefix, "disk_utilisation"), unit: "fraction", about: "share of time that disks write, mean of all servers" },
-        MeasureSpec { name: concat!($prefix, "put_latency_mean_us"), unit: "us", about: "mean time from a chunk's coming to its last acknowledgement" },
-        MeasureSpec { name: concat!($prefix, "put_latency_p50_us"), unit: "us", about: "put latency that half of the puts do not exceed" },
-        MeasureSpec { name: concat!($prefix, "put_latency_p99_us"), unit: "us", about: "put latency that 99 % of the puts do not exceed" },
-        MeasureSpec { name: concat!($prefix, "put_latency_p999_us"), unit: "us", about: "put latency that 99.9 % of the puts do not exceed" },
-        MeasureSpec { name: concat!($prefix, "replicas_per_second"), unit: "replicas/s", about: "replicas whose data came to a server per second" },
-        MeasureSpec { name: concat!($prefix, "puts_measured"), unit: "puts", about: "puts that ended well in the measured span" },
-        MeasureSpec { name: concat!($prefix, "rounds_per_put"), unit: "", about: "requests multicast for each put of Replicast" },
-        MeasureSpec { name: concat!($prefix, "undecided_share"), unit: "fraction", about: "share of requests that found another bid of the server undecided" },
-        MeasureSpec { name: concat!($prefix, "chunks_dropped"), unit: "chunks", about: "chunks given up since their bids had no window in common" },
-        MeasureSpec { name: concat!($prefix, "puts_retried"), unit: "puts", about: "puts that went on with other servers, since some did not answer" },
-        MeasureSpec { name: concat!($prefix, "puts_failed"), unit: "puts", about: "puts given up, since no servers were left" },
-        MeasureSpec { name: concat!($prefix, "violations"), unit: "", about: "transfers outside their window, and accepted windows that overlap" },
-        MeasureSpec { name: concat!($prefix, "uplink_utilisation"), unit: "fraction", about: "share of what the racks' links to the core could carry, mean of both directions" },
-        MeasureSpec { name: concat!($prefix, "gets_per_second"), unit: "gets/s", about: "chunks fetched per second" },
-        MeasureSpec { name: concat!($prefix, "get_latency_mean_us"), unit: "us", about: "mean time from a get's coming to its last byte" },
-        MeasureSpec { name: concat!($prefix, "get_latency_p50_us"), unit: "us", about: "get latency that half of the gets do not exceed" },
-        MeasureSpec { name: concat!($prefix, "get_latency_p99_us"), unit: "us", about: "get latency that 99 % of the gets do not exceed" },
-        MeasureSpec { name: concat!($prefix, "get_latency_p999_us"), unit: "us", about: "get latency that 99.9 % of the gets do not exceed" },
-        MeasureSpec { name: concat!($prefix, "gets_measured"), unit: "gets", about: "gets that ended well in the measured span" },
-        MeasureSpec { name: concat!($prefix, "gets_declined"), unit: "gets", about: "times that a server that was chosen could not have read in time" },
-        MeasureSpec { name: concat!($prefix, "gets_retried"), unit: "gets", about: "gets that went on with another server, since one did not answer" },
-        MeasureSpec { name: concat!($prefix, "gets_failed"), unit: "gets", about: "gets given up, since no holder answered" },
-    )*] };
+/// A measure of one protocol, without its prefix.
+pub struct Line {
+    /// As [`crate::MeasureSpec`] has it, like `unit` and `about`.
+    pub name: &'static str,
+    /// Of its value.
+    pub unit: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    value: fn(&Counted) -> Value,
 }
 
-/// The measures of one protocol alone, and of each among several.
-pub const MEASURES: &[MeasureSpec] =
-    measures!("", "uch_ccp_", "replicast_m_", "replicast_h_", "uch_aimd_", "serial_");
-/// How many of [`MEASURES`] one protocol has.
-pub const PER_PROTOCOL: usize = MEASURES.len() / 6;
-/// How many of those are about puts; the rest are about gets.
-pub const ABOUT_PUTS: usize = 15;
+/// What is told of puts.
+pub const OF_PUTS: &[Line] = &[
+    Line {
+        name: "chunks_per_second",
+        unit: "chunks/s",
+        about: "chunks stored, all replicas acknowledged, per second",
+        value: |seen| Ok(seen.total.puts as f64 / seen.seconds),
+    },
+    Line {
+        name: "disk_utilisation",
+        unit: "fraction",
+        about: "share of time that disks write, mean of all servers",
+        value: |seen| Ok(seen.utilisation),
+    },
+    Line {
+        name: "put_latency_mean_us",
+        unit: "us",
+        about: "mean time from a chunk's coming to its last acknowledgement",
+        value: |seen| mean(&seen.total.latencies).ok_or_else(no_put),
+    },
+    Line {
+        name: "put_latency_p50_us",
+        unit: "us",
+        about: "put latency that half of the puts do not exceed",
+        value: |seen| latency(&seen.total.latencies, 0.5).ok_or_else(no_put),
+    },
+    Line {
+        name: "put_latency_p99_us",
+        unit: "us",
+        about: "put latency that 99 % of the puts do not exceed",
+        value: |seen| latency(&seen.total.latencies, 0.99).ok_or_else(no_put),
+    },
+    Line {
+        name: "put_latency_p999_us",
+        unit: "us",
+        about: "put latency that 99.9 % of the puts do not exceed",
+        value: |seen| latency(&seen.total.latencies, 0.999).ok_or_else(no_put),
+    },
+    Line {
+        name: "replicas_per_second",
+        unit: "replicas/s",
+        about: "replicas whose data came to a server per second",
+        value: |seen| Ok(seen.total.replicas as f64 / seen.seconds),
+    },
+    Line {
+        name: "puts_measured",
+        unit: "puts",
+        about: "puts that ended well in the measured span",
+        value: |seen| Ok(seen.total.puts as f64),
+    },
+    Line {
+        name: "rounds_per_put",
+        unit: "",
+        about: "requests multicast for each put of Replicast",
+        value: |seen| seen.negotiated(seen.total.rounds, seen.total.puts),
+    },
+    Line {
+        name: "undecided_share",
+        unit: "fraction",
+        about: "share of requests that found another bid of the server undecided",
+        value: |seen| seen.negotiated(seen.total.undecided, seen.total.requests),
+    },
+    Line {
+        name: "chunks_dropped",
+        unit: "chunks",
+        about: "chunks given up since their bids had no window in common",
+        value: |seen| Ok(seen.total.dropped as f64),
+    },
+    Line {
+        name: "puts_retried",
+        unit: "puts",
+        about: "puts that went on with other servers, since some did not answer",
+        value: |seen| Ok(seen.total.retried as f64),
+    },
+    Line {
+        name: "puts_failed",
+        unit: "puts",
+        about: "puts given up, since no servers were left",
+        value: |seen| Ok(seen.total.failed as f64),
+    },
+    Line {
+        name: "violations",
+        unit: "",
+        about: "transfers outside their window, and accepted windows that overlap",
+        value: |seen| Ok(seen.total.violations as f64),
+    },
+    Line {
+        name: "uplink_utilisation",
+        unit: "fraction",
+        about: "share of what the racks' links to the core could carry, mean of both directions",
+        value: |seen| seen.uplinks.ok_or_else(|| "the core does not block: `network.racks` is 1".to_owned()),
+    },
+];
+
+/// What is told of gets.
+pub const OF_GETS: &[Line] = &[
+    Line {
+        name: "gets_per_second",
+        unit: "gets/s",
+        about: "chunks fetched per second",
+        value: |seen| Ok(seen.got()?.count() as f64 / seen.seconds),
+    },
+    Line {
+        name: "get_latency_mean_us",
+        unit: "us",
+        about: "mean time from a get's coming to its last byte",
+        value: |seen| mean(seen.got()?).ok_or_else(no_get),
+    },
+    Line {
+        name: "get_latency_p50_us",
+        unit: "us",
+        about: "get latency that half of the gets do not exceed",
+        value: |seen| latency(seen.got()?, 0.5).ok_or_else(no_get),
+    },
+    Line {
+        name: "get_latency_p99_us",
+        unit: "us",
+        about: "get latency that 99 % of the gets do not exceed",
+        value: |seen| latency(seen.got()?, 0.99).ok_or_else(no_get),
+    },
+    Line {
+        name: "get_latency_p999_us",
+        unit: "us",
+        about: "get latency that 99.9 % of the gets do not exceed",
+        value: |seen| latency(seen.got()?, 0.999).ok_or_else(no_get),
+    },
+    Line {
+        name: "gets_measured",
+        unit: "gets",
+        about: "gets that ended well in the measured span",
+        value: |seen| Ok(seen.got()?.count() as f64),
+    },
+    Line {
+        name: "gets_declined",
+        unit: "gets",
+        about: "times that a server that was chosen could not have read in time",
+        value: |seen| seen.declined(),
+    },
+    Line {
+        name: "gets_retried",
+        unit: "gets",
+        about: "gets that went on with another server, since one did not answer",
+        value: |seen| seen.got().map(|_| seen.total.gets_retried as f64),
+    },
+    Line {
+        name: "gets_failed",
+        unit: "gets",
+        about: "gets given up, since no holder answered",
+        value: |seen| seen.got().map(|_| seen.total.gets_failed as f64),
+    },
+];
+
+/// Every measure: those of one protocol alone, and those of each among several.
+pub fn measures() -> Vec<Measure<Seen>> {
+    let mut measures = of_protocol("", |seen| seen.runs.first());
+    measures.extend(PREFIXED.into_iter().flat_map(among_several));
+    measures
+}
+
+/// The measures of so many protocols.
+pub fn measures_of(protocols: &[Protocol]) -> Vec<Measure<Seen>> {
+    match protocols {
+        [_] => of_protocol("", |seen| seen.runs.first()),
+        several => several.iter().copied().flat_map(among_several).collect(),
+    }
+}
+
+/// In the order of the list of all measures.
+const PREFIXED: [Protocol; 5] =
+    [Protocol::UchCcp, Protocol::ReplicastM, Protocol::ReplicastH, Protocol::UchAimd, Protocol::Serial];
+
+fn among_several(protocol: Protocol) -> Vec<Measure<Seen>> {
+    of_protocol(&prefix(protocol), move |seen| seen.runs.iter().find(|run| run.protocol == protocol))
+}
+
+/// The measures of one run, under a prefix.
+fn of_protocol(prefix: &str, find: impl Fn(&Seen) -> Option<&Run> + Clone + 'static) -> Vec<Measure<Seen>> {
+    let measure = |line: &'static Line| {
+        let find = find.clone();
+        Measure::new(format!("{prefix}{}", line.name), line.unit, line.about, move |seen| {
+            let run = find(seen).ok_or("the protocol did not run")?;
+            (line.value)(run.counted.as_ref().ok_or(STOPPED)?)
+        })
+    };
+    OF_PUTS.iter().chain(OF_GETS).map(measure).collect()
+}
+
+const STOPPED: &str = "the run was stopped before its warm-up was over";
 
 /// What stands before the measures of a protocol when there are several.
 #[must_use]
@@ -68,10 +232,34 @@ pub struct Observed {
     pub traces: Vec<(u64, u32, Trace)>,
 }
 
+/// What is kept of a replicate: what was counted for each protocol, by its name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Kept {
+    /// By the protocol's name.
+    pub observed: BTreeMap<String, Observed>,
+}
+
+/// What one replicate came to know: one run for each protocol, in the order in which they are named.
+#[derive(Default)]
+pub struct Seen {
+    runs: Vec<Run>,
+}
+
+/// What came of one protocol's run.
+struct Run {
+    protocol: Protocol,
+    /// Nothing if it was stopped before its warm-up was over.
+    counted: Option<Counted>,
+    traces: Vec<(u64, u32, Trace)>,
+}
+
 /// One protocol's run, as numbers.
 #[derive(Clone, Debug)]
 pub struct Counted {
     total: Counts,
+    negotiates: bool,
+    reads: bool,
     utilisation: f64,
     uplinks: Option<f64>,
     seconds: f64,
@@ -109,7 +297,8 @@ impl Counted {
         let uplinks =
             (!racks.is_empty()).then(|| carried / (2 * racks.len()) as f64 / elapsed.as_ns() as f64);
         let (total, digest) = (run.merged_statistics(), run.digest.to_string());
-        Some(Counted { total, utilisation, uplinks, seconds, digest })
+        let (negotiates, reads) = (cluster.terms.fixed.protocol.negotiates(), cluster.read_share > 0);
+        Some(Counted { total, negotiates, reads, utilisation, uplinks, seconds, digest })
     }
 
     /// Puts and gets that ended well, a second.
@@ -118,109 +307,87 @@ impl Counted {
         (self.total.puts + self.total.got.count()) as f64 / self.seconds
     }
 
-    /// One value for each measure of a protocol, in the order of [`MEASURES`]; or why there is none.
-    #[must_use]
-    pub fn measures(&self, negotiates: bool, reads: bool) -> Vec<Result<f64, &'static str>> {
-        let counts = &self.total;
-        let us = |q: f64| latency(&counts.latencies, q).ok_or(NO_PUT);
-        let share = |part: u64, all: u64| {
-            let share = (negotiates && all > 0).then(|| part as f64 / all as f64);
-            share.ok_or("only protocols that negotiate have it")
-        };
-        let mut measures = vec![
-            Ok(counts.puts as f64 / self.seconds),
-            Ok(self.utilisation),
-            counts.latencies.mean().map(|ns| ns / 1e3).ok_or(NO_PUT),
-            us(0.5),
-            us(0.99),
-            us(0.999),
-            Ok(counts.replicas as f64 / self.seconds),
-            Ok(counts.puts as f64),
-            share(counts.rounds, counts.puts),
-            share(counts.undecided, counts.requests),
-            Ok(counts.dropped as f64),
-            Ok(counts.retried as f64),
-            Ok(counts.failed as f64),
-            Ok(counts.violations as f64),
-            self.uplinks.ok_or("the core does not block: `network.racks` is 1"),
-        ];
-        measures.extend(self.of_gets(negotiates).map(|value| if reads { value } else { Err(NO_READS) }));
-        measures
+    /// What a measure of [`OF_PUTS`] or [`OF_GETS`] says of it.
+    #[cfg(test)]
+    pub fn value(&self, name: &str) -> Value {
+        let mut lines = OF_PUTS.iter().chain(OF_GETS);
+        lines
+            .find(|line| line.name == name)
+            .map_or_else(|| Err("no such measure".to_owned()), |line| (line.value)(self))
     }
 
-    fn of_gets(&self, negotiates: bool) -> [Result<f64, &'static str>; PER_PROTOCOL - ABOUT_PUTS] {
-        let counts = &self.total;
-        let us = |q: f64| latency(&counts.got, q).ok_or(NO_GET);
-        let declined = counts.gets_declined as f64;
-        [
-            Ok(counts.got.count() as f64 / self.seconds),
-            counts.got.mean().map(|ns| ns / 1e3).ok_or(NO_GET),
-            us(0.5),
-            us(0.99),
-            us(0.999),
-            Ok(counts.got.count() as f64),
-            if negotiates { Ok(declined) } else { Err("only protocols that negotiate have it") },
-            Ok(counts.gets_retried as f64),
-            Ok(counts.gets_failed as f64),
-        ]
+    fn negotiated(&self, part: u64, all: u64) -> Value {
+        let share = (self.negotiates && all > 0).then(|| part as f64 / all as f64);
+        share.ok_or_else(|| ONLY_NEGOTIATED.to_owned())
+    }
+
+    /// Latencies of gets; why there are none where nothing is read.
+    fn got(&self) -> Result<&Histogram, String> {
+        if self.reads { Ok(&self.total.got) } else { Err("nothing is read: `read_share` is 0%".to_owned()) }
+    }
+
+    fn declined(&self) -> Value {
+        self.got()?;
+        if self.negotiates { Ok(self.total.gets_declined as f64) } else { Err(ONLY_NEGOTIATED.to_owned()) }
     }
 }
 
-const NO_PUT: &str = "no put ended in the measured span";
-const NO_GET: &str = "no get ended in the measured span";
-const NO_READS: &str = "nothing is read: `read_share` is 0%";
+const ONLY_NEGOTIATED: &str = "only protocols that negotiate have it";
+
+fn no_put() -> String {
+    "no put ended in the measured span".to_owned()
+}
+
+fn no_get() -> String {
+    "no get ended in the measured span".to_owned()
+}
+
+/// The mean in microseconds.
+fn mean(latencies: &Histogram) -> Option<f64> {
+    latencies.mean().map(|ns| ns / 1e3)
+}
 
 /// A quantile in microseconds.
 fn latency(latencies: &Histogram, q: f64) -> Option<f64> {
     latencies.quantile(q).map(|estimate| estimate.value / 1e3)
 }
 
-/// Adds what one protocol yielded to the outcome of a replicate.
-pub fn add(
-    outcome: &mut Outcome,
-    scenario: &Scenario,
-    cluster: &Cluster,
-    run: &towtank_kernel::Outcome<Cluster>,
-) {
-    let protocol = cluster.terms.fixed.protocol;
-    let alone = scenario.protocols().len() == 1;
-    let prefix = if alone { String::new() } else { prefix(protocol) };
-    outcome.events += run.run.committed;
-    outcome.partial |= run.partial;
-    let Some(counted) = Counted::of_run(cluster, run) else {
-        for measure in &MEASURES[..PER_PROTOCOL] {
-            let reason = "the run was stopped before its warm-up was over";
-            outcome.missing(format!("{prefix}{}", measure.name), measure.unit, reason);
+impl Seen {
+    /// Adds what one protocol yielded, and to `outcome` what is no measure.
+    pub fn add(
+        &mut self,
+        outcome: &mut Outcome,
+        (scenario, cluster): (&Scenario, &Cluster),
+        run: &towtank_kernel::Outcome<Cluster>,
+    ) {
+        let protocol = cluster.terms.fixed.protocol;
+        outcome.events += run.run.committed;
+        outcome.partial |= run.partial;
+        let counted = Counted::of_run(cluster, run);
+        if let Some(counted) = &counted {
+            let digest = outcome
+                .digest
+                .take()
+                .map_or_else(|| counted.digest.clone(), |before| format!("{before} {}", counted.digest));
+            outcome.digest = Some(digest);
+            warn(outcome, scenario, cluster, counted);
         }
-        return;
-    };
-    let digest = outcome
-        .digest
-        .take()
-        .map_or_else(|| counted.digest.clone(), |before| format!("{before} {}", counted.digest));
-    outcome.digest = Some(digest);
-    let reads = cluster.read_share > 0;
-    for (measure, value) in MEASURES.iter().zip(counted.measures(protocol.negotiates(), reads)) {
-        let name = format!("{prefix}{}", measure.name);
-        match value {
-            Ok(value) => outcome.measure(name, value, measure.unit),
-            Err(reason) => outcome.missing(name, measure.unit, reason),
-        }
+        let server = |id: u32| id.saturating_sub(cluster.gateways);
+        let traces = run.outputs.iter().map(|written| {
+            (written.key.at.since(SimTime::ZERO).as_ns(), server(written.by.0), written.output)
+        });
+        self.runs.push(Run { protocol, counted, traces: traces.collect() });
     }
-    warn(outcome, scenario, cluster, &counted);
-    let server = |id: u32| id.saturating_sub(cluster.gateways);
-    let traces = run
-        .outputs
-        .iter()
-        .map(|written| (written.key.at.since(SimTime::ZERO).as_ns(), server(written.by.0), written.output));
-    let observed = Observed {
-        protocol: protocol.name().to_owned(),
-        latencies: counted.total.latencies.clone(),
-        got: counted.total.got.clone(),
-        traces: traces.collect(),
-    };
-    let json = serde_json::to_value(&observed).expect("counts are plain integers");
-    outcome.series.insert(protocol.name().to_owned(), json);
+
+    /// What is kept of the runs that were measured.
+    pub fn keep(self) -> Kept {
+        let keep = |run: Run| {
+            let (counted, name) = (run.counted?, run.protocol.name().to_owned());
+            let Counts { latencies, got, .. } = counted.total;
+            Some((name.clone(), Observed { protocol: name, latencies, got, traces: run.traces }))
+        };
+        Kept { observed: self.runs.into_iter().filter_map(keep).collect() }
+    }
 }
 
 fn warn(outcome: &mut Outcome, scenario: &Scenario, cluster: &Cluster, counted: &Counted) {
@@ -234,5 +401,100 @@ fn warn(outcome: &mut Outcome, scenario: &Scenario, cluster: &Cluster, counted: 
     }
     if scenario.fidelity == Fidelity::Model && counted.total.dropped > 0 {
         outcome.warnings.push(format!("{name}: {} chunks were dropped", counted.total.dropped));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measures::by_hand;
+
+    fn histogram(us: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        us.iter().for_each(|us| histogram.record(us * 1_000));
+        histogram
+    }
+
+    /// A hundredth of a second of a protocol that negotiates, reads, and runs in racks.
+    fn counted() -> Counted {
+        // Of 1,000 puts the mean, the median and two tails differ.
+        let latencies = [vec![105; 900], vec![200; 94], vec![700; 6]].concat();
+        let got = [vec![30; 900], vec![90; 90], vec![270; 8], vec![800; 2]].concat();
+        let total = Counts {
+            puts: 1_200,
+            latencies: histogram(&latencies),
+            dropped: 2,
+            retried: 3,
+            failed: 4,
+            rounds: 3_000,
+            busy_ns: 0,
+            requests: 50,
+            undecided: 6,
+            replicas: 3_300,
+            violations: 7,
+            got: histogram(&got),
+            gets_retried: 8,
+            gets_failed: 10,
+            gets_declined: 11,
+        };
+        Counted {
+            total,
+            negotiates: true,
+            reads: true,
+            utilisation: 0.5,
+            uplinks: Some(0.25),
+            seconds: 0.01,
+            digest: String::new(),
+        }
+    }
+
+    const EXPECTED: [(&str, f64); 24] = [
+        ("chunks_per_second", 120_000.0),
+        ("disk_utilisation", 0.5),
+        ("put_latency_mean_us", 117.5),
+        ("put_latency_p50_us", 105.0),
+        ("put_latency_p99_us", 200.0),
+        ("put_latency_p999_us", 700.0),
+        ("replicas_per_second", 330_000.0),
+        ("puts_measured", 1_200.0),
+        ("rounds_per_put", 2.5),
+        ("undecided_share", 0.12),
+        ("chunks_dropped", 2.0),
+        ("puts_retried", 3.0),
+        ("puts_failed", 4.0),
+        ("violations", 7.0),
+        ("uplink_utilisation", 0.25),
+        ("gets_per_second", 100_000.0),
+        ("get_latency_mean_us", 38.86),
+        ("get_latency_p50_us", 30.0),
+        ("get_latency_p99_us", 90.0),
+        ("get_latency_p999_us", 800.0),
+        ("gets_measured", 1_000.0),
+        ("gets_declined", 11.0),
+        ("gets_retried", 8.0),
+        ("gets_failed", 10.0),
+    ];
+
+    #[test]
+    fn each_measure_has_its_own_value() {
+        let run = Run { protocol: Protocol::Serial, counted: Some(counted()), traces: Vec::new() };
+        by_hand::hold(|| measures_of(&[Protocol::Serial]), &Seen { runs: vec![run] }, &EXPECTED);
+    }
+
+    /// Among several, a value is found by the protocol and not by where its run stands.
+    #[test]
+    fn each_protocol_has_its_own_values() {
+        let mut seen = Seen::default();
+        for (protocol, puts) in [(Protocol::ReplicastH, 100), (Protocol::UchCcp, 200)] {
+            let mut counted = counted();
+            counted.total.puts = puts;
+            seen.runs.push(Run { protocol, counted: Some(counted), traces: Vec::new() });
+        }
+        let mut outcome = Outcome::default();
+        let measures = measures_of(&[Protocol::UchCcp, Protocol::ReplicastH]);
+        crate::measures::record(&mut outcome, &measures, Ok(&seen)).unwrap();
+        let puts = |name: &str| outcome.measures[name].value();
+        assert_eq!(puts("uch_ccp_puts_measured"), Some(200.0));
+        assert_eq!(puts("replicast_h_puts_measured"), Some(100.0));
     }
 }

@@ -7,46 +7,36 @@ use towtank_units::Percent;
 
 use super::Put;
 use super::figures;
-use super::observed::{ABOUT_PUTS, MEASURES, Observed, PER_PROTOCOL, prefix};
+use super::observed::{Kept, OF_GETS, OF_PUTS, Observed, prefix};
 use super::published;
 use super::scenario::{Fidelity, Scenario};
 use crate::published::is_published;
-use crate::{PointResult, Presentation};
+use crate::{Point, PointResult, Points, Presentation, points};
 
 /// One protocol at one point, with everything that tables and figures need of it.
 pub struct View<'a> {
     /// The point.
     pub result: &'a PointResult<'a>,
     /// Its scenario.
-    pub scenario: Scenario,
+    pub scenario: &'a Scenario,
     /// The protocol.
     pub protocol: Protocol,
     /// What its replicates counted; the first one has what is drawn.
-    pub observed: Vec<Observed>,
+    pub observed: Vec<&'a Observed>,
     /// The swept keys with their values; empty without a sweep.
     pub label: String,
 }
 
 impl<'a> View<'a> {
-    fn all_of(result: &'a PointResult<'a>) -> Vec<View<'a>> {
-        let Ok(scenario) = serde_json::from_value::<Scenario>(result.scenario.clone()) else {
-            return Vec::new();
-        };
+    fn all_of(point: &'a Point<'a, Put>) -> Vec<View<'a>> {
         let of = |protocol: Protocol| {
-            let read = |outcome: &towtank_report::Outcome| {
-                serde_json::from_value(outcome.series.get(protocol.name())?.clone()).ok()
-            };
-            let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
+            let read = |kept: &'a Kept| kept.observed.get(protocol.name());
+            let observed: Vec<&Observed> = point.kept.iter().filter_map(read).collect();
+            let (result, scenario) = (point.result, &point.scenario);
             let label = label(result.settings);
-            (!observed.is_empty()).then(|| View {
-                result,
-                scenario: scenario.clone(),
-                protocol,
-                observed,
-                label,
-            })
+            (!observed.is_empty()).then_some(View { result, scenario, protocol, observed, label })
         };
-        scenario.protocols().into_iter().filter_map(of).collect()
+        point.scenario.protocols().into_iter().filter_map(of).collect()
     }
 
     /// The mean of a measure over the replicates that have it.
@@ -59,8 +49,7 @@ impl<'a> View<'a> {
     fn values(&self, measure: &str) -> Vec<f64> {
         let alone = self.scenario.protocols().len() == 1;
         let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) };
-        let value = |outcome: &towtank_report::Outcome| outcome.measures.get(&name)?.value();
-        self.result.outcomes.iter().filter_map(value).collect()
+        points::values(self.result, &name)
     }
 
     /// How far single replicates scatter about that mean: the standard deviation, nothing if there are fewer than two.
@@ -106,17 +95,14 @@ impl<'a> View<'a> {
 
 /// The swept keys with their values, but for the protocol, which is told anyway.
 fn label(settings: &[(String, serde_json::Value)]) -> String {
-    let setting = |(key, value): &(String, serde_json::Value)| match value {
-        serde_json::Value::String(text) => format!("{key} = {text}"),
-        other => format!("{key} = {other}"),
-    };
+    let setting = |(key, value): &(String, serde_json::Value)| format!("{key} = {}", points::text(value));
     let told = settings.iter().filter(|(key, _)| key != "protocol");
     told.map(setting).collect::<Vec<_>>().join(", ")
 }
 
 /// What the study says about all its points.
 #[must_use]
-pub fn present(points: &[PointResult<'_>]) -> Presentation {
+pub fn present(points: &Points<'_, Put>) -> Presentation {
     let views: Vec<View<'_>> = points.iter().flat_map(View::all_of).collect();
     if views.is_empty() {
         return Presentation::default();
@@ -169,9 +155,9 @@ fn done_of(view: &View<'_>, what: &str, one: &str) -> Option<(String, String)> {
 fn counted(views: &[View<'_>]) -> Table {
     let mut columns = vec![Column::text("protocol"), Column::text("point"), Column::text("fidelity")];
     // Nothing to say about gets where there are none.
-    let some = if views.iter().any(View::reads) { PER_PROTOCOL } else { ABOUT_PUTS };
-    let measures = &MEASURES[..some];
-    columns.extend(measures.iter().map(|measure| Column::number(measure.name, measure.unit)));
+    let of_gets = if views.iter().any(View::reads) { OF_GETS } else { &[] };
+    let measures = || OF_PUTS.iter().chain(of_gets);
+    columns.extend(measures().map(|measure| Column::number(measure.name, measure.unit)));
     let about = "Means over the replicates.";
     let mut table = Table::new("protocols", "Protocol by protocol", columns).about(about);
     for view in views {
@@ -181,7 +167,7 @@ fn counted(views: &[View<'_>]) -> Table {
         };
         let mut row: Vec<Cell> =
             vec![view.protocol.name().into(), view.label.as_str().into(), fidelity.into()];
-        row.extend(measures.iter().map(|measure| Cell::from(view.mean(measure.name).map(|mean| mean.mean))));
+        row.extend(measures().map(|measure| Cell::from(view.mean(measure.name).map(|mean| mean.mean))));
         table.push(row);
     }
     table

@@ -186,7 +186,7 @@ pub fn cell_of(scenario: &Scenario, protocol: Protocol) -> Option<&'static Cell>
 /// The claims of one protocol at one point.
 #[must_use]
 pub fn claims(view: &View<'_>) -> Vec<Claim> {
-    let Some(cell) = cell_of(&view.scenario, view.protocol) else { return Vec::new() };
+    let Some(cell) = cell_of(view.scenario, view.protocol) else { return Vec::new() };
     let partial = view.result.outcomes.iter().any(|outcome| outcome.partial);
     if partial || view.result.outcomes.len() < SEEDS_MIN {
         return Vec::new();

@@ -11,6 +11,7 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::*;
+use crate::{PointResult, Prepared, Study};
 
 fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
     let text = format!("study = \"put\"\n{text}");
@@ -357,7 +358,7 @@ fn the_resolved_form_reads_back_to_itself() {
 fn what_is_shown_is_there() {
     let prepared = prepare(&format!("{ALL}{SMALL}"));
     let outcome = run_as(&*prepared, 0, Executor::Sequential, 1);
-    let promised: Vec<&str> = MEASURES.iter().map(|measure| measure.name).collect();
+    let promised: Vec<&str> = Put.measures().iter().map(|measure| measure.name).collect();
     assert!(outcome.measures.keys().all(|name| promised.contains(&name.as_str())));
     let shown = presented(&*prepared, &[outcome]);
     let ids: Vec<&str> = shown.figures.iter().map(|figure| figure.id.as_str()).collect();
