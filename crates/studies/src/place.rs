@@ -89,7 +89,7 @@ impl Question for Place {
     }
 
     fn keep(seen: Seen) -> Kept {
-        Kept { observed: seen.observed }
+        seen.keep()
     }
 
     fn present(points: &Points<'_, Place>) -> Presentation {

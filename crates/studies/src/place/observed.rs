@@ -23,7 +23,17 @@ pub struct Observed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// What was counted.
-    pub observed: Observed,
+    pub observed: Stored,
+}
+
+/// What was counted, as it is stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stored {
+    /// Server by server.
+    #[serde(flatten)]
+    pub counted: Observed,
+    /// One value for each measure, in their order. Nobody reads it; it stays since the digest of a report covers it.
+    measures: Vec<Option<f64>>,
 }
 
 /// What one replicate came to know.
@@ -184,6 +194,13 @@ impl Seen {
             least: movement.minimum_of_weights / copies,
             balance,
         }
+    }
+
+    /// What is kept of it.
+    #[must_use]
+    pub fn keep(self) -> Kept {
+        let measures = measures().iter().map(|measure| measure.value(&self).ok()).collect();
+        Kept { observed: Stored { counted: self.observed, measures } }
     }
 
     fn most_rebuilt(&self) -> Option<u64> {

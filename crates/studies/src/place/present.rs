@@ -42,7 +42,7 @@ impl<'a> View<'a> {
     }
 
     fn observed(&self) -> impl Iterator<Item = &Observed> {
-        self.point.kept.iter().map(|kept| &kept.observed)
+        self.point.kept.iter().map(|kept| &kept.observed.counted)
     }
 
     fn guarantees(&self) -> Option<Guarantees> {
