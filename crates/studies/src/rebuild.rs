@@ -5,7 +5,7 @@
 //! `hardware`) from the moment the cluster gives up what failed (`recovery`), beside clients that read and write. What it
 //! leaves out: processors and memory, and what monitors do.
 //!
-//! - `scenario`, `population`, `failures`: what a user may say;
+//! - `scenario`, `population`, `failures`: what a user may say; `filled`: with what a preset fills in;
 //! - `generated`: one replicate, from the scenario to what came of it;
 //! - `real`: the same from the exports of a cluster;
 //! - `bound`: what no run beats, with this placement and if all were even;
@@ -19,11 +19,13 @@ pub mod bottleneck;
 pub mod bound;
 pub mod failures;
 mod figures;
+pub mod filled;
 pub mod generated;
 pub mod hardware;
 pub mod ledger;
 pub mod levers;
 pub mod map_places;
+mod measures;
 pub mod model;
 mod observed;
 pub mod plan;
@@ -36,13 +38,12 @@ pub mod scenario;
 pub mod server_places;
 pub mod shares;
 
-use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
 
-use self::observed::MEASURES;
+use self::observed::{Kept, Seen};
 use self::scenario::{Complete, Scenario};
-use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
+use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The rebuild study.
 #[derive(Clone, Copy, Debug)]
@@ -96,97 +97,84 @@ const FLAGS: &[Flag] = &[
     flag("noout", "noout"),
 ];
 
-impl Study for Rebuild {
-    fn name(&self) -> &'static str {
-        "rebuild"
-    }
-
-    fn title(&self) -> &'static str {
-        "how long until lost data is safe again, and what holds it up"
-    }
-
-    fn about(&self) -> &'static str {
-        "Something fails: a disk, a server, a rack, or several one after the other. The study finds what lay on it, has the \
+impl Question for Rebuild {
+    const NAME: &'static str = "rebuild";
+    const TITLE: &'static str = "how long until lost data is safe again, and what holds it up";
+    const ABOUT: &'static str = "Something fails: a disk, a server, a rack, or several one after the other. The study finds what lay on it, has the \
          survivors read, send and write it again unit by unit, and says how long that takes, how fast it could have been, \
          and which disks, cards, limits or rests held it up.\n\n\
          --preset paper is the published study: fast disks, nothing but them in the way. --preset ceph-wpq (or ceph) is Ceph up to \
          16 as it is shipped on rotating disks: one backfill a disk, a rest of 0.1 s after each object, ten minutes until what \
          failed is given up. --client-load lets clients read and write meanwhile. Not modelled: processors and memory, \
          Ceph's own work for each object (1 ms where it was measured, which sets the time of small objects without a rest), \
-         mClock, which paces recovery from Ceph 17 on, recovery by log, and devices that come back."
+         mClock, which paces recovery from Ceph 17 on, recovery by log, and devices that come back.";
+    const RESULTS_VERSION: u32 = 2;
+    const FLAGS: &'static [Flag] = FLAGS;
+    const MEMORY_KEYS: &'static [&'static str] = &["objects", "per_server"];
+    const PUBLISHED: &'static [&'static str] =
+        &["rebuild-64", "rebuild-data-sets", "rebuild-peers", "rebuild-scaling"];
+
+    type Scenario = Scenario;
+    type Settled = Scenario;
+    type Ready = Ready;
+    type Seen = Seen;
+    type Kept = Kept;
+
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
+        Ok(if scenario.is_real() {
+            Ready::Real(Box::new(real::Ready::check(scenario, draft)?))
+        } else {
+            Ready::Generated(Box::new(scenario.complete(draft)?))
+        })
     }
 
-    fn results_version(&self) -> u32 {
-        2
-    }
-
-    fn flags(&self) -> &'static [Flag] {
-        FLAGS
-    }
-
-    fn schema(&self) -> schemars::Schema {
-        schemars::schema_for!(Scenario)
-    }
-
-    fn measures(&self) -> &'static [MeasureSpec] {
-        MEASURES
-    }
-
-    fn memory_keys(&self) -> &'static [&'static str] {
-        &["objects", "per_server"]
-    }
-
-    fn published(&self) -> &'static [&'static str] {
-        &["rebuild-64", "rebuild-data-sets", "rebuild-peers", "rebuild-scaling"]
-    }
-
-    fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {
-        let scenario = draft.read::<Scenario>()?;
-        if scenario.is_real() {
-            return Ok(Box::new(real::Ready::check(scenario, draft)?));
+    fn settled(ready: &Ready) -> &Scenario {
+        match ready {
+            Ready::Generated(complete) => &complete.scenario,
+            Ready::Real(real) => real.scenario(),
         }
-        let complete = scenario.complete(draft)?;
-        Ok(Box::new(Ready { complete }))
     }
 
-    fn present(&self, points: &[PointResult<'_>]) -> Presentation {
+    fn resolved(ready: &Ready) -> serde_json::Value {
+        match ready {
+            Ready::Generated(complete) => generated::resolved(&complete.scenario),
+            Ready::Real(real) => real.resolved(),
+        }
+    }
+
+    fn memory(ready: &Ready) -> Option<Bytes> {
+        Some(match ready {
+            Ready::Generated(complete) => generated::memory_estimate(complete),
+            Ready::Real(real) => real.memory_estimate(),
+        })
+    }
+
+    fn measures() -> Vec<Measure<Seen>> {
+        measures::measures()
+    }
+
+    fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        match ready {
+            Ready::Generated(complete) => generated::seen(complete, context),
+            Ready::Real(real) => real.seen(context),
+        }
+    }
+
+    fn keep(seen: Seen) -> Kept {
+        Kept { observed: seen.observed, population: seen.population }
+    }
+
+    fn present(points: &Points<'_, Rebuild>) -> Presentation {
         present::present(points)
     }
 }
 
 /// A checked scenario.
-struct Ready {
-    complete: Complete,
-}
-
-impl Prepared for Ready {
-    fn resolved(&self) -> serde_json::Value {
-        let mut value = serde_json::to_value(&self.complete.scenario)
-            .expect("a scenario came out of text and goes back into it");
-        // With a code there are no copies, and saying both is refused.
-        if let Some(table) = value.as_object_mut().filter(|_| self.complete.scenario.ec.is_some()) {
-            table.remove("replicas");
-        }
-        value
-    }
-
-    fn memory_estimate(&self) -> Option<Bytes> {
-        Some(generated::memory_estimate(&self.complete))
-    }
-
-    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
-        let Some((replicate, population)) = generated::replicate(&self.complete, context)? else {
-            return Ok(observed::stopped());
-        };
-        let mut outcome = observed::outcome(&replicate, generated::waiting(&self.complete.scenario));
-        outcome.warnings.extend(self.complete.data.warnings.iter().cloned());
-        if context.replicate == 0 {
-            let shown = population::Shown::of(&self.complete.data, &population);
-            let json = serde_json::to_value(shown).expect("figures and tables go into JSON");
-            outcome.series.insert("population".to_owned(), json);
-        }
-        Ok(outcome)
-    }
+pub enum Ready {
+    /// Of a cluster that is made up.
+    Generated(Box<Complete>),
+    /// Of a cluster that exists.
+    Real(Box<real::Ready>),
 }
 
 #[cfg(test)]

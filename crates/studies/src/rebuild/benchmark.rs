@@ -8,6 +8,7 @@ use serde_json::json;
 use towtank_units::SimSpan;
 
 use super::failures::{Failing, Failure};
+use super::filled::Filled;
 use super::population::{DataSet, PresetName};
 use super::scenario::{Complete, Redundancy, Scenario};
 
@@ -27,8 +28,8 @@ pub fn scenario(servers: u32, failed: u32, per_server: &str) -> Complete {
         "population": { "preset": "mira" },
         "lost_set": "draw",
     });
-    let mut scenario: Scenario = serde_json::from_value(text).expect("the benchmark's keys are legal");
-    scenario.fill_in();
+    let scenario: Scenario = serde_json::from_value(text).expect("the benchmark's keys are legal");
+    let scenario = Filled::of(scenario);
     let redundancy = Redundancy { data: 1, width: 3 };
     let preset = PresetName::Mira.preset();
     let data = DataSet {

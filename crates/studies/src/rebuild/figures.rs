@@ -34,7 +34,7 @@ fn scaling(views: &[View<'_>]) -> Figure {
         let other = view.result.settings.iter().filter(telling).map(|(key, value)| {
             format!("{key} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         });
-        std::iter::once(placed(&view.scenario)).chain(other).collect::<Vec<_>>().join("; ")
+        std::iter::once(placed(view.scenario)).chain(other).collect::<Vec<_>>().join("; ")
     };
     views.iter().map(name).for_each(|name| {
         if !names.contains(&name) {
@@ -134,7 +134,7 @@ fn written(views: &[View<'_>]) -> Figure {
             let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
             all.into_iter().map(|bytes| if mean > 0.0 { bytes / mean } else { 0.0 }).collect()
         };
-        view.observed.iter().flat_map(of).collect()
+        view.observed.iter().copied().flat_map(of).collect()
     };
     figure(
         "written",
@@ -152,7 +152,7 @@ fn written(views: &[View<'_>]) -> Figure {
 /// What can be drawn of one point's first replicate.
 #[must_use]
 pub fn of_one(view: &View<'_>) -> Vec<Figure> {
-    let seen = &view.observed[0];
+    let seen = view.observed[0];
     let mut figures = vec![progress(view)];
     if let Some(traffic) = &seen.traffic {
         let row = |row: &Vec<u64>| row.iter().map(|bytes| Num::from(*bytes as f64 / GIB)).collect();
@@ -280,7 +280,7 @@ fn servers(view: &View<'_>) -> Figure {
 }
 
 fn progress(view: &View<'_>) -> Figure {
-    let seen = &view.observed[0];
+    let seen = view.observed[0];
     let total = seen.progress.iter().map(|(_, bytes)| bytes).sum::<u64>().saturating_add(seen.unfinished);
     let mut sum = 0;
     let points = seen.progress.iter().map(|&(at, bytes)| {

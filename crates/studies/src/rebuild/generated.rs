@@ -7,11 +7,13 @@ use towtank_units::{Bytes, SimSpan};
 use super::affected::{Affected, Search};
 use super::bottleneck::{self, Resource};
 use super::failures::{Failing, Struck, strike};
+use super::filled::Filled;
 use super::hardware::{Hardware, Layout, Uplinks};
 use super::ledger::Rules;
 use super::levers::{self, Tried};
 use super::model::Limits;
-use super::observed::Setting;
+use super::observed::{self, Seen, Setting};
+use super::population::Shown;
 use super::recovery::{Recovered, Recovery, Waiting};
 use super::scenario::{Complete, Placement, Scenario, Seeks};
 use crate::{RunContext, StudyError};
@@ -66,49 +68,45 @@ pub fn layout(scenario: &Scenario) -> Layout {
 
 /// The machines of a scenario.
 #[must_use]
-pub fn hardware(scenario: &Scenario) -> Hardware {
+pub fn hardware(scenario: &Filled) -> Hardware {
     let uplinks = scenario.uplink.filter(|_| scenario.racks > 1).map(|rate| Uplinks { rate });
     Hardware::new(layout(scenario), vec![disk(scenario)], card(scenario), uplinks, scenario.unit)
 }
 
 /// Its disks.
 #[must_use]
-pub fn disk(scenario: &Scenario) -> DiskSpec {
+pub fn disk(scenario: &Filled) -> DiskSpec {
     let us = |us: f64| SimSpan::from_ns_f64_floor(us * 1e3);
     let row = |kib: u64, write: SimSpan, read: SimSpan| SeekRow { from: Bytes::from_kib(kib), read, write };
-    let seeks = match scenario.seeks.unwrap_or(Seeks::None) {
+    let seeks = match scenario.seeks {
         Seeks::Jbod => JBOD.map(|(kib, write, read)| row(kib, us(write), us(read))).to_vec(),
         Seeks::Hdd => vec![row(0, SimSpan::from_ms(4), SimSpan::from_ms(8))],
         Seeks::None => Vec::new(),
     };
     DiskSpec {
-        read: scenario.disk_read.expect("filled in by `complete`"),
-        write: scenario.disk_write.expect("filled in by `complete`"),
+        read: scenario.disk_read,
+        write: scenario.disk_write,
         read_overhead: us(23.67),
         write_overhead: us(29.67),
         seeks,
-        extent: scenario.seek_extent.expect("filled in by `complete`"),
+        extent: scenario.seek_extent,
     }
 }
 
 /// Its cards. The gap is what the InfiniBand table has for small messages.
 #[must_use]
-pub fn card(scenario: &Scenario) -> CardSpec {
-    CardSpec {
-        rate: scenario.nic.expect("filled in by `complete`"),
-        latency: scenario.latency.expect("filled in by `complete`"),
-        gap: SimSpan::from_ns(1_100),
-    }
+pub fn card(scenario: &Filled) -> CardSpec {
+    CardSpec { rate: scenario.nic, latency: scenario.latency, gap: SimSpan::from_ns(1_100) }
 }
 
 /// How much is done at once.
 #[must_use]
-pub fn limits(scenario: &Scenario) -> Limits {
+pub fn limits(scenario: &Filled) -> Limits {
     Limits {
         window: scenario.window,
-        streams: scenario.recovery_max_active.expect("filled in by `complete`"),
+        streams: scenario.recovery_max_active,
         reservations: scenario.reservations(),
-        sleep: scenario.recovery_sleep.expect("filled in by `complete`"),
+        sleep: scenario.recovery_sleep,
         stream_rate: scenario.stream_limit,
         device_rate: scenario.rate_cap,
         paces: Vec::new(),
@@ -117,12 +115,12 @@ pub fn limits(scenario: &Scenario) -> Limits {
 
 /// What happens between a failure and its rebuild.
 #[must_use]
-pub fn waiting(scenario: &Scenario) -> Waiting {
+pub fn waiting(scenario: &Filled) -> Waiting {
     Waiting {
-        detection: scenario.detection.expect("filled in by `complete`"),
-        down_out: scenario.down_out.expect("filled in by `complete`"),
+        detection: scenario.detection,
+        down_out: scenario.down_out,
         noout: scenario.noout,
-        rack_out: scenario.rack_out.expect("filled in by `complete`"),
+        rack_out: scenario.rack_out,
     }
 }
 
@@ -260,6 +258,33 @@ pub fn replicate(
     };
     let replicate = Replicate { hardware, affected, struck, recovered, setting, resources, tried };
     Ok(Some((replicate, population)))
+}
+
+/// One replicate with its measures, and what is shown of its data.
+///
+/// # Errors
+/// When placement or model fail.
+pub(super) fn seen(
+    complete: &Complete,
+    context: &RunContext<'_>,
+) -> Result<crate::Replicate<Seen>, StudyError> {
+    let Some((replicate, population)) = replicate(complete, context)? else { return Ok(observed::stopped()) };
+    let mut seen = observed::replicate(replicate, waiting(&complete.scenario));
+    seen.beside.warnings.extend(complete.data.warnings.iter().cloned());
+    if let (0, Ok(seen)) = (context.replicate, &mut seen.seen) {
+        seen.population = Some(Shown::of(&complete.data, &population));
+    }
+    Ok(seen)
+}
+
+/// The resolved scenario. With a code there are no copies, and saying both is refused.
+pub(super) fn resolved(scenario: &Scenario) -> serde_json::Value {
+    let mut value =
+        serde_json::to_value(scenario).expect("a scenario came out of text and goes back into it");
+    if let Some(table) = value.as_object_mut().filter(|_| scenario.ec.is_some()) {
+        table.remove("replicas");
+    }
+    value
 }
 
 /// About how much memory a replicate takes: tables of what is lost, and of the plan.

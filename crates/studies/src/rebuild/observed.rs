@@ -10,8 +10,8 @@ use super::generated::Replicate;
 use super::hardware::Hardware;
 use super::levers::Tried;
 use super::model::Latencies;
+use super::population::Shown;
 use super::recovery::{Recovered, Waited, Waiting};
-use crate::MeasureSpec;
 
 /// What is known of a cluster beside its machines.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +106,7 @@ impl ClientsSeen {
     }
 }
 
-fn micros(histogram: &Histogram, q: f64) -> Option<f64> {
+pub(super) fn micros(histogram: &Histogram, q: f64) -> Option<f64> {
     histogram.quantile(q).map(|estimate| estimate.value / 1e3)
 }
 
@@ -151,61 +151,27 @@ pub struct Traffic {
     pub matrix: Vec<Vec<u64>>,
 }
 
-const fn measure(name: &'static str, unit: &'static str, about: &'static str) -> MeasureSpec {
-    MeasureSpec { name, unit, about }
+/// What one replicate came to know.
+pub struct Seen {
+    /// What is presented of it.
+    pub observed: Observed,
+    /// What is shown of the data, of the first replicate alone.
+    pub population: Option<Shown>,
+    /// What came of it.
+    pub(super) replicate: Replicate,
+    /// What happened before it began.
+    pub(super) waiting: Waiting,
 }
 
-/// The measures of a replicate.
-pub const MEASURES: &[MeasureSpec] = &[
-    measure("time_to_full_redundancy_s", "s", "from the first failure to the last durable write"),
-    measure("time_to_two_copies_s", "s", "until no object is left with a single copy (or just k shards)"),
-    measure("detection_s", "s", "of that, until the first failure was known"),
-    measure("down_out_s", "s", "and from then until what failed was given up"),
-    measure("transfer_s", "s", "and the transfers themselves, without the time between them"),
-    measure("aggregate_rate_bytes_per_s", "bytes/s", "bytes rebuilt over the time of the transfers"),
-    measure(
-        "ideal_rate_bytes_per_s",
-        "bytes/s",
-        "what the same work would allow, spread evenly over all that survives",
-    ),
-    measure("bound_rate_bytes_per_s", "bytes/s", "what the busiest device would allow with this placement"),
-    measure("ideal_share", "fraction", "the aggregate rate over the ideal"),
-    measure("rate_per_survivor_bytes_per_s", "bytes/s", "the aggregate rate over the number of survivors"),
-    measure("bytes_rebuilt", "bytes", "copies or shards written"),
-    measure("objects_affected", "objects", "objects that had a copy or shard on what failed"),
-    measure(
-        "objects_rebuilt",
-        "objects",
-        "objects written to the homes found for them; twice after two failures",
-    ),
-    measure("groups_affected", "groups", "groups, or single objects, that touched what failed"),
-    measure("lost_objects", "objects", "objects of which too few copies or shards are left"),
-    measure("stuck_objects", "objects", "objects that could not be rebuilt for want of a home"),
-    measure("below_min_size", "groups", "groups, or single objects, that took no writes, at the most"),
-    measure("servers_driving", "disks", "disks that led a rebuild"),
-    measure("servers_writing", "servers", "servers that took something in"),
-    measure("written_max_over_mean", "ratio", "most written on one survivor over the mean of all survivors"),
-    measure("disk_busy_max", "fraction", "share of the transfer that the busiest disk worked"),
-    measure("disk_busy_mean", "fraction", "the same for all surviving disks"),
-    measure("card_busy_max", "fraction", "the same for the busiest card, sending or receiving"),
-    measure("uplink_busy_max", "fraction", "the same for the busiest uplink"),
-    measure(
-        "reserving_share",
-        "fraction",
-        "share of the slots of all leading disks that waited for reservations",
-    ),
-    measure("sleeping_share", "fraction", "share of the transfer that leading disks rested"),
-    measure("max_device_fill", "ratio", "how full the fullest disk is afterwards"),
-    measure("client_operations", "operations", "operations of clients while lost data were rebuilt"),
-    measure("client_read_latency_mean_us", "us", "what their reads took"),
-    measure("client_read_latency_p99_us", "us", "the 99th percentile"),
-    measure("client_write_latency_mean_us", "us", "what their writes took"),
-    measure("client_write_latency_p99_us", "us", "the 99th percentile"),
-    measure("client_read_latency_quiet_mean_us", "us", "what reads take when nothing is rebuilt"),
-    measure("client_read_latency_quiet_p99_us", "us", "the 99th percentile"),
-    measure("client_write_latency_quiet_mean_us", "us", "what writes take when nothing is rebuilt"),
-    measure("client_write_latency_quiet_p99_us", "us", "the 99th percentile"),
-];
+/// What is kept of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What is presented of it.
+    pub observed: Observed,
+    /// What is shown of the data, of the first replicate alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<Shown>,
+}
 
 impl Observed {
     /// What a replicate came to know.
@@ -289,38 +255,27 @@ fn traffic(matrix: &[u64], hardware: &Hardware) -> Option<Traffic> {
     any.then(|| Traffic { labels: (0..labels).map(name).collect(), matrix: joined })
 }
 
-/// The outcome of a replicate that was stopped too soon.
+/// A replicate that was stopped too soon.
 #[must_use]
-pub fn stopped() -> Outcome {
-    let mut outcome = Outcome { partial: true, ..Outcome::default() };
-    for measure in MEASURES {
-        let reason = "the run was stopped before it was known what is lost";
-        outcome.missing(measure.name, measure.unit, reason);
+pub fn stopped() -> crate::Replicate<Seen> {
+    crate::Replicate {
+        seen: Err("the run was stopped before it was known what is lost"),
+        beside: Outcome { partial: true, ..Outcome::default() },
     }
-    outcome
 }
 
-/// The outcome of a replicate.
+/// What a replicate yields.
 #[must_use]
-pub fn outcome(replicate: &Replicate, waiting: Waiting) -> Outcome {
+pub fn replicate(replicate: Replicate, waiting: Waiting) -> crate::Replicate<Seen> {
     let recovered = &replicate.recovered;
-    let observed = Observed::of(replicate);
-    let mut outcome = Outcome {
+    let beside = Outcome {
         digest: Some(digest(recovered)),
         events: recovered.events,
         partial: recovered.partial,
         ..Outcome::default()
     };
-    let values = values(replicate, &observed, waiting);
-    for (measure, value) in MEASURES.iter().zip(values) {
-        match value {
-            Ok(value) => outcome.measure(measure.name, value, measure.unit),
-            Err(reason) => outcome.missing(measure.name, measure.unit, reason),
-        }
-    }
-    let json = serde_json::to_value(&observed).expect("counts and names go into JSON");
-    outcome.series.insert("observed".to_owned(), json);
-    outcome
+    let observed = Observed::of(&replicate);
+    crate::Replicate { seen: Ok(Seen { observed, population: None, replicate, waiting }), beside }
 }
 
 fn digest(recovered: &Recovered) -> String {
@@ -335,7 +290,7 @@ fn digest(recovered: &Recovered) -> String {
 }
 
 /// What is left, where not everything could be rebuilt.
-fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
+pub(super) fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
     if recovered.partial {
         return Some("the run was stopped before everything was rebuilt".to_owned());
     }
@@ -352,90 +307,4 @@ fn left(recovered: &Recovered, waiting: Waiting) -> Option<String> {
     say(stuck.homeless, "have no legal home left");
     say(stuck.full, "do not fit: their home would be fuller than `backfillfull_ratio`");
     (!reasons.is_empty()).then(|| reasons.join(", "))
-}
-
-type Value = Result<f64, String>;
-
-/// Values of [`MEASURES`], in their order; those of clients come last, and only where there are some.
-fn values(replicate: &Replicate, observed: &Observed, waiting: Waiting) -> Vec<Value> {
-    let Replicate { recovered, setting, affected, .. } = replicate;
-    let nothing = || "nothing was transferred".to_owned();
-    let seconds = |at: SimTime| at.as_secs_f64();
-    let left = left(recovered, waiting);
-    let first =
-        replicate.struck.first().map_or(SimTime::ZERO, |struck| SimTime::ZERO.saturating_add(struck.at));
-    let since = |at: SimTime| seconds(at) - seconds(first);
-    let span = transfer(recovered).ok_or_else(nothing).map(SimSpan::as_secs_f64);
-    let bytes = recovered.bytes as f64;
-    let survivors = f64::from(setting.survivors);
-    let over = |span: SimSpan| {
-        let seconds = span.as_secs_f64();
-        if bytes > 0.0 && seconds > 0.0 { Ok(bytes / seconds) } else { Err(nothing()) }
-    };
-    let rate = transfer(recovered).ok_or_else(nothing).and_then(over);
-    let ideal = over(recovered.ideal);
-    let most = |busy: &dyn Fn(&ServerSeen) -> f64| observed.servers.iter().map(busy).fold(0.0, f64::max);
-    let full = match &left {
-        Some(reason) => Err(reason.clone()),
-        None if recovered.jobs == 0 => Ok(0.0),
-        None => Ok(since(recovered.last_write)),
-    };
-    let two = match (&left, recovered.last_by_spare[0]) {
-        (Some(reason), _) => Err(reason.clone()),
-        (None, Some(at)) => Ok(since(at)),
-        (None, None) => Ok(0.0),
-    };
-    let written: Vec<f64> = observed.servers.iter().map(|server| server.written as f64).collect();
-    let mean = written.iter().sum::<f64>() / written.len().max(1) as f64;
-    let share_of = |name: &str| observed.resources.iter().find(|resource| resource.name == name);
-    let uplinks = share_of("rack uplinks").map(|resource| resource.busiest);
-    let fill = setting.capacity.as_ref().map(|capacity| {
-        let fills = recovered.fill.iter().zip(capacity).map(|(used, size)| *used as f64 / *size as f64);
-        fills.fold(0.0, f64::max)
-    });
-    let stuck = recovered.stuck;
-    let mut values = vec![
-        full,
-        two,
-        Ok(waiting.detection.as_secs_f64()),
-        if waiting.noout { Err("`noout` is set".to_owned()) } else { Ok(waiting.down_out.as_secs_f64()) },
-        span.clone(),
-        rate.clone(),
-        ideal.clone(),
-        over(recovered.bound),
-        rate.clone().and_then(|rate| ideal.map(|ideal| rate / ideal)),
-        rate.map(|rate| rate / survivors),
-        Ok(bytes),
-        Ok(affected.objects() as f64),
-        Ok(recovered.jobs as f64),
-        Ok(affected.records() as f64),
-        Ok(stuck.lost as f64),
-        Ok((stuck.waiting + stuck.homeless + stuck.full) as f64),
-        Ok(recovered.below_min_size as f64),
-        Ok(recovered.drivers as f64),
-        Ok(written.iter().filter(|&&bytes| bytes > 0.0).count() as f64),
-        if mean > 0.0 { Ok(written.iter().copied().fold(0.0, f64::max) / mean) } else { Err(nothing()) },
-        Ok(most(&|server| server.disk_busy)),
-        Ok(share_of("disks").map_or(0.0, |resource| resource.mean)),
-        Ok(most(&|server| server.sending_busy.max(server.receiving_busy))),
-        uplinks.ok_or_else(|| "uplinks are not limited".to_owned()),
-        Ok(share_of("reservations").map_or(0.0, |resource| resource.mean)),
-        Ok(share_of("rests").map_or(0.0, |resource| resource.mean)),
-        fill.ok_or_else(|| "nobody says how much a disk holds".to_owned()),
-    ];
-    values.extend(client_values(recovered));
-    values
-}
-
-/// What clients waited; nothing is said where there are none.
-fn client_values(recovered: &Recovered) -> Vec<Value> {
-    let Some(waited) = &recovered.clients else { return Vec::new() };
-    let (during, quiet) = (&waited.during, &waited.quiet);
-    let none = || "no such operation was done".to_owned();
-    let both = |histogram: &Histogram| {
-        [histogram.mean().map(|mean| mean / 1e3).ok_or_else(none), micros(histogram, 0.99).ok_or_else(none)]
-    };
-    let count = during.reads.count() + during.writes.count();
-    let all = [&during.reads, &during.writes, &quiet.reads, &quiet.writes].into_iter().flat_map(both);
-    std::iter::once(Ok(count as f64)).chain(all).collect()
 }

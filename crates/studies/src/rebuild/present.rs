@@ -1,66 +1,62 @@
 //! The answer, tables and figures of a rebuild.
 
-use towtank_metrics::{MeanInterval, mean_interval_95};
+use towtank_metrics::MeanInterval;
 use towtank_report::{Cell, Column, Table, human};
 
 use super::Rebuild;
 use super::figures;
 use super::levers::advice;
 use super::observed::Observed;
-use super::population::Shown;
 use super::scenario::Scenario;
+use crate::points::text;
 use crate::published::is_published;
-use crate::{PointResult, Presentation};
+use crate::{Point, PointResult, Points, Presentation};
 
 /// One point with what its replicates came to know.
 pub struct View<'a> {
+    point: &'a Point<'a, Rebuild>,
     /// The point.
     pub result: &'a PointResult<'a>,
     /// Its scenario.
-    pub scenario: Scenario,
+    pub scenario: &'a Scenario,
     /// Its replicates.
-    pub observed: Vec<Observed>,
+    pub observed: Vec<&'a Observed>,
     /// What tells it from the others.
     pub label: String,
 }
 
 impl<'a> View<'a> {
-    pub(super) fn of(result: &'a PointResult<'a>) -> Option<Self> {
-        let scenario: Scenario = serde_json::from_value(result.scenario.clone()).ok()?;
-        let read = |outcome: &towtank_report::Outcome| {
-            serde_json::from_value(outcome.series.get("observed")?.clone()).ok()
-        };
-        let observed: Vec<Observed> = result.outcomes.iter().filter_map(read).collect();
-        let value =
-            |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    pub(super) fn of(point: &'a Point<'a, Rebuild>) -> Self {
+        let (result, scenario) = (point.result, &point.scenario);
         let setting = |(key, setting): &(String, serde_json::Value)| match key.as_str() {
-            "servers" => format!("{} servers", value(setting)),
-            _ => format!("{key} = {}", value(setting)),
+            "servers" => format!("{} servers", text(setting)),
+            _ => format!("{key} = {}", text(setting)),
         };
         // Placement and groups read better together.
         let together = |key: &str| ["placement", "groups", "groups_per_server"].contains(&key);
         let (how, other): (Vec<_>, Vec<_>) = result.settings.iter().partition(|(key, _)| together(key));
-        let how = (!how.is_empty()).then(|| placed(&scenario));
+        let how = (!how.is_empty()).then(|| placed(scenario));
         let label = how.into_iter().chain(other.into_iter().map(setting)).collect::<Vec<_>>().join("; ");
-        (!observed.is_empty()).then_some(Self { result, scenario, observed, label })
+        let observed = point.kept.iter().map(|kept| &kept.observed).collect();
+        Self { point, result, scenario, observed, label }
     }
 
     /// The mean of a measure over the replicates that have it.
     #[must_use]
     pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
-        mean_interval_95(&self.values(measure))
+        self.point.mean(measure)
     }
 
     /// A measure of all replicates that have it.
     #[must_use]
     pub fn values(&self, measure: &str) -> Vec<f64> {
-        self.result.outcomes.iter().filter_map(|outcome| outcome.measures.get(measure)?.value()).collect()
+        self.point.values(measure)
     }
 
     /// What the label is where nothing is swept.
     #[must_use]
     pub fn name(&self) -> String {
-        if self.label.is_empty() { placed(&self.scenario) } else { self.label.clone() }
+        if self.label.is_empty() { placed(self.scenario) } else { self.label.clone() }
     }
 }
 
@@ -79,8 +75,8 @@ pub fn placed(scenario: &Scenario) -> String {
 
 /// What the study says about all its points.
 #[must_use]
-pub fn present(points: &[PointResult<'_>]) -> Presentation {
-    let views: Vec<View<'_>> = points.iter().filter_map(View::of).collect();
+pub fn present(points: &Points<'_, Rebuild>) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().map(View::of).collect();
     let Some(first) = views.first() else { return Presentation::default() };
     let mut tables = vec![points_table(&views), resources(&views)];
     let mut figures = figures::of_all(&views);
@@ -89,24 +85,20 @@ pub fn present(points: &[PointResult<'_>]) -> Presentation {
         tables.push(servers(one));
         figures.extend(figures::of_one(one));
     }
-    let shown = first.result.outcomes.iter().find_map(|outcome| outcome.series.get("population")).cloned();
-    if let Some(shown) = shown.and_then(|shown| serde_json::from_value::<Shown>(shown).ok()) {
+    if let Some(shown) = first.point.kept.iter().find_map(|kept| kept.population.clone()) {
         figures.extend(shown.figures);
         tables.extend(shown.tables);
     }
+    // Claims are made of no other points than the published ones.
+    let of_paper = |point: &&Point<'_, Rebuild>| is_published(&Rebuild, point.result.scenario, &[]);
+    let published: Vec<View<'_>> = points.iter().filter(of_paper).map(View::of).collect();
     Presentation {
         answer: answer(&views),
         tables,
         figures,
-        claims: super::published::claims(&published(points)),
+        claims: super::published::claims(&published),
         warnings: warnings(&views),
     }
-}
-
-/// The points that are published ones: claims are made of no other.
-fn published<'a>(points: &'a [PointResult<'a>]) -> Vec<View<'a>> {
-    let of_paper = |point: &&PointResult<'_>| is_published(&Rebuild, point.scenario, &[]);
-    points.iter().filter(of_paper).filter_map(View::of).collect()
 }
 
 fn answer(views: &[View<'_>]) -> String {

@@ -17,7 +17,6 @@ mod machines;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Percent};
 
@@ -26,18 +25,19 @@ use self::groups::{Groups, share_in};
 use self::machines::Machines;
 use super::bottleneck;
 use super::failures::Struck;
+use super::filled::Filled;
 use super::generated::{self, Replicate};
 use super::ledger::Rules;
 use super::levers;
-use super::observed::{self, Setting};
+use super::observed::{self, Seen, Setting};
 use super::recovery::Recovery;
 use super::scenario::{Preset, Redundancy, Scenario};
 use crate::preview::cluster::{self, Exported, Loaded};
-use crate::{Prepared, RunContext, StudyError};
+use crate::{RunContext, StudyError};
 
 /// A checked scenario with the cluster.
 pub struct Ready {
-    scenario: Scenario,
+    scenario: Filled,
     /// Keys that the user left out, so that each class of disks has its own value: no one value can stand for them.
     by_class: Vec<&'static str>,
     groups: Arc<Groups>,
@@ -106,7 +106,6 @@ impl Ready {
         if !draft.says("preset") {
             scenario.preset = Preset::CephWpq;
         }
-        scenario.fill_in();
         scenario.check_amounts(draft, &mut problems);
         problems.into_result(())?;
         let exported = Exported {
@@ -139,6 +138,7 @@ impl Ready {
                 ));
             }
         }
+        let scenario = Filled::of(scenario);
         let mut problems = check_pools(&cluster, &scenario, draft);
         let machines = Machines::of(&cluster, &asked, &scenario);
         warnings.extend(machines.warnings.iter().cloned());
@@ -238,7 +238,7 @@ impl Ready {
                      the same"
                 ));
             }
-            if struck.rack && !self.scenario.noout && self.scenario.rack_out == Some(false) {
+            if struck.rack && !self.scenario.noout && !self.scenario.rack_out {
                 warnings.push(format!(
                     "{}: all of a rack is down then, which Ceph does not give up by itself (`mon_osd_down_out_subtree_limit`); \
                      rack_out = true asks what happens if an operator does",
@@ -305,10 +305,16 @@ fn usual_redundancy(cluster: &cluster::Cluster) -> Redundancy {
 /// Objects are numbered in 32 bits.
 const OBJECTS_MAX: u64 = u32::MAX as u64;
 
-impl Prepared for Ready {
-    fn resolved(&self) -> serde_json::Value {
+impl Ready {
+    /// The scenario with what was filled in.
+    pub(super) fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The resolved scenario, without keys that say nothing of a real cluster.
+    pub(super) fn resolved(&self) -> serde_json::Value {
         let mut value =
-            serde_json::to_value(&self.scenario).expect("a scenario came out of text and goes back into it");
+            serde_json::to_value(self.scenario()).expect("a scenario came out of text and goes back into it");
         if let Some(table) = value.as_object_mut() {
             let left_out =
                 |key: &str| GENERATED.contains(&key) || self.by_class.contains(&key) || key == LOST_SET;
@@ -317,7 +323,8 @@ impl Prepared for Ready {
         value
     }
 
-    fn memory_estimate(&self) -> Option<Bytes> {
+    /// About how much memory a replicate takes.
+    pub(super) fn memory_estimate(&self) -> Bytes {
         let failing = failing::expected(&self.failures, &self.groups);
         let share = failing / f64::from(self.groups.machines.hardware.devices().max(1));
         let of_pool = |pool: &cluster::PoolState| {
@@ -329,14 +336,15 @@ impl Prepared for Ready {
         let hardware = &self.groups.machines.hardware;
         let machines =
             generated::memory_of_machines(f64::from(hardware.servers()), f64::from(hardware.devices()));
-        Some(Bytes::new((affected * 96.0 + machines) as u64))
+        Bytes::new((affected * 96.0 + machines) as u64)
     }
 
-    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
+    /// One replicate.
+    pub(super) fn seen(&self, context: &RunContext<'_>) -> Result<crate::Replicate<Seen>, StudyError> {
         let Some((replicate, warnings)) = self.replicate(context)? else { return Ok(observed::stopped()) };
-        let mut outcome = observed::outcome(&replicate, generated::waiting(&self.scenario));
-        outcome.warnings.extend(warnings);
-        Ok(outcome)
+        let mut seen = observed::replicate(replicate, generated::waiting(&self.scenario));
+        seen.beside.warnings.extend(warnings);
+        Ok(seen)
     }
 }
 

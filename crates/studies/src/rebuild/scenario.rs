@@ -6,6 +6,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::failures::{FailWords, Failure};
+use super::filled::Filled;
 use super::hardware::Hardware;
 use super::model::{Load, WINDOW_MAX};
 use super::population::{DataSet, PopulationSpec};
@@ -348,7 +349,7 @@ impl Redundancy {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complete {
     /// All defaults filled in.
-    pub scenario: Scenario,
+    pub scenario: Filled,
     /// How objects are kept safe.
     pub redundancy: Redundancy,
     /// What fails, in the order of time.
@@ -362,26 +363,27 @@ impl Scenario {
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
-    pub fn complete(mut self, draft: &Draft) -> Result<Complete, Problems> {
+    pub fn complete(self, draft: &Draft) -> Result<Complete, Problems> {
         let mut problems = Problems::new();
         let redundancy = self.redundancy(draft, &mut problems);
         if draft.says("ec") && draft.says("replicas") {
             let message = "`replicas` and `ec` both say how objects are kept safe";
             problems.push(draft.problem("replicas", message).hint("leave one of them out"));
         }
-        self.fill_in();
-        self.check_sizes(draft, redundancy, &mut problems);
-        self.check_groups(draft, redundancy, &mut problems);
-        let failures = self.fail.resolve(&self, draft, &mut problems);
+        let mut filled = Filled::of(self);
+        filled.check_sizes(draft, redundancy, &mut problems);
+        filled.scenario.check_groups(draft, redundancy, &mut problems);
+        let failures = filled.fail.resolve(&filled, draft, &mut problems);
         problems.into_result(())?;
         let mut problems = Problems::new();
-        let hardware = super::generated::hardware(&self);
-        self.check_clients(draft, (redundancy, &hardware), &mut problems);
+        let hardware = super::generated::hardware(&filled);
+        filled.check_clients(draft, (redundancy, &hardware), &mut problems);
         problems.into_result(())?;
-        let width_usual = (self.servers / redundancy.width).max(1);
-        self.population = self.population.clone().complete(draft, "population", width_usual)?;
-        let data = self.population.data_set(draft, "population")?;
-        Ok(Complete { scenario: self, redundancy, failures, data })
+        let width_usual = (filled.servers / redundancy.width).max(1);
+        let population = filled.population.clone().complete(draft, "population", width_usual)?;
+        let data = population.data_set(draft, "population")?;
+        filled.scenario.population = population;
+        Ok(Complete { scenario: filled, redundancy, failures, data })
     }
 
     fn redundancy(&self, draft: &Draft, problems: &mut Problems) -> Redundancy {
@@ -396,41 +398,6 @@ impl Scenario {
             problems.push(draft.problem("ec", message).hint(hint));
             Redundancy { data: 1, width: 1 }
         })
-    }
-
-    /// Defaults that depend on other keys.
-    pub(super) fn fill_in(&mut self) {
-        // One name in what is resolved.
-        if self.preset == Preset::Ceph {
-            self.preset = Preset::CephWpq;
-        }
-        let ceph = self.preset == Preset::CephWpq;
-        let rate = |paper: u64, shipped: u64| {
-            let count = if ceph { shipped } else { paper };
-            Rate::from_bytes_per_second(count).expect("above zero")
-        };
-        // JBOD table and InfiniBand (LogGP) table of the study; a nearline disk's data sheet, and 10 Gbit/s.
-        self.disk_read.get_or_insert(rate(1_617_009_050, 200_000_000));
-        self.disk_write.get_or_insert(rate(1_585_132_340, 190_000_000));
-        self.nic.get_or_insert(rate(2_012_072_435, 1_250_000_000));
-        self.latency.get_or_insert(if ceph { SimSpan::from_us(50) } else { SimSpan::from_ns(6_780) });
-        self.seeks.get_or_insert(if ceph { Seeks::Hdd } else { Seeks::Jbod });
-        // The study says nothing of it: chosen so that 1,024 servers rebuild the published 410 GiB/s.
-        self.seek_extent.get_or_insert(Bytes::from_mib(if ceph { 16 } else { 18 }));
-        self.recovery_max_active.get_or_insert(if ceph { 3 } else { 8 });
-        self.max_backfills.get_or_insert(u32::from(ceph));
-        self.recovery_sleep.get_or_insert(if ceph { SimSpan::from_ms(100) } else { SimSpan::ZERO });
-        self.detection.get_or_insert(if ceph { SimSpan::from_secs(20) } else { SimSpan::ZERO });
-        self.down_out.get_or_insert(if ceph { SimSpan::from_secs(600) } else { SimSpan::ZERO });
-        self.rack_out.get_or_insert(!ceph);
-        if self.client_load.is_some() {
-            self.client_read.get_or_insert(Percent::from_percent(70).expect("less than all"));
-            self.client_size.get_or_insert(Bytes::from_kib(64));
-            self.client_weight.get_or_insert(if ceph { 21 } else { 1 });
-        }
-        if self.objects.is_none() {
-            self.per_server.get_or_insert(Bytes::new(60 << 40));
-        }
     }
 
     fn check_sizes(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use towtank_kernel::Executor;
+use towtank_report::Outcome;
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
@@ -15,6 +16,12 @@ use super::failures::strike;
 use super::generated::{self, course};
 use super::scenario::{LostSet, Scenario};
 use super::*;
+
+impl Ready {
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
+        crate::question::outcome::<Rebuild>(Rebuild::run(self, context)?, &measures::measures())
+    }
+}
 
 pub(super) fn prepare(text: &str) -> Result<Complete, Problems> {
     let source = Source::file("rebuild.toml", format!("study = \"rebuild\"\n{text}"));
@@ -45,7 +52,7 @@ pub(super) fn with<T>(
 }
 
 pub(super) fn outcome(text: &str, seed: u64) -> Outcome {
-    let ready = Ready { complete: complete(text) };
+    let ready = Ready::Generated(Box::new(complete(text)));
     with(Executor::Sequential, 1, seed, |context| ready.run(context)).unwrap()
 }
 
@@ -74,7 +81,7 @@ const KINDS: [&str; 13] = [
 #[test]
 fn executors_and_workers_never_show() {
     for text in KINDS {
-        let ready = Ready { complete: complete(text) };
+        let ready = Ready::Generated(Box::new(complete(text)));
         let run = |executor, workers| with(executor, workers, 5, |context| ready.run(context)).unwrap();
         let want = run(Executor::Sequential, 1);
         assert!(want.events > 100, "{text}");
@@ -179,7 +186,7 @@ fn what_is_lost_is_what_enumeration_finds() {
         let found = find(&complete);
         assert_eq!(found.found, want, "{text}");
         let mut slow = complete.clone();
-        slow.scenario.lost_set = LostSet::Enumerate;
+        slow.scenario.scenario.lost_set = LostSet::Enumerate;
         let listed = find(&slow);
         assert_eq!(found.numbers, listed.numbers, "{text}");
         for record in 0..found.records() {
@@ -338,9 +345,9 @@ fn mistakes_are_told_with_their_next_step() {
 #[test]
 fn the_resolved_scenario_reads_back() {
     for text in KINDS {
-        let ready = Ready { complete: complete(text) };
-        let again: Scenario = serde_json::from_value(ready.resolved()).unwrap();
-        assert_eq!(again, ready.complete.scenario, "{text}");
+        let ready = Ready::Generated(Box::new(complete(text)));
+        let again: Scenario = serde_json::from_value(Rebuild::resolved(&ready)).unwrap();
+        assert_eq!(&again, Rebuild::settled(&ready), "{text}");
     }
 }
 
@@ -360,7 +367,7 @@ proptest! {
              recovery_max_active = {streams}\nwindow = {window}\nplacement = \"{placement}\"\n{groups}\
              [population]\ndistribution = \"log_normal\"\nmedian = \"{mib}MiB\"\nsigma = 1.5\nlayout = \"chunks\""
         );
-        let ready = Ready { complete: complete(&text) };
+        let ready = Ready::Generated(Box::new(complete(&text)));
         let run = |executor, workers| with(executor, workers, seed, |context| ready.run(context)).unwrap();
         let want = run(Executor::Sequential, 1);
         prop_assert_eq!(&run(Executor::Optimistic, 2), &want);

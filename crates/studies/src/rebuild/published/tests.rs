@@ -4,7 +4,8 @@ use serde_json::json;
 use towtank_report::{Outcome, Verdict};
 
 use super::*;
-use crate::PointResult;
+use crate::rebuild::Rebuild;
+use crate::{PointResult, Points, Study};
 
 const GIB: f64 = 1_073_741_824.0;
 
@@ -47,7 +48,8 @@ fn judge(points: &[Point]) -> Vec<Claim> {
         .iter()
         .map(|point| PointResult { settings: &[], scenario: &point.scenario, outcomes: &point.outcomes })
         .collect();
-    let views: Vec<View<'_>> = results.iter().filter_map(View::of).collect();
+    let read = Points::of(&results);
+    let views: Vec<View<'_>> = read.iter().map(View::of).collect();
     assert_eq!(views.len(), points.len(), "all points can be read");
     claims(&views)
 }
@@ -152,11 +154,11 @@ fn what_does_not_become_safe_comes_first() {
         .iter()
         .map(|point| PointResult { settings: &[], scenario: &point.scenario, outcomes: &point.outcomes })
         .collect();
-    let answer = crate::rebuild::present::present(&results).answer;
+    let answer = Rebuild.present(&results).answer;
     let first = answer.find("in 1 of 5 replicates not all is safe again: 7 objects are lost").expect(&answer);
     let second = answer.find("not all is safe again: 9 objects have no legal home left").expect(&answer);
     let safe = answer.find("1 min at").expect(&answer);
     assert!(first < second && second < safe, "{answer}");
-    let one = crate::rebuild::present::present(&results[5..6]).answer;
+    let one = Rebuild.present(&results[5..6]).answer;
     assert!(one.starts_with("in 1 of 5 replicates not all is safe again"), "{one}");
 }

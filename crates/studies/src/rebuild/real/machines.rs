@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use towtank_placement::crush::{ItemId, Map};
 use towtank_units::{Rate, SimSpan};
 
+use super::super::filled::Filled;
 use super::super::generated;
 use super::super::hardware::{Hardware, Layout, Names, Uplinks};
 use super::super::model::Pace;
@@ -101,7 +102,7 @@ enum Place {
 
 impl Machines {
     /// The machines of a cluster. `asked` is what the user said, `scenario` the same with defaults.
-    pub fn of(cluster: &Cluster, asked: &Scenario, scenario: &Scenario) -> Machines {
+    pub fn of(cluster: &Cluster, asked: &Scenario, scenario: &Filled) -> Machines {
         let map = &cluster.map;
         let parents = parents(map);
         let above = |item: ItemId, kind: &str| {
@@ -195,19 +196,18 @@ impl Classes {
         at as u8
     }
 
-    fn disks(&self, asked: &Scenario, scenario: &Scenario) -> (Vec<towtank_devices::DiskSpec>, Vec<Pace>) {
+    fn disks(&self, asked: &Scenario, scenario: &Filled) -> (Vec<towtank_devices::DiskSpec>, Vec<Pace>) {
         let rate = |count| Rate::from_bytes_per_second(count).expect("above zero");
         let one = |class: &usize| {
             let class = &CLASSES[*class];
             if scenario.preset != Preset::CephWpq {
-                let streams = scenario.recovery_max_active.expect("filled in");
-                let sleep = scenario.recovery_sleep.expect("filled in");
+                let (streams, sleep) = (scenario.recovery_max_active, scenario.recovery_sleep);
                 return (generated::disk(scenario), Pace { streams, sleep });
             }
             let mut own = scenario.clone();
-            own.disk_read = asked.disk_read.or(Some(rate(class.read)));
-            own.disk_write = asked.disk_write.or(Some(rate(class.write)));
-            own.seeks = asked.seeks.or(Some(class.seeks));
+            own.disk_read = asked.disk_read.unwrap_or(rate(class.read));
+            own.disk_write = asked.disk_write.unwrap_or(rate(class.write));
+            own.seeks = asked.seeks.unwrap_or(class.seeks);
             let pace = Pace {
                 streams: asked.recovery_max_active.unwrap_or(class.active),
                 sleep: asked.recovery_sleep.unwrap_or(class.sleep),
@@ -217,7 +217,7 @@ impl Classes {
         self.met.iter().map(one).unzip()
     }
 
-    fn warnings(&self, asked: &Scenario, scenario: &Scenario) -> Vec<String> {
+    fn warnings(&self, asked: &Scenario, scenario: &Filled) -> Vec<String> {
         let mut taken = Vec::new();
         for class in
             self.met.iter().map(|class| &CLASSES[*class]).filter(|_| scenario.preset == Preset::CephWpq)
@@ -243,8 +243,7 @@ impl Classes {
             taken.push("disks as fast as those of the published study".to_owned());
         }
         if asked.nic.is_none() {
-            let nic = scenario.nic.expect("filled in");
-            taken.push(format!("cards {nic}"));
+            taken.push(format!("cards {}", scenario.nic));
         }
         let mut warnings = Vec::new();
         if !taken.is_empty() {

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use towtank_kernel::Executor;
+use towtank_report::Outcome;
 use towtank_scenario::{Document, Files, Source};
 use towtank_streams::Seed;
 
 use super::super::affected::NOWHERE;
 use super::super::map_places::Wanted;
+use super::super::{Rebuild, measures};
 use super::*;
 
 #[derive(Debug)]
@@ -67,7 +69,8 @@ fn run_by(ready: &Ready, executor: Executor, workers: u32) -> Outcome {
         progress: &|_| {},
         notice: &|_| {},
     };
-    ready.run(&context).unwrap()
+    let replicate = ready.seen(&context).unwrap();
+    crate::question::outcome::<Rebuild>(replicate, &measures::measures()).unwrap()
 }
 
 fn run(ready: &Ready) -> Outcome {

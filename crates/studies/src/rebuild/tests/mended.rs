@@ -41,7 +41,7 @@ fn an_object_that_gets_back_some_of_its_copies_is_not_safe() {
 fn coded_objects_with_rests_run_on_workers() {
     let text =
         "preset = \"ceph\"\nservers = 12\nec = \"4+2\"\nper_server = \"1GiB\"\nrecovery_sleep = \"2ms\"";
-    let ready = Ready { complete: complete(text) };
+    let ready = Ready::Generated(Box::new(complete(text)));
     let run = |executor, workers| with(executor, workers, 5, |context| ready.run(context)).unwrap();
     let want = run(Executor::Sequential, 1);
     assert_eq!(run(Executor::Check, 1), want);
@@ -159,7 +159,7 @@ fn more_reservations_are_not_slower() {
 }
 
 fn first_outcome(text: &str) -> Outcome {
-    let ready = Ready { complete: complete(text) };
+    let ready = Ready::Generated(Box::new(complete(text)));
     with(Executor::Sequential, 1, 1, |context| ready.run(&RunContext { replicate: 0, ..*context })).unwrap()
 }
 

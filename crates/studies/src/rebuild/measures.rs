@@ -1,0 +1,305 @@
+//! The measures of a replicate, each with how its value is had.
+
+use towtank_metrics::Histogram;
+use towtank_units::{SimSpan, SimTime};
+
+use super::bottleneck::Resource;
+use super::observed::{Seen, ServerSeen, left, micros, transfer};
+use super::recovery::{Recovered, Waited};
+use crate::{Measure, Value};
+
+type Row = Measure<Seen>;
+
+/// The measures of a replicate.
+pub fn measures() -> Vec<Row> {
+    let mut measures = of_times_and_rates();
+    measures.extend(of_what_was_lost());
+    measures.extend(of_machines());
+    measures.extend(of_clients());
+    measures
+}
+
+fn of_times_and_rates() -> Vec<Row> {
+    vec![
+        Row::new(
+            "time_to_full_redundancy_s",
+            "s",
+            "from the first failure to the last durable write",
+            Seen::full,
+        ),
+        Row::new(
+            "time_to_two_copies_s",
+            "s",
+            "until no object is left with a single copy (or just k shards)",
+            Seen::two_copies,
+        ),
+        Row::new("detection_s", "s", "of that, until the first failure was known", |seen| {
+            Ok(seen.waiting.detection.as_secs_f64())
+        }),
+        Row::new("down_out_s", "s", "and from then until what failed was given up", Seen::down_out),
+        Row::new(
+            "transfer_s",
+            "s",
+            "and the transfers themselves, without the time between them",
+            Seen::transfer,
+        ),
+        Row::new(
+            "aggregate_rate_bytes_per_s",
+            "bytes/s",
+            "bytes rebuilt over the time of the transfers",
+            Seen::rate,
+        ),
+        Row::new(
+            "ideal_rate_bytes_per_s",
+            "bytes/s",
+            "what the same work would allow, spread evenly over all that survives",
+            Seen::ideal,
+        ),
+        Row::new(
+            "bound_rate_bytes_per_s",
+            "bytes/s",
+            "what the busiest device would allow with this placement",
+            |seen| seen.over(seen.recovered().bound),
+        ),
+        Row::new("ideal_share", "fraction", "the aggregate rate over the ideal", |seen| {
+            Ok(seen.rate()? / seen.ideal()?)
+        }),
+        Row::new(
+            "rate_per_survivor_bytes_per_s",
+            "bytes/s",
+            "the aggregate rate over the number of survivors",
+            |seen| Ok(seen.rate()? / f64::from(seen.replicate.setting.survivors)),
+        ),
+    ]
+}
+
+fn of_what_was_lost() -> Vec<Row> {
+    vec![
+        Row::new("bytes_rebuilt", "bytes", "copies or shards written", |seen| {
+            Ok(seen.recovered().bytes as f64)
+        }),
+        Row::new("objects_affected", "objects", "objects that had a copy or shard on what failed", |seen| {
+            Ok(seen.replicate.affected.objects() as f64)
+        }),
+        Row::new(
+            "objects_rebuilt",
+            "objects",
+            "objects written to the homes found for them; twice after two failures",
+            |seen| Ok(seen.recovered().jobs as f64),
+        ),
+        Row::new(
+            "groups_affected",
+            "groups",
+            "groups, or single objects, that touched what failed",
+            |seen| Ok(seen.replicate.affected.records() as f64),
+        ),
+        Row::new("lost_objects", "objects", "objects of which too few copies or shards are left", |seen| {
+            Ok(seen.recovered().stuck.lost as f64)
+        }),
+        Row::new(
+            "stuck_objects",
+            "objects",
+            "objects that could not be rebuilt for want of a home",
+            Seen::stuck,
+        ),
+        Row::new(
+            "below_min_size",
+            "groups",
+            "groups, or single objects, that took no writes, at the most",
+            |seen| Ok(seen.recovered().below_min_size as f64),
+        ),
+    ]
+}
+
+fn of_machines() -> Vec<Row> {
+    vec![
+        Row::new("servers_driving", "disks", "disks that led a rebuild", |seen| {
+            Ok(seen.recovered().drivers as f64)
+        }),
+        Row::new("servers_writing", "servers", "servers that took something in", Seen::writing),
+        Row::new(
+            "written_max_over_mean",
+            "ratio",
+            "most written on one survivor over the mean of all survivors",
+            Seen::written_max_over_mean,
+        ),
+        Row::new("disk_busy_max", "fraction", "share of the transfer that the busiest disk worked", |seen| {
+            Ok(seen.most(|server| server.disk_busy))
+        }),
+        Row::new("disk_busy_mean", "fraction", "the same for all surviving disks", |seen| {
+            Ok(seen.mean_of("disks"))
+        }),
+        Row::new(
+            "card_busy_max",
+            "fraction",
+            "the same for the busiest card, sending or receiving",
+            |seen| Ok(seen.most(|server| server.sending_busy.max(server.receiving_busy))),
+        ),
+        Row::new("uplink_busy_max", "fraction", "the same for the busiest uplink", Seen::uplink_busy),
+        Row::new(
+            "reserving_share",
+            "fraction",
+            "share of the slots of all leading disks that waited for reservations",
+            |seen| Ok(seen.mean_of("reservations")),
+        ),
+        Row::new("sleeping_share", "fraction", "share of the transfer that leading disks rested", |seen| {
+            Ok(seen.mean_of("rests"))
+        }),
+        Row::new("max_device_fill", "ratio", "how full the fullest disk is afterwards", Seen::fill),
+    ]
+}
+
+/// What clients waited; nothing is said where there are none.
+fn of_clients() -> Vec<Row> {
+    let row = |name: &'static str, unit, about, value: fn(&Waited) -> Value| {
+        let measure = Row::new(name, unit, about, move |seen| {
+            value(seen.recovered().clients.as_ref().ok_or("there are no clients")?)
+        });
+        measure.only_where(|seen| seen.recovered().clients.is_some())
+    };
+    vec![
+        row(
+            "client_operations",
+            "operations",
+            "operations of clients while lost data were rebuilt",
+            |waited| Ok((waited.during.reads.count() + waited.during.writes.count()) as f64),
+        ),
+        row("client_read_latency_mean_us", "us", "what their reads took", |waited| {
+            mean(&waited.during.reads)
+        }),
+        row("client_read_latency_p99_us", "us", "the 99th percentile", |waited| p99(&waited.during.reads)),
+        row("client_write_latency_mean_us", "us", "what their writes took", |waited| {
+            mean(&waited.during.writes)
+        }),
+        row("client_write_latency_p99_us", "us", "the 99th percentile", |waited| p99(&waited.during.writes)),
+        row("client_read_latency_quiet_mean_us", "us", "what reads take when nothing is rebuilt", |waited| {
+            mean(&waited.quiet.reads)
+        }),
+        row("client_read_latency_quiet_p99_us", "us", "the 99th percentile", |waited| {
+            p99(&waited.quiet.reads)
+        }),
+        row(
+            "client_write_latency_quiet_mean_us",
+            "us",
+            "what writes take when nothing is rebuilt",
+            |waited| mean(&waited.quiet.writes),
+        ),
+        row("client_write_latency_quiet_p99_us", "us", "the 99th percentile", |waited| {
+            p99(&waited.quiet.writes)
+        }),
+    ]
+}
+
+fn mean(latencies: &Histogram) -> Value {
+    latencies.mean().map(|mean| mean / 1e3).ok_or_else(none_done)
+}
+
+fn p99(latencies: &Histogram) -> Value {
+    micros(latencies, 0.99).ok_or_else(none_done)
+}
+
+fn none_done() -> String {
+    "no such operation was done".to_owned()
+}
+
+fn nothing_moved() -> String {
+    "nothing was transferred".to_owned()
+}
+
+impl Seen {
+    fn recovered(&self) -> &Recovered {
+        &self.replicate.recovered
+    }
+
+    /// Seconds from the first failure to a moment.
+    fn since_failure(&self, at: SimTime) -> f64 {
+        let first = self.replicate.struck.first();
+        let first = first.map_or(SimTime::ZERO, |struck| SimTime::ZERO.saturating_add(struck.at));
+        at.as_secs_f64() - first.as_secs_f64()
+    }
+
+    fn full(&self) -> Value {
+        match left(self.recovered(), self.waiting) {
+            Some(reason) => Err(reason),
+            None if self.recovered().jobs == 0 => Ok(0.0),
+            None => Ok(self.since_failure(self.recovered().last_write)),
+        }
+    }
+
+    fn two_copies(&self) -> Value {
+        match (left(self.recovered(), self.waiting), self.recovered().last_by_spare[0]) {
+            (Some(reason), _) => Err(reason),
+            (None, Some(at)) => Ok(self.since_failure(at)),
+            (None, None) => Ok(0.0),
+        }
+    }
+
+    fn down_out(&self) -> Value {
+        if self.waiting.noout {
+            Err("`noout` is set".to_owned())
+        } else {
+            Ok(self.waiting.down_out.as_secs_f64())
+        }
+    }
+
+    fn transfer(&self) -> Value {
+        transfer(self.recovered()).ok_or_else(nothing_moved).map(SimSpan::as_secs_f64)
+    }
+
+    /// What was rebuilt over a span.
+    fn over(&self, span: SimSpan) -> Value {
+        let (bytes, seconds) = (self.recovered().bytes as f64, span.as_secs_f64());
+        if bytes > 0.0 && seconds > 0.0 { Ok(bytes / seconds) } else { Err(nothing_moved()) }
+    }
+
+    fn rate(&self) -> Value {
+        self.over(transfer(self.recovered()).ok_or_else(nothing_moved)?)
+    }
+
+    fn ideal(&self) -> Value {
+        self.over(self.recovered().ideal)
+    }
+
+    fn stuck(&self) -> Value {
+        let stuck = self.recovered().stuck;
+        Ok((stuck.waiting + stuck.homeless + stuck.full) as f64)
+    }
+
+    fn writing(&self) -> Value {
+        Ok(self.observed.servers.iter().filter(|server| server.written > 0).count() as f64)
+    }
+
+    fn written_max_over_mean(&self) -> Value {
+        let written = || self.observed.servers.iter().map(|server| server.written as f64);
+        let mean = written().sum::<f64>() / written().len().max(1) as f64;
+        if mean > 0.0 { Ok(written().fold(0.0, f64::max) / mean) } else { Err(nothing_moved()) }
+    }
+
+    fn most(&self, busy: fn(&ServerSeen) -> f64) -> f64 {
+        self.observed.servers.iter().map(busy).fold(0.0, f64::max)
+    }
+
+    fn resource(&self, name: &str) -> Option<&Resource> {
+        self.observed.resources.iter().find(|resource| resource.name == name)
+    }
+
+    fn mean_of(&self, name: &str) -> f64 {
+        self.resource(name).map_or(0.0, |resource| resource.mean)
+    }
+
+    fn uplink_busy(&self) -> Value {
+        let uplinks = self.resource("rack uplinks").map(|resource| resource.busiest);
+        uplinks.ok_or_else(|| "uplinks are not limited".to_owned())
+    }
+
+    fn fill(&self) -> Value {
+        let capacity = self.replicate.setting.capacity.as_ref();
+        let capacity = capacity.ok_or_else(|| "nobody says how much a disk holds".to_owned())?;
+        let fills =
+            self.recovered().fill.iter().zip(capacity).map(|(used, size)| *used as f64 / *size as f64);
+        Ok(fills.fold(0.0, f64::max))
+    }
+}
+
+#[cfg(test)]
+mod tests;
