@@ -1,6 +1,6 @@
 //! Measures as rows: a name, its unit, what it means, and how its value is had from what a replicate came to know.
 //!
-//! A value stands in the row that names it, so that it cannot come under another name by standing in another place of a list.
+//! A value stands in the row that names it, so its place in a list cannot give it the name of another.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -16,7 +16,8 @@ pub type Value = Result<f64, String>;
 
 /// One measure of a study whose replicates come to know an `S`.
 pub struct Measure<S> {
-    /// Stable, snake_case, alone among the measures of its study. Computed where a scenario says what there is: one for each method.
+    /// Stable, snake_case, and of no other measure of its study. Computed where a scenario says which measures there are: one
+    /// for each method.
     pub name: Cow<'static, str>,
     /// As [`MeasureSpec::unit`].
     pub unit: &'static str,

@@ -1,4 +1,4 @@
-//! Points as a study presents them: the scenario and what each replicate kept, read back into the types that the study wrote.
+//! Points as a study presents them: the scenario and what each replicate kept, read back into the types of the study.
 
 use std::ops::Deref;
 

@@ -1,7 +1,7 @@
 //! A study as types: what a user may write, what is checked, what a replicate comes to know, and what is kept of it.
 //!
-//! Each implementation of [`Question`] is a [`Study`], which is what the rest of the street sees. What every study would else
-//! do by itself is done here once: the resolved scenario, measures under their names, series, and reading all of it back.
+//! Each implementation of [`Question`] is a [`Study`], which is what the rest of the street sees. What all studies have in
+//! common is done here: the resolved scenario, measures under their names, series, and reading all of it back.
 
 use schemars::JsonSchema;
 use serde::Serialize;
