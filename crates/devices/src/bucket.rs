@@ -9,7 +9,7 @@ use towtank_units::{BitRate, SimSpan, SimTime};
 const PARTS: u128 = 1_000_000_000;
 
 /// A bucket of bits that fills at a rate that its owner names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Bucket {
     capacity: u64,
     level: u128,

@@ -5,7 +5,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::Broken;
 
 /// From when to when a resource is given to one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Service {
     /// When it begins.
     pub begin: SimTime,

@@ -10,7 +10,7 @@ use towtank_units::SimTime;
 use crate::Broken;
 
 /// Where in a line something is served: a line has as many places as its device takes requests at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Place(pub u16);
 
 impl Place {
@@ -21,7 +21,11 @@ impl Place {
 /// What waits for one device, and what it serves.
 ///
 /// **Conservation:** requests that came = served + being served + waiting ([`Line::audit`]).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(bound(
+    serialize = "D: serde::Serialize, D::Item: serde::Serialize",
+    deserialize = "D: serde::Deserialize<'de>, D::Item: serde::Deserialize<'de>"
+))]
 pub struct Line<D: Discipline> {
     discipline: D,
     /// By place.

@@ -8,7 +8,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::{Broken, Lane, Service};
 
 /// One direction of a node's link: what it sends, or what it receives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Link {
     /// Its queue.
     pub lane: Lane,
@@ -35,7 +35,7 @@ impl Link {
 }
 
 /// Which way something crosses an uplink.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Way {
     /// Out of the rack.
     Up,
@@ -49,7 +49,7 @@ impl Way {
 }
 
 /// Both ways of a rack's link to the core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Uplink {
     lanes: [Lane; 2],
 }

@@ -18,7 +18,7 @@ use towtank_units::{Rate, SimSpan, SimTime};
 use crate::Broken;
 
 /// How flows share a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Sharing {
     /// Flows with something to send get equal parts of the rate.
     Fair,
@@ -46,11 +46,11 @@ impl SwitchSpec {
 }
 
 /// A port of a switch: what leaves by it goes to one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PortId(pub u32);
 
 /// A transfer that comes to a switch.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Transfer<T> {
     /// Whose it is.
     pub flow: u32,
@@ -64,7 +64,7 @@ pub struct Transfer<T> {
 ///
 /// **Conservation:** at each port, bytes that came = bytes through + bytes inside; and what is through is no more than the port's
 /// rate allows in the time in which it had something to send ([`Switch::audit`]).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Switch<T> {
     ports: Vec<Port<T>>,
 }
@@ -73,7 +73,7 @@ pub struct Switch<T> {
 const PARTS: u128 = 1 << 20;
 const NS_PER_SEC: u128 = 1_000_000_000;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Port<T> {
     /// Parts of a byte that a flow which always had something would have got, until `since`.
     got: u128,

@@ -34,15 +34,15 @@ use std::convert::Infallible;
 use towtank_units::SimTime;
 
 /// Whose a request is: a tenant, a client, a class of work. What it means to a discipline was said when that was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct FlowId(pub u32);
 
 /// One of several schedulers that exchange messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SchedulerId(pub u32);
 
 /// Something that wants to be served.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Request<T> {
     /// Whose it is.
     pub flow: FlowId,
@@ -63,7 +63,7 @@ impl<T> Request<T> {
 }
 
 /// Who is to hear a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Audience {
     /// One scheduler.
     One(SchedulerId),

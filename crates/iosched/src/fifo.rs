@@ -7,7 +7,7 @@ use towtank_units::SimTime;
 use crate::{Discipline, NoMessage, Request};
 
 /// Requests in the order in which they came.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Fifo<T> {
     waiting: VecDeque<Request<T>>,
 }

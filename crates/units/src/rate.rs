@@ -61,7 +61,7 @@ impl Rate {
 
 /// Bits per second; never zero. For links whose rate is divided: a share of one need not be a whole number of bytes, and
 /// [`Rate`] counts these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(transparent)]
 pub struct BitRate(NonZeroU64);
 
