@@ -186,7 +186,7 @@ mod tests {
         type Message = NoMessage;
 
         fn arrive(&mut self, _: SimTime, request: Request<u32>) {
-            if request.item % 2 == 0 {
+            if request.item.is_multiple_of(2) {
                 self.0.push(request);
             }
         }
