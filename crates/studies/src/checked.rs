@@ -97,3 +97,78 @@ impl CheckedScenario {
         &self.points
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use towtank_scenario::{Files, Source};
+
+    use super::*;
+    use crate::all;
+
+    #[derive(Debug)]
+    struct Folder(BTreeMap<String, Vec<u8>>);
+
+    impl Files for Folder {
+        fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+            self.0.get(path).cloned().ok_or_else(|| "no such file".to_owned())
+        }
+    }
+
+    /// Exports have one name in all studies, and the names they had before are understood.
+    #[test]
+    fn exports_have_one_name_and_keep_their_old_ones() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/cluster/");
+        let read = |name: &str| (name.to_owned(), std::fs::read(format!("{folder}{name}")).unwrap());
+        let hash = |text: &str| {
+            let files = ["crush.txt", "osd_dump.json", "pg_dump.json.gz"].map(read);
+            let document = Document::parse(&Source::file("a.toml", text.to_owned())).unwrap();
+            let document = document.with_files(Arc::new(Folder(files.into())));
+            check(all(), document)
+                .unwrap_or_else(|problems| panic!("{problems:?}"))
+                .resolved()
+                .hash()
+                .to_owned()
+        };
+        let text = |study: &str, change: &str, map: &str, dump: &str| {
+            hash(&format!(
+                "study = \"{study}\"\n{map} = \"crush.txt\"\n{dump} = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n{change}"
+            ))
+        };
+        let (out, fail) = ("mark_out = \"osd.5\"", "fail = \"osd.5\"");
+        assert_eq!(text("preview", out, "crush_map", "osd_dump"), text("preview", out, "map", "osd_dump"));
+        assert_eq!(
+            text("rebuild", fail, "crush_map", "osd_dump"),
+            text("rebuild", fail, "ceph_map", "ceph_dump")
+        );
+    }
+
+    /// A placement has a name of its own in each study, and each understands the other's.
+    #[test]
+    fn placements_are_understood_under_the_names_of_either_study() {
+        let hash = |text: String| {
+            let document = Document::parse(&Source::file("a.toml", text.clone())).unwrap();
+            check(all(), document)
+                .unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
+                .resolved()
+                .hash()
+                .to_owned()
+        };
+        for (of_place, of_rebuild) in [
+            ("crush", "crush-straw2"),
+            ("crush_straw", "crush-straw"),
+            ("crush_vring", "crush-vring"),
+            ("static_modulo", "static-modulo"),
+            ("ring", "ring"),
+        ] {
+            let place = |name: &str| hash(format!("study = \"place\"\nalgorithm = \"{name}\""));
+            let rebuild = |name: &str| hash(format!("study = \"rebuild\"\nplacement = \"{name}\""));
+            assert_eq!(place(of_place), place(of_rebuild), "{of_place}");
+            assert_eq!(rebuild(of_place), rebuild(of_rebuild), "{of_rebuild}");
+        }
+        let swept = |names: &str| hash(format!("study = \"place\"\n[sweep]\nalgorithm = {names}"));
+        assert_eq!(swept("[\"ring\", \"crush-straw2\"]"), swept("[\"ring\", \"crush\"]"));
+    }
+}

@@ -35,7 +35,7 @@ pub struct Preview;
 
 /// `--out` is taken by the directory of the results, so taking a device out is `--mark-out`.
 const FLAGS: &[Flag] = &[
-    Flag { name: "map", key: "map" },
+    Flag { name: "crush-map", key: "crush_map" },
     Flag { name: "osd-dump", key: "osd_dump" },
     Flag { name: "pg-dump", key: "pg_dump" },
     Flag { name: "osd-df", key: "osd_df" },

@@ -55,8 +55,8 @@ const fn flag(name: &'static str, key: &'static str) -> Flag {
 
 const FLAGS: &[Flag] = &[
     flag("preset", "preset"),
-    flag("ceph-map", "ceph_map"),
-    flag("ceph-dump", "ceph_dump"),
+    flag("crush-map", "crush_map"),
+    flag("osd-dump", "osd_dump"),
     flag("pg-dump", "pg_dump"),
     flag("osd-df", "osd_df"),
     flag("report", "report"),

@@ -81,8 +81,11 @@ pub struct Subcommand {
     /// Flags without the dashes, each with a line of help. Each takes a value.
     pub flags: &'static [(&'static str, &'static str)],
     /// From the flags that were given, with their values, to what is printed.
-    pub answer: fn(&[(&str, String)]) -> Result<String, Problems>,
+    pub answer: Answer,
 }
+
+/// From flags and their values to a text.
+pub type Answer = fn(&[(&str, String)]) -> Result<String, Problems>;
 
 /// A measure that a study promises to yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::io::Read as _;
 use super::tool::{Folder, Said};
 
 const USUAL: [&str; 7] =
-    ["preview", "--map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
+    ["preview", "--crush-map", "crush.txt", "--osd-dump", "osd_dump.json", "--pg-dump", "pg_dump.json.gz"];
 
 /// The cluster of the guide.
 fn cluster(name: &str) -> Folder {
@@ -173,7 +173,7 @@ fn near_names_are_told() {
 
       tip: a similar argument exists: '--mark-out'
 
-    Usage: towtank preview --map <VALUE> --osd-dump <VALUE> --pg-dump <VALUE> --mark-out <VALUE>
+    Usage: towtank preview --crush-map <VALUE> --osd-dump <VALUE> --pg-dump <VALUE> --mark-out <VALUE>
 
     For more information, try '--help'.
     exit 2

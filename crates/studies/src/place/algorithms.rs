@@ -21,10 +21,13 @@ use towtank_placement::crush::{
 pub enum Algorithm {
     /// CRUSH with one straw2 bucket, as new Ceph clusters have.
     #[default]
+    #[schemars(extend("x-aliases" = ["crush-straw2", "crush_straw2"]))]
     Crush,
     /// CRUSH with one straw bucket, as Ceph had before hammer.
+    #[schemars(extend("x-aliases" = ["crush-straw"]))]
     CrushStraw,
     /// CRUSH with one ring bucket of independent draws.
+    #[schemars(extend("x-aliases" = ["crush-vring"]))]
     CrushVring,
     /// A ring with virtual nodes, in the manner of Chord.
     Ring,
@@ -37,12 +40,15 @@ pub enum Algorithm {
     /// Maglev's table.
     Maglev,
     /// The remainder of a hash.
+    #[schemars(extend("x-aliases" = ["static-modulo"]))]
     StaticModulo,
     /// The less loaded of two, by a table of groups.
+    #[schemars(extend("x-aliases" = ["two-choice"]))]
     TwoChoice,
     /// Least bitwise distance.
     Xor,
     /// Least distance in the plane.
+    #[schemars(extend("x-aliases" = ["two-d"]))]
     TwoD,
     /// Groups of servers that negotiate among themselves, as in Replicast.
     Negotiating,

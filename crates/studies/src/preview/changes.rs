@@ -39,14 +39,14 @@ pub fn apply(scenario: &Scenario, draft: &Draft, loaded: Loaded) -> Result<Case,
     problems.into_result(())?;
     check_groups(draft, &after).into_result(())?;
     if let Err(fault) = after.map.compile() {
-        let key = if scenario.after_map.is_some() { "after_map" } else { "map" };
+        let key = if scenario.after_map.is_some() { "after_map" } else { "crush_map" };
         return Err(draft
             .problem(key, format!("the map after the change: {fault}"))
             .hint("mend the map")
             .into());
     }
     if let Err(fault) = before.map.compile() {
-        return Err(draft.problem("map", fault.to_string()).hint("mend the map").into());
+        return Err(draft.problem("crush_map", fault.to_string()).hint("mend the map").into());
     }
     let upmaps_dropped = upmaps::drop_broken(&mut after);
     if words.is_empty() {

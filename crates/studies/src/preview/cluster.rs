@@ -14,10 +14,6 @@ use super::safety::Stated;
 /// The files that a user names, and the keys that name them. `pg_dump`, `osd_df` and `report` are called so everywhere.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exported<'a> {
-    /// The key of the CRUSH map.
-    pub map_key: &'static str,
-    /// The key of the osd dump.
-    pub osd_dump_key: &'static str,
     /// The CRUSH map.
     pub map: Option<&'a str>,
     /// `ceph osd dump`.
@@ -107,12 +103,12 @@ pub(crate) fn load(named: &Exported<'_>, draft: &Draft) -> Result<Loaded, Proble
     let (map, map_file) = exports
         .map
         .or_else(|| Some((report.as_ref()?.map.clone(), named.report?.to_owned())))
-        .ok_or_else(|| missing(draft, named.map_key, "`ceph osd getcrushmap -o FILE`"))?;
+        .ok_or_else(|| missing(draft, "crush_map", "`ceph osd getcrushmap -o FILE`"))?;
     let (osd_dump, dump_file) = exports
         .osd_dump
         .or_else(|| Some((report.as_ref()?.osd_dump.clone(), named.report?.to_owned())))
-        .ok_or_else(|| missing(draft, named.osd_dump_key, "`ceph osd dump -f json`"))?;
-    let osd_key = if named.osd_dump.is_some() { named.osd_dump_key } else { "report" };
+        .ok_or_else(|| missing(draft, "osd_dump", "`ceph osd dump -f json`"))?;
+    let osd_key = if named.osd_dump.is_some() { "osd_dump" } else { "report" };
     let pools = pools_of(draft, osd_key, &dump_file, (&osd_dump, &map, &map_file))?;
     let mut cluster = Cluster { map, overlay: osd_dump.overlay(), pools, fill: BTreeMap::new() };
     note_devices(&cluster, &map_file, &dump_file, &mut warnings);
@@ -150,8 +146,8 @@ fn read_all(named: &Exported<'_>, draft: &Draft, warnings: &mut Vec<String>) -> 
     let mut problems = Problems::new();
     let mut reader = Reader { draft, warnings, problems: &mut problems };
     let exports = Exports {
-        map: reader.read(named.map.is_some(), named.map_key, ceph::read_map),
-        osd_dump: reader.read(named.osd_dump.is_some(), named.osd_dump_key, ceph::read_osd_dump),
+        map: reader.read(named.map.is_some(), "crush_map", ceph::read_map),
+        osd_dump: reader.read(named.osd_dump.is_some(), "osd_dump", ceph::read_osd_dump),
         pg_dump: reader.read(named.pg_dump.is_some(), "pg_dump", ceph::read_pg_dump),
         fill: reader.read(named.osd_df.is_some(), "osd_df", ceph::read_osd_df).map(|(fill, _)| fill),
         report: reader.read(named.report.is_some(), "report", ceph::read_report).map(|(report, _)| report),

@@ -169,7 +169,7 @@ impl Moves {
         let mut warnings = Vec::new();
         if self.disagreeing > 0 {
             warnings.push(format!(
-                "{} groups should be elsewhere by `map` and `osd_dump` than `pg_dump` says, such as {}: were they exported \
+                "{} groups should be elsewhere by `crush_map` and `osd_dump` than `pg_dump` says, such as {}: were they exported \
                  at different times?",
                 self.disagreeing, self.disagreeing_example
             ));

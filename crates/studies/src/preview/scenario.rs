@@ -15,7 +15,8 @@ use super::safety::FillLimits;
 pub struct Scenario {
     /// The CRUSH map, as text, binary, or JSON of `ceph osd crush dump`. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub map: Option<String>,
+    #[schemars(extend("x-aliases" = ["map"]))]
+    pub crush_map: Option<String>,
     /// What `ceph osd dump -f json` printed. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub osd_dump: Option<String>,
@@ -125,9 +126,7 @@ impl Scenario {
     /// Each problem with its place in `draft`.
     pub fn case(&self, draft: &Draft) -> Result<Case, Problems> {
         let exported = Exported {
-            map_key: "map",
-            osd_dump_key: "osd_dump",
-            map: self.map.as_deref(),
+            map: self.crush_map.as_deref(),
             osd_dump: self.osd_dump.as_deref(),
             pg_dump: self.pg_dump.as_deref(),
             osd_df: self.osd_df.as_deref(),

@@ -40,7 +40,8 @@ fn usual() -> BTreeMap<String, Vec<u8>> {
     ["crush.txt", "osd_dump.json", "pg_dump.json.gz"].map(|name| (name.to_owned(), example(name))).into()
 }
 
-const USUAL: &str = "map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
+const USUAL: &str =
+    "crush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
 
 fn draft_case(files: BTreeMap<String, Vec<u8>>, text: &str) -> Result<Case, Problems> {
     let text = format!("study = \"preview\"\n{text}");
@@ -286,8 +287,8 @@ fn mistakes_are_told_with_what_is_near() {
         with("crush.txt", b"rule r { id 0 }"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
-    `map` is missing
-      hint: name the file that `ceph osd getcrushmap -o FILE` wrote: --map FILE, or map = "FILE"; a `ceph report` as `report` does too
+    `crush_map` is missing
+      hint: name the file that `ceph osd getcrushmap -o FILE` wrote: --crush-map FILE, or crush_map = "FILE"; a `ceph report` as `report` does too
     `mark_out` is "osd.55": there is no device and no bucket called `osd.55`
       hint: did you mean `osd.5`?
     `remove` is "host=h9": there is no device and no bucket called `h9`
@@ -327,7 +328,7 @@ fn mistakes_are_told_with_what_is_near() {
     `osd_dump.json`: `osds[0].weight`: a number is missing, nan or infinite (line 6, column 36)
       hint: it should be the output of `ceph osd dump -f json`
     `crush.txt`: line 1, column 15: found `}` where `type` belongs
-      hint: export `map` again, or mend it
+      hint: export `crush_map` again, or mend it
     "#);
 }
 
@@ -340,8 +341,9 @@ fn real_exports_are_read_with_what_to_know() {
             .map(|name| (name.to_owned(), export(name)))
             .collect()
     };
-    let healthy = "map = \"crushmap.bin\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
-    let degraded = "map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
+    let healthy =
+        "crush_map = \"crushmap.bin\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
+    let degraded = "crush_map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
     let told = |text: &str| {
         let case = draft_case(files(), text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
         let mut lines = vec![answer(&case)];
@@ -373,7 +375,7 @@ fn real_exports_are_read_with_what_to_know() {
       75 of 76 groups in `degraded_pg_dump.json.gz` are degraded: their missing copies are counted as bytes to move
       76 of 76 groups in `degraded_pg_dump.json.gz` are undersized: they have fewer copies than their pool asks for; what comes back is counted as bytes to move
       nothing is changed; what moves is on its way already
-      65 groups should be elsewhere by `map` and `osd_dump` than `pg_dump` says, such as 1.0: were they exported at different times?
+      65 groups should be elsewhere by `crush_map` and `osd_dump` than `pg_dump` says, such as 1.0: were they exported at different times?
     ");
 }
 
@@ -385,7 +387,7 @@ fn groups_short_of_copies_come_before_what_moves() {
             .map(|name| (name.to_owned(), export(name)))
             .into()
     };
-    let degraded = "map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
+    let degraded = "crush_map = \"crushmap.bin\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\n";
     let case = draft_case(files(), degraded).unwrap();
     let answer = answer(&case);
     assert!(answer.starts_with("no change: 76 groups would be short of copies (76 now); "), "{answer}");
@@ -450,7 +452,7 @@ fn unsafe_changes_of_a_sweep_come_before_the_best_one() {
 fn flags_may_be_repeated() {
     let mut document = Document::of_study("preview", Vec::new()).with_files(Arc::new(Folder(usual())));
     for (name, value) in [
-        ("map", "crush.txt"),
+        ("crush_map", "crush.txt"),
         ("osd-dump", "osd_dump.json"),
         ("pg-dump", "pg_dump.json.gz"),
         ("mark-out", "[\"osd.1\",\"osd.2\"]"),

@@ -109,10 +109,8 @@ impl Ready {
         scenario.check_amounts(draft, &mut problems);
         problems.into_result(())?;
         let exported = Exported {
-            map_key: "ceph_map",
-            osd_dump_key: "ceph_dump",
-            map: asked.ceph_map.as_deref(),
-            osd_dump: asked.ceph_dump.as_deref(),
+            map: asked.crush_map.as_deref(),
+            osd_dump: asked.osd_dump.as_deref(),
             pg_dump: asked.pg_dump.as_deref(),
             osd_df: asked.osd_df.as_deref(),
             report: asked.report.as_deref(),
@@ -143,7 +141,7 @@ impl Ready {
         let machines = Machines::of(&cluster, &asked, &scenario);
         warnings.extend(machines.warnings.iter().cloned());
         let groups = Groups::new(cluster, machines).map_err(|fault| {
-            let key = if asked.ceph_map.is_some() { "ceph_map" } else { "report" };
+            let key = if asked.crush_map.is_some() { "crush_map" } else { "report" };
             draft.problem(key, fault).hint("mend the map")
         })?;
         let failures = failing::resolve(&scenario, &groups, draft, &mut problems);
@@ -276,7 +274,7 @@ fn refused(draft: &Draft) -> Problems {
 /// Pools that no rebuild can be worked out for.
 fn check_pools(cluster: &cluster::Cluster, scenario: &Scenario, draft: &Draft) -> Problems {
     let mut problems = Problems::new();
-    let key = if scenario.ceph_dump.is_some() { "ceph_dump" } else { "report" };
+    let key = if scenario.osd_dump.is_some() { "osd_dump" } else { "report" };
     for pool in cluster.pools.iter().filter(|pool| pool.data_shards > pool.placed.size) {
         let message = format!(
             "pool `{}` has {} shards, fewer than the {} that its data are cut into",

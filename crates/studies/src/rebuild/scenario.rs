@@ -22,10 +22,12 @@ pub struct Scenario {
     /// A real cluster's CRUSH map, as text, binary, or JSON of `ceph osd crush dump`, in place of a generated one. Left out:
     /// that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceph_map: Option<String>,
+    #[schemars(extend("x-aliases" = ["ceph_map"]))]
+    pub crush_map: Option<String>,
     /// What `ceph osd dump -f json` printed. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceph_dump: Option<String>,
+    #[schemars(extend("x-aliases" = ["ceph_dump"]))]
+    pub osd_dump: Option<String>,
     /// What `ceph pg dump -f json` printed. Left out: groups of equal size, from the sums of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pg_dump: Option<String>,
@@ -226,12 +228,15 @@ pub enum Preset {
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// CRUSH with straw2 buckets.
-    #[serde(rename = "crush-straw2", alias = "crush")]
+    #[serde(rename = "crush-straw2")]
+    #[schemars(extend("x-aliases" = ["crush", "crush_straw2"]))]
     CrushStraw2,
     /// CRUSH with straw buckets.
+    #[schemars(extend("x-aliases" = ["crush_straw"]))]
     CrushStraw,
     /// CRUSH with one ring bucket of independent draws.
     #[default]
+    #[schemars(extend("x-aliases" = ["crush_vring"]))]
     CrushVring,
     /// A ring with virtual nodes.
     Ring,
@@ -244,6 +249,7 @@ pub enum Placement {
     /// Maglev's table.
     Maglev,
     /// The remainder of a hash.
+    #[schemars(extend("x-aliases" = ["static_modulo"]))]
     StaticModulo,
 }
 
@@ -515,7 +521,7 @@ impl Scenario {
     /// Whether the cluster comes from exports of a real one.
     #[must_use]
     pub fn is_real(&self) -> bool {
-        let files = [&self.ceph_map, &self.ceph_dump, &self.pg_dump, &self.osd_df, &self.report];
+        let files = [&self.crush_map, &self.osd_dump, &self.pg_dump, &self.osd_df, &self.report];
         files.into_iter().any(Option::is_some)
     }
 

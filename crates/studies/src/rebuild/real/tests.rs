@@ -40,7 +40,7 @@ fn example() -> Folder {
 }
 
 const EXAMPLE: &str =
-    "ceph_map = \"crush.txt\"\nceph_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
+    "crush_map = \"crush.txt\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\n";
 
 /// What a live cluster exported.
 fn live(names: &[&str]) -> Folder {
@@ -129,7 +129,7 @@ fn small(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Fold
     Folder([file("map", map), file("osds", dump), file("pgs", format!("[{}]", stats.join(",")))].into())
 }
 
-const SMALL: &str = "ceph_map = \"map\"\nceph_dump = \"osds\"\npg_dump = \"pgs\"\n";
+const SMALL: &str = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\n";
 
 /// Where groups belong when osd.5 is out: osdmaptool 16.2.15 with `--mark-out 5`. Its dump is made before mappings are
 /// dropped, so groups of these are left out.
@@ -330,7 +330,7 @@ fn with_commas(number: u64) -> String {
 fn without_a_legal_home_there_is_no_time() {
     let ready = ready(
         live(&["crushmap.bin", "osd_dump.json", "pg_dump.json.gz"]),
-        "ceph_map = \"crushmap.bin\"\nceph_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\nfail = \"osd.2\"",
+        "crush_map = \"crushmap.bin\"\nosd_dump = \"osd_dump.json\"\npg_dump = \"pg_dump.json.gz\"\nfail = \"osd.2\"",
     );
     let outcome = run(&ready);
     let why = reason(&outcome, "time_to_full_redundancy_s");
@@ -346,7 +346,7 @@ fn without_a_legal_home_there_is_no_time() {
 #[test]
 fn a_device_that_is_down_already_may_fail() {
     let folder = || live(&["crushmap.txt", "degraded_osd_dump.json.gz", "degraded_pg_dump.json.gz"]);
-    let text = "ceph_map = \"crushmap.txt\"\nceph_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\nfail = \"osd.2\"\n";
+    let text = "crush_map = \"crushmap.txt\"\nosd_dump = \"degraded_osd_dump.json.gz\"\npg_dump = \"degraded_pg_dump.json.gz\"\nfail = \"osd.2\"\n";
     let outcome = run(&ready(folder(), text));
     assert!(told(&outcome, "`noout` is set in the osd dump"), "{:?}", outcome.warnings);
     assert!(told(&outcome, "osd.2 did not serve any more"), "{:?}", outcome.warnings);
@@ -419,7 +419,7 @@ fn a_real_cluster_is_not_made_up_as_well() {
         assert!(told(text).contains("is of a cluster that is made up"), "{text}: {}", told(text));
     }
     let missing = check(example(), "pg_dump = \"pg_dump.json.gz\"").err().expect("no map");
-    assert!(format!("{missing:?}").contains("`ceph_map` is missing"), "{missing:?}");
+    assert!(format!("{missing:?}").contains("`crush_map` is missing"), "{missing:?}");
 }
 
 /// What is printed as the whole scenario is one that can be run.
