@@ -52,7 +52,7 @@ impl Question for CapacitySim {
         On the plain one the model's constant is then spent: more is offered than the cluster can do, in mixes that change, and a \
         budget keeps the disks at a target, beside a fixed limit and a PID regulator. Not modelled: clients' links, caches that \
         fill, and parallel file systems.";
-    const RESULTS_VERSION: u32 = 2;
+    const RESULTS_VERSION: u32 = 3;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["servers", "depth"];
 

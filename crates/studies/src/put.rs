@@ -65,7 +65,7 @@ impl Question for Put {
          `--fidelity surge` does what the simulator of the paper does, to reproduce its tables; the default is the protocol \
          on honest physics. `--read-share` makes some of the chunks gets, `--racks` and `--uplink` a core \
          that blocks.";
-    const RESULTS_VERSION: u32 = 2;
+    const RESULTS_VERSION: u32 = 3;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["gateways", "servers", "in_flight"];
     const PUBLISHED: &'static [&'static str] = &[

@@ -108,7 +108,7 @@ impl Question for Rebuild {
          failed is given up. --client-load lets clients read and write meanwhile. Not modelled: processors and memory, \
          Ceph's own work for each object (1 ms where it was measured, which sets the time of small objects without a rest), \
          mClock, which paces recovery from Ceph 17 on, recovery by log, and devices that come back.";
-    const RESULTS_VERSION: u32 = 2;
+    const RESULTS_VERSION: u32 = 3;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["objects", "per_server"];
     const PUBLISHED: &'static [&'static str] =

@@ -220,8 +220,8 @@ fn exports_that_disagree_are_refused_or_told() {
     warning: `crush.txt` holds osd.15, which `osd_dump.json` lacks; nothing is placed there
     warning: osd.25 of `osd_dump.json` is in no bucket of `crush.txt`, so it gets no data
     warning: nothing is changed; what moves is on its way already
-    warning: 5 groups should be elsewhere by `map` and `osd_dump` than `pg_dump` says, such as 2.6: were
-             they exported at different times?
+    warning: 5 groups should be elsewhere by `crush_map` and `osd_dump` than `pg_dump` says, such as
+             2.6: were they exported at different times?
     exit 0
     ");
     folder.write("osd_dump.json", "{}");

@@ -452,7 +452,7 @@ fn unsafe_changes_of_a_sweep_come_before_the_best_one() {
 fn flags_may_be_repeated() {
     let mut document = Document::of_study("preview", Vec::new()).with_files(Arc::new(Folder(usual())));
     for (name, value) in [
-        ("crush_map", "crush.txt"),
+        ("crush-map", "crush.txt"),
         ("osd-dump", "osd_dump.json"),
         ("pg-dump", "pg_dump.json.gz"),
         ("mark-out", "[\"osd.1\",\"osd.2\"]"),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use towtank_units::SimSpan;
 
+use super::levers::{NO_REST, Tried, helps_most};
 use super::recovery::{Recovered, Recovery};
 
 /// A kind of resource, and how busy it was during the transfers.
@@ -89,9 +90,10 @@ fn kind(name: &str, members: Vec<(String, f64)>) -> Resource {
     Resource { name: name.to_owned(), which, busiest, mean, saturated, count }
 }
 
-/// What held it up, in a few words; nothing where nothing was done.
+/// What held it up, in a few words; nothing where nothing was done. Where changes were tried, the one that helps most has the say
+/// between rests and what waits for those that rest.
 #[must_use]
-pub fn name(resources: &[Resource], reservations: Option<u32>) -> Option<String> {
+pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) -> Option<String> {
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let top =
@@ -101,6 +103,13 @@ pub fn name(resources: &[Resource], reservations: Option<u32>) -> Option<String>
     // the larger of the two is named.
     let idle = |share: f64| top.busiest < 0.7 && share > top.mean.max(0.1);
     let (rests, waits) = (mean("rests"), mean("reservations"));
+    if waits > rests && rests > 0.0 && helps_most(tried, NO_REST) {
+        return Some(format!(
+            "the rest after each object: disks rested {} of the time, and groups waited {} of it for disks that were taken",
+            percent(rests),
+            percent(waits)
+        ));
+    }
     if rests > 0.5 || (idle(rests) && rests >= waits) {
         return Some(format!(
             "the rest after each object, {} of the time of all leading disks",
@@ -129,4 +138,28 @@ pub fn name(resources: &[Resource], reservations: Option<u32>) -> Option<String>
         ));
     }
     Some(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resource(name: &str, mean: f64) -> Resource {
+        Resource { name: name.to_owned(), which: String::new(), busiest: mean, mean, saturated: 0, count: 10 }
+    }
+
+    /// Groups wait longer than disks rest; what was tried says which of both it was.
+    #[test]
+    fn a_trial_has_the_say_between_rests_and_reservations() {
+        let resources = [resource("reservations", 0.34), resource("rests", 0.19), resource("disks", 0.07)];
+        let told = |change: &str, time_s| {
+            let tried = [Tried { change: change.to_owned(), time_s }];
+            name(&resources, Some(1), &tried).unwrap()
+        };
+        assert!(told(NO_REST, Some(7_690.0)).starts_with("the rest after each object"));
+        for (change, time_s) in [(NO_REST, None), ("max_backfills = 4", Some(7_690.0))] {
+            assert!(told(change, time_s).starts_with("reservations"), "{change}");
+        }
+        assert!(name(&resources, Some(1), &[]).unwrap().starts_with("reservations"));
+    }
 }

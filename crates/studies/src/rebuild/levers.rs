@@ -17,6 +17,9 @@ use crate::{RunContext, StudyError};
 /// Small rebuilds may be tried more often: so many events take a tenth of a second.
 const EVENTS_LEAST: u64 = 500_000;
 
+/// The change that takes rests away.
+pub const NO_REST: &str = "recovery_sleep = 0s";
+
 /// A change, and what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
@@ -99,7 +102,7 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         // Where nothing is busy, disks that wait for one another wait for those that rest.
         let rested = busiest("rests");
         let chance = if rested > 0.0 { rested.max(idle) } else { 0.0 };
-        add(chance, "recovery_sleep = 0s".to_owned(), changed, None);
+        add(chance, NO_REST.to_owned(), changed, None);
     }
     if let Some(most) = limits.reservations {
         let more = most.saturating_mul(4);
@@ -134,6 +137,12 @@ fn levers(recovery: &Recovery<'_>, resources: &[Resource]) -> Vec<Lever> {
         add(busiest("rack uplinks") / 2.0, "uplinks twice as fast".into(), limits.clone(), Some(faster));
     }
     levers
+}
+
+/// Whether a change was tried and helps, and none helps more.
+#[must_use]
+pub fn helps_most(tried: &[Tried], change: &str) -> bool {
+    tried.first().is_some_and(|best| best.change == change && best.time_s.is_some())
 }
 
 /// What helps most, in words; nothing where nothing was tried.

@@ -208,7 +208,7 @@ impl Observed {
         };
         Observed {
             failed: struck.iter().map(|struck| struck.name.clone()).collect(),
-            bottleneck: name_bottleneck(resources, setting.reservations),
+            bottleneck: name_bottleneck(resources, setting.reservations, tried),
             tried: tried.clone(),
             resources: resources.clone(),
             servers,

@@ -35,7 +35,7 @@ fn seen() -> Seen {
         us.iter().for_each(|us| histogram.record(us * 1_000));
         histogram
     };
-    waited.during.reads = histogram([200, 400]);
+    waited.during.reads = histogram([220, 420]);
     waited.during.writes = histogram([1_000, 2_000]);
     waited.quiet.reads = histogram([130, 150]);
     waited.quiet.writes = histogram([710, 750]);
@@ -97,8 +97,8 @@ fn each_measure_has_its_own_value() {
         ("sleeping_share", 0.09),
         ("max_device_fill", 0.7),
         ("client_operations", 4.0),
-        ("client_read_latency_mean_us", 300.0),
-        ("client_read_latency_p99_us", 400.0),
+        ("client_read_latency_mean_us", 320.0),
+        ("client_read_latency_p99_us", 420.0),
         ("client_write_latency_mean_us", 1_500.0),
         ("client_write_latency_p99_us", 2_000.0),
         ("client_read_latency_quiet_mean_us", 140.0),
