@@ -10,24 +10,27 @@
 //! 3. Then [`Discipline::tell`] until it gives nothing: messages to other schedulers; and [`Discipline::wake_at`]. An instant
 //!    that has been asked for may be forgotten only when a call gives another one; being woken too soon or in vain does no harm.
 //!
-//! `now` never goes back and is always an argument: the crate reads no clock, so a simulator and a store ask in the same way.
+//! `now` never goes back and is always an argument: the crate reads no clock, so a simulator and a store ask in the
+//! same way.
 //!
 //! # How the kinds fit
 //!
-//! - Fair queueing tags a request when it comes, by its flow and cost; with a depth (SFQ(D)) it counts `next` and `complete`.
-//! - Priorities and deadlines choose by [`Request::flow`] and [`Request::due`]. A class that is promoted when it has waited
-//!   too long asks to be woken then.
+//! - Fair queueing tags a request when it comes, by its flow and cost; with a depth (SFQ(D)) it counts `next` and
+//!   `complete`.
+//! - Priorities and deadlines choose by [`Request::flow`] and [`Request::due`]. A class that is promoted when it has
+//!   waited too long asks to be woken then.
 //! - A token bucket gives nothing until it holds enough, and asks to be woken at that instant.
-//! - Distributed fair queueing (DSFQ, and its variants that exchange virtual times) tells the others what its flows got or how
-//!   far its virtual time is, and moves its tags on when it hears the same of them. How long a message takes, and whether it
-//!   arrives, is decided by who carries it.
+//! - Distributed fair queueing (DSFQ, and its variants that exchange virtual times) tells the others what its flows got
+//!   or how far its virtual time is, and moves its tags on when it hears the same of them. How long a message takes,
+//!   and whether it arrives, is decided by who carries it.
 //!
 //! # How it is undone
 //!
-//! A discipline is part of the state of an entity, and an event that is taken back takes it back too. Every discipline can be
-//! cloned, which is all that undo by clone needs. One with many requests may keep them in containers that journal instead (a
-//! mark before an event, `revert` to it, `forget` when it has committed): these are fields of its own, so it offers their marks
-//! to the entity that holds it, in the way of these containers. The trait does not ask for it, since most need none.
+//! A discipline is part of the state of an entity, and an event that is taken back takes it back too. Every discipline
+//! can be cloned, which is all that undo by clone needs. One with many requests may keep them in containers that
+//! journal instead (a mark before an event, `revert` to it, `forget` when it has committed): these are fields of its
+//! own, so it offers their marks to the entity that holds it, in the way of these containers. The trait does not ask
+//! for it, since most need none.
 
 use std::convert::Infallible;
 

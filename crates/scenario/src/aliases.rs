@@ -106,7 +106,7 @@ impl<'a> Aliases<'a> {
         }
         properties
             .iter()
-            .find(|(_, property)| aliases(property).any(|alias| alias == key))
+            .find(|(_, property)| other_names(property).any(|alias| alias == key))
             .map(|(name, _)| name.as_str())
     }
 
@@ -132,7 +132,7 @@ impl<'a> Aliases<'a> {
 }
 
 /// The other names of a key or a word, by its schema.
-pub(crate) fn aliases(schema: &Json) -> impl Iterator<Item = &str> {
+pub fn other_names(schema: &Json) -> impl Iterator<Item = &str> {
     schema.get(ALIASES).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
 }
 
@@ -143,7 +143,7 @@ fn branches(schema: &Json) -> impl Iterator<Item = &Json> {
 /// The word of a choice that is written in another one.
 fn word_named<'a>(schema: &'a Json, text: &str) -> Option<&'a str> {
     let word = schema.get("const").and_then(Json::as_str)?;
-    aliases(schema).any(|alias| alias == text).then_some(word)
+    other_names(schema).any(|alias| alias == text).then_some(word)
 }
 
 #[cfg(test)]

@@ -129,8 +129,9 @@ impl Document {
                     problems.push(problem);
                 }
             }
-            if let Some(found) = aliases.map(|aliases| aliases.replace(&mut tree)) {
-                problems.extend(found);
+            // The rest of the tree has its names already; only what a sweep put there may not.
+            if let Some(aliases) = aliases.filter(|_| !axes.is_empty()) {
+                problems.extend(aliases.replace(&mut tree));
             }
             points.push(Point { choice, draft: Draft::new(tree, flags.clone(), files.clone()) });
         }

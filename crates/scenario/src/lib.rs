@@ -30,6 +30,7 @@ mod source;
 mod suggest;
 mod sweep;
 
+pub use aliases::other_names;
 pub use document::{Document, FlagName, Outline, Point};
 pub use draft::{Draft, Files, Input};
 pub use hash::hash_of_bytes;

@@ -34,6 +34,26 @@ pub struct Progress {
     pub events: u64,
 }
 
+/// Never raised.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl RunContext<'static> {
+    /// One replicate by itself: the sequential executor, nobody who stops it, nobody who is told. What differs is said beside it:
+    /// `RunContext { workers: 2, ..RunContext::alone(seed, 0) }`.
+    #[must_use]
+    pub fn alone(seed: Seed, replicate: u32) -> RunContext<'static> {
+        RunContext {
+            seed,
+            replicate,
+            executor: Executor::Sequential,
+            workers: 1,
+            stop: &NEVER,
+            progress: &|_| {},
+            notice: &|_| {},
+        }
+    }
+}
+
 impl RunContext<'_> {
     /// Whether to come back soon with what there is.
     #[must_use]

@@ -2,9 +2,8 @@
 //! and out of order, and the outcome is that of one worker.
 
 use std::cell::Cell;
-use std::sync::atomic::AtomicBool;
 
-use towtank_kernel::{Executor, Outcome, Portable, RunOptions};
+use towtank_kernel::{Outcome, Portable, RunOptions};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 use towtank_testkit::travels;
@@ -30,16 +29,8 @@ pub fn compare<M: Portable>(model: &M, options: &RunOptions<'_>, want: &Outcome<
 fn travelled(text: &str) -> (u32, u64) {
     let document = Document::parse(&Source::file("travel.toml", text)).unwrap();
     let checked = check(crate::all(), document).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
-    let context = RunContext {
-        seed: Seed(3),
-        // The first replicate does more than the others, to be drawn.
-        replicate: 1,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    // The first replicate does more than the others, to be drawn.
+    let context = RunContext::alone(Seed(3), 1);
     ASKED.set(Some((0, 0)));
     checked.points()[0].prepared.run(&context).unwrap_or_else(|error| panic!("{text}: {error}"));
     let (models, messages) = ASKED.take().expect("it was asked for");

@@ -7,9 +7,7 @@
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 
-use towtank_kernel::Executor;
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 use towtank_studies::RunContext;
@@ -114,15 +112,7 @@ fn measured(text: &str) -> (u64, u64) {
     let prepared = &checked.points()[0].prepared;
     let estimate = prepared.memory_estimate().unwrap().get() >> 10;
     let before = peak_kib();
-    let context = RunContext {
-        seed: Seed(1),
-        replicate: 0,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext::alone(Seed(1), 0);
     let outcome = prepared.run(&context).unwrap();
     assert!(!outcome.measures.is_empty());
     (estimate, peak_kib() - before)

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Args as _};
 use serde_json::Value as Json;
 use towtank::heading;
-use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting};
+use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting, other_names};
 use towtank_studies::Study;
 
 use super::{RunFlags, SCENARIO};
@@ -100,8 +100,7 @@ impl Description {
         let default = property.get("default").filter(|default| !default.is_null()).map(plain);
         let is_list =
             branches(place).any(|branch| branch.get("type").and_then(Json::as_str) == Some("array"));
-        let names = property.get("x-aliases").and_then(Json::as_array).into_iter().flatten();
-        let aliases = names.filter_map(Json::as_str).map(|name| name.replace('_', "-")).collect();
+        let aliases = other_names(property).map(|name| name.replace('_', "-")).collect();
         Description { summary, default, value_name: value_name(place, property), is_list, aliases }
     }
 

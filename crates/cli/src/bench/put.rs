@@ -12,7 +12,6 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use towtank::Trouble;
-use towtank_kernel::Executor;
 use towtank_scenario::{Document, Problem, Setting};
 use towtank_streams::Seed;
 use towtank_studies::put::Put;
@@ -105,16 +104,8 @@ fn measure(
     let outline = document.outline()?;
     let point = outline.points().first().ok_or_else(|| Problem::new("there is no point to run"))?;
     let prepared = Put.check(point.draft())?;
-    let context = RunContext {
-        seed: Seed(flags.seed),
-        // Only the first replicate is written down to be drawn, which is no part of what is measured.
-        replicate: 1,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop,
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    // Only the first replicate is written down to be drawn, which is no part of what is measured.
+    let context = RunContext { stop, ..RunContext::alone(Seed(flags.seed), 1) };
     let (begun, charged) = (Instant::now(), processor_ns());
     let outcome = prepared.run(&context).map_err(Trouble::failed)?;
     let wall_seconds = begun.elapsed().as_secs_f64();

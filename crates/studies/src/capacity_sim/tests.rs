@@ -17,15 +17,7 @@ fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
 
 fn run_as(text: &str, executor: Executor, workers: u32) -> Outcome {
     let prepared = check(text).unwrap_or_else(|problems| panic!("{:?}", problems.iter().collect::<Vec<_>>()));
-    let context = RunContext {
-        seed: Seed(1),
-        replicate: 0,
-        executor,
-        workers,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext { executor, workers, ..RunContext::alone(Seed(1), 0) };
     prepared.run(&context).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
@@ -127,15 +119,7 @@ fn the_resolved_form_reads_back_and_all_is_shown() {
 fn what_a_stopped_run_did_not_measure_is_missing() {
     for text in ["", "system = \"uch-ccp\"\nservers = 9", "system = \"replicast-m\"\nservers = 9"] {
         let prepared = check(text).unwrap_or_else(|_| panic!("{text}"));
-        let context = RunContext {
-            seed: Seed(1),
-            replicate: 0,
-            executor: Executor::Sequential,
-            workers: 1,
-            stop: &AtomicBool::new(true),
-            progress: &|_| {},
-            notice: &|_| {},
-        };
+        let context = RunContext { stop: &AtomicBool::new(true), ..RunContext::alone(Seed(1), 0) };
         let outcome = prepared.run(&context).unwrap();
         assert!(outcome.partial, "{text}");
         for (name, measure) in &outcome.measures {

@@ -1,8 +1,5 @@
 //! The study against slow counting, closed forms and its own promises.
 
-use std::sync::atomic::AtomicBool;
-
-use towtank_kernel::Executor;
 use towtank_placement::algorithms::{Cluster, ServerId, Weight};
 use towtank_report::Verdict;
 use towtank_scenario::{Document, Source};
@@ -21,15 +18,7 @@ fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
 
 fn run(text: &str, replicate: u32) -> Outcome {
     let prepared = check(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
-    let context = RunContext {
-        seed: Seed(3).replicate(replicate),
-        replicate,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext::alone(Seed(3).replicate(replicate), replicate);
     prepared.run(&context).unwrap()
 }
 
@@ -147,15 +136,7 @@ fn the_published_failure_is_within_the_seeds() {
     let outline = Document::parse(&Source::file("rebuild-groups.toml", text)).unwrap().outline().unwrap();
     let prepared = Place.check(outline.points()[0].draft()).unwrap();
     let one = |replicate| {
-        let context = RunContext {
-            seed: Seed(1).replicate(replicate),
-            replicate,
-            executor: Executor::Sequential,
-            workers: 1,
-            stop: &AtomicBool::new(false),
-            progress: &|_| {},
-            notice: &|_| {},
-        };
+        let context = RunContext::alone(Seed(1).replicate(replicate), replicate);
         prepared.run(&context).unwrap()
     };
     let outcomes: Vec<Outcome> = (0..60).map(one).collect();

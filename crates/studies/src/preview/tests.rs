@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
-use towtank_kernel::Executor;
 use towtank_placement::crush::pools::{PgId, Placer};
 use towtank_placement::crush::{NONE, RuleKind};
 use towtank_scenario::{Document, Files, Setting, Source};
@@ -57,15 +56,7 @@ fn case(changes: &str) -> Case {
 }
 
 fn moves(case: &Case) -> Moves {
-    let context = RunContext {
-        seed: Seed(1),
-        replicate: 0,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext::alone(Seed(1), 0);
     Moves::of(case, &context).unwrap().unwrap()
 }
 
@@ -473,15 +464,7 @@ fn a_stopped_run_says_so() {
         Document::parse(&Source::file("preview.toml", format!("study = \"preview\"\n{USUAL}"))).unwrap();
     let outline = document.with_files(Arc::new(Folder(usual()))).outline().unwrap();
     let prepared = Preview.check(outline.points()[0].draft()).unwrap();
-    let context = RunContext {
-        seed: Seed(1),
-        replicate: 0,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop: &AtomicBool::new(true),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext { stop: &AtomicBool::new(true), ..RunContext::alone(Seed(1), 0) };
     let outcome = prepared.run(&context).unwrap();
     assert!(outcome.partial && outcome.measures["moved_bytes"].value().is_none());
 }

@@ -1,8 +1,5 @@
 //! Claims stand beside published set-ups alone: each planted change of a setting takes them away.
 
-use std::sync::atomic::AtomicBool;
-
-use towtank_kernel::Executor;
 use towtank_report::{Claim, Outcome};
 use towtank_streams::Seed;
 
@@ -43,15 +40,7 @@ fn outcomes(study: &dyn Study, text: &str, seeds: u32) -> Vec<Outcome> {
     let outline = document.outline().unwrap();
     let prepared = study.check(outline.points()[0].draft()).unwrap_or_else(|_| panic!("{text}"));
     let one = |replicate| {
-        let context = RunContext {
-            seed: Seed(1).replicate(replicate),
-            replicate,
-            executor: Executor::Sequential,
-            workers: 1,
-            stop: &AtomicBool::new(false),
-            progress: &|_| {},
-            notice: &|_| {},
-        };
+        let context = RunContext::alone(Seed(1).replicate(replicate), replicate);
         prepared.run(&context).unwrap()
     };
     (0..seeds).map(one).collect()

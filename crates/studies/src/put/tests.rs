@@ -24,15 +24,8 @@ fn prepare(text: &str) -> Box<dyn Prepared> {
 }
 
 fn run_as(prepared: &dyn Prepared, replicate: u32, executor: Executor, workers: u32) -> Outcome {
-    let context = RunContext {
-        seed: Seed(1).replicate(replicate),
-        replicate,
-        executor,
-        workers,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context =
+        RunContext { executor, workers, ..RunContext::alone(Seed(1).replicate(replicate), replicate) };
     prepared.run(&context).unwrap_or_else(|error| panic!("{executor}, {workers} workers: {error}"))
 }
 
@@ -83,10 +76,12 @@ fn a_lone_put_takes_what_its_parts_take() {
             format!("protocol = \"{protocol}\"\nfidelity = \"surge\"\ngateways = 1\nduration = \"100ms\"");
         value(&run(&text), "put_latency_mean_us")
     };
-    // Request and bid take 3,424 ns each and the window opens 2,424 ns later; data 117,673 + 1,000; disk 312,500; ack 3,424.
+    // Request and bid take 3,424 ns each and the window opens 2,424 ns later; data 117,673 + 1,000; disk 312,500; ack
+    // 3,424.
     let common = f64::from((2 * 3_424 + 2_424 + 117_673 + 1_000 + 312_500 + 3_424) / 1_000);
     assert_eq!(lone("replicast-m"), common);
-    // Three times request and answer (2,160) with the data between them; the last frame's tail overlaps the next request.
+    // Three times request and answer (2,160) with the data between them; the last frame's tail overlaps the next
+    // request.
     let frames = 14 * 7_272;
     let each = 2_160 + frames;
     let last = 5_072 * 8 * 1_000 / 9_900;
@@ -102,8 +97,8 @@ fn a_lone_get_takes_what_its_parts_take() {
             format!("protocol = \"{protocol}\"\ngateways = 1\nread_share = \"100%\"\nduration = \"100ms\"");
         value(&run(&text), "get_latency_mean_us")
     };
-    // The request takes 3,424 ns; the answer is expected nine messages, two and two trips later (28,664); then the chunk is read
-    // (312,500) and sent (117,685 and 1,000). What the fixed lead does not need is spent waiting for it.
+    // The request takes 3,424 ns; the answer is expected nine messages, two and two trips later (28,664); then the
+    // chunk is read (312,500) and sent (117,685 and 1,000). What the fixed lead does not need is spent waiting for it.
     assert_eq!(lone("replicast-m"), f64::from(3_424 + 28_664 + 312_500 + 117_685 + 1_000) / 1_000.0);
     // The request 1,080; the read; 14 frames of 7,272 and a last one of 4,098; a trip.
     assert_eq!(lone("uch-ccp"), f64::from(1_080 + 312_500 + 14 * 7_272 + 4_098 + 1_000) / 1_000.0);
@@ -136,7 +131,8 @@ fn reads_are_answered_and_compete_with_writes() {
     }
 }
 
-/// Uplinks that are never full change nothing but the order of draws; full ones carry what they can, and a multicast only once.
+/// Uplinks that are never full change nothing but the order of draws; full ones carry what they can, and a multicast
+/// only once.
 #[test]
 fn a_core_that_blocks_holds_puts_back() {
     let text = |protocol: &str, racks: &str| {
@@ -164,7 +160,8 @@ fn a_core_that_blocks_holds_puts_back() {
     }
     // Three copies of a chunk leave a rack, two thirds of them for another one; of a multicast, one does.
     assert!(rates[0] > 1.3 * rates[2], "{rates:?}");
-    // Three uplinks of 1.25 GB/s, of which 1 % is overhead: two of the three copies of a chunk cross, some 1 % more or less.
+    // Three uplinks of 1.25 GB/s, of which 1 % is overhead: two of the three copies of a chunk cross, some 1 % more or
+    // less.
     let bound = 3.0 * 1.25e9 * 0.99 / (2.0 * f64::from(128 << 10));
     assert!(rates[2] < 1.03 * bound && rates[2] > 0.9 * bound, "{rates:?} {bound}");
 }
@@ -298,15 +295,7 @@ fn a_stopped_run_is_not_busier_than_time() {
                 "protocol = \"{protocol}\"\ngateways = 30\nservers = 27\nin_flight = 8\nwarm_up = \"1us\"\nstart_spread = \"1us\"\n\
                  duration = \"10s\"\ndisk = \"20MiB/s\"\n{racks}"
             ));
-            let context = RunContext {
-                seed: Seed(1),
-                replicate: 1,
-                executor: Executor::Sequential,
-                workers: 1,
-                stop: &AtomicBool::new(true),
-                progress: &|_| {},
-                notice: &|_| {},
-            };
+            let context = RunContext { stop: &AtomicBool::new(true), ..RunContext::alone(Seed(1), 1) };
             let outcome = prepared.run(&context).unwrap();
             assert!(outcome.partial);
             for measure in ["disk_utilisation", "uplink_utilisation"] {
@@ -327,20 +316,13 @@ fn a_link_too_slow_for_its_timeouts_is_refused() {
     assert!(check(&text.replace("failed_servers = 6", "failed_servers = 0")).is_ok());
 }
 
-/// What passes that check can still ask for more than comes through: it ends with the keys, not with the machine's memory.
+/// What passes that check can still ask for more than comes through: it ends with the keys, not with the machine's
+/// memory.
 #[test]
 fn a_port_at_which_ever_more_waits_ends_the_run() {
     let text = "gateways = 200\nservers = 9\nin_flight = 4\nduration = \"400ms\"\nwarm_up = \"0s\"\nstart_spread = \"1us\"\n\
                 faults = { failed_servers = 3, fail_at = \"0s\" }";
-    let context = RunContext {
-        seed: Seed(1),
-        replicate: 1,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext::alone(Seed(1), 1);
     let error = prepare(text).run(&context).expect_err("more is asked than comes through").to_string();
     assert!(error.contains("wait for a link") && error.contains("`faults.bid_timeout`"), "{error}");
 }
@@ -387,9 +369,9 @@ fn shipped_scenarios_are_legal() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Every run ends in an audit: bytes and chunks are conserved, transfers stay in their windows, and windows that were accepted
-    /// never overlap, and nobody sends to a gateway while another does. Whoever puts or gets, on whatever links, and whichever
-    /// servers fail.
+    /// Every run ends in an audit: bytes and chunks are conserved, transfers stay in their windows, and windows that
+    /// were accepted never overlap, and nobody sends to a gateway while another does. Whoever puts or gets, on whatever
+    /// links, and whichever servers fail.
     #[test]
     fn any_cluster_keeps_its_promises(
         protocol in prop::sample::select(vec!["replicast-m", "replicast-h", "uch-ccp", "uch-aimd", "serial"]),

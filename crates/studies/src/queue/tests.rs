@@ -65,15 +65,8 @@ fn prepare(text: &str) -> Box<dyn Prepared> {
 }
 
 fn run_as(prepared: &dyn Prepared, replicate: u32, executor: Executor, workers: u32) -> Outcome {
-    let context = RunContext {
-        seed: Seed(5).replicate(replicate),
-        replicate,
-        executor,
-        workers,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context =
+        RunContext { executor, workers, ..RunContext::alone(Seed(5).replicate(replicate), replicate) };
     prepared.run(&context).unwrap_or_else(|error| panic!("{executor}, {workers} workers: {error}"))
 }
 
@@ -299,15 +292,7 @@ fn a_stopped_run_says_so() {
     // Kernels look at the flag now and then, so the warm-up must be longer than what passes between two looks.
     let prepared = prepare(&MM1.replace("1000s", "10000000s"));
     let stop = AtomicBool::new(true);
-    let context = RunContext {
-        seed: Seed(5),
-        replicate: 0,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop: &stop,
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext { stop: &stop, ..RunContext::alone(Seed(5), 0) };
     let outcome = prepared.run(&context).unwrap();
     assert!(outcome.partial && stop.load(Ordering::Relaxed));
     let reason = outcome.measures["number_mean"].reason().unwrap();
@@ -336,15 +321,7 @@ fn the_claims_of_mm1_hold() {
     let prepared = prepare(SHIPPED[0]);
     let run = |replicate| {
         let stop = AtomicBool::new(false);
-        let context = RunContext {
-            seed: seed.replicate(replicate),
-            replicate,
-            executor: Executor::Sequential,
-            workers: 1,
-            stop: &stop,
-            progress: &|_| {},
-            notice: &|_| {},
-        };
+        let context = RunContext { stop: &stop, ..RunContext::alone(seed.replicate(replicate), replicate) };
         prepared.run(&context).unwrap()
     };
     let outcomes: Vec<Outcome> = (0..count).map(run).collect();

@@ -3,8 +3,6 @@
 mod damaged;
 mod mended;
 
-use std::sync::atomic::AtomicBool;
-
 use proptest::prelude::*;
 use towtank_kernel::Executor;
 use towtank_report::Outcome;
@@ -40,15 +38,7 @@ pub(super) fn with<T>(
     seed: u64,
     run: impl FnOnce(&RunContext<'_>) -> T,
 ) -> T {
-    run(&RunContext {
-        seed: Seed(seed),
-        replicate: 0,
-        executor,
-        workers,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    })
+    run(&RunContext { executor, workers, ..RunContext::alone(Seed(seed), 0) })
 }
 
 pub(super) fn outcome(text: &str, seed: u64) -> Outcome {

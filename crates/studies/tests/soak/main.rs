@@ -86,15 +86,12 @@ fn run(
     (executor, workers): (Executor, u32),
 ) -> Result<Outcome, String> {
     let stop = AtomicBool::new(false);
+    // The first replicate does more: `rebuild` tries what would help.
     let context = RunContext {
-        seed: Seed(seed),
-        // The first replicate does more: `rebuild` tries what would help.
-        replicate: u32::from(!seed.is_multiple_of(8)),
         executor,
         workers,
         stop: &stop,
-        progress: &|_| {},
-        notice: &|_| {},
+        ..RunContext::alone(Seed(seed), u32::from(!seed.is_multiple_of(8)))
     };
     let run = std::panic::AssertUnwindSafe(|| checked.points()[0].prepared.run(&context));
     let outcome = std::panic::catch_unwind(run).map_err(|_| "it panicked".to_owned())?;

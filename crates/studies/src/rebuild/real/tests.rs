@@ -60,15 +60,7 @@ fn ready(folder: Folder, text: &str) -> Ready {
 }
 
 fn run_by(ready: &Ready, executor: Executor, workers: u32) -> Outcome {
-    let context = RunContext {
-        seed: Seed(3),
-        replicate: 1,
-        executor,
-        workers,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext { executor, workers, ..RunContext::alone(Seed(3), 1) };
     let replicate = ready.seen(&context).unwrap();
     crate::question::outcome::<Rebuild>(replicate, &measures::measures()).unwrap()
 }
@@ -140,15 +132,7 @@ fn new_homes_are_those_of_osdmaptool() {
     let machines = &ready.groups.machines;
     let mut failing = vec![false; machines.osds.len()];
     failing[machines.devices[&5].index()] = true;
-    let context = RunContext {
-        seed: Seed(1),
-        replicate: 1,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext::alone(Seed(1), 1);
     let (affected, lacking) = ready.groups.affected(&failing, &context).unwrap();
     assert_eq!((affected.records(), lacking), (73, 0));
     let mut homes: Box<dyn Wanted> = affected.homes.as_ref().unwrap().with_out(&failing);
@@ -257,15 +241,7 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     };
     let asked = ready(cluster(&[(1, 1024); 64]), &format!("{SMALL}fail = \"osd.2\""));
     let stop = AtomicBool::new(false);
-    let context = RunContext {
-        seed: Seed(1),
-        replicate: 1,
-        executor: Executor::Sequential,
-        workers: 1,
-        stop: &stop,
-        progress: &|_| {},
-        notice: &|_| {},
-    };
+    let context = RunContext { stop: &stop, ..RunContext::alone(Seed(1), 1) };
     let (affected, _) = asked.groups.affected(&[false, false, true, false], &context).unwrap();
     let on_three = |record: &usize| affected.list(*record).iter().all(|device| device.0 < 3);
     let chosen: Vec<u64> = (0..affected.records())
