@@ -2,6 +2,7 @@
 //!
 //! Flags of a study come from its scenario: [`towtank_studies::Study::flags`] names them, the schema describes them.
 
+pub mod output_flags;
 mod study_flags;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -12,6 +13,8 @@ use towtank::{Options, Registry};
 use towtank_campaign::Shard;
 use towtank_kernel::Executor;
 
+use self::output_flags::RESULTS;
+pub use output_flags::{Format, OutputFlags, ReportFlags};
 pub use study_flags::{named_flags, settings, study_command};
 
 /// What-if answers for distributed storage, from simulation.
@@ -176,25 +179,6 @@ impl MachineFlags {
     }
 }
 
-/// What is shown of the results.
-#[derive(Clone, Debug, Args)]
-pub struct OutputFlags {
-    /// What to print on stdout
-    #[arg(
-        long,
-        value_enum,
-        value_name = "FORMAT",
-        env = "TOWTANK_FORMAT",
-        hide_env = true,
-        default_value_t = Format::Text,
-        help_heading = RESULTS
-    )]
-    pub format: Format,
-    /// No progress and no remarks on stderr
-    #[arg(long, short, help_heading = RESULTS)]
-    pub quiet: bool,
-}
-
 /// Where runs are kept.
 #[derive(Clone, Debug, Args)]
 pub struct KeepFlags {
@@ -203,32 +187,10 @@ pub struct KeepFlags {
     pub out: Option<PathBuf>,
 }
 
-/// Where a report goes.
-#[derive(Clone, Debug, Args)]
-pub struct ReportFlags {
-    /// Write the report and its tables into this directory
-    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env = true, help_heading = RESULTS)]
-    pub out: Option<PathBuf>,
-}
-
 /// The heading of flags that change the scenario.
 pub const SCENARIO: &str = "Scenario";
 /// The heading of flags that change how it is run.
 const RUNNING: &str = "Running";
-/// The heading of flags about what comes out.
-const RESULTS: &str = "Results";
-
-/// What is printed on stdout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Text,
-    /// The whole report, as in report.json
-    Json,
-    /// The measures, one row each; with a sweep one row a point
-    Csv,
-}
-
 /// `towtank list`.
 #[derive(Debug, Args)]
 pub struct List {

@@ -6,7 +6,7 @@ use towtank::{Trouble, Unmet};
 use towtank_report::text::Style;
 use towtank_report::{Report, csv, text};
 
-use crate::args::{Format, OutputFlags};
+use crate::args::output_flags::{Format, OutputFlags};
 use crate::exit::Exit;
 use crate::screen;
 

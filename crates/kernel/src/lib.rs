@@ -79,6 +79,7 @@ pub mod prelude;
 mod reach;
 mod run;
 mod sequential;
+mod simulator;
 mod slot;
 mod threads;
 mod timers;
@@ -96,6 +97,7 @@ pub use model::{Model, Statistics, UndoBy};
 pub use options::{Executor, Progress, RunOptions};
 pub use outcome::{Committed, Ended, Notice, Outcome, RunStatistics, Written};
 pub use run::{Prepared, prepare, run};
+pub use simulator::Simulator;
 pub use timers::TimerId;
 /// Containers that journal their changes, for a hand-written undo.
 pub use towtank_journal as journal;

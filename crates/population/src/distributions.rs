@@ -8,7 +8,8 @@
 use towtank_units::Bytes;
 
 use crate::error::HistogramError;
-use crate::histogram::{SIZE_MAX, SizeBin, SizeHistogram};
+use crate::histogram::{SizeBin, SizeHistogram};
+use crate::limits::SIZE_MAX;
 
 /// Sizes whose logarithm is normal, as far as `cap`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,6 +121,24 @@ fn cap_above(cap: Option<Bytes>, parameter: &'static str, least: Bytes) -> Resul
     let cap = cap.unwrap_or(Bytes::new(SIZE_MAX));
     sound_size("cap", cap)?;
     if cap < least { Err(HistogramError::CapBelow { cap, parameter, least }) } else { Ok(cap.get()) }
+}
+
+impl SizeHistogram {
+    /// A log-normal distribution cut into bins of a sixteenth of an octave.
+    ///
+    /// # Errors
+    /// For parameters that are out of range.
+    pub fn log_normal(spec: LogNormalSpec) -> Result<SizeHistogram, HistogramError> {
+        spec.histogram()
+    }
+
+    /// A bounded Pareto distribution cut into bins of a sixteenth of an octave.
+    ///
+    /// # Errors
+    /// For parameters that are out of range.
+    pub fn pareto(spec: ParetoSpec) -> Result<SizeHistogram, HistogramError> {
+        spec.histogram()
+    }
 }
 
 #[cfg(test)]

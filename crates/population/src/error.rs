@@ -2,9 +2,7 @@
 
 use towtank_units::Bytes;
 
-use crate::histogram::SIZE_MAX;
-use crate::read::ROWS_MAX;
-use crate::strata::{KINDS_MAX, OBJECTS_MAX};
+use crate::limits::{KINDS_MAX, OBJECTS_MAX, ROWS_MAX, SIZE_MAX};
 
 /// Why a text is no histogram.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,8 @@
 use crate::error::PopulationError;
 use crate::histogram::SizeHistogram;
 use crate::layout::Pieces;
-use crate::strata::{OBJECTS_MAX, totals};
+use crate::limits::OBJECTS_MAX;
+use crate::strata::{Amount, totals};
 
 /// How much of a data set there is, without its copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,15 +21,6 @@ pub enum Extent {
 
 /// For the first guess: enough files that rounding does not show.
 const MANY: u64 = 1 << 40;
-
-/// An extent in files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Amount {
-    /// Files of the distribution.
-    pub(crate) files: u64,
-    /// The objects of one file more, which has this many chunks or strips; 0 if there is none.
-    pub(crate) rest: u64,
-}
 
 impl Extent {
     /// How many files that is.

@@ -5,13 +5,9 @@
 
 use towtank_units::Bytes;
 
-use crate::distributions::{LogNormalSpec, ParetoSpec};
-use crate::error::{HistogramError, ReadError};
+use crate::error::HistogramError;
+use crate::limits::SIZE_MAX;
 use crate::tally::SizeTally;
-use crate::{presets, read};
-
-/// The largest file: 1 EiB.
-pub const SIZE_MAX: u64 = 1 << 60;
 
 /// Files of sizes from `min` up to, not including, `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,18 +64,6 @@ impl SizeHistogram {
         (total > 0).then_some(SizeHistogram { bins, total })
     }
 
-    /// File sizes like those of the 1000 Genomes data set: proposed, fitted to the published mean; not published bins.
-    #[must_use]
-    pub fn thousand_genomes() -> SizeHistogram {
-        presets::Preset::ThousandGenomes.histogram()
-    }
-
-    /// File sizes like those of Mira's file systems: proposed, fitted to two published facts; not published bins.
-    #[must_use]
-    pub fn mira() -> SizeHistogram {
-        presets::Preset::Mira.histogram()
-    }
-
     /// All files of one size.
     ///
     /// # Errors
@@ -90,47 +74,6 @@ impl SizeHistogram {
         }
         let bin = SizeBin { min: size.get(), max: size.get() + 1, count: 1 };
         Ok(SizeHistogram { bins: vec![bin], total: 1 })
-    }
-
-    /// A log-normal distribution cut into bins of a sixteenth of an octave.
-    ///
-    /// # Errors
-    /// For parameters that are out of range.
-    pub fn log_normal(spec: LogNormalSpec) -> Result<SizeHistogram, HistogramError> {
-        spec.histogram()
-    }
-
-    /// A bounded Pareto distribution cut into bins of a sixteenth of an octave.
-    ///
-    /// # Errors
-    /// For parameters that are out of range.
-    pub fn pareto(spec: ParetoSpec) -> Result<SizeHistogram, HistogramError> {
-        spec.histogram()
-    }
-
-    /// Sizes with counts, in any order; sizes that come twice are added up, and counts of 0 left out.
-    ///
-    /// # Errors
-    /// Where there is no file, a size is past [`SIZE_MAX`], or counts do not fit in 64 bits together. Lines are numbers of pairs, from 1.
-    pub fn from_sizes(sizes: impl IntoIterator<Item = (Bytes, u64)>) -> Result<SizeHistogram, ReadError> {
-        let rows = sizes.into_iter().map(|(size, count)| (size.get(), count)).zip(1..);
-        read::from_rows(rows.map(|((size, count), line)| (line, size, count)).collect())
-    }
-
-    /// Reads a histogram: `# total_count: N`, then lines `min max count`. More columns and other comments are passed over.
-    ///
-    /// # Errors
-    /// With the line that is wrong.
-    pub fn read_histogram(text: &[u8]) -> Result<SizeHistogram, ReadError> {
-        read::histogram(text)
-    }
-
-    /// Reads a table of `size,count`, sizes in bytes or with a unit, in any order.
-    ///
-    /// # Errors
-    /// With the line that is wrong.
-    pub fn read_csv(text: &[u8]) -> Result<SizeHistogram, ReadError> {
-        read::csv(text)
     }
 
     /// As [`SizeHistogram::read_histogram`] reads it.

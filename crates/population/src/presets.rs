@@ -61,3 +61,17 @@ impl Preset {
         }
     }
 }
+
+impl SizeHistogram {
+    /// File sizes like those of the 1000 Genomes data set: proposed, fitted to the published mean; not published bins.
+    #[must_use]
+    pub fn thousand_genomes() -> SizeHistogram {
+        Preset::ThousandGenomes.histogram()
+    }
+
+    /// File sizes like those of Mira's file systems: proposed, fitted to two published facts; not published bins.
+    #[must_use]
+    pub fn mira() -> SizeHistogram {
+        Preset::Mira.histogram()
+    }
+}

@@ -5,10 +5,8 @@
 use towtank_units::{Bytes, Quantity};
 
 use crate::error::{Fault, ReadError};
-use crate::histogram::{SIZE_MAX, SizeBin, SizeHistogram};
-
-/// The most rows of a file.
-pub const ROWS_MAX: usize = 1 << 18;
+use crate::histogram::{SizeBin, SizeHistogram};
+use crate::limits::{ROWS_MAX, SIZE_MAX};
 
 const TOTAL: &str = "total_count:";
 
@@ -162,6 +160,33 @@ fn excerpt(word: &str) -> String {
         start.push('…');
     }
     start
+}
+
+impl SizeHistogram {
+    /// Sizes with counts, in any order; sizes that come twice are added up, and counts of 0 left out.
+    ///
+    /// # Errors
+    /// Where there is no file, a size is past [`SIZE_MAX`], or counts do not fit in 64 bits together. Lines are numbers of pairs, from 1.
+    pub fn from_sizes(sizes: impl IntoIterator<Item = (Bytes, u64)>) -> Result<SizeHistogram, ReadError> {
+        let rows = sizes.into_iter().map(|(size, count)| (size.get(), count)).zip(1..);
+        from_rows(rows.map(|((size, count), line)| (line, size, count)).collect())
+    }
+
+    /// Reads a histogram: `# total_count: N`, then lines `min max count`. More columns and other comments are passed over.
+    ///
+    /// # Errors
+    /// With the line that is wrong.
+    pub fn read_histogram(text: &[u8]) -> Result<SizeHistogram, ReadError> {
+        histogram(text)
+    }
+
+    /// Reads a table of `size,count`, sizes in bytes or with a unit, in any order.
+    ///
+    /// # Errors
+    /// With the line that is wrong.
+    pub fn read_csv(text: &[u8]) -> Result<SizeHistogram, ReadError> {
+        csv(text)
+    }
 }
 
 #[cfg(test)]

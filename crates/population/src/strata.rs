@@ -6,16 +6,19 @@
 //! the largest remainder, would lose them all: each of thousands of kinds expects less than half a file.)
 
 use crate::error::PopulationError;
-use crate::extent::Amount;
 use crate::histogram::{SizeHistogram, mean_of};
 use crate::layout::Pieces;
+use crate::limits::{KINDS_MAX, OBJECTS_MAX};
 use towtank_units::Bytes;
 
-/// The most files, and the most objects.
-pub const OBJECTS_MAX: u64 = 1 << 56;
-
-/// The most kinds of files.
-pub const KINDS_MAX: u64 = 1 << 21;
+/// An extent in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Amount {
+    /// Files of the distribution.
+    pub(crate) files: u64,
+    /// The objects of one file more, which has this many chunks or strips; 0 if there is none.
+    pub(crate) rest: u64,
+}
 
 /// The objects of a kind of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use crate::aliases::Aliases;
 use crate::check::check;
+use crate::common;
 use crate::draft::{Draft, Files};
-use crate::header::{self, Header};
+use crate::flag::FlagName;
+use crate::header::Header;
 use crate::key::KeyPath;
 use crate::node::{self, Entry, Node, Table, Value};
 use crate::setting::Setting;
@@ -21,15 +23,6 @@ pub struct Document {
     flags: Option<Arc<[FlagName]>>,
     files: Option<Arc<dyn Files>>,
     schema: Option<Arc<serde_json::Value>>,
-}
-
-/// A flag that sets a key, for hints about keys that are missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlagName {
-    /// With its dashes: `--servers`.
-    pub flag: String,
-    /// The key it sets.
-    pub key: KeyPath,
 }
 
 impl Document {
@@ -145,7 +138,7 @@ fn refuse_hidden(set: &[Setting], axes: &[Axis]) -> Problems {
     for setting in set {
         let hidden = axes.iter().find(|axis| axis.key.covers(&setting.key) || setting.key.covers(&axis.key));
         if let Some(axis) = hidden
-            && !KeyPath::root().key(header::SWEEP).covers(&setting.key)
+            && !KeyPath::root().key(common::SWEEP).covers(&setting.key)
         {
             let message =
                 format!("`{}` is swept by the scenario, so one value for it has no effect", axis.key);

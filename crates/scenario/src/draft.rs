@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use crate::check::check;
-use crate::document::FlagName;
+use crate::flag::FlagName;
 use crate::hash::hash_of_bytes;
 use crate::key::KeyPath;
 use crate::node::{Node, Value};

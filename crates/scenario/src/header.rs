@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use crate::Problems;
 use crate::check::check;
+use crate::common::{KEYS, SWEEP};
 use crate::node::{Node, Table, Value};
 use crate::read::read;
 
@@ -34,12 +35,6 @@ fn one_seed() -> u64 {
 fn one_replicate() -> u32 {
     1
 }
-
-/// The keys of [`Header`], and the one that holds the sweep.
-pub(crate) const KEYS: [&str; 5] = ["study", "title", "seed", "replicates", SWEEP];
-
-/// The table of swept keys.
-pub(crate) const SWEEP: &str = "sweep";
 
 impl Header {
     /// The schema of these keys, without the sweep.

@@ -14,8 +14,10 @@
 
 mod aliases;
 mod check;
+mod common;
 mod document;
 mod draft;
+mod flag;
 pub mod gate;
 mod hash;
 mod header;
@@ -31,8 +33,9 @@ mod suggest;
 mod sweep;
 
 pub use aliases::other_names;
-pub use document::{Document, FlagName, Outline, Point};
+pub use document::{Document, Outline, Point};
 pub use draft::{Draft, Files, Input};
+pub use flag::FlagName;
 pub use hash::hash_of_bytes;
 pub use header::Header;
 pub use key::{KeyPath, KeyPathError, Segment};

@@ -8,7 +8,6 @@ use serde_json::{Map, Value as Json};
 
 use crate::document::Outline;
 use crate::hash::hash_of_json;
-use crate::header;
 use crate::key::{KeyPath, Segment};
 use crate::{Problem, Problems};
 
@@ -116,7 +115,7 @@ impl Outline {
         }
         if !axes.is_empty() {
             let axes = axes.iter().map(|axis| (axis.key.clone(), Json::from(axis.values.clone())));
-            whole.insert(header::SWEEP.to_owned(), axes.collect::<Map<_, _>>().into());
+            whole.insert(crate::common::SWEEP.to_owned(), axes.collect::<Map<_, _>>().into());
         }
         whole.into()
     }

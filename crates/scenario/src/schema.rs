@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::header::{Header, SWEEP};
+use crate::common::SWEEP;
+use crate::header::Header;
 
 /// What a study says about its schema.
 #[derive(Clone, Copy, Debug)]

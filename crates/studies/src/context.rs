@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use towtank_kernel::{Executor, Portable, RunError, RunOptions};
+use towtank_kernel::{Executor, Portable, RunError, RunOptions, Simulator};
 use towtank_streams::Seed;
 use towtank_units::SimTime;
 
@@ -71,7 +71,7 @@ impl RunContext<'_> {
         &self,
         model: &M,
         end: Option<SimTime>,
-    ) -> Result<towtank_kernel::Outcome<M>, StudyError> {
+    ) -> Result<towtank_kernel::Outcome<M>, RunError> {
         let tell = |progress: towtank_kernel::Progress| {
             let end_ns = end.map_or(f64::INFINITY, |end| end.as_ns() as f64);
             let fraction = (progress.now.as_ns() as f64 / end_ns).min(1.0);
@@ -97,6 +97,25 @@ impl RunContext<'_> {
             (self.notice)(&notice.to_string());
         }
         Ok(outcome)
+    }
+}
+
+impl Simulator for RunContext<'_> {
+    fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    fn stopped(&self) -> bool {
+        RunContext::stopped(self)
+    }
+
+    fn run_model<M: Portable>(
+        &self,
+        model: &M,
+        seed: Seed,
+        end: Option<SimTime>,
+    ) -> Result<towtank_kernel::Outcome<M>, RunError> {
+        RunContext { seed, ..*self }.simulate(model, end)
     }
 }
 

@@ -4,12 +4,10 @@
 //! out: sizes (all that is placed counts the same) and failure domains, which of these algorithms only CRUSH has.
 //!
 //! - `scenario`: what a user may say;
-//! - `algorithms`: from a name to a placement, CRUSH buckets among them;
 //! - `observed`: what is counted in one replicate;
 //! - `published`: what the first paper says of one failure;
 //! - `present`: tables and figures, one row an algorithm of the sweep.
 
-mod algorithms;
 mod observed;
 mod present;
 mod published;
@@ -19,7 +17,6 @@ use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
 
-pub use self::algorithms::{Algorithm, Arrangement};
 use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
@@ -46,7 +43,7 @@ impl Question for Place {
     const ABOUT: &'static str = "Places objects, or groups of objects, on servers by CRUSH, rings, rendezvous hashing and others, and counts: load \
          beside what independent draws would give, peers that share data, who rebuilds a failed server, and what a change \
          moves beside the least possible. Several algorithms are held side by side by a sweep: \
-         --set 'sweep.algorithm=[\"ring\", \"crush\"]'.\n\n\
+         --set 'sweep.algorithm=[\"ring\", \"crush-straw2\"]'.\n\n\
          Each replicate places other keys, and draws the virtual nodes anew. Not modelled: sizes, failure domains. Lookups \
          are timed by `towtank bench place`.";
     const RESULTS_VERSION: u32 = 1;

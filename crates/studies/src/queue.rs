@@ -16,6 +16,7 @@ mod model;
 mod observed;
 mod present;
 mod scenario;
+mod view;
 
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, SimSpan, SimTime};

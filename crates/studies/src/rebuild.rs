@@ -1,48 +1,43 @@
 //! How long until the lost data is safe again, and what holds it up?
 //!
-//! The study of the first paper, and the question that operators ask most. What is lost is found (`affected`, `shares`), a
-//! plan is made of it (`ledger`, `plan`), and units of lost objects move over modelled disks and cards (`model`, on
-//! `hardware`) from the moment the cluster gives up what failed (`recovery`), beside clients that read and write. What it
-//! leaves out: processors and memory, and what monitors do.
+//! The study of the first paper, and the question that operators ask most. The crate `towtank_rebuild` finds what is lost, makes a
+//! plan of it and moves it; here is what a user may say, what is seen and how it is shown. What it leaves out: processors
+//! and memory, and what monitors do.
 //!
-//! - `scenario`, `population`, `failures`: what a user may say; `filled`: with what a preset fills in;
+//! - `scenario`, `population`: what a user may say; `filled`: with what a preset fills in; `complete`, `failures`: what is wrong
+//!   with it, or all that can be known before it runs; `cluster`: the machines that it describes;
 //! - `generated`: one replicate, from the scenario to what came of it;
 //! - `real`: the same from the exports of a cluster;
-//! - `bound`: what no run beats, with this placement and if all were even;
-//! - `observed`, `bottleneck`: the measures, and what held it up;
+//! - `observed`, `resources`, `bottleneck`: the measures, and what held it up;
 //! - `levers`: what would help, tried;
 //! - `present`, `figures`, `published`: what the report shows.
 
-pub mod affected;
 pub mod benchmark;
 pub mod bottleneck;
-pub mod bound;
+pub mod cluster;
+pub mod complete;
 pub mod failures;
 mod figures;
 pub mod filled;
 pub mod generated;
-pub mod hardware;
-pub mod ledger;
 pub mod levers;
-pub mod map_places;
 mod measures;
-pub mod model;
 mod observed;
-pub mod plan;
 pub mod population;
 mod present;
 mod published;
 pub mod real;
-pub mod recovery;
+pub mod resources;
 pub mod scenario;
-pub mod server_places;
-pub mod shares;
+mod view;
 
+use towtank_rebuild::recovery::RecoveryError;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
 
+use self::complete::Complete;
 use self::observed::{Kept, Seen};
-use self::scenario::{Complete, Scenario};
+use self::scenario::Scenario;
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The rebuild study.
@@ -166,6 +161,15 @@ impl Question for Rebuild {
 
     fn present(points: &Points<'_, Rebuild>) -> Presentation {
         present::present(points)
+    }
+}
+
+impl From<RecoveryError> for StudyError {
+    fn from(error: RecoveryError) -> StudyError {
+        match error {
+            RecoveryError::Run(error) => StudyError::Run(error),
+            error => StudyError::Model { message: error.to_string(), hint: None },
+        }
     }
 }
 

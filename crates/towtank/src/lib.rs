@@ -39,6 +39,7 @@ pub mod laws;
 mod machine;
 mod measured;
 mod merge;
+mod need;
 mod observer;
 mod options;
 mod overflow;

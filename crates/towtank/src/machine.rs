@@ -9,7 +9,7 @@ use towtank_scenario::Problem;
 use towtank_units::Bytes;
 
 use crate::Options;
-use crate::preview::{Need, together};
+use crate::need::{Need, together};
 
 pub use memory::{Limit, Memory, refusal_of_file};
 

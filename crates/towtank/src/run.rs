@@ -15,7 +15,7 @@ use towtank_streams::Seed;
 use towtank_studies::{PointResult, RunContext, Study, StudyError};
 
 use crate::machine::{Machine, Threads};
-use crate::preview::Need;
+use crate::need::Need;
 use crate::{Observer, Options, Remark, Scenario, Trouble, Unmet, Which, files, gates, laws, overflow};
 
 /// What came of running a scenario.

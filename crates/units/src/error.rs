@@ -1,5 +1,6 @@
 //! Why a text is not a quantity: what was written, what is legal, and what to write instead.
 
+use crate::kind::UnitErrorKind;
 use crate::scale::Scale;
 
 /// Stands between message and hint where both must travel as one string, as in serde errors:
@@ -15,31 +16,11 @@ pub struct UnitError {
     scale: &'static Scale,
 }
 
-/// What is wrong with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum UnitErrorKind {
-    /// There is nothing in it.
-    Empty,
-    /// It does not begin with a plain decimal number.
-    NotANumber,
-    /// It is below zero.
-    Negative,
-    /// It has an exponent.
-    Exponent,
-    /// It is a bare number.
-    MissingUnit,
-    /// Its unit is none of the quantity's.
-    UnknownUnit {
-        /// The unit as written.
-        unit: String,
-    },
-    /// It is no whole number of base units.
-    NotWhole,
-    /// It does not fit in 64 bits of base units.
-    TooLarge,
-    /// It is zero where the quantity cannot be.
-    Zero,
+impl Scale {
+    /// Reads a number and a unit into whole base units.
+    pub(crate) fn parse(&'static self, text: &str) -> Result<u64, UnitError> {
+        self.parse_kind(text.trim()).map_err(|kind| UnitError::new(text.trim(), kind, self))
+    }
 }
 
 impl UnitError {

@@ -23,6 +23,7 @@ mod amount;
 mod bits;
 mod bytes;
 mod error;
+mod kind;
 mod percent;
 mod quantity;
 mod rate;
@@ -34,7 +35,8 @@ mod tests;
 
 pub use bits::Bits;
 pub use bytes::Bytes;
-pub use error::{HINT_MARK, UnitError, UnitErrorKind};
+pub use error::{HINT_MARK, UnitError};
+pub use kind::UnitErrorKind;
 pub use percent::Percent;
 pub use quantity::{Quantity, plain};
 pub use rate::{BitRate, Frequency, Rate, Rounding};

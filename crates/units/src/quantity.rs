@@ -4,7 +4,8 @@
 //! does not say what it counts. In binary formats, and through [`plain`] also in JSON made for machines, it is
 //! the whole number of base units; a field that holds one names the unit (`elapsed_ns`).
 
-use crate::error::{UnitError, UnitErrorKind};
+use crate::error::UnitError;
+use crate::kind::UnitErrorKind;
 use crate::scale::Scale;
 
 /// A whole number of base units that can be written with a larger unit.

@@ -3,7 +3,7 @@
 //! "1.5GiB" is 1,610,612,736 bytes and nothing near it: numbers are read digit by digit into integers, never
 //! through a float, and a value that is not a whole number of base units is refused rather than rounded.
 
-use crate::error::{UnitError, UnitErrorKind};
+use crate::kind::UnitErrorKind;
 
 /// One unit a quantity may be written in: a value is `times / over` base units.
 #[derive(Clone, Copy, Debug)]
@@ -91,12 +91,7 @@ impl Scale {
         format!(r"^[0-9]+(_[0-9]+)*(\.[0-9]+)? ?({})$", units.join("|"))
     }
 
-    /// Reads a number and a unit into whole base units.
-    pub(crate) fn parse(&'static self, text: &str) -> Result<u64, UnitError> {
-        self.parse_kind(text.trim()).map_err(|kind| UnitError::new(text.trim(), kind, self))
-    }
-
-    fn parse_kind(&self, text: &str) -> Result<u64, UnitErrorKind> {
+    pub(crate) fn parse_kind(&self, text: &str) -> Result<u64, UnitErrorKind> {
         if text.is_empty() {
             return Err(UnitErrorKind::Empty);
         }

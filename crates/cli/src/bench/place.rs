@@ -11,9 +11,8 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use towtank::Trouble;
-use towtank_placement::algorithms::{Cluster, Placement, ServerId, hashing};
+use towtank_placement::algorithms::{Algorithm, Arrangement, Cluster, Placement, ServerId, hashing};
 use towtank_scenario::{Problem, did_you_mean};
-use towtank_studies::place::{Algorithm, Arrangement};
 
 use super::phold::Format;
 use crate::exit::Exit;

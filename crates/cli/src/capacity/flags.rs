@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use towtank_capacity::{Plan, Shares};
 use towtank_units::Percent;
 
-use crate::args::{OutputFlags, ReportFlags};
+use crate::args::output_flags::{OutputFlags, ReportFlags};
 
 /// `towtank capacity`.
 #[derive(Debug, Args)]

@@ -77,7 +77,7 @@ fn what_makes_no_sense_is_refused() {
     let folder = Folder::new("place_refused");
     let refused = |flags: &[&str]| folder.run(&[&["place"], flags].concat());
     assert_snapshot!(refused(&["--algorithm", "rign"]), @r#"
-    error: `algorithm` is "rign", but it must be "crush", "crush_straw", "crush_vring", "ring", "multiring", "rendezvous", "jump", "maglev", "static_modulo", "two_choice", "xor", "two_d" or "negotiating"
+    error: `algorithm` is "rign", but it must be "crush-straw2", "crush-straw", "crush-vring", "ring", "multiring", "rendezvous", "jump", "maglev", "static-modulo", "two-choice", "xor", "two-d" or "negotiating"
       --> --algorithm rign
                       ^^^^
     hint: did you mean "ring"?

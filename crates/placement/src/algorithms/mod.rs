@@ -1,4 +1,4 @@
-//! The placement algorithms other than CRUSH, behind one trait.
+//! The placement algorithms, behind one trait; [`Algorithm`] names them, and CRUSH on one flat bucket is among them.
 //!
 //! A [`Placement`] gives each key a list of distinct servers; the first `r` of the list hold the replicas. A failed
 //! server's data go to the next server of the list, as the `decluster-check` tool of libch-placement defines it:
@@ -22,11 +22,13 @@
 //! spread with [`hashing::scatter`] first. No algorithm allocates memory for a lookup, and none returns one server
 //! twice (which `xor` and `two_d` of libch-placement may do).
 
+mod algorithm;
 pub mod analysis;
 mod circles;
 mod cluster;
 mod contest;
 mod draws;
+mod flat_crush;
 mod groups;
 pub mod guarantees;
 pub mod hashing;
@@ -47,6 +49,7 @@ mod xor;
 #[cfg(test)]
 mod tests;
 
+pub use algorithm::{Algorithm, Arrangement, GROUPS_USUAL, POSITIONS_MAX};
 pub use cluster::{Cluster, ServerId, ServerSet, SetupError, Weight};
 pub use groups::{Grouped, GroupedSpec};
 pub use guarantees::Guarantees;

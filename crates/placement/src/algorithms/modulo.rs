@@ -38,7 +38,7 @@ impl StaticModulo {
 
 impl Placement for StaticModulo {
     fn name(&self) -> &'static str {
-        "static_modulo"
+        "static-modulo"
     }
 
     fn cluster(&self) -> &Cluster {

@@ -116,7 +116,7 @@ impl TwoChoice {
 
 impl Placement for TwoChoice {
     fn name(&self) -> &'static str {
-        "two_choice"
+        "two-choice"
     }
 
     fn cluster(&self) -> &Cluster {

@@ -62,7 +62,7 @@ fn squared_distance(left: u64, right: u64) -> u128 {
 
 impl Placement for TwoD {
     fn name(&self) -> &'static str {
-        "two_d"
+        "two-d"
     }
 
     fn cluster(&self) -> &Cluster {

@@ -4,8 +4,10 @@
 //! it; reading a binary map takes what is there. The sixth algorithm, `vring`, is not Ceph's; see [`super::vring`].
 
 use super::hash::RJENKINS1;
-use super::map::ItemId;
 use super::straw;
+
+/// The id of a device (zero and up) or of a bucket (below zero).
+pub type ItemId = i32;
 
 /// A bucket.
 #[derive(Clone, Debug, PartialEq)]

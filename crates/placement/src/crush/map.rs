@@ -4,10 +4,8 @@
 //! zero and up is a device, below zero a bucket, whose slot is `-1 - id`.
 
 use super::bucket::Bucket;
+pub use super::bucket::ItemId;
 use std::collections::BTreeMap;
-
-/// The id of a device (zero and up) or of a bucket (below zero).
-pub type ItemId = i32;
 
 /// The item that stands for "nothing here" in a result of `indep`.
 pub const NONE: ItemId = 0x7fff_ffff;

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use towtank_placement::algorithms::analysis::{Balance, Movement, Peers};
-use towtank_placement::algorithms::{Placement, ServerId, ServerSet, hashing};
+use towtank_placement::algorithms::{Arrangement, GROUPS_USUAL, Placement, ServerId, ServerSet, hashing};
 
-use super::algorithms::{Arrangement, GROUPS_USUAL};
 use super::scenario::Scenario;
 use crate::{Measure, Progress, RunContext, StudyError, Value};
 

@@ -1,13 +1,13 @@
 //! Balance, peers, rebuild and movement in tables and figures: one row a point of the sweep, usually an algorithm.
 
 use towtank_metrics::MeanInterval;
+use towtank_placement::algorithms::Arrangement;
 use towtank_placement::algorithms::guarantees::{Balance, Cost, Declustering, Guarantees, Movement, Weights};
 use towtank_report::{
     Axis, BarSeries, BoxStats, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human,
 };
 
 use super::Place;
-use super::algorithms::Arrangement;
 use super::observed::Observed;
 use super::published;
 use crate::points::{columns_of, text};

@@ -4,10 +4,10 @@
 //! not by the interval of their mean. Beside it stand the values that independent draws give.
 
 use towtank_metrics::quantile;
+use towtank_placement::algorithms::Algorithm;
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
 use super::Place;
-use super::algorithms::Algorithm;
 use crate::Point;
 
 /// Placement groups, servers and replicas of the example on the slides about tuning placement.

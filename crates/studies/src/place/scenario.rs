@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use towtank_placement::algorithms::{Cluster, ServerId, Weight};
+use towtank_placement::algorithms::{
+    Algorithm, Arrangement, Cluster, GROUPS_USUAL, POSITIONS_MAX, ServerId, Weight,
+};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
-
-use super::algorithms::{Algorithm, Arrangement, GROUPS_USUAL, POSITIONS_MAX};
 
 /// Servers, what they hold, and how it is placed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! The study against slow counting, closed forms and its own promises.
 
-use towtank_placement::algorithms::{Cluster, ServerId, Weight};
+use towtank_placement::algorithms::{Algorithm, Arrangement, Cluster, ServerId, Weight};
 use towtank_report::Verdict;
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
@@ -113,7 +113,7 @@ fn mistakes_are_told() {
         told("keys = 0"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
-    `algorithm` is "rign", but it must be "crush", "crush_straw", "crush_vring", "ring", "multiring", "rendezvous", "jump", "maglev", "static_modulo", "two_choice", "xor", "two_d" or "negotiating"
+    `algorithm` is "rign", but it must be "crush-straw2", "crush-straw", "crush-vring", "ring", "multiring", "rendezvous", "jump", "maglev", "static-modulo", "two-choice", "xor", "two-d" or "negotiating"
       hint: did you mean "ring"?
     `replicas` is 3, but only 2 servers with a weight are there after the change
       hint: set `replicas` to at most 2, or add servers

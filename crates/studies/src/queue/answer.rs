@@ -3,7 +3,7 @@
 use towtank_report::human;
 
 use super::observed::ROWS;
-use super::present::View;
+use super::view::View;
 
 /// The answer of a scenario; empty while there is nothing to say.
 #[must_use]

@@ -7,7 +7,7 @@ use towtank_report::{
 };
 
 use super::observed::{Observed, Step};
-use super::present::View;
+use super::view::View;
 
 /// A figure of one station each is drawn for this many at most: those with the highest utilisation.
 const STATIONS_SHOWN: usize = 4;

@@ -1,60 +1,12 @@
 //! All replicates of all points beside the closed forms: tables, claims and warnings.
 
-use towtank_metrics::MeanInterval;
 use towtank_report::{Cell, Claim, ClaimDraft, Column, Reading, Table, Tolerance, Verdict};
 
 use super::closed_form::Mmk;
-use super::observed::{Observed, ObservedStation, ROWS, Row};
-use super::scenario::Theory;
+use super::observed::{ObservedStation, ROWS, Row};
+use super::view::View;
 use super::{Queue, answer, figures};
-use crate::points::text;
-use crate::{Point, Points, Presentation};
-
-/// One point, with everything that tables and figures need of it.
-pub struct View<'a> {
-    /// The point.
-    pub point: &'a Point<'a, Queue>,
-    /// What theory says.
-    pub theory: Theory,
-    /// What its replicates counted together.
-    pub observed: Observed,
-    /// The swept keys with their values: `servers = 2`; empty without a sweep.
-    pub label: String,
-}
-
-impl<'a> View<'a> {
-    fn of(point: &'a Point<'a, Queue>) -> Option<View<'a>> {
-        let theory = point.scenario.theory()?;
-        let mut observed = point.kept.iter().map(|seen| &seen.observed);
-        let mut all = observed.next()?.clone();
-        observed.for_each(|one| all.merge(one));
-        Some(View { point, theory, observed: all, label: label(point.result.settings) })
-    }
-
-    /// The mean of a measure over the replicates that have it.
-    #[must_use]
-    pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
-        self.point.mean(measure)
-    }
-
-    /// Names of the stations with what theory and simulation say of them.
-    pub fn stations(&self) -> impl Iterator<Item = (&str, &Mmk, &ObservedStation)> {
-        let names = self.point.scenario.stations.keys().map(String::as_str);
-        names
-            .zip(&self.theory.stations)
-            .zip(&self.observed.stations)
-            .map(|((name, theory), observed)| (name, theory, observed))
-    }
-}
-
-/// The swept keys with their values. Of a key only the last part is told, unless two would then be the same.
-fn label(settings: &[(String, serde_json::Value)]) -> String {
-    let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
-    let alone = |key: &str| settings.iter().filter(|(other, _)| last(other) == last(key)).count() == 1;
-    let name = |key: &str| if alone(key) { last(key) } else { key.to_owned() };
-    let setting = |(key, value): &(String, serde_json::Value)| format!("{} = {}", name(key), text(value));
-    settings.iter().map(setting).collect::<Vec<_>>().join(", ")
-}
+use crate::{Points, Presentation};
 
 /// What the study says about all its points.
 #[must_use]

@@ -7,10 +7,13 @@
 use serde_json::json;
 use towtank_units::SimSpan;
 
-use super::failures::{Failing, Failure};
+use towtank_rebuild::failures::{Failing, Failure};
+use towtank_rebuild::redundancy::Redundancy;
+
+use super::complete::Complete;
 use super::filled::Filled;
 use super::population::{DataSet, PresetName};
-use super::scenario::{Complete, Redundancy, Scenario};
+use super::scenario::Scenario;
 
 /// Servers of the published run.
 pub const SERVERS: u32 = 1_024;

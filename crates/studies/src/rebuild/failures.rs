@@ -1,169 +1,33 @@
 //! What fails, and when: the words of a user, and the devices they mean.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use towtank_rebuild::failures::{Failing, Failure, Word, named, struck_again};
 use towtank_scenario::{Draft, Problems};
-use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::SimSpan;
 
-use super::hardware::{Hardware, Layout};
-use super::plan::DeviceId;
+use super::cluster::layout;
 use super::scenario::Scenario;
 
-/// What fails: one text, or a list of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum FailWords {
-    /// One.
-    One(String),
-    /// Any number.
-    Many(Vec<String>),
-}
-
-impl Default for FailWords {
-    fn default() -> FailWords {
-        FailWords::One("server".to_owned())
+/// What is meant, in the order of time.
+pub fn resolve(scenario: &Scenario, draft: &Draft, problems: &mut Problems) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    if scenario.fail.all().is_empty() {
+        let hint = "name what fails: fail = \"server\"";
+        problems.push(draft.problem("fail", "nothing fails, so there is nothing to rebuild").hint(hint));
     }
-}
-
-/// A failure, by what is known of it before a replicate draws the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// What fails.
-    pub what: Failing,
-    /// When.
-    pub at: SimSpan,
-}
-
-/// What fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failing {
-    /// A server, drawn if it is not named.
-    Server(Option<u32>),
-    /// A disk.
-    Device(Option<u32>),
-    /// A rack.
-    Rack(Option<u32>),
-}
-
-/// A failure with its devices.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Struck {
-    /// When.
-    pub at: SimSpan,
-    /// What fails.
-    pub devices: Vec<DeviceId>,
-    /// In words.
-    pub name: String,
-    /// It is a whole rack.
-    pub rack: bool,
-}
-
-const CHOICE: Purpose = Purpose(40);
-
-impl FailWords {
-    pub(super) fn all(&self) -> &[String] {
-        match self {
-            FailWords::One(text) => std::slice::from_ref(text),
-            FailWords::Many(texts) => texts,
+    for text in scenario.fail.all() {
+        match parse(text, scenario) {
+            Ok(failure) => failures.push((failure, text.as_str())),
+            Err((message, hint)) => problems.push(draft.problem("fail", message).hint(hint)),
         }
     }
-
-    /// What is meant, in the order of time.
-    pub fn resolve(&self, scenario: &Scenario, draft: &Draft, problems: &mut Problems) -> Vec<Failure> {
-        let mut failures = Vec::new();
-        if self.all().is_empty() {
-            let hint = "name what fails: fail = \"server\"";
-            problems.push(draft.problem("fail", "nothing fails, so there is nothing to rebuild").hint(hint));
-        }
-        for text in self.all() {
-            match parse(text, scenario) {
-                Ok(failure) => failures.push((failure, text.as_str())),
-                Err((message, hint)) => problems.push(draft.problem("fail", message).hint(hint)),
-            }
-        }
-        failures.sort_by_key(|(failure, _)| failure.at);
-        let hardware = super::generated::layout(scenario);
-        let named = |failure: &Failure| named(failure.what, &hardware);
-        let words: Vec<Word<'_>> = failures.iter().map(|(failure, text)| (*text, named(failure))).collect();
-        for (message, hint) in struck_again(&words, vec![true; hardware.server_of.len()]) {
-            problems.push(draft.problem("fail", message).hint(hint));
-        }
-        failures.into_iter().map(|(failure, _)| failure).collect()
+    failures.sort_by_key(|(failure, _)| failure.at);
+    let hardware = layout(scenario);
+    let named = |failure: &Failure| named(failure.what, &hardware);
+    let words: Vec<Word<'_>> = failures.iter().map(|(failure, text)| (*text, named(failure))).collect();
+    for (message, hint) in struck_again(&words, vec![true; hardware.server_of.len()]) {
+        problems.push(draft.problem("fail", message).hint(hint));
     }
-}
-
-/// A failure in the user's words, and its devices: those of a named one, or the most that a drawn one may have.
-pub type Word<'a> = (&'a str, Stricken);
-
-/// Which devices a failure takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stricken {
-    /// These.
-    Named(Vec<DeviceId>),
-    /// At most so many, drawn.
-    Drawn(usize),
-}
-
-/// What is wrong with failures, in the order of time, of which some find nothing that still stands: messages and hints.
-/// `open` says for each device whether it stands before all of them.
-pub fn struck_again(words: &[Word<'_>], mut open: Vec<bool>) -> Vec<(String, String)> {
-    let count = |open: &[bool]| open.iter().filter(|open| **open).count();
-    let all = count(&open);
-    let mut wrong = Vec::new();
-    // What is named is never drawn.
-    let mut by: Vec<(&str, &[DeviceId])> = Vec::new();
-    for (text, stricken) in words {
-        let Stricken::Named(devices) = stricken else { continue };
-        let before = by.iter().filter(|(_, before)| before.iter().any(|device| devices.contains(device)));
-        let before: Vec<String> = before.map(|(text, _)| format!("`{text}`")).collect();
-        if !before.is_empty() && devices.iter().all(|device| !open[device.index()]) {
-            let message = format!(
-                "`fail` names `{text}`, but all of it has failed before with {}",
-                before.join(" and ")
-            );
-            wrong.push((message, "leave it out, or name something else".to_owned()));
-        }
-        devices.iter().for_each(|device| open[device.index()] = false);
-        by.push((text, devices));
-    }
-    let mut left = count(&open);
-    for (text, stricken) in words {
-        let Stricken::Drawn(most) = stricken else { continue };
-        if left == 0 {
-            let message = format!(
-                "`fail` has `{text}` drawn, but of {all} disks none may be left by then: {} failures come before or are named",
-                words.len() - 1
-            );
-            wrong.push((message, "leave failures out, or set more servers".to_owned()));
-            break;
-        }
-        left = left.saturating_sub(*most);
-    }
-    wrong
-}
-
-/// The devices of what is named in a cluster that is made up.
-fn named(what: Failing, layout: &Layout) -> Stricken {
-    let servers = layout.rack_of.len() as u32;
-    let of = |fits: &dyn Fn(u32) -> bool| {
-        let devices = (0u32..).zip(&layout.server_of).filter(|(_, server)| fits(**server));
-        Stricken::Named(devices.map(|(device, _)| DeviceId(device)).collect())
-    };
-    let disks = layout.server_of.len() / servers.max(1) as usize;
-    match what {
-        Failing::Server(Some(server)) => of(&|other| other == server),
-        Failing::Device(Some(device)) => Stricken::Named(vec![DeviceId(device)]),
-        Failing::Rack(Some(rack)) => of(&|server| layout.rack_of[server as usize] == rack),
-        Failing::Server(None) => Stricken::Drawn(disks),
-        Failing::Device(None) => Stricken::Drawn(1),
-        Failing::Rack(None) => {
-            let racks = layout.rack_of.iter().max().map_or(0, |&rack| rack + 1);
-            let mut sizes = vec![0; racks as usize];
-            layout.rack_of.iter().for_each(|&rack| sizes[rack as usize] += disks);
-            Stricken::Drawn(sizes.into_iter().max().unwrap_or(0))
-        }
-    }
+    failures.into_iter().map(|(failure, _)| failure).collect()
 }
 
 fn parse(text: &str, scenario: &Scenario) -> Result<Failure, (String, String)> {
@@ -201,71 +65,6 @@ fn parse(text: &str, scenario: &Scenario) -> Result<Failure, (String, String)> {
         },
     };
     Ok(Failure { what, at })
-}
-
-/// The devices of one thing that fails, and its name. One that is not named is drawn among those of which nothing is
-/// `taken`, because it has failed before or fails by its name; where there is none, among those that still stand in part. No
-/// device if nothing stands.
-#[must_use]
-pub fn strike_one(
-    what: Failing,
-    hardware: &Hardware,
-    taken: &[bool],
-    mut draws: Draws,
-) -> (Vec<DeviceId>, String) {
-    let stands = |device: &DeviceId| !taken[device.index()];
-    let in_rack = |rack: u32| {
-        let servers = (0..hardware.servers()).filter(move |&server| hardware.rack_of(server) == rack);
-        servers.flat_map(|server| hardware.devices_of(server))
-    };
-    let mut draw = |count: u32, devices: &dyn Fn(u32) -> Vec<DeviceId>| {
-        let whole = |one: &u32| devices(*one).iter().all(stands) && !devices(*one).is_empty();
-        let mut fit: Vec<u32> = (0..count).filter(whole).collect();
-        if fit.is_empty() {
-            fit = (0..count).filter(|&one| devices(one).iter().any(stands)).collect();
-        }
-        let at = draws.of(CHOICE).below(fit.len().max(1) as u64) as usize;
-        fit.get(at).copied()
-    };
-    let (devices, name) = match what {
-        Failing::Server(named) => {
-            let devices = |server| hardware.devices_of(server).collect::<Vec<_>>();
-            let server = named.or_else(|| draw(hardware.servers(), &devices));
-            (server.map(devices), server.map(|server| hardware.server_name(server)))
-        }
-        Failing::Device(named) => {
-            let device = named.or_else(|| draw(hardware.devices(), &|device| vec![DeviceId(device)]));
-            let device = device.map(DeviceId);
-            (device.map(|device| vec![device]), device.map(|device| hardware.disk_name(device)))
-        }
-        Failing::Rack(named) => {
-            let devices = |rack| in_rack(rack).collect::<Vec<_>>();
-            let rack = named.or_else(|| draw(hardware.racks(), &devices));
-            (rack.map(devices), rack.map(|rack| hardware.rack_name(rack)))
-        }
-    };
-    (devices.unwrap_or_default(), name.unwrap_or_else(|| "nothing".to_owned()))
-}
-
-/// The devices of each failure.
-#[must_use]
-pub fn strike(failures: &[Failure], hardware: &Hardware, seed: Seed) -> Vec<Struck> {
-    let mut taken = vec![false; hardware.devices() as usize];
-    for failure in failures {
-        if let Failing::Server(Some(_)) | Failing::Device(Some(_)) | Failing::Rack(Some(_)) = failure.what {
-            let (devices, _) = strike_one(failure.what, hardware, &taken, Draws::new(seed, u32::MAX, 0));
-            devices.iter().for_each(|device| taken[device.index()] = true);
-        }
-    }
-    let mut struck = Vec::new();
-    for (ordinal, failure) in (0u64..).zip(failures) {
-        let draws = Draws::new(seed, u32::MAX, ordinal);
-        let (devices, name) = strike_one(failure.what, hardware, &taken, draws);
-        devices.iter().for_each(|device| taken[device.index()] = true);
-        let rack = matches!(failure.what, Failing::Rack(_)) && hardware.racks() > 1;
-        struck.push(Struck { at: failure.at, devices, name, rack });
-    }
-    struck
 }
 
 #[cfg(test)]

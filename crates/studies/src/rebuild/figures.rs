@@ -5,7 +5,7 @@ use towtank_report::{
 };
 
 use super::observed::{ClientsSeen, Observed, PERCENTILES};
-use super::present::{View, placed};
+use super::view::{View, placed};
 
 const GIB: f64 = 1_073_741_824.0;
 

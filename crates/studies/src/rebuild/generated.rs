@@ -1,128 +1,24 @@
-//! A cluster that exists only in the scenario: its machines, its data, and one replicate of its rebuild.
+//! A cluster that exists only in the scenario: its data, and one replicate of its rebuild.
 
-use towtank_devices::{CardSpec, DiskSpec, SeekRow};
 use towtank_population::{Extent, Population};
-use towtank_units::{Bytes, SimSpan};
+use towtank_units::Bytes;
 
-use super::affected::{Affected, Search};
-use super::bottleneck::{self, Resource};
-use super::failures::{Failing, Struck, strike};
-use super::filled::Filled;
-use super::hardware::{Hardware, Layout, Uplinks};
-use super::ledger::Rules;
+use super::cluster::{hardware, limits, memory_of_machines, waiting};
+use super::complete::Complete;
 use super::levers::{self, Tried};
-use super::model::Limits;
-use super::observed::{self, Seen, Setting};
+use super::observed::{self, Replicate, Seen, Setting};
 use super::population::Shown;
-use super::recovery::{Recovered, Recovery, Waiting};
-use super::scenario::{Complete, Placement, Scenario, Seeks};
+use super::resources::{self, Resource};
+use super::scenario::Scenario;
 use crate::{RunContext, StudyError};
-
-/// (KiB, write seek, read seek) in microseconds: the JBOD table of CODES' guide, with overheads of 29.67 us before a write
-/// and 23.67 us before a read.
-const JBOD: [(u64, f64, f64); 11] = [
-    (4, 499.5, 3475.6),
-    (8, 509.0, 3470.0),
-    (16, 514.7, 3486.2),
-    (32, 525.9, 3531.2),
-    (64, 546.4, 3608.6),
-    (128, 588.3, 3741.0),
-    (256, 663.1, 3988.9),
-    (512, 621.8, 4530.2),
-    (1_024, 539.1, 5644.2),
-    (2_048, 3179.5, 7922.0),
-    (4_096, 6108.8, 11700.3),
-];
-
-/// A replicate: what was there, and what came of it.
-pub struct Replicate {
-    /// The machines.
-    pub hardware: Hardware,
-    /// What was affected.
-    pub affected: Affected,
-    /// What failed.
-    pub struck: Vec<Struck>,
-    /// What came of it.
-    pub recovered: Recovered,
-    /// What the report needs to know of the cluster.
-    pub setting: Setting,
-    /// How busy everything was.
-    pub resources: Vec<Resource>,
-    /// Changes that were tried.
-    pub tried: Vec<Tried>,
-}
-
-/// Who is where in a scenario.
-#[must_use]
-pub fn layout(scenario: &Scenario) -> Layout {
-    let disks = scenario.disks_per_server;
-    // Racks get equally many servers, the first ones one more where that does not come out.
-    let rack_of =
-        |server: u32| (u64::from(server) * u64::from(scenario.racks) / u64::from(scenario.servers)) as u32;
-    Layout {
-        server_of: (0..scenario.servers * disks).map(|device| device / disks).collect(),
-        rack_of: (0..scenario.servers).map(rack_of).collect(),
-        class_of: vec![0; (scenario.servers * disks) as usize],
-    }
-}
-
-/// The machines of a scenario.
-#[must_use]
-pub fn hardware(scenario: &Filled) -> Hardware {
-    let uplinks = scenario.uplink.filter(|_| scenario.racks > 1).map(|rate| Uplinks { rate });
-    Hardware::new(layout(scenario), vec![disk(scenario)], card(scenario), uplinks, scenario.unit)
-}
-
-/// Its disks.
-#[must_use]
-pub fn disk(scenario: &Filled) -> DiskSpec {
-    let us = |us: f64| SimSpan::from_ns_f64_floor(us * 1e3);
-    let row = |kib: u64, write: SimSpan, read: SimSpan| SeekRow { from: Bytes::from_kib(kib), read, write };
-    let seeks = match scenario.seeks {
-        Seeks::Jbod => JBOD.map(|(kib, write, read)| row(kib, us(write), us(read))).to_vec(),
-        Seeks::Hdd => vec![row(0, SimSpan::from_ms(4), SimSpan::from_ms(8))],
-        Seeks::None => Vec::new(),
-    };
-    DiskSpec {
-        read: scenario.disk_read,
-        write: scenario.disk_write,
-        read_overhead: us(23.67),
-        write_overhead: us(29.67),
-        seeks,
-        extent: scenario.seek_extent,
-    }
-}
-
-/// Its cards. The gap is what the InfiniBand table has for small messages.
-#[must_use]
-pub fn card(scenario: &Filled) -> CardSpec {
-    CardSpec { rate: scenario.nic, latency: scenario.latency, gap: SimSpan::from_ns(1_100) }
-}
-
-/// How much is done at once.
-#[must_use]
-pub fn limits(scenario: &Filled) -> Limits {
-    Limits {
-        window: scenario.window,
-        streams: scenario.recovery_max_active,
-        reservations: scenario.reservations(),
-        sleep: scenario.recovery_sleep,
-        stream_rate: scenario.stream_limit,
-        device_rate: scenario.rate_cap,
-        paces: Vec::new(),
-    }
-}
-
-/// What happens between a failure and its rebuild.
-#[must_use]
-pub fn waiting(scenario: &Filled) -> Waiting {
-    Waiting {
-        detection: scenario.detection,
-        down_out: scenario.down_out,
-        noout: scenario.noout,
-        rack_out: scenario.rack_out,
-    }
-}
+use towtank_placement::algorithms::Algorithm;
+use towtank_rebuild::affected::Affected;
+use towtank_rebuild::failures::{Failing, Struck, strike};
+use towtank_rebuild::hardware::Hardware;
+use towtank_rebuild::ledger::Rules;
+use towtank_rebuild::model::Limits;
+use towtank_rebuild::recovery::{Recovered, Recovery};
+use towtank_rebuild::search::Search;
 
 /// The data of a replicate.
 ///
@@ -140,7 +36,7 @@ pub fn population(complete: &Complete, seed: towtank_streams::Seed) -> Result<Po
     let laid_out = complete.data.population(extent, seed);
     // Which of its rings a key belongs to is its remainder.
     let keyed = match scenario.placement {
-        Placement::Multiring if scenario.groups.is_none() => {
+        Algorithm::Multiring if scenario.groups.is_none() => {
             laid_out.and_then(|laid_out| laid_out.with_key_modulus(u64::from(scenario.vnodes)))
         }
         _ => laid_out,
@@ -186,13 +82,14 @@ pub fn course(
     let mut failing = vec![false; hardware.devices() as usize];
     struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
     let search = Search {
-        complete,
+        placing: &complete.placing(),
         hardware: &hardware,
         population: &population,
         failing: &failing,
         seed: context.seed,
+        stopped: &|| context.stopped(),
     };
-    let affected = search.run(context).map_err(|error| StudyError::Model {
+    let affected = search.run().map_err(|error| StudyError::Model {
         message: format!("the placement cannot be set up: {error}"),
         hint: Some("change `servers`, or take another placement".to_owned()),
     })?;
@@ -200,7 +97,7 @@ pub fn course(
     let limits = limits(scenario);
     let recovery = recovery(complete, (&hardware, &limits), (&affected, &struck), &population, context);
     let recovered = recovery.run(context)?;
-    let resources = bottleneck::resources(&recovery, &recovered);
+    let resources = resources::resources(&recovery, &recovered);
     let tried = if tries { levers::tried(&recovery, &recovered, &resources, context)? } else { Vec::new() };
     Ok(Some(Course { hardware, affected, struck, recovered, resources, tried, population }))
 }
@@ -309,14 +206,4 @@ pub fn memory_estimate(complete: &Complete) -> Bytes {
         4.0 * (3.0 * width + 2.0) + 24.0 + 32.0 + 4.0 * (f64::from(complete.redundancy.data) + 1.0) + 52.0;
     let devices = f64::from(scenario.servers) * f64::from(scenario.disks_per_server);
     Bytes::new((affected * each + memory_of_machines(f64::from(scenario.servers), devices)) as u64)
-}
-
-/// About how much memory machines take: their state, the counts of each over time, and their rows in the report. Measured on
-/// clusters of 4,000 and 10,000 servers, and of 2,000 with 24 disks each.
-#[must_use]
-pub fn memory_of_machines(servers: f64, devices: f64) -> f64 {
-    const SERVER: f64 = 14_000.0;
-    const DEVICE: f64 = 1_000.0;
-    const PROGRAM: f64 = 8_000_000.0;
-    servers * SERVER + devices * DEVICE + PROGRAM
 }

@@ -8,11 +8,11 @@
 use serde::{Deserialize, Serialize};
 use towtank_units::{Rate, SimSpan};
 
-use super::bottleneck::Resource;
-use super::hardware::Hardware;
-use super::model::{Limits, WINDOW_MAX};
-use super::recovery::{Recovered, Recovery};
+use super::resources::Resource;
 use crate::{RunContext, StudyError};
+use towtank_rebuild::hardware::Hardware;
+use towtank_rebuild::model::{Limits, WINDOW_MAX};
+use towtank_rebuild::recovery::{Recovered, Recovery};
 
 /// Small rebuilds may be tried more often: so many events take a tenth of a second.
 const EVENTS_LEAST: u64 = 500_000;

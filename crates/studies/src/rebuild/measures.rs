@@ -3,10 +3,10 @@
 use towtank_metrics::Histogram;
 use towtank_units::{SimSpan, SimTime};
 
-use super::bottleneck::Resource;
 use super::observed::{Seen, ServerSeen, left, micros, transfer};
-use super::recovery::{Recovered, Waited};
+use super::resources::Resource;
 use crate::{Measure, Value};
+use towtank_rebuild::recovery::{Recovered, Waited};
 
 type Row = Measure<Seen>;
 

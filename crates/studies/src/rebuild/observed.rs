@@ -5,13 +5,15 @@ use towtank_metrics::Histogram;
 use towtank_report::Outcome;
 use towtank_units::{SimSpan, SimTime};
 
-use super::bottleneck::{Resource, name as name_bottleneck};
-use super::generated::Replicate;
-use super::hardware::Hardware;
+use super::bottleneck::name as name_bottleneck;
 use super::levers::Tried;
-use super::model::Latencies;
 use super::population::Shown;
-use super::recovery::{Recovered, Waited, Waiting};
+use super::resources::Resource;
+use towtank_rebuild::affected::Affected;
+use towtank_rebuild::failures::Struck;
+use towtank_rebuild::hardware::Hardware;
+use towtank_rebuild::model::Latencies;
+use towtank_rebuild::recovery::{Recovered, Waited, Waiting};
 
 /// What is known of a cluster beside its machines.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +24,24 @@ pub struct Setting {
     pub capacity: Option<Vec<u64>>,
     /// Reservations a device grants.
     pub reservations: Option<u32>,
+}
+
+/// A replicate: what was there, and what came of it.
+pub struct Replicate {
+    /// The machines.
+    pub hardware: Hardware,
+    /// What was affected.
+    pub affected: Affected,
+    /// What failed.
+    pub struck: Vec<Struck>,
+    /// What came of it.
+    pub recovered: Recovered,
+    /// What the report needs to know of the cluster.
+    pub setting: Setting,
+    /// How busy everything was.
+    pub resources: Vec<Resource>,
+    /// Changes that were tried.
+    pub tried: Vec<Tried>,
 }
 
 /// What one replicate came to know.
@@ -180,8 +200,9 @@ impl Observed {
         let Replicate { hardware, affected, struck, recovered, setting, resources, tried } = replicate;
         let span = transfer(recovered).map_or(0.0, SimSpan::as_secs_f64);
         let share = |busy: SimSpan| if span > 0.0 { busy.as_secs_f64() / span } else { 0.0 };
-        let failed =
-            |device: super::plan::DeviceId| struck.iter().any(|struck| struck.devices.contains(&device));
+        let failed = |device: towtank_rebuild::plan::DeviceId| {
+            struck.iter().any(|struck| struck.devices.contains(&device))
+        };
         let mut servers = Vec::new();
         for server in 0..hardware.servers() {
             if hardware.devices_of(server).all(failed) {
@@ -202,9 +223,9 @@ impl Observed {
             });
         }
         let found = match affected.found {
-            super::affected::Found::ByInverse => "found by the placement's inverse",
-            super::affected::Found::ByAsking => "found by asking every one",
-            super::affected::Found::Drawn => "drawn from the exact distribution of the placement",
+            towtank_rebuild::affected::Found::ByInverse => "found by the placement's inverse",
+            towtank_rebuild::affected::Found::ByAsking => "found by asking every one",
+            towtank_rebuild::affected::Found::Drawn => "drawn from the exact distribution of the placement",
         };
         Observed {
             failed: struck.iter().map(|struck| struck.name.clone()).collect(),

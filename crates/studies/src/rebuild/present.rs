@@ -1,77 +1,13 @@
 //! The answer, tables and figures of a rebuild.
 
-use towtank_metrics::MeanInterval;
 use towtank_report::{Cell, Column, Table, human};
 
 use super::Rebuild;
 use super::figures;
 use super::levers::advice;
-use super::observed::Observed;
-use super::scenario::Scenario;
-use crate::points::text;
+use super::view::View;
 use crate::published::is_published;
-use crate::{Point, PointResult, Points, Presentation};
-
-/// One point with what its replicates came to know.
-pub struct View<'a> {
-    point: &'a Point<'a, Rebuild>,
-    /// The point.
-    pub result: &'a PointResult<'a>,
-    /// Its scenario.
-    pub scenario: &'a Scenario,
-    /// Its replicates.
-    pub observed: Vec<&'a Observed>,
-    /// What tells it from the others.
-    pub label: String,
-}
-
-impl<'a> View<'a> {
-    pub(super) fn of(point: &'a Point<'a, Rebuild>) -> Self {
-        let (result, scenario) = (point.result, &point.scenario);
-        let setting = |(key, setting): &(String, serde_json::Value)| match key.as_str() {
-            "servers" => format!("{} servers", text(setting)),
-            _ => format!("{key} = {}", text(setting)),
-        };
-        // Placement and groups read better together.
-        let together = |key: &str| ["placement", "groups", "groups_per_server"].contains(&key);
-        let (how, other): (Vec<_>, Vec<_>) = result.settings.iter().partition(|(key, _)| together(key));
-        let how = (!how.is_empty()).then(|| placed(scenario));
-        let label = how.into_iter().chain(other.into_iter().map(setting)).collect::<Vec<_>>().join("; ");
-        let observed = point.kept.iter().map(|kept| &kept.observed).collect();
-        Self { point, result, scenario, observed, label }
-    }
-
-    /// The mean of a measure over the replicates that have it.
-    #[must_use]
-    pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
-        self.point.mean(measure)
-    }
-
-    /// A measure of all replicates that have it.
-    #[must_use]
-    pub fn values(&self, measure: &str) -> Vec<f64> {
-        self.point.values(measure)
-    }
-
-    /// What the label is where nothing is swept.
-    #[must_use]
-    pub fn name(&self) -> String {
-        if self.label.is_empty() { placed(self.scenario) } else { self.label.clone() }
-    }
-}
-
-/// How objects are placed, in words.
-#[must_use]
-pub fn placed(scenario: &Scenario) -> String {
-    if scenario.is_real() {
-        return "groups as exported".to_owned();
-    }
-    let name = scenario.placement.algorithm().name().replace('_', "-");
-    match scenario.groups {
-        Some(groups) => format!("{name}, {groups} groups"),
-        None => format!("{name}, object by object"),
-    }
-}
+use crate::{Point, Points, Presentation};
 
 /// What the study says about all its points.
 #[must_use]

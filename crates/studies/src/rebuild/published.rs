@@ -9,8 +9,8 @@
 use towtank_metrics::{Contrast, Pairing, ratio_95, spread_ratio_95};
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
-use super::present::View;
-use super::scenario::Placement;
+use super::view::View;
+use towtank_placement::algorithms::Algorithm;
 
 const SOURCE: &str =
     "Impact of Data Placement on Resilience in Large-Scale Object Storage Systems, MSST 2016";
@@ -32,8 +32,8 @@ pub fn claims(views: &[View<'_>]) -> Vec<Claim> {
     sizes.sort_unstable();
     sizes.dedup();
     for &servers in &sizes {
-        let objects = find(views, servers, Placement::CrushVring, None);
-        let groups = find(views, servers, Placement::CrushStraw, Some(GROUPS));
+        let objects = find(views, servers, Algorithm::CrushVring, None);
+        let groups = find(views, servers, Algorithm::CrushStraw, Some(GROUPS));
         if let (Some(objects), Some(groups)) = (objects, groups) {
             claims.extend(compared(servers, objects, groups));
         }
@@ -42,14 +42,14 @@ pub fn claims(views: &[View<'_>]) -> Vec<Claim> {
         {
             claims.extend(headline(objects));
             let bases = sizes.iter().filter(|&&base| base < servers);
-            let bases = bases.filter_map(|&base| find(views, base, Placement::CrushVring, None));
+            let bases = bases.filter_map(|&base| find(views, base, Algorithm::CrushVring, None));
             claims.extend(bases.map(|few| linear(few, objects)));
         }
     }
     claims.extend(data_sets(views));
     claims.extend(peers(views));
     if let [first, .., last] = sizes[..] {
-        let groups = |servers| find(views, servers, Placement::CrushStraw, Some(GROUPS));
+        let groups = |servers| find(views, servers, Algorithm::CrushStraw, Some(GROUPS));
         if let (Some(small), Some(large)) = (groups(first), groups(last)) {
             let name = format!("groups_fall_behind_{first}_to_{last}");
             let statement = "with 4,096 groups the share of the ideal rate falls as servers are added";
@@ -65,7 +65,7 @@ const SHARE: &str = "ideal_share";
 fn find<'v, 'p>(
     views: &'v [View<'p>],
     servers: u32,
-    placement: Placement,
+    placement: Algorithm,
     groups: Option<u32>,
 ) -> Option<&'v View<'p>> {
     views.iter().find(|view| {

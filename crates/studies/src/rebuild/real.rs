@@ -23,17 +23,18 @@ use towtank_units::{Bytes, Percent};
 use self::failing::Failure;
 use self::groups::{Groups, share_in};
 use self::machines::Machines;
-use super::bottleneck;
-use super::failures::Struck;
+use super::cluster::{limits, memory_of_machines, waiting};
 use super::filled::Filled;
-use super::generated::{self, Replicate};
-use super::ledger::Rules;
 use super::levers;
-use super::observed::{self, Seen, Setting};
-use super::recovery::Recovery;
-use super::scenario::{Preset, Redundancy, Scenario};
+use super::observed::{self, Replicate, Seen, Setting};
+use super::resources::resources;
+use super::scenario::{Preset, Scenario};
 use crate::preview::cluster::{self, Exported, Loaded};
 use crate::{RunContext, StudyError};
+use towtank_rebuild::failures::Struck;
+use towtank_rebuild::ledger::Rules;
+use towtank_rebuild::recovery::Recovery;
+use towtank_rebuild::redundancy::Redundancy;
 
 /// A checked scenario with the cluster.
 pub struct Ready {
@@ -153,11 +154,11 @@ impl Ready {
     }
 
     /// The limits, with those of each class of disks.
-    fn limits(&self) -> super::model::Limits {
+    fn limits(&self) -> towtank_rebuild::model::Limits {
         let paces = self.groups.machines.paces.clone();
         // What the report calls the rest is the longest one.
         let sleep = paces.iter().map(|pace| pace.sleep).max().unwrap_or_default();
-        super::model::Limits { paces, sleep, ..generated::limits(&self.scenario) }
+        towtank_rebuild::model::Limits { paces, sleep, ..limits(&self.scenario) }
     }
 
     /// For each device what is on it, what it may take, and its size; `u64::MAX` where nobody says.
@@ -177,7 +178,7 @@ impl Ready {
     fn replicate(&self, context: &RunContext<'_>) -> Result<Option<(Replicate, Vec<String>)>, StudyError> {
         let (groups, scenario) = (&self.groups, &self.scenario);
         let hardware = groups.machines.hardware.clone();
-        let waiting = generated::waiting(scenario);
+        let waiting = waiting(scenario);
         let struck = failing::strike(&self.failures, groups, waiting, context.seed);
         let mut failing = vec![false; hardware.devices() as usize];
         struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
@@ -204,10 +205,11 @@ impl Ready {
             quiet: true,
         };
         let recovered = recovery.run(context)?;
-        let resources = bottleneck::resources(&recovery, &recovered);
+        let resources = resources(&recovery, &recovered);
         let tried = levers::tried(&recovery, &recovered, &resources, context)?;
         let down = groups.down();
-        let live = |device| !failing[super::plan::DeviceId::index(device)] && !down.contains(&device);
+        let live =
+            |device| !failing[towtank_rebuild::plan::DeviceId::index(device)] && !down.contains(&device);
         let survivors =
             (0..hardware.servers()).filter(|&server| hardware.devices_of(server).any(live)).count();
         let setting = Setting { survivors: survivors as u32, capacity, reservations: limits.reservations };
@@ -332,15 +334,14 @@ impl Ready {
         let affected: f64 = self.groups.cluster.pools.iter().map(of_pool).sum();
         // A size, its state, a job with its devices, and how far it is.
         let hardware = &self.groups.machines.hardware;
-        let machines =
-            generated::memory_of_machines(f64::from(hardware.servers()), f64::from(hardware.devices()));
+        let machines = memory_of_machines(f64::from(hardware.servers()), f64::from(hardware.devices()));
         Bytes::new((affected * 96.0 + machines) as u64)
     }
 
     /// One replicate.
     pub(super) fn seen(&self, context: &RunContext<'_>) -> Result<crate::Replicate<Seen>, StudyError> {
         let Some((replicate, warnings)) = self.replicate(context)? else { return Ok(observed::stopped()) };
-        let mut seen = observed::replicate(replicate, generated::waiting(&self.scenario));
+        let mut seen = observed::replicate(replicate, waiting(&self.scenario));
         seen.beside.warnings.extend(warnings);
         Ok(seen)
     }

@@ -1,6 +1,7 @@
 //! The study against closed forms, exhaustive enumeration and its own promises.
 
 mod damaged;
+mod homes;
 mod mended;
 
 use proptest::prelude::*;
@@ -9,11 +10,14 @@ use towtank_report::Outcome;
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
-use super::affected::{Found, NOWHERE, Search};
-use super::failures::strike;
 use super::generated::{self, course};
-use super::scenario::{LostSet, Scenario};
+use super::scenario::Scenario;
 use super::*;
+use towtank_rebuild::affected::Found;
+use towtank_rebuild::failures::strike;
+use towtank_rebuild::placing::LostSet;
+use towtank_rebuild::plan::NOWHERE;
+use towtank_rebuild::search::Search;
 
 impl Ready {
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
@@ -158,20 +162,21 @@ fn rests_set_the_time_where_they_are_long() {
 fn what_is_lost_is_what_enumeration_finds() {
     let check = |text: &str, want: Found| {
         let complete = complete(text);
-        let hardware = generated::hardware(&complete.scenario);
+        let hardware = cluster::hardware(&complete.scenario);
         let population = generated::population(&complete, Seed(7)).unwrap();
         let struck = strike(&complete.failures, &hardware, Seed(7));
         let mut failing = vec![false; hardware.devices() as usize];
         struck.iter().flat_map(|struck| &struck.devices).for_each(|device| failing[device.index()] = true);
         let find = |complete: &Complete| {
             let search = Search {
-                complete,
+                placing: &complete.placing(),
                 hardware: &hardware,
                 population: &population,
                 failing: &failing,
                 seed: Seed(7),
+                stopped: &|| false,
             };
-            with(Executor::Sequential, 1, 7, |context| search.run(context)).unwrap().unwrap()
+            search.run().unwrap().unwrap()
         };
         let found = find(&complete);
         assert_eq!(found.found, want, "{text}");
@@ -380,13 +385,13 @@ fn clients_without_a_rebuild_wait_as_queueing_theory_says() {
                 client_size = \"64KiB\"\nrate_cap = \"5MiB/s\"";
     let outcome = outcome(text, 3);
     let scenario = complete(text).scenario;
-    let disk = towtank_devices::DiskClock::new(generated::disk(&scenario), towtank_units::Bytes::from_mib(4));
+    let disk = towtank_devices::DiskClock::new(cluster::disk(&scenario), towtank_units::Bytes::from_mib(4));
     let service =
         (disk.transfer(64 << 10, false).as_secs_f64() + disk.seek(64 << 10, false).as_secs_f64()) * 1e6;
     let load = 60.0 * service / 1e6;
     let wait = load * service / (2.0 * (1.0 - load));
     // Beside it the request, the answer's way over the card, and a card that is nearly always free.
-    let hardware = generated::hardware(&scenario);
+    let hardware = cluster::hardware(&scenario);
     let card = hardware.card();
     let way = hardware.control().as_secs_f64()
         + card.span(64 << 10).as_secs_f64()

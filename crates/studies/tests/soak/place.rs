@@ -3,18 +3,18 @@
 use towtank_report::Outcome;
 
 const ALGORITHMS: [&str; 13] = [
-    "crush",
-    "crush_straw",
-    "crush_vring",
+    "crush-straw2",
+    "crush-straw",
+    "crush-vring",
     "ring",
     "multiring",
     "rendezvous",
     "jump",
     "maglev",
-    "static_modulo",
-    "two_choice",
+    "static-modulo",
+    "two-choice",
     "xor",
-    "two_d",
+    "two-d",
     "negotiating",
 ];
 
@@ -27,7 +27,7 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         "study = \"place\"\nalgorithm = \"{algorithm}\"\nservers = {servers}\nreplicas = {replicas}\nvnodes = {}\n",
         1 + draws(100)
     );
-    text += &if draws(3) == 0 || algorithm == "two_choice" {
+    text += &if draws(3) == 0 || algorithm == "two-choice" {
         format!("groups = {}\n", 1 + draws(3_000))
     } else {
         format!("keys = {}\n", 1 + draws(3_000))

@@ -2,6 +2,7 @@
 //! file looks like (`form`). Each rule is a plain function over plain values, so that its own tests plant
 //! a fault and see it found; the tests in this file then apply it to the checkout as it lies.
 
+mod circles;
 mod form;
 mod functions;
 mod layers;
@@ -27,6 +28,11 @@ fn every_source_file_has_the_house_form() {
     assert!(files.iter().any(|file| file.path.ends_with("tests/house/main.rs")), "this file was not read");
     let faults: Vec<String> = files.iter().flat_map(form::faults).collect();
     expect_none("faults of form", &faults);
+}
+
+#[test]
+fn no_files_use_each_other_in_a_circle() {
+    expect_none("circles of files", &circles::faults(&tree::all(&tree::root())));
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn who_has_an_inverse() {
         placement.territory(touching, &mut |_| ()) != Territory::Unknown
     };
     for placement in all(&Cluster::equal(20), 0) {
-        let wanted = !matches!(placement.name(), "rendezvous" | "jump" | "maglev" | "xor" | "two_d");
+        let wanted = !matches!(placement.name(), "rendezvous" | "jump" | "maglev" | "xor" | "two-d");
         assert_eq!(known(&*placement), wanted, "{}", placement.name());
         let spec = GroupedSpec { groups: 10, replicas: 3, keys: KeySpace::Scattered };
         assert!(known(&Grouped::new(placement, spec).unwrap()));

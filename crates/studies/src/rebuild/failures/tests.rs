@@ -1,6 +1,10 @@
 //! Failures strike what stands, once.
 
-use super::super::generated::hardware;
+use towtank_rebuild::failures::{Struck, strike};
+use towtank_rebuild::plan::DeviceId;
+use towtank_streams::Seed;
+
+use super::super::cluster::hardware;
 use super::super::tests::{complete, outcome, prepare, value};
 use super::*;
 

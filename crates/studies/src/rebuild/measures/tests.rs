@@ -3,10 +3,10 @@
 use towtank_kernel::Executor;
 
 use super::super::generated;
-use super::super::ledger::Stuck;
 use super::super::tests::{complete, with};
 use super::*;
 use crate::measures::by_hand;
+use towtank_rebuild::ledger::Stuck;
 
 /// A rebuild of 95 seconds, of which 40 went by before it began.
 fn seen() -> Seen {

@@ -7,12 +7,12 @@ use towtank_scenario::{Draft, Problems, did_you_mean};
 use towtank_streams::{Draws, Seed};
 use towtank_units::SimSpan;
 
-use super::super::failures::{Failing, Stricken, Struck, Word, strike_one, struck_again};
-use super::super::plan::DeviceId;
-use super::super::recovery::Waiting;
 use super::super::scenario::Scenario;
 use super::groups::{Groups, in_dead_rack};
 use super::machines::item_name;
+use towtank_rebuild::failures::{Failing, Stricken, Struck, Word, strike_one, struck_again};
+use towtank_rebuild::plan::DeviceId;
+use towtank_rebuild::recovery::Waiting;
 
 /// A failure before a replicate draws what is not named.
 #[derive(Clone, Debug, PartialEq)]

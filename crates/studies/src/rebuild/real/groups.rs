@@ -6,14 +6,14 @@ use std::sync::Arc;
 use towtank_placement::crush::pools::{Device, Placer, Pool};
 use towtank_placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
 
-use super::super::affected::{Affected, Kind, NOWHERE};
-use super::super::map_places::{Homes, Wanted};
-use super::super::plan::DeviceId;
-use super::super::scenario::Redundancy;
 use super::machines::Machines;
 use crate::RunContext;
 use crate::preview::cluster::{Cluster, Group, PoolState};
 use crate::preview::upmaps;
+use towtank_rebuild::affected::{Affected, Kind};
+use towtank_rebuild::homes::{Homes, Wanted};
+use towtank_rebuild::plan::{DeviceId, NOWHERE};
+use towtank_rebuild::redundancy::Redundancy;
 
 /// A cluster and its machines, ready to be asked.
 #[derive(Debug)]

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use towtank_placement::crush::{ItemId, Map};
 use towtank_units::{Rate, SimSpan};
 
+use super::super::cluster;
 use super::super::filled::Filled;
-use super::super::generated;
-use super::super::hardware::{Hardware, Layout, Names, Uplinks};
-use super::super::model::Pace;
-use super::super::plan::DeviceId;
 use super::super::scenario::{Preset, Scenario, Seeks};
 use crate::preview::cluster::Cluster;
+use towtank_rebuild::hardware::{Hardware, Layout, Names, Uplinks};
+use towtank_rebuild::model::Pace;
+use towtank_rebuild::plan::DeviceId;
 
 /// Machines, and which device of Ceph is which.
 #[derive(Clone, Debug)]
@@ -150,7 +150,7 @@ impl Machines {
         let has_racks = racks.iter().any(Option::is_some);
         let uplinks = scenario.uplink.filter(|_| racks.len() > 1).map(|rate| Uplinks { rate });
         let (disks, paces) = classes.disks(asked, scenario);
-        let hardware = Hardware::new(layout, disks, generated::card(scenario), uplinks, scenario.unit);
+        let hardware = Hardware::new(layout, disks, cluster::card(scenario), uplinks, scenario.unit);
         Machines {
             hardware: hardware.with_names(names),
             devices: osds.iter().copied().zip((0..).map(DeviceId)).collect(),
@@ -202,7 +202,7 @@ impl Classes {
             let class = &CLASSES[*class];
             if scenario.preset != Preset::CephWpq {
                 let (streams, sleep) = (scenario.recovery_max_active, scenario.recovery_sleep);
-                return (generated::disk(scenario), Pace { streams, sleep });
+                return (cluster::disk(scenario), Pace { streams, sleep });
             }
             let mut own = scenario.clone();
             own.disk_read = asked.disk_read.unwrap_or(rate(class.read));
@@ -212,7 +212,7 @@ impl Classes {
                 streams: asked.recovery_max_active.unwrap_or(class.active),
                 sleep: asked.recovery_sleep.unwrap_or(class.sleep),
             };
-            (generated::disk(&own), pace)
+            (cluster::disk(&own), pace)
         };
         self.met.iter().map(one).unzip()
     }

@@ -11,10 +11,10 @@ use towtank_report::Outcome;
 use towtank_scenario::{Document, Files, Source};
 use towtank_streams::Seed;
 
-use super::super::affected::NOWHERE;
-use super::super::map_places::Wanted;
 use super::super::{Rebuild, measures};
 use super::*;
+use towtank_rebuild::homes::Wanted;
+use towtank_rebuild::plan::NOWHERE;
 
 #[derive(Debug)]
 struct Folder(BTreeMap<String, Vec<u8>>);

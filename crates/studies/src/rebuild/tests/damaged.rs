@@ -6,9 +6,9 @@ use towtank_testkit::Finished;
 use towtank_units::SimTime;
 
 use super::*;
-use crate::rebuild::hardware::Hardware;
-use crate::rebuild::model::{Clients, Device, Entity, Event, Kind, Limits, Rebuild, Server, Slot};
-use crate::rebuild::plan::{DeviceId, Plan};
+use towtank_rebuild::hardware::Hardware;
+use towtank_rebuild::model::{Clients, Device, Entity, Event, Kind, Limits, Rebuild, Server, Slot};
+use towtank_rebuild::plan::{DeviceId, Plan};
 
 const MIB: u64 = 1 << 20;
 
@@ -25,7 +25,7 @@ impl Setting {
     fn new() -> Setting {
         let scenario =
             complete("servers = 5\nper_server = \"1GiB\"\nwindow = 2\nclient_load = \"400/s\"").scenario;
-        let hardware = generated::hardware(&scenario);
+        let hardware = cluster::hardware(&scenario);
         let mut plan = Plan::new().of_groups(true);
         let device = DeviceId;
         for driver in 0..5 {
@@ -45,13 +45,13 @@ impl Setting {
                 }
             }
         }
-        let limits = Limits { reservations: Some(1), ..generated::limits(&scenario) };
+        let limits = Limits { reservations: Some(1), ..cluster::limits(&scenario) };
         Setting { hardware, plan, limits, dead: vec![false; 5], clients: false }
     }
 
     fn model(&self) -> Rebuild<'_> {
         let scenario = complete("servers = 5\nper_server = \"1GiB\"\nclient_load = \"400/s\"").scenario;
-        let redundancy = super::super::scenario::Redundancy { data: 1, width: 3 };
+        let redundancy = towtank_rebuild::redundancy::Redundancy { data: 1, width: 3 };
         let load = scenario.clients(redundancy).filter(|_| self.clients);
         let clients = load.and_then(|load| Clients::new(load, &self.hardware, |_| true));
         Rebuild::new(&self.hardware, &self.plan, &self.limits)
@@ -277,7 +277,7 @@ fn the_audit_notices_a_client_that_is_forgotten() {
     let mut setting = Setting { clients: true, ..Setting::new() };
     // On a slow network something is under way at most times.
     let scenario = complete("servers = 5\nper_server = \"1GiB\"\nlatency = \"2ms\"").scenario;
-    setting.hardware = generated::hardware(&scenario);
+    setting.hardware = cluster::hardware(&scenario);
     let model = setting.model();
     let client = |event: &Event| event.marks.is_client() && event.kind != Kind::Arrive;
     let state = (1..200)

@@ -1,0 +1,46 @@
+//! Flags about what comes out of a command.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// The heading of flags about what comes out.
+pub const RESULTS: &str = "Results";
+
+/// What is shown of the results.
+#[derive(Clone, Debug, Args)]
+pub struct OutputFlags {
+    /// What to print on stdout
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        env = "TOWTANK_FORMAT",
+        hide_env = true,
+        default_value_t = Format::Text,
+        help_heading = RESULTS
+    )]
+    pub format: Format,
+    /// No progress and no remarks on stderr
+    #[arg(long, short, help_heading = RESULTS)]
+    pub quiet: bool,
+}
+
+/// Where a report goes.
+#[derive(Clone, Debug, Args)]
+pub struct ReportFlags {
+    /// Write the report and its tables into this directory
+    #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env = true, help_heading = RESULTS)]
+    pub out: Option<PathBuf>,
+}
+
+/// What is printed on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// The whole report, as in report.json
+    Json,
+    /// The measures, one row each; with a sweep one row a point
+    Csv,
+}

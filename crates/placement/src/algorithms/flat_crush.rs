@@ -1,0 +1,113 @@
+//! CRUSH beside the other algorithms: one flat bucket of all servers, and the rule that picks devices from it.
+
+use std::sync::Mutex;
+
+use super::guarantees::{
+    Balance, Cost, Declustering, FailureDomains, Granularity, Guarantees, Movement, Weights,
+};
+use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError, hashing};
+use crate::crush::{
+    Alg, Ask, Bucket, BucketSpec, Map, Mapper, Mode, Rule, RuleKind, Step, Tunables, Workspace,
+};
+
+/// CRUSH on one bucket of servers, as libch-placement's benchmark sets it up.
+#[derive(Debug)]
+pub(super) struct FlatCrush {
+    cluster: Cluster,
+    alg: Alg,
+    salt: u64,
+    mapper: Mapper,
+    weights: Vec<u32>,
+    /// What a mapping needs; lookups of one placement take turns.
+    workspace: Mutex<(Workspace, Vec<i32>)>,
+}
+
+impl FlatCrush {
+    pub(super) fn new(cluster: &Cluster, alg: Alg, seed: u32) -> Result<Self, SetupError> {
+        let ids = i32::try_from(cluster.ids()).map_err(|_| SetupError::NoServers)?;
+        if cluster.live_count() == 0 {
+            return Err(SetupError::NoServers);
+        }
+        let too_many = |_| SetupError::TooManyPositions { asked: cluster.ids() as u64, limit: 65_535 };
+        let item_weights: Vec<u32> =
+            (0..cluster.ids() as u32).map(|id| cluster.weight(ServerId(id)).0).collect();
+        let mut map = Map { tunables: Tunables::JEWEL, ..Map::default() };
+        let bucket =
+            Bucket::new(BucketSpec::new(-1, 1, alg), (0..ids).collect(), item_weights).map_err(too_many)?;
+        map.add_bucket(bucket).expect("the map is empty");
+        let choose = Step::Choose { mode: Mode::Firstn, leaf: false, count: 0, kind: 0 };
+        let steps = vec![Step::Take(-1), choose, Step::Emit];
+        let rule = Rule { ruleset: 0, kind: RuleKind::Replicated, min_size: 1, max_size: u8::MAX, steps };
+        map.rules.push(Some(rule));
+        map.finalize();
+        let mapper = map.compile().expect("one bucket of devices is a legal map");
+        let weights = vec![0x1_0000; cluster.ids()];
+        let salt = hashing::scatter(u64::from(seed));
+        Ok(Self { cluster: cluster.clone(), alg, salt, mapper, weights, workspace: Mutex::default() })
+    }
+}
+
+impl Placement for FlatCrush {
+    fn name(&self) -> &'static str {
+        match self.alg {
+            Alg::Straw => "crush-straw",
+            Alg::Vring => "crush-vring",
+            _ => "crush-straw2",
+        }
+    }
+
+    fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
+            balance: match self.alg {
+                // The number of virtual nodes of each item; draws are independent beyond them.
+                Alg::Vring => Balance::Arcs { virtual_nodes: 1_024 },
+                _ => Balance::Independent,
+            },
+            declustering: Declustering::Everyone,
+            weights: Weights::Exact,
+            on_add: Movement::Minimal,
+            on_remove: Movement::Minimal,
+            on_reweight: match self.alg {
+                // A straw's length depends on all weights (Ceph's own notes on straw2).
+                Alg::Straw => Movement::NearMinimal { times_max: 4.0 },
+                _ => Movement::Minimal,
+            },
+            failure_domains: FailureDomains::ServersOnly,
+            cost: match self.alg {
+                Alg::Vring => Cost::Logarithmic,
+                _ => Cost::Linear,
+            },
+            granularity: Granularity::AnyKey,
+        }
+    }
+
+    fn lookup_excluding(&self, key: u64, down: &ServerSet, servers: &mut [ServerId]) -> usize {
+        let x = hashing::scatter(key ^ self.salt) as u32;
+        let mut guard = self.workspace.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (workspace, found) = &mut *guard;
+        let mut ask = Ask { rule: 0, x, result_max: servers.len(), weights: &self.weights, pool: 0 };
+        let mut weights;
+        if !down.is_empty() {
+            weights = self.weights.clone();
+            for server in down.iter() {
+                if let Some(weight) = weights.get_mut(server.index()) {
+                    *weight = 0;
+                }
+            }
+            ask.weights = &weights;
+        }
+        self.mapper.do_rule(ask, workspace, found);
+        for (place, item) in servers.iter_mut().zip(found.iter()) {
+            *place = ServerId(*item as u32);
+        }
+        found.len().min(servers.len())
+    }
+
+    fn key_space(&self) -> KeySpace {
+        KeySpace::Scattered
+    }
+}

@@ -1,0 +1,288 @@
+//! What no run beats: the bound of a placement, and the ideal, in closed form.
+//!
+//! Both come from the work that was done: for each disk, card and uplink every transfer, and for every object one seek to
+//! begin reading it and one to begin writing it, which no order of requests avoids. Reservations, rests, windows and waiting
+//! for one another come on top.
+//!
+//! - The *bound*: the busiest device works without a pause. It is a property of the placement.
+//! - The *ideal*: the same bytes and requests cost as much in all, but are spread evenly over all surviving disks, over all
+//!   their servers' cards and over the uplinks of their racks. A mean is never more than the maximum, so the ideal is never
+//!   longer than the bound; and it is never shorter than the longest chain, one object's units one after the other through
+//!   their slowest stage.
+//!
+//! Only units that became durable count, so both hold for phases that are cut short, too.
+
+use towtank_units::{Bytes, SimSpan};
+
+use crate::hardware::Hardware;
+use crate::model::Limits;
+use crate::plan::{DeviceId, Plan};
+
+/// What devices had to do for the units of a plan that became durable.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// For each disk.
+    pub disks: Vec<SimSpan>,
+    /// For each server's card, sending.
+    pub sending: Vec<SimSpan>,
+    /// For each server's card, receiving.
+    pub receiving: Vec<SimSpan>,
+    /// For each rack, up and down.
+    pub uplinks: Vec<[SimSpan; 2]>,
+    /// For each device, what its rate allows.
+    pub rates: Vec<SimSpan>,
+    /// The longest that one job takes under the rate of a stream.
+    pub stream: SimSpan,
+    /// The longest that one job takes if nothing else is in its way.
+    pub chain: SimSpan,
+    /// Bytes written in all.
+    pub bytes: u128,
+    /// Bytes each server sends to each other one, if there are few servers.
+    pub traffic: Option<Vec<u64>>,
+    /// Units in all.
+    pub units: u64,
+    /// For each disk, bytes read and written.
+    pub moved: Vec<[u64; 2]>,
+}
+
+/// More servers than this are not shown one by one against each other.
+pub const TRAFFIC_SERVERS_MAX: u32 = 1_024;
+
+impl Work {
+    /// Adds up a plan. `durable` says up to which unit a job became durable: all of them, for what a plan asks for.
+    #[must_use]
+    pub fn of(hardware: &Hardware, limits: &Limits, plan: &Plan, durable: impl Fn(u32) -> u32) -> Work {
+        let mut work = Work::none(hardware);
+        for (number, (driver, _, job)) in (0u32..).zip(plan.each()) {
+            let left = Left::new(hardware, job.bytes, job.resume, durable(number));
+            if left.bytes == 0 {
+                continue;
+            }
+            let (reads, writes) = (plan.reads(job), plan.writes(job));
+            work.units += u64::from(left.units());
+            work.bytes += u128::from(left.bytes) * writes.len() as u128;
+            for &source in reads {
+                work.access(hardware, source, &left, false);
+                if hardware.server_of(source) != hardware.server_of(driver) {
+                    work.send(hardware, (source, driver), &left);
+                }
+            }
+            for &target in writes {
+                work.access(hardware, target, &left, true);
+                if hardware.server_of(target) != hardware.server_of(driver) {
+                    work.send(hardware, (driver, target), &left);
+                }
+            }
+            if let Some(rate) = limits.stream_rate {
+                work.stream = work.stream.max(rate.span_for(Bytes::new(left.bytes)));
+            }
+            if let Some(rate) = limits.device_rate {
+                let span = &mut work.rates[driver.index()];
+                *span = span.saturating_add(rate.span_for(Bytes::new(left.bytes)));
+            }
+            work.chain = work.chain.max(left.chain(hardware, [reads[0], driver, writes[0]]));
+        }
+        work
+    }
+
+    /// Nothing to do.
+    #[must_use]
+    pub fn none(hardware: &Hardware) -> Work {
+        let (servers, zero) = (hardware.servers() as usize, SimSpan::ZERO);
+        Work {
+            disks: vec![zero; hardware.devices() as usize],
+            sending: vec![zero; servers],
+            receiving: vec![zero; servers],
+            uplinks: vec![[zero; 2]; hardware.racks() as usize],
+            rates: vec![zero; hardware.devices() as usize],
+            stream: zero,
+            chain: zero,
+            bytes: 0,
+            traffic: (hardware.servers() <= TRAFFIC_SERVERS_MAX).then(|| vec![0; servers * servers]),
+            units: 0,
+            moved: vec![[0; 2]; hardware.devices() as usize],
+        }
+    }
+
+    /// Adds what a later phase did.
+    pub fn add(&mut self, later: &Work) {
+        let spans = |mine: &mut [SimSpan], theirs: &[SimSpan]| {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
+        };
+        spans(&mut self.disks, &later.disks);
+        spans(&mut self.sending, &later.sending);
+        spans(&mut self.receiving, &later.receiving);
+        spans(&mut self.rates, &later.rates);
+        self.uplinks.iter_mut().zip(&later.uplinks).for_each(|(mine, theirs)| spans(mine, theirs));
+        self.stream = self.stream.saturating_add(later.stream);
+        self.chain = self.chain.saturating_add(later.chain);
+        self.bytes += later.bytes;
+        self.units += later.units;
+        for (mine, theirs) in self.traffic.iter_mut().flatten().zip(later.traffic.iter().flatten()) {
+            *mine += theirs;
+        }
+        for (mine, theirs) in self.moved.iter_mut().flatten().zip(later.moved.iter().flatten()) {
+            *mine += theirs;
+        }
+    }
+
+    fn access(&mut self, hardware: &Hardware, device: DeviceId, left: &Left, write: bool) {
+        let clock = hardware.disk(device);
+        let mut span = clock.transfer(hardware.unit(), write).saturating_mul(u64::from(left.full));
+        if left.tail > 0 {
+            span = span.saturating_add(clock.transfer(left.tail, write));
+        }
+        if left.from_start {
+            span = span.saturating_add(clock.seek(left.first_unit(hardware.unit()), write));
+        }
+        let total = &mut self.disks[device.index()];
+        *total = total.saturating_add(span);
+        self.moved[device.index()][usize::from(write)] += left.bytes;
+    }
+
+    fn send(&mut self, hardware: &Hardware, (from, to): (DeviceId, DeviceId), left: &Left) {
+        let card = hardware.card();
+        let mut span = card.span(hardware.unit()).saturating_mul(u64::from(left.full));
+        if left.tail > 0 {
+            span = span.saturating_add(card.span(left.tail));
+        }
+        let (from, to) = (hardware.server_of(from), hardware.server_of(to));
+        let add = |total: &mut SimSpan, span| *total = total.saturating_add(span);
+        add(&mut self.sending[from as usize], span);
+        add(&mut self.receiving[to as usize], span);
+        let racks = (hardware.rack_of(from), hardware.rack_of(to));
+        if let Some(uplinks) = hardware.uplinks().filter(|_| racks.0 != racks.1) {
+            let span = uplinks.rate.span_for(Bytes::new(left.bytes));
+            add(&mut self.uplinks[racks.0 as usize][0], span);
+            add(&mut self.uplinks[racks.1 as usize][1], span);
+        }
+        if let Some(traffic) = &mut self.traffic {
+            traffic[(from * hardware.servers() + to) as usize] += left.bytes;
+        }
+    }
+
+    /// No run of the plan takes less.
+    #[must_use]
+    pub fn bound(&self) -> SimSpan {
+        let all = self.disks.iter().chain(&self.sending).chain(&self.receiving);
+        let all = all.chain(self.uplinks.iter().flatten()).chain(&self.rates);
+        all.copied().fold(self.chain.max(self.stream), SimSpan::max)
+    }
+
+    /// How long all this takes where it is spread evenly over what survives.
+    #[must_use]
+    pub fn ideal(&self, survivors: &Survivors) -> SimSpan {
+        let even = |spans: &mut dyn Iterator<Item = &SimSpan>, over: u32| {
+            let sum: u128 = spans.map(|span| u128::from(span.as_ns())).sum();
+            SimSpan::from_ns(u64::try_from(sum / u128::from(over.max(1))).unwrap_or(u64::MAX))
+        };
+        let way = |way: usize| even(&mut self.uplinks.iter().map(|both| &both[way]), survivors.racks);
+        [
+            even(&mut self.disks.iter(), survivors.devices),
+            even(&mut self.rates.iter(), survivors.devices),
+            even(&mut self.sending.iter(), survivors.servers),
+            even(&mut self.receiving.iter(), survivors.servers),
+            way(0),
+            way(1),
+            self.stream,
+        ]
+        .into_iter()
+        .fold(self.chain, SimSpan::max)
+    }
+}
+
+/// How many share the work where it is even.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Survivors {
+    /// Disks that work.
+    pub devices: u32,
+    /// Servers with such a disk.
+    pub servers: u32,
+    /// Racks with such a server.
+    pub racks: u32,
+}
+
+impl Survivors {
+    /// Those that have not stopped.
+    #[must_use]
+    pub fn of(hardware: &Hardware, stopped: &[bool]) -> Survivors {
+        let works = |server: &u32| hardware.devices_of(*server).any(|device| !stopped[device.index()]);
+        let servers: Vec<u32> = (0..hardware.servers()).filter(works).collect();
+        let mut racks: Vec<u32> = servers.iter().map(|&server| hardware.rack_of(server)).collect();
+        racks.sort_unstable();
+        racks.dedup();
+        Survivors {
+            devices: stopped.iter().filter(|stopped| !**stopped).count() as u32,
+            servers: servers.len() as u32,
+            racks: racks.len() as u32,
+        }
+    }
+}
+
+/// The part of a job that counts.
+struct Left {
+    full: u32,
+    tail: u64,
+    bytes: u64,
+    from_start: bool,
+}
+
+impl Left {
+    /// From the unit `resume` up to the unit `durable`.
+    fn new(hardware: &Hardware, bytes: u64, resume: u32, durable: u32) -> Left {
+        let unit = hardware.unit();
+        let end = bytes.min(u64::from(durable) * unit);
+        let bytes = end.saturating_sub(u64::from(resume) * unit);
+        Left { full: (bytes / unit) as u32, tail: bytes % unit, bytes, from_start: resume == 0 }
+    }
+
+    fn units(&self) -> u32 {
+        self.full + u32::from(self.tail > 0)
+    }
+
+    fn first_unit(&self, unit: u64) -> u64 {
+        if self.full > 0 { unit } else { self.tail }
+    }
+
+    fn last_unit(&self, unit: u64) -> u64 {
+        if self.tail > 0 { self.tail } else { unit }
+    }
+
+    /// How long the units take from the source over the driver to the target, if nobody else is there: the first one through
+    /// the stages before the slowest, all of them through that one, and the last one through those after it.
+    fn chain(&self, hardware: &Hardware, [source, driver, target]: [DeviceId; 3]) -> SimSpan {
+        let unit = hardware.unit();
+        let apart = |from, to| hardware.server_of(from) != hardware.server_of(to);
+        let card = |size: u64| hardware.card().span(size).saturating_add(hardware.card().spec().latency);
+        let gathered = apart(source, driver);
+        let handed_out = apart(driver, target);
+        let (first, last) = (self.first_unit(unit), self.last_unit(unit));
+        let stage = |number: usize, size: u64| match number {
+            0 => hardware.disk(source).transfer(size, false),
+            1 if gathered => card(size),
+            2 if handed_out => card(size),
+            3 => hardware.disk(target).transfer(size, true),
+            _ => SimSpan::ZERO,
+        };
+        let through = |stages: std::ops::Range<usize>, size: u64| {
+            stages.map(|number| stage(number, size)).fold(SimSpan::ZERO, SimSpan::saturating_add)
+        };
+        let all = |number: usize| {
+            let full = if (1..3).contains(&number) && stage(number, unit) > SimSpan::ZERO {
+                // Latencies of units that follow each other overlap.
+                hardware.card().span(unit)
+            } else {
+                stage(number, unit)
+            };
+            let tail = if self.tail > 0 { stage(number, self.tail) } else { SimSpan::ZERO };
+            let full = full.saturating_mul(u64::from(self.full));
+            full.saturating_add(tail)
+        };
+        (0..4)
+            .map(|slowest| {
+                let (before, after) = (through(0..slowest, first), through(slowest + 1..4, last));
+                before.saturating_add(all(slowest)).saturating_add(after)
+            })
+            .fold(SimSpan::ZERO, SimSpan::max)
+    }
+}

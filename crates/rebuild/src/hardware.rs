@@ -1,0 +1,281 @@
+//! The machines of a cluster: which disk is in which server, which server in which rack, and what each can do.
+
+use towtank_devices::{CardClock, CardSpec, DiskClock, DiskSpec, SeekRow};
+use towtank_units::{Bytes, Rate, SimSpan};
+
+use crate::plan::DeviceId;
+
+/// What a control message weighs: the storage-server model of the authors of CODES has 128 bytes.
+pub const CONTROL: u64 = 128;
+
+/// The uplinks of racks.
+#[derive(Clone, Copy, Debug)]
+pub struct Uplinks {
+    /// Each way, shared by all servers of a rack.
+    pub rate: Rate,
+}
+
+/// The machines.
+#[derive(Clone, Debug)]
+pub struct Hardware {
+    /// For each device, its server.
+    server_of: Vec<u32>,
+    /// For each server, its first device and one past its last.
+    devices_of: Vec<(u32, u32)>,
+    /// For each server, its rack.
+    rack_of: Vec<u32>,
+    racks: u32,
+    /// What disks there are, and which device is which.
+    disks: Vec<DiskClock>,
+    class_of: Vec<u8>,
+    card: CardClock,
+    control: SimSpan,
+    uplinks: Option<Uplinks>,
+    unit: u64,
+    names: Option<Names>,
+}
+
+/// What the machines of a real cluster are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// For each server.
+    pub servers: Vec<String>,
+    /// For each disk.
+    pub disks: Vec<String>,
+    /// For each rack.
+    pub racks: Vec<String>,
+}
+
+fn half(span: SimSpan) -> SimSpan {
+    SimSpan::from_ns(span.as_ns() / 2)
+}
+
+fn double(rate: Rate) -> Rate {
+    Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(2)).unwrap_or(rate)
+}
+
+/// Who is where.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// For each device, its server; devices of one server follow each other.
+    pub server_of: Vec<u32>,
+    /// For each server, its rack.
+    pub rack_of: Vec<u32>,
+    /// For each device, which of the disks it is.
+    pub class_of: Vec<u8>,
+}
+
+impl Hardware {
+    /// `unit` is the size of most messages and requests.
+    ///
+    /// # Panics
+    /// When the devices of a server do not follow each other: whoever makes a layout numbers them so.
+    #[must_use]
+    pub fn new(
+        layout: Layout,
+        disks: Vec<DiskSpec>,
+        card: CardSpec,
+        uplinks: Option<Uplinks>,
+        unit: Bytes,
+    ) -> Hardware {
+        let Layout { server_of, rack_of, class_of } = layout;
+        let mut devices_of = vec![(0, 0); rack_of.len()];
+        for (device, &server) in (0u32..).zip(&server_of) {
+            let range = &mut devices_of[server as usize];
+            if range.1 == 0 {
+                *range = (device, device);
+            }
+            assert_eq!(range.1, device, "the devices of server {server} follow each other");
+            range.1 += 1;
+        }
+        let racks = rack_of.iter().max().map_or(0, |&rack| rack + 1);
+        let control = card.latency.saturating_add(card.span(Bytes::new(CONTROL)));
+        Hardware {
+            server_of,
+            devices_of,
+            rack_of,
+            racks,
+            disks: disks.into_iter().map(|disk| DiskClock::new(disk, unit)).collect(),
+            class_of,
+            card: CardClock::new(card, unit),
+            control,
+            uplinks,
+            unit: unit.get(),
+            names: None,
+        }
+    }
+
+    /// The same with disks that take half as long for everything.
+    #[must_use]
+    pub fn faster_disks(&self) -> Hardware {
+        let faster = |disk: &DiskClock| {
+            let spec = disk.spec();
+            let seek =
+                |row: &SeekRow| SeekRow { from: row.from, read: half(row.read), write: half(row.write) };
+            let spec = DiskSpec {
+                read: double(spec.read),
+                write: double(spec.write),
+                read_overhead: half(spec.read_overhead),
+                write_overhead: half(spec.write_overhead),
+                seeks: spec.seeks.iter().map(seek).collect(),
+                extent: spec.extent,
+            };
+            DiskClock::new(spec, Bytes::new(self.unit))
+        };
+        Hardware { disks: self.disks.iter().map(faster).collect(), ..self.clone() }
+    }
+
+    /// The same with cards of twice the rate.
+    #[must_use]
+    pub fn faster_cards(&self) -> Hardware {
+        let spec = self.card.spec();
+        let card = CardSpec { rate: double(spec.rate), ..*spec };
+        Hardware { card: CardClock::new(card, Bytes::new(self.unit)), ..self.clone() }
+    }
+
+    /// The same with uplinks of twice the rate, where they are limited.
+    #[must_use]
+    pub fn faster_uplinks(&self) -> Option<Hardware> {
+        let uplinks = Some(Uplinks { rate: double(self.uplinks?.rate) });
+        Some(Hardware { uplinks, ..self.clone() })
+    }
+
+    /// How many disks.
+    #[must_use]
+    pub fn devices(&self) -> u32 {
+        self.server_of.len() as u32
+    }
+
+    /// How many servers.
+    #[must_use]
+    pub fn servers(&self) -> u32 {
+        self.rack_of.len() as u32
+    }
+
+    /// How many racks.
+    #[must_use]
+    pub fn racks(&self) -> u32 {
+        self.racks
+    }
+
+    /// Where a disk is.
+    #[inline]
+    #[must_use]
+    pub fn server_of(&self, device: DeviceId) -> u32 {
+        self.server_of[device.index()]
+    }
+
+    /// Where a server is.
+    #[inline]
+    #[must_use]
+    pub fn rack_of(&self, server: u32) -> u32 {
+        self.rack_of[server as usize]
+    }
+
+    /// The disks of a server.
+    pub fn devices_of(&self, server: u32) -> impl ExactSizeIterator<Item = DeviceId> + use<> {
+        let (first, end) = self.devices_of[server as usize];
+        (first as usize..end as usize).map(|device| DeviceId(device as u32))
+    }
+
+    /// The place of a disk in its server.
+    #[inline]
+    #[must_use]
+    pub fn place_of(&self, device: DeviceId) -> usize {
+        (device.0 - self.devices_of[self.server_of(device) as usize].0) as usize
+    }
+
+    /// How many kinds of disks there are.
+    #[inline]
+    #[must_use]
+    pub fn kinds(&self) -> usize {
+        self.disks.len()
+    }
+
+    /// Which of the kinds of disks a disk is.
+    #[inline]
+    #[must_use]
+    pub fn class_of(&self, device: DeviceId) -> usize {
+        usize::from(self.class_of[device.index()])
+    }
+
+    /// The names of servers, disks and racks, in the order of their numbers, for those that have some.
+    #[must_use]
+    pub fn with_names(mut self, names: Names) -> Hardware {
+        self.names = Some(names);
+        self
+    }
+
+    /// What the machines are called; none where they have only numbers.
+    #[must_use]
+    pub fn names(&self) -> Option<&Names> {
+        self.names.as_ref()
+    }
+
+    /// A disk in words.
+    #[must_use]
+    pub fn disk_name(&self, device: DeviceId) -> String {
+        let named = self.names.as_ref().map(|names| names.disks[device.index()].clone());
+        named.unwrap_or_else(|| format!("disk {}", device.0))
+    }
+
+    /// A server in words.
+    #[must_use]
+    pub fn server_name(&self, server: u32) -> String {
+        let named = self.names.as_ref().map(|names| names.servers[server as usize].clone());
+        named.unwrap_or_else(|| format!("server {server}"))
+    }
+
+    /// A rack in words.
+    #[must_use]
+    pub fn rack_name(&self, rack: u32) -> String {
+        let named = self.names.as_ref().map(|names| names.racks[rack as usize].clone());
+        named.unwrap_or_else(|| format!("rack {rack}"))
+    }
+
+    /// A disk's times.
+    #[inline]
+    #[must_use]
+    pub fn disk(&self, device: DeviceId) -> &DiskClock {
+        if self.disks.len() == 1 {
+            return &self.disks[0];
+        }
+        &self.disks[usize::from(self.class_of[device.index()])]
+    }
+
+    /// The cards' times.
+    #[inline]
+    #[must_use]
+    pub fn card(&self) -> &CardClock {
+        &self.card
+    }
+
+    /// How long a control message takes from one server to another. It queues nowhere: cards send such small ones between
+    /// the others.
+    #[inline]
+    #[must_use]
+    pub fn control(&self) -> SimSpan {
+        self.control
+    }
+
+    /// The uplinks, where they are limited.
+    #[inline]
+    #[must_use]
+    pub fn uplinks(&self) -> Option<Uplinks> {
+        self.uplinks
+    }
+
+    /// The size of a unit.
+    #[inline]
+    #[must_use]
+    pub fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    /// In how many units that many bytes go.
+    #[inline]
+    #[must_use]
+    pub fn units(&self, bytes: u64) -> u32 {
+        bytes.div_ceil(self.unit) as u32
+    }
+}

@@ -1,0 +1,441 @@
+//! What becomes of the affected objects as things fail and are rebuilt: who holds what, who is to hold it, and the plan that
+//! follows from it.
+//!
+//! A record keeps the copies that are left in their places; a place that was lost gets the next home that placement names
+//! once what failed is out. Source and target are never on what is known to be down.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
+
+use crate::affected::Affected;
+use crate::hardware::Hardware;
+use crate::homes::Wanted;
+use crate::plan::{DeviceId, NOWHERE, Plan};
+
+/// Which copy is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The first that is left.
+    #[default]
+    Primary,
+    /// Any that is left, drawn for each object.
+    Random,
+    /// The one that has been given the least to read so far.
+    LeastLoaded,
+}
+
+/// Where shards are gathered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gather {
+    /// On the primary, as Ceph does.
+    #[default]
+    Primary,
+    /// On the first target.
+    Target,
+}
+
+/// Rules by which a plan is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Which copy is read.
+    pub source: Source,
+    /// Where shards are gathered.
+    pub gather: Gather,
+    /// The replicate's seed.
+    pub seed: Seed,
+    /// Whether tasks reserve their targets.
+    pub reserve: bool,
+}
+
+/// What devices are like at a moment.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Stopped, whether or not anybody knows.
+    pub stopped: Vec<bool>,
+    /// Known to be down.
+    pub down: Vec<bool>,
+    /// Given up: placement passes over them.
+    pub out: Vec<bool>,
+    /// Bytes on each device.
+    pub used: Vec<u64>,
+    /// The most bytes a device takes.
+    pub limit: Vec<u64>,
+}
+
+/// Objects that cannot be rebuilt, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stuck {
+    /// Too few copies or shards are left.
+    pub lost: u64,
+    /// What failed is not given up yet, or never.
+    pub waiting: u64,
+    /// Placement names no other home.
+    pub homeless: u64,
+    /// The home has no room.
+    pub full: u64,
+    /// What would have to be written for all of them.
+    pub bytes: u64,
+}
+
+impl Stuck {
+    /// All of them, for whatever reason.
+    #[must_use]
+    pub fn objects(&self) -> u64 {
+        self.lost + self.waiting + self.homeless + self.full
+    }
+
+    /// Whether anything is.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.objects() > 0
+    }
+}
+
+/// Who holds what.
+pub struct Ledger<'a> {
+    affected: &'a Affected,
+    hardware: &'a Hardware,
+    rules: Rules,
+    /// For each record, its places.
+    holders: Vec<DeviceId>,
+    /// For each record, the homes that its lost places are being rebuilt on.
+    aims: Vec<DeviceId>,
+    /// For each object, whether it is whole on these.
+    done: Vec<bool>,
+    /// For each device, the bytes of records that are whole again and have a part on it.
+    gained: Vec<u64>,
+    /// For objects in work, the units that are durable.
+    begun: std::collections::BTreeMap<usize, u32>,
+    /// Room to work in.
+    spare: [Vec<DeviceId>; 2],
+}
+
+/// A plan, and which job is which object.
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// For each job, its record and its object.
+    pub jobs: Vec<(u32, u32)>,
+    /// What cannot be rebuilt.
+    pub stuck: Stuck,
+    /// Records with fewer copies or shards than they need to take writes.
+    pub below_min_size: u64,
+}
+
+const SOURCE: Purpose = Purpose(43);
+
+impl<'a> Ledger<'a> {
+    /// As it is before anything fails.
+    #[must_use]
+    pub fn new(affected: &'a Affected, hardware: &'a Hardware, rules: Rules) -> Ledger<'a> {
+        let width = affected.width;
+        let holders =
+            (0..affected.records()).flat_map(|record| &affected.list(record)[..width]).copied().collect();
+        let aims = vec![NOWHERE; affected.records() * width];
+        let done = vec![false; affected.objects()];
+        Ledger {
+            affected,
+            hardware,
+            rules,
+            holders,
+            aims,
+            done,
+            gained: vec![0; hardware.devices() as usize],
+            begun: std::collections::BTreeMap::new(),
+            spare: Default::default(),
+        }
+    }
+
+    fn places(&self, record: usize) -> std::ops::Range<usize> {
+        let first = record * self.affected.width;
+        first..first + self.affected.kind(record).redundancy.width as usize
+    }
+
+    /// For each device, the bytes that it holds more than before anything failed.
+    #[must_use]
+    pub fn gained(&self) -> &[u64] {
+        &self.gained
+    }
+
+    /// What is on stopped devices that are known to be down is lost to its record.
+    pub fn strike(&mut self, standing: &Standing) {
+        for holder in &mut self.holders {
+            if *holder != NOWHERE && standing.down[holder.index()] {
+                *holder = NOWHERE;
+            }
+        }
+    }
+
+    /// The plan for what is missing now.
+    pub fn plan(&mut self, standing: &mut Standing) -> Planned {
+        let mut orders = Vec::new();
+        let mut stuck = Stuck::default();
+        let out = standing.out.clone();
+        let mut below_min_size = 0;
+        let mut read_load = vec![0u64; self.hardware.devices() as usize];
+        let affected = self.affected;
+        let mut homes = affected.homes.as_ref().map(|homes| homes.with_out(&out));
+        for record in 0..self.affected.records() {
+            let places = self.places(record);
+            let missing = self.holders[places.clone()].iter().filter(|holder| **holder == NOWHERE).count();
+            if missing == 0 {
+                continue;
+            }
+            if self.affected.sizes(record).iter().all(|&bytes| bytes == 0) {
+                continue;
+            }
+            let objects = self.affected.sizes(record).len() as u64;
+            let kind = self.affected.kind(record);
+            let data = kind.redundancy.data;
+            let copies = kind.redundancy.width - missing as u32;
+            let bytes: u64 = self.affected.sizes(record).iter().sum();
+            below_min_size += u64::from(copies < kind.min_size);
+            if copies < data {
+                stuck.lost += objects;
+                stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(missing as u64));
+                continue;
+            }
+            let mut aimed = self.aim(record, standing, homes.as_deref_mut());
+            if aimed.found > 0 && !self.has_room(record, standing) {
+                aimed.found = 0;
+                stuck.full += objects;
+            } else if aimed.found < missing {
+                // Some of its copies may find a home all the same; it is not whole with them.
+                *(if aimed.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
+            }
+            if aimed.found > 0 {
+                let driver = self.driver(record, &mut read_load);
+                orders.push((driver, (copies - data) as u8, record as u32));
+            }
+            let without = (missing - aimed.found) as u64;
+            stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(without));
+        }
+        orders.sort_unstable();
+        let (plan, jobs) = self.write_plan(&orders);
+        Planned { plan, jobs, stuck, below_min_size }
+    }
+
+    /// Finds homes for what a record lacks. Where they differ from those it was being rebuilt on, it begins again.
+    fn aim(&mut self, record: usize, standing: &Standing, homes: Option<&mut (dyn Wanted + '_)>) -> Aimed {
+        let places = self.places(record);
+        let [mut wanted, mut aims] = std::mem::take(&mut self.spare);
+        for list in [&mut wanted, &mut aims] {
+            list.clear();
+            list.resize(places.len(), NOWHERE);
+        }
+        self.wanted(record, standing, homes, &mut wanted);
+        let holders = &self.holders[places.clone()];
+        let by_place = self.affected.kind(record).by_place;
+        let mut next = wanted.iter().copied().filter(|home| *home != NOWHERE && !holders.contains(home));
+        let (mut found, mut waits) = (0, false);
+        for (place, holder) in holders.iter().enumerate() {
+            if *holder != NOWHERE {
+                continue;
+            }
+            let home = if by_place { Some(wanted[place]) } else { next.next() };
+            match home.filter(|home| *home != NOWHERE && !holders.contains(home)) {
+                Some(home) if standing.down[home.index()] => waits = true,
+                Some(home) => {
+                    aims[place] = home;
+                    found += 1;
+                }
+                None => {}
+            }
+        }
+        if self.aims[places.clone()] != aims[..] {
+            self.aims[places].copy_from_slice(&aims);
+            let first = self.affected.first_object(record);
+            let objects = first..first + self.affected.sizes(record).len();
+            self.done[objects.clone()].fill(false);
+            if !self.begun.is_empty() {
+                self.begun.retain(|object, _| !objects.contains(object));
+            }
+        }
+        self.spare = [wanted, aims];
+        Aimed { found, waits }
+    }
+
+    /// Where a record belongs now.
+    fn wanted(
+        &self,
+        record: usize,
+        standing: &Standing,
+        homes: Option<&mut (dyn Wanted + '_)>,
+        wanted: &mut [DeviceId],
+    ) {
+        if let Some(homes) = homes {
+            homes.find(self.affected.name(record), wanted);
+            return;
+        }
+        wanted.fill(NOWHERE);
+        let live = |device: &DeviceId| *device != NOWHERE && !standing.out[device.index()];
+        let list = self.affected.list(record).iter().copied().filter(live);
+        for (place, device) in wanted.iter_mut().zip(list) {
+            *place = device;
+        }
+    }
+
+    /// Whether all homes of a record have room for it; then it is theirs.
+    fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
+        let bytes: u64 = self.affected.sizes(record).iter().sum();
+        let aims = &self.aims[self.places(record)];
+        let targets = || aims.iter().filter(|aim| **aim != NOWHERE).map(|aim| aim.index());
+        if targets().any(|target| standing.used[target].saturating_add(bytes) > standing.limit[target]) {
+            return false;
+        }
+        targets().for_each(|target| standing.used[target] += bytes);
+        true
+    }
+
+    /// Who drives a record: the source, for copies; the primary or a target, for shards.
+    fn driver(&self, record: usize, read_load: &mut [u64]) -> DeviceId {
+        let places = self.places(record);
+        let holders = self.holders[places.clone()].iter().copied().filter(|holder| *holder != NOWHERE);
+        if self.data(record) > 1 && self.rules.gather == Gather::Target {
+            let mut aims = self.aims[places].iter().copied().filter(|aim| *aim != NOWHERE);
+            return aims.next().unwrap_or(NOWHERE);
+        }
+        let bytes: u64 = self.affected.sizes(record).iter().sum();
+        let chosen = match self.rules.source {
+            Source::Primary => holders.clone().next(),
+            Source::Random => {
+                let mut draws = Draws::new(self.rules.seed, u32::MAX - 2, self.affected.numbers[record]);
+                let at = draws.of(SOURCE).below(holders.clone().count().max(1) as u64);
+                holders.clone().nth(at as usize)
+            }
+            Source::LeastLoaded => holders.clone().min_by_key(|holder| read_load[holder.index()]),
+        };
+        let chosen = chosen.unwrap_or(NOWHERE);
+        if let Some(load) = read_load.get_mut(chosen.index()) {
+            *load += bytes;
+        }
+        chosen
+    }
+
+    /// How many devices a record is read from.
+    fn data(&self, record: usize) -> usize {
+        self.affected.kind(record).redundancy.data as usize
+    }
+
+    /// The devices a record is read from: the driver itself first, where it holds a part.
+    fn sources(&self, record: usize, driver: DeviceId, sources: &mut Vec<DeviceId>) {
+        sources.clear();
+        let holders = self.holders[self.places(record)].iter().copied().filter(|holder| *holder != NOWHERE);
+        sources.extend(holders.clone().filter(|holder| *holder == driver));
+        sources.extend(holders.filter(|holder| *holder != driver));
+        sources.truncate(self.data(record));
+    }
+
+    fn write_plan(&self, orders: &[(DeviceId, u8, u32)]) -> (Plan, Vec<(u32, u32)>) {
+        let mut plan = Plan::new().of_groups(self.affected.grouped);
+        let mut jobs = Vec::new();
+        if !self.affected.grouped {
+            jobs.reserve(orders.len());
+            plan.reserve(orders.len(), orders.len() * (self.data(0) + 1));
+        }
+        let mut orders = orders.iter().peekable();
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        for driver in (0..self.hardware.devices()).map(DeviceId) {
+            plan.next_driver();
+            let mut priority = None;
+            while let Some(&&(_, spare, record)) = orders.peek().filter(|order| order.0 == driver) {
+                orders.next();
+                let at = record as usize;
+                self.sources(at, driver, &mut sources);
+                targets.clear();
+                targets.extend(self.aims[self.places(at)].iter().copied().filter(|aim| *aim != NOWHERE));
+                let kind = self.affected.kind(at);
+                let below = kind.redundancy.data + u32::from(spare) < kind.min_size;
+                if self.affected.grouped {
+                    let remote: Vec<DeviceId> =
+                        targets.iter().copied().filter(|_| self.rules.reserve).collect();
+                    plan.next_task(self.affected.numbers[at] as u32, (u32::from(spare), below), &remote);
+                } else if priority != Some(spare) {
+                    priority = Some(spare);
+                    plan.next_task(driver.0, (u32::from(spare), below), &[]);
+                }
+                let first = self.affected.first_object(at);
+                for (object, &bytes) in (first..).zip(self.affected.sizes(at)) {
+                    if !self.done[object] && bytes > 0 {
+                        let resume = self.begun.get(&object).copied().unwrap_or(0);
+                        plan.next_job(bytes, resume, &sources, &targets);
+                        jobs.push((record, object as u32));
+                    }
+                }
+            }
+        }
+        (plan, jobs)
+    }
+
+    /// Objects with bytes that lack a copy or shard, by who holds what.
+    #[must_use]
+    pub fn lacking(&self) -> u64 {
+        let lacks = |record: &usize| {
+            let holders = &self.holders[self.places(*record)];
+            holders.contains(&NOWHERE) && self.affected.sizes(*record).iter().any(|&bytes| bytes > 0)
+        };
+        (0..self.affected.records())
+            .filter(lacks)
+            .map(|record| self.affected.sizes(record).len() as u64)
+            .sum()
+    }
+
+    /// Takes in what a phase has done: jobs that are whole, and units of those in work. Records that are whole get their
+    /// new holders.
+    pub fn settle(&mut self, planned: &Planned, whole: impl Fn(u32) -> Progress) {
+        self.begun.clear();
+        for (job, &(record, object)) in (0u32..).zip(&planned.jobs) {
+            match whole(job) {
+                Progress::Whole => self.done[object as usize] = true,
+                Progress::Units(units) if units > 0 => {
+                    self.begun.insert(object as usize, units);
+                }
+                Progress::Units(_) => {}
+            }
+            // Objects of one record follow each other, so it is looked at after its last one.
+            let last = planned.jobs.get(job as usize + 1).is_none_or(|next| next.0 != record);
+            if last {
+                self.adopt(record as usize);
+            }
+        }
+    }
+
+    fn adopt(&mut self, record: usize) {
+        let first = self.affected.first_object(record);
+        let sizes = self.affected.sizes(record);
+        let whole = (first..).zip(sizes).all(|(object, &bytes)| self.done[object] || bytes == 0);
+        if whole {
+            let bytes: u64 = sizes.iter().sum();
+            for place in self.places(record) {
+                if self.holders[place] == NOWHERE {
+                    self.holders[place] = self.aims[place];
+                    if let Some(gained) = self.gained.get_mut(self.aims[place].index()) {
+                        *gained += bytes;
+                    }
+                }
+                self.aims[place] = NOWHERE;
+            }
+            self.done[first..first + sizes.len()].fill(false);
+        }
+    }
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// All of it is durable.
+    Whole,
+    /// So many units from its beginning are.
+    Units(u32),
+}
+
+/// How many of the lost places of a record have a home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Aimed {
+    found: usize,
+    /// The home of another one is down and not given up yet.
+    waits: bool,
+}

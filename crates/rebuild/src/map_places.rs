@@ -1,0 +1,147 @@
+//! Placement by a CRUSH map with more than one level: new homes are what the map says when what failed is out.
+//!
+//! A cluster of racks has a map of them, and one with several disks a server has hosts with disks, as Ceph's clusters have.
+//! A rule takes each copy from another failure domain and goes down to a disk (`chooseleaf`), with jewel's tunables. So when a
+//! disk is out, CRUSH tries again from the top, and may come to the same host and find another disk of it.
+
+use std::cell::RefCell;
+
+use towtank_placement::algorithms::hashing;
+use towtank_placement::crush::{
+    Alg, Ask, Bucket, BucketSpec, Map, Mapper, Mode, NONE, Rule, RuleKind, Step, Tunables, Workspace,
+};
+
+use crate::hardware::Hardware;
+use crate::homes::{Homes, Wanted};
+use crate::placing::{Domain, Placing};
+use crate::plan::{DeviceId, NOWHERE};
+
+/// A map whose devices are disks.
+#[derive(Clone, Debug)]
+pub struct MapPlaces {
+    mapper: Mapper,
+    devices: usize,
+}
+
+/// The map with some devices out, ready to be asked.
+pub struct Asked<'a> {
+    mapper: &'a Mapper,
+    weights: Vec<u32>,
+    /// What a mapping needs; lookups take turns.
+    workspace: RefCell<(Workspace, Vec<i32>)>,
+}
+
+impl Homes for MapPlaces {
+    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
+        Box::new(self.asked(out))
+    }
+}
+
+impl Wanted for Asked<'_> {
+    fn find(&mut self, (_, key): (u64, u64), devices: &mut [DeviceId]) {
+        self.devices(key, devices);
+    }
+}
+
+/// In, in 16.16 fixed point.
+const IN: u32 = 0x1_0000;
+
+/// The most that all devices of a map may weigh, so that sums stay in 32 bits.
+const WEIGHT_MAX: u32 = 1 << 31;
+
+/// The bucket of a rack.
+fn rack_id(rack: u32) -> i32 {
+    -2 - rack.cast_signed()
+}
+
+/// The bucket of a server, where it has several disks.
+#[must_use]
+pub fn host_id(racks: u32, server: u32) -> i32 {
+    -2 - (racks + server).cast_signed()
+}
+
+/// Items of a bucket with their weights.
+type Members = (Vec<i32>, Vec<u32>);
+
+impl MapPlaces {
+    /// The map for an algorithm that is one of CRUSH's.
+    ///
+    /// # Panics
+    /// Never: such a map is legal.
+    #[must_use]
+    pub fn new(placing: &Placing, hardware: &Hardware) -> MapPlaces {
+        let mut map = tree(placing, hardware);
+        let by_place = placing.redundancy.data > 1;
+        let (mode, kind) =
+            if by_place { (Mode::Indep, RuleKind::Erasure) } else { (Mode::Firstn, RuleKind::Replicated) };
+        let choose = Step::Choose { mode, leaf: true, count: 0, kind: i32::from(DOMAIN) };
+        let steps = vec![Step::Take(-1), choose, Step::Emit];
+        map.rules.push(Some(Rule { ruleset: 0, kind, min_size: 1, max_size: u8::MAX, steps }));
+        map.finalize();
+        let mapper = map.compile().expect("racks of servers of disks are a legal map");
+        MapPlaces { mapper, devices: hardware.devices() as usize }
+    }
+
+    /// The map with some devices out; those that `out` does not reach are in.
+    #[must_use]
+    pub fn asked(&self, out: &[bool]) -> Asked<'_> {
+        let of = |device: usize| if out.get(device).copied().unwrap_or(false) { 0 } else { IN };
+        let weights = (0..self.devices).map(of).collect();
+        Asked { mapper: &self.mapper, weights, workspace: RefCell::default() }
+    }
+}
+
+impl Asked<'_> {
+    /// The devices of a key. Places without one hold [`NOWHERE`].
+    pub fn devices(&self, key: u64, devices: &mut [DeviceId]) {
+        devices.fill(NOWHERE);
+        let mut guard = self.workspace.borrow_mut();
+        let (workspace, found) = &mut *guard;
+        let (x, weights) = (hashing::scatter(key) as u32, &self.weights[..]);
+        let ask = Ask { rule: 0, x, result_max: devices.len(), weights, pool: 0 };
+        self.mapper.do_rule(ask, workspace, found);
+        for (place, &item) in devices.iter_mut().zip(found.iter()).filter(|(_, item)| **item != NONE) {
+            *place = DeviceId(item.cast_unsigned());
+        }
+    }
+}
+
+/// The types of buckets: a failure domain is the lowest that copies must not share, and what is between it and disks.
+const DOMAIN: u16 = 2;
+const BELOW: u16 = 1;
+const ROOT: u16 = 3;
+
+/// Disks in servers where they have several, servers in racks where copies lie in different ones, and the root.
+fn tree(placing: &Placing, hardware: &Hardware) -> Map {
+    let top = placing.algorithm.bucket().unwrap_or(Alg::Straw2);
+    let alg = if top == Alg::Vring { Alg::Straw2 } else { top };
+    let by_rack = placing.domain == Domain::Rack;
+    let racks = if by_rack { hardware.racks() } else { 0 };
+    let one = IN.min(WEIGHT_MAX / hardware.devices().max(1));
+    let several = hardware.devices() > hardware.servers();
+    let mut map = Map { tunables: Tunables::JEWEL, ..Map::default() };
+    let mut add = |id: i32, kind: u16, alg: Alg, (items, weights): Members| {
+        let weight = weights.iter().sum();
+        let bucket = Bucket::new(BucketSpec::new(id, kind, alg), items, weights).expect("sums are bounded");
+        map.add_bucket(bucket).expect("each bucket has its own id");
+        (id, weight)
+    };
+    let mut server_of = |server: u32| {
+        let disks: Members = hardware.devices_of(server).map(|device| (device.0.cast_signed(), one)).unzip();
+        if several {
+            add(host_id(racks, server), if by_rack { BELOW } else { DOMAIN }, alg, disks)
+        } else {
+            (disks.0[0], one)
+        }
+    };
+    let servers: Vec<(i32, u32)> = (0..hardware.servers()).map(&mut server_of).collect();
+    let domains: Members = if by_rack {
+        let of = |rack: u32| (0..hardware.servers()).filter(move |&server| hardware.rack_of(server) == rack);
+        let members = |rack: u32| of(rack).map(|server| servers[server as usize]).unzip();
+        (0..racks).map(|rack| add(rack_id(rack), DOMAIN, alg, members(rack))).unzip()
+    } else {
+        servers.into_iter().unzip()
+    };
+    add(-1, ROOT, top, domains);
+    map
+}

@@ -1,0 +1,404 @@
+//! The rebuild on the kernel: servers that read, send, receive, write and acknowledge units of lost objects.
+//!
+//! One entity a server, and one a rack where its uplink is limited. A driver keeps a few units of each of its jobs in
+//! flight, and goes on to the next job when all is acknowledged; the first unit announces the job, as a push does in Ceph. A
+//! unit queues at the source's disk, the source's card, the target's card and the target's disk; each is an event of its own. What needs several sources (erasure
+//! coding) is gathered first: the driver asks for the parts, decodes when all are there, and hands out what was lost.
+//!
+//! - `audit`: what must hold of a phase whenever it ends;
+//! - `event`: what servers tell each other;
+//! - `server`: their state;
+//! - `transfer`: units on their way;
+//! - `clients`: who reads and writes meanwhile;
+//! - `shared`, `sharing`: devices that clients and the rebuild share by weight;
+//! - `resource`: what of a server units pass;
+//! - `driver`: jobs, tasks, reservations and sleeps;
+//! - `over_time`: counts over a time of unknown length;
+//! - `slack`: how soon another server can feel an event;
+//! - `undo`: how an event is taken back.
+//!
+//! Time zero is when transfers may begin; what came before (detection, waiting) is added by `phases`.
+
+mod audit;
+mod clients;
+mod driver;
+mod event;
+mod over_time;
+mod resource;
+mod server;
+mod shared;
+mod sharing;
+mod slack;
+mod transfer;
+mod undo;
+
+use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
+use towtank_units::{Rate, SimSpan, SimTime};
+
+pub use self::clients::{Clients, Latencies, Load};
+use self::event::plain;
+pub use self::event::{Event, Kind};
+pub use self::over_time::{BINS, OverTime};
+use self::resource::Resource;
+pub use self::server::{Active, Device, Entity, Rack, Server, Slot, WINDOW_MAX};
+use self::shared::line;
+use self::slack::Slack;
+use self::undo::Undo;
+use crate::hardware::Hardware;
+use crate::plan::{DeviceId, Plan};
+
+/// How much is done at once, and how fast.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Units of a job in flight, at most [`WINDOW_MAX`].
+    pub window: u32,
+    /// Jobs that a device drives at once.
+    pub streams: u32,
+    /// Tasks that a device drives at once, and as many again that it is a target of; none: nothing is reserved.
+    pub reservations: Option<u32>,
+    /// How long a driver rests after a job. Then it drives one job at a time, as a recovery queue that sleeps does.
+    pub sleep: SimSpan,
+    /// The most one job moves.
+    pub stream_rate: Option<Rate>,
+    /// The most one device drives.
+    pub device_rate: Option<Rate>,
+    /// For each kind of disk, where they differ, what replaces `streams` and `sleep`.
+    pub paces: Vec<Pace>,
+}
+
+/// How a kind of disk drives its jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Jobs at once.
+    pub streams: u32,
+    /// How long it rests after a job.
+    pub sleep: SimSpan,
+}
+
+impl Limits {
+    /// How a device drives its jobs.
+    #[inline]
+    #[must_use]
+    pub fn pace(&self, hardware: &Hardware, device: DeviceId) -> Pace {
+        if self.paces.is_empty() {
+            return Pace { streams: self.streams, sleep: self.sleep };
+        }
+        self.paces[hardware.class_of(device)]
+    }
+}
+
+/// The model: the tables of a phase.
+pub struct Rebuild<'a> {
+    hardware: &'a Hardware,
+    plan: &'a Plan,
+    limits: &'a Limits,
+    /// Devices that answer nobody; empty where all do.
+    dead: Vec<bool>,
+    slack: Slack,
+    clients: Option<Clients>,
+}
+
+/// What is counted at a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Counts {
+    /// Jobs whose targets have all of it.
+    pub jobs: u64,
+    /// Bytes made durable again by these, over all targets.
+    pub bytes: u64,
+    /// The same by when it was finished.
+    pub progress: OverTime<u64>,
+    /// When the last job was done of objects with so many copies or shards to spare; the last row is for all with more.
+    pub last: [SimTime; SPARES],
+    /// Objects or groups that take writes again, by when.
+    pub restored: OverTime<u64>,
+    /// How long tasks waited for their reservations.
+    pub reserving: SimSpan,
+    /// How long drivers rested though there was work.
+    pub sleeping: SimSpan,
+    /// What clients waited, where there are some.
+    pub clients: Option<Box<Latencies>>,
+}
+
+/// Rows of [`Counts::last`].
+pub const SPARES: usize = 4;
+
+/// One thing worth counting.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sample {
+    /// A job is done: its bytes over all targets, and when.
+    Done {
+        /// Over all targets.
+        bytes: u64,
+        /// When.
+        at: SimTime,
+        /// How many copies or shards were left of it beyond what reading it takes.
+        spare: u8,
+    },
+    /// An object, or a group, takes writes again.
+    Restored(SimTime),
+    /// A task has all its reservations.
+    Reserved(SimSpan),
+    /// A driver rests.
+    Slept(SimSpan),
+    /// A client has its answer.
+    Client {
+        /// It wrote.
+        write: bool,
+        /// From asking to the answer.
+        latency: SimSpan,
+        /// When it has it.
+        at: SimTime,
+    },
+}
+
+impl Statistics for Counts {
+    type Sample = Sample;
+
+    fn add(&mut self, sample: Sample) {
+        match sample {
+            Sample::Done { bytes, at, spare } => {
+                let spare = usize::from(spare).min(SPARES - 1);
+                self.last[spare] = self.last[spare].max(at);
+                self.jobs += 1;
+                self.bytes += bytes;
+                self.progress.add(at, &bytes);
+            }
+            Sample::Restored(at) => self.restored.add(at, &1),
+            Sample::Reserved(span) => self.reserving = self.reserving.saturating_add(span),
+            Sample::Slept(span) => self.sleeping = self.sleeping.saturating_add(span),
+            Sample::Client { write, latency, at } => {
+                self.clients.get_or_insert_default().add(write, latency, at);
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.jobs += other.jobs;
+        self.bytes += other.bytes;
+        self.progress.merge(&other.progress);
+        self.restored.merge(&other.restored);
+        for (mine, theirs) in self.last.iter_mut().zip(other.last) {
+            *mine = (*mine).max(theirs);
+        }
+        self.reserving = self.reserving.saturating_add(other.reserving);
+        self.sleeping = self.sleeping.saturating_add(other.sleeping);
+        if let Some(theirs) = &other.clients {
+            self.clients.get_or_insert_default().merge(theirs);
+        }
+    }
+}
+
+impl<'a> Rebuild<'a> {
+    /// # Panics
+    /// When the plan is for another number of devices, or the window exceeds [`WINDOW_MAX`].
+    #[must_use]
+    pub fn new(hardware: &'a Hardware, plan: &'a Plan, limits: &'a Limits) -> Rebuild<'a> {
+        assert_eq!(plan.device_count(), hardware.devices() as usize, "a plan has a row for each device");
+        assert!(
+            limits.window as usize <= WINDOW_MAX && limits.window > 0,
+            "a window has 1 to {WINDOW_MAX} units"
+        );
+        let slack = Slack::new(hardware, plan, limits);
+        Rebuild { hardware, plan, limits, dead: Vec::new(), slack, clients: None }
+    }
+
+    /// Clients use the devices too, until nothing is left to rebuild.
+    #[must_use]
+    pub fn with_clients(self, clients: Option<Clients>) -> Rebuild<'a> {
+        let slack = if clients.is_some() { self.slack.none() } else { self.slack };
+        Rebuild { slack, clients, ..self }
+    }
+
+    /// Devices that swallow what is sent to them, because nobody knows yet that they have failed. A server whose devices have
+    /// all failed does so too.
+    ///
+    /// # Panics
+    /// When there is not one entry for each device.
+    #[must_use]
+    pub fn with_dead(self, dead: Vec<bool>) -> Rebuild<'a> {
+        assert_eq!(dead.len(), self.hardware.devices() as usize, "each device answers or does not");
+        let dead = if dead.contains(&true) { dead } else { Vec::new() };
+        Rebuild { dead, ..self }
+    }
+
+    fn is_dead(&self, device: DeviceId) -> bool {
+        self.dead.get(device.index()).is_some_and(|&dead| dead)
+    }
+
+    /// Whether nothing of a server answers.
+    fn is_server_dead(&self, server: u32) -> bool {
+        !self.dead.is_empty() && self.hardware.devices_of(server).all(|device| self.is_dead(device))
+    }
+
+    /// Whether an event comes to what does not answer.
+    fn swallows(&self, server: u32, event: &Event) -> bool {
+        let of_device = matches!(event.kind, Kind::Read | Kind::Write | Kind::Reserve | Kind::Release);
+        (of_device && self.is_dead(event.device)) || self.is_server_dead(server)
+    }
+
+    #[inline]
+    fn entity_of(&self, device: DeviceId) -> EntityId {
+        EntityId(self.hardware.server_of(device))
+    }
+
+    fn rack(&self, rack: u32) -> EntityId {
+        EntityId(self.hardware.servers() + rack)
+    }
+
+    /// Who counts the servers that still drive something: the last entity.
+    fn monitor(&self) -> EntityId {
+        EntityId(self.servers_and_racks())
+    }
+
+    fn servers_and_racks(&self) -> u32 {
+        let racks = if self.hardware.uplinks().is_some() { self.hardware.racks() } else { 0 };
+        self.hardware.servers() + racks
+    }
+
+    /// Whether a server has something to drive.
+    fn drives(&self, server: u32) -> bool {
+        self.hardware.devices_of(server).any(|device| !self.plan.tasks_of(device).is_empty())
+    }
+
+    /// A server has nothing left to drive. With the last one, clients stop coming.
+    fn one_less(&self, driving: &mut u32, context: &mut Context<'_, Self>) -> Undo {
+        let before = *driving;
+        *driving = before.saturating_sub(1);
+        if before == 1 {
+            for server in 0..self.hardware.servers() {
+                context.send(EntityId(server), self.hardware.control(), plain(Kind::Over));
+            }
+        }
+        Undo::Driving(before)
+    }
+}
+
+impl Model for Rebuild<'_> {
+    type Entity = Entity;
+    type Event = Event;
+    type Undo = Undo;
+    type Statistics = Counts;
+    type Output = ();
+
+    const UNDO: UndoBy = UndoBy::Inverse;
+    const AUDITS_PENDING: bool = true;
+
+    fn entities(&self) -> u32 {
+        self.servers_and_racks() + u32::from(self.clients.is_some())
+    }
+
+    fn links(&self) -> Links {
+        Links::all(self.hardware.card().spec().latency)
+    }
+
+    #[inline]
+    fn slack(&self, _: EntityId, event: &Event) -> SimSpan {
+        self.slack_of(event)
+    }
+
+    fn usual_slack(&self) -> SimSpan {
+        self.slack.usual
+    }
+
+    fn create(&self, id: EntityId) -> Entity {
+        if id.0 >= self.hardware.servers() {
+            if self.clients.is_some() && id == self.monitor() {
+                let driving = (0..self.hardware.servers()).filter(|&server| self.drives(server)).count();
+                return Entity::Monitor { driving: driving as u32 };
+            }
+            let lines = self.clients.as_ref().map(|clients| [line(clients), line(clients)]);
+            return Entity::Rack(Box::new(Rack { lines, ..Rack::default() }));
+        }
+        let devices = self.hardware.devices_of(id.0);
+        let device = |device: DeviceId| {
+            let Pace { streams, sleep } = self.limits.pace(self.hardware, device);
+            Device::new(self.plan.tasks_of(device), if sleep.is_zero() { streams } else { 1 })
+        };
+        Entity::Server(Server::new(devices.map(device).collect(), self.clients.as_ref()))
+    }
+
+    fn start(&self, entity: &mut Entity, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        let Entity::Server(server) = entity else { return Ok(()) };
+        let me = context.me().0;
+        for device in self.hardware.devices_of(me).filter(|&device| !self.is_dead(device)) {
+            self.go_on(server, device, context);
+        }
+        if server.shared.is_some() && !self.is_server_dead(me) {
+            self.await_client(context);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn handle(
+        &self,
+        entity: &mut Entity,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<Undo, Fault> {
+        match entity {
+            Entity::Server(server) if !self.dead.is_empty() && self.swallows(context.me().0, event) => {
+                server.swallowed.push(*event);
+                Ok(Undo::Swallowed)
+            }
+            Entity::Server(server) => self.at_server(server, event, context),
+            Entity::Rack(rack) => self.at_rack(rack, event, context),
+            Entity::Monitor { driving } => Ok(self.one_less(driving, context)),
+        }
+    }
+
+    #[inline]
+    fn undo(&self, entity: &mut Entity, event: &Event, undo: Undo) {
+        undo.apply(self, entity, event);
+    }
+
+    fn begin_speculation(&self, entity: &mut Entity) {
+        if let Entity::Server(server) = entity {
+            server.speculating = server::Speculating(true);
+        }
+    }
+
+    fn describe(&self, id: EntityId) -> String {
+        match id.0.checked_sub(self.hardware.servers()) {
+            None => format!("server {id}"),
+            Some(_) if self.clients.is_some() && id == self.monitor() => "the monitor".to_owned(),
+            Some(rack) => format!("the uplink of rack {rack}"),
+        }
+    }
+
+    fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
+        audit::audit(self, committed)
+    }
+}
+
+impl Rebuild<'_> {
+    #[inline]
+    fn at_server(
+        &self,
+        server: &mut Server,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<Undo, Fault> {
+        if server.shared.is_some() {
+            return self.at_shared_server(server, event, context);
+        }
+        Ok(match event.kind {
+            Kind::Read | Kind::Write => {
+                let disk = Resource::Disk(self.hardware.place_of(event.device));
+                self.at_resource(server, disk, event, context)
+            }
+            Kind::Out => self.at_resource(server, Resource::Out, event, context),
+            Kind::In => self.at_resource(server, Resource::Inward, event, context),
+            Kind::Ack => self.acknowledged(server, event, context)?,
+            Kind::Part => self.part(server, event, context)?,
+            Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {
+                let before = Undo::whole(server);
+                self.reservation(server, event, context)?;
+                before
+            }
+            Kind::Up | Kind::Down | Kind::Served | Kind::Arrive | Kind::Idle | Kind::Over => {
+                return Err("a server without clients is told what is not for it".into());
+            }
+        })
+    }
+}

@@ -1,0 +1,429 @@
+//! What must hold of a phase whenever it ends: when all is done, when a moment cuts it short, or when the user stops it.
+//!
+//! - Bytes: for each disk what is read and written, and for each server what is sent and received, planned = done + left. What
+//!   is left belongs to jobs that have not begun, to units that were not started, or to units under way; what came to something
+//!   that does not answer is under way for ever. Sent = received + in flight + swallowed follows.
+//! - Units: each one in flight is accounted for by its parts or by its acknowledgements, exactly once, and nothing else is
+//!   under way.
+//! - Reservations: each that was asked for is waiting, on its way, or held by an active task; none is held twice.
+//! - Liveness: where nothing is under way, all tasks are finished, but for those that wait for what does not answer.
+//! - Clients: each operation that was asked for is answered or has its parts under way.
+
+use std::collections::BTreeMap;
+
+use towtank_devices::{Broken, Lane};
+use towtank_kernel::{Committed, Fault};
+
+use super::event::{Event, Kind};
+use super::server::{Device, Entity, Server, Slot, WINDOW_MAX};
+use super::shared::SharedLine;
+use super::{DeviceId, Rebuild};
+use crate::plan::Job;
+
+/// Bytes by device and by server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Tally {
+    read: Vec<u64>,
+    written: Vec<u64>,
+    sent: Vec<u64>,
+    received: Vec<u64>,
+}
+
+/// What is known of the units of one number of one job that are under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct UnderWay {
+    /// Parts that are still gathered.
+    gathering: u64,
+    /// Copies or shards on their way to a target, and acknowledgements on their way back.
+    handed_out: u64,
+}
+
+/// Runs all laws.
+pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Fault> {
+    let audit = Audit::new(model, committed);
+    devices(committed).map_err(|broken| Fault::from(broken.to_string()))?;
+    audit.bytes()?;
+    audit.reservations()?;
+    audit.rests()?;
+    audit.finished()?;
+    audit.clients()?;
+    audit.counted(committed)
+}
+
+/// No card, disk or uplink did more than there was time for, and no line in front of one lost anything.
+fn devices(committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Broken> {
+    for entity in committed.entities {
+        match entity {
+            Entity::Server(server) => {
+                let disks = server.devices.iter().map(|device| &device.disk.lane);
+                disks.chain([&server.out.lane, &server.inward.lane]).try_for_each(Lane::audit)?;
+                server.shared.iter().flat_map(|shared| shared.lines()).try_for_each(SharedLine::audit)?;
+            }
+            Entity::Rack(rack) => {
+                rack.uplink.audit()?;
+                rack.lines.iter().flatten().try_for_each(SharedLine::audit)?;
+            }
+            Entity::Monitor { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+struct Audit<'a> {
+    model: &'a Rebuild<'a>,
+    servers: Vec<&'a Server>,
+    /// Events that are pending, wait at a shared resource, or were swallowed.
+    events: Vec<Event>,
+    /// Some events are pending.
+    goes_on: bool,
+}
+
+impl<'a> Audit<'a> {
+    fn new(model: &'a Rebuild<'_>, committed: &Committed<'a, Rebuild<'_>>) -> Audit<'a> {
+        let mut events: Vec<Event> = committed.pending.iter().map(|scheduled| scheduled.event).collect();
+        let mut servers = Vec::new();
+        for entity in committed.entities {
+            match entity {
+                Entity::Server(server) => {
+                    events.extend(&server.swallowed);
+                    events.extend(server.shared.iter().flat_map(|shared| shared.events()));
+                    servers.push(server);
+                }
+                Entity::Rack(rack) => {
+                    events.extend(rack.lines.iter().flatten().flat_map(SharedLine::items));
+                }
+                Entity::Monitor { .. } => {}
+            }
+        }
+        Audit { model, servers, events, goes_on: !committed.pending.is_empty() }
+    }
+
+    /// Every device with its state.
+    fn devices(&self) -> impl Iterator<Item = (DeviceId, &'a Device)> {
+        (0u32..)
+            .zip(&self.servers)
+            .flat_map(|(number, server)| self.model.hardware.devices_of(number).zip(&server.devices))
+    }
+
+    fn rebuilding(&self) -> impl Iterator<Item = &Event> {
+        let unit = |kind| {
+            use Kind::{Ack, Down, In, Out, Part, Read, Up, Write};
+            matches!(kind, Read | Out | Up | Down | In | Part | Write | Ack)
+        };
+        self.events.iter().filter(move |event| unit(event.kind) && !event.marks.is_client())
+    }
+
+    /// Planned = done + left, and the units in flight.
+    fn bytes(&self) -> Result<(), Fault> {
+        let (model, plan) = (self.model, self.model.plan);
+        let mut planned = Tally::new(model);
+        for (driver, _, job) in plan.each() {
+            let bytes = job.bytes.saturating_sub(u64::from(job.resume) * model.hardware.unit());
+            planned.reads(model, job, driver, bytes);
+            planned.writes(model, job, driver, bytes);
+        }
+        let mut found = Tally::new(model);
+        for (number, server) in (0usize..).zip(&self.servers) {
+            (found.sent[number], found.received[number]) = (server.sent, server.received);
+        }
+        for (id, device) in self.devices() {
+            (found.read[id.index()], found.written[id.index()]) = (device.read, device.written);
+        }
+        self.left(&mut found)?;
+        for (what, planned, found) in [
+            ("read from device", &planned.read, &found.read),
+            ("written to device", &planned.written, &found.written),
+            ("sent by server", &planned.sent, &found.sent),
+            ("received by server", &planned.received, &found.received),
+        ] {
+            if let Some(at) = planned.iter().zip(found).position(|(planned, found)| planned != found) {
+                let (planned, found) = (planned[at], found[at]);
+                return Err(format!(
+                    "{planned} bytes are to be {what} {at}, but what was done and what is left are {found}"
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what is left to do.
+    fn left(&self, left: &mut Tally) -> Result<(), Fault> {
+        let (model, plan) = (self.model, self.model.plan);
+        let mut under_way: BTreeMap<(u32, u32), UnderWay> = BTreeMap::new();
+        for event in self.rebuilding() {
+            left.under_way(model, event);
+            let unit = under_way.entry((event.job, event.unit)).or_default();
+            let gathers = event.marks.gathers() || matches!(event.kind, Kind::Read | Kind::Part);
+            *(if gathers { &mut unit.gathering } else { &mut unit.handed_out }) += 1;
+        }
+        for (driver, device) in self.devices() {
+            let active = device.active.iter().map(|task| task.next_job..plan.task(task.task).jobs.end);
+            let tasks = device.tasks.clone().map(|task| plan.task(task).jobs.clone());
+            for number in active.chain(tasks).flatten() {
+                let job = plan.job(number);
+                let bytes = job.bytes.saturating_sub(u64::from(job.resume) * model.hardware.unit());
+                left.reads(model, job, driver, bytes);
+                left.writes(model, job, driver, bytes);
+            }
+            for slot in device.slots.iter().filter(|slot| slot.job != Slot::NONE) {
+                self.in_work(driver, slot, left, &mut under_way)?;
+            }
+        }
+        match under_way.first_key_value() {
+            Some(((job, unit), _)) => {
+                Err(format!("unit {unit} of job {job} is under way, but not in flight").into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Adds what is left of a job in work, and takes its units from those under way.
+    fn in_work(
+        &self,
+        driver: DeviceId,
+        slot: &Slot,
+        left: &mut Tally,
+        under_way: &mut BTreeMap<(u32, u32), UnderWay>,
+    ) -> Result<(), Fault> {
+        let (model, size) = (self.model, self.model.hardware.unit());
+        let job = model.plan.job(slot.job);
+        let started = (u64::from(slot.next) * size).min(job.bytes);
+        left.reads(model, job, driver, job.bytes - started);
+        left.writes(model, job, driver, job.bytes - started);
+        let units = model.hardware.units(job.bytes);
+        let flying = u32::from(slot.flying);
+        if slot.next > units || slot.left != units - slot.next + flying || slot.next < job.resume + flying {
+            return Err(format!(
+                "job {}: {} units are left of {units}, but {flying} are in flight before the next, {}",
+                slot.job, slot.left, slot.next
+            )
+            .into());
+        }
+        for unit in slot.next - flying..slot.next {
+            let seen = under_way.remove(&(slot.job, unit)).unwrap_or_default();
+            let at = unit as usize % WINDOW_MAX;
+            let (parts, acks) = (u64::from(slot.parts[at]), u64::from(slot.acks[at]));
+            let gathered = seen.gathering + parts > 0;
+            let (found, wanted, other) = if gathered {
+                (seen.gathering + parts, u64::from(slot.reads), seen.handed_out + acks)
+            } else {
+                (seen.handed_out + acks, u64::from(slot.writes), 0)
+            };
+            if found != wanted || other != 0 {
+                let what = if gathered { "sources" } else { "targets" };
+                return Err(format!(
+                    "unit {unit} of job {}: {found} of {wanted} {what} are accounted for, and {other} after them",
+                    slot.job
+                )
+                .into());
+            }
+            if gathered {
+                let bytes = size.min(job.bytes - u64::from(unit) * size);
+                left.writes(model, job, driver, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Each reservation that is granted is held or on its way, and each that was asked for is somewhere.
+    fn reservations(&self) -> Result<(), Fault> {
+        let plan = self.model.plan;
+        let mut held = vec![0u64; plan.device_count()];
+        let mut asked: BTreeMap<u32, u64> = BTreeMap::new();
+        for event in &self.events {
+            match event.kind {
+                Kind::Grant => {
+                    held[event.device.index()] += 1;
+                    *asked.entry(event.job).or_default() += 1;
+                }
+                Kind::Release if !self.model.is_dead(event.device) => held[event.device.index()] += 1,
+                Kind::Reserve => *asked.entry(event.job).or_default() += 1,
+                _ => {}
+            }
+        }
+        for (_, device) in self.devices() {
+            device.asking.iter().for_each(|&(_, task, _)| *asked.entry(task).or_default() += 1);
+        }
+        for (driver, device) in self.devices() {
+            for active in &device.active {
+                let reserves = plan.reserves(plan.task(active.task));
+                let granted =
+                    reserves.get(..active.reserved as usize).ok_or("more is reserved than is needed")?;
+                granted.iter().for_each(|target| held[target.index()] += 1);
+                let asking = asked.remove(&active.task).unwrap_or(0);
+                let wants = u64::from((active.reserved as usize) < reserves.len());
+                if asking != wants {
+                    return Err(format!(
+                        "task {} of device {driver} waits for {wants} reservation, but {asking} are asked for",
+                        active.task,
+                        driver = driver.0
+                    )
+                    .into());
+                }
+            }
+        }
+        if let Some((task, _)) = asked.first_key_value() {
+            return Err(format!("task {task} asks for a reservation, but is not active").into());
+        }
+        let most = u64::from(self.model.limits.reservations.unwrap_or(u32::MAX));
+        for (id, device) in self.devices().filter(|(id, _)| !self.model.is_dead(*id)) {
+            let (granted, held) = (u64::from(device.granted), held[id.index()]);
+            if granted != held || granted > most {
+                return Err(format!(
+                    "device {} has granted {granted} reservations, of at most {most}, but {held} are held",
+                    id.0
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Who rests is woken, once.
+    fn rests(&self) -> Result<(), Fault> {
+        let mut wakes = vec![0u32; self.model.plan.device_count()];
+        let wake = self.events.iter().filter(|event| event.kind == Kind::Wake);
+        wake.for_each(|event| wakes[event.driver.index()] += 1);
+        match self.devices().find(|(id, device)| wakes[id.index()] != u32::from(device.asleep.is_some())) {
+            Some((id, device)) => Err(format!(
+                "device {} {}, but is woken {} times",
+                id.0,
+                if device.asleep.is_some() { "rests" } else { "works" },
+                wakes[id.index()]
+            )
+            .into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Where nothing is under way, all that can be done has been done.
+    fn finished(&self) -> Result<(), Fault> {
+        if self.goes_on {
+            return Ok(());
+        }
+        for (id, device) in self.devices().filter(|(id, _)| !self.model.is_dead(*id)) {
+            let unfinished = device.active.len() + device.tasks.len();
+            let swallowed = || self.events.iter().any(|event| event.driver == id);
+            let waits = || {
+                let needs = |task: u32| self.model.plan.reserves(self.model.plan.task(task)).len();
+                device.active.iter().any(|active| (active.reserved as usize) < needs(active.task))
+            };
+            let excused = !self.model.dead.is_empty() && (swallowed() || waits());
+            if unfinished > 0 && !excused {
+                return Err(format!(
+                    "nothing is under way, but {unfinished} tasks of device {} are not finished",
+                    id.0
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Each operation of a client that has no answer yet has all its parts under way.
+    fn clients(&self) -> Result<(), Fault> {
+        let mut parts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        for event in self.events.iter().filter(|event| event.marks.is_client() && event.kind != Kind::Arrive)
+        {
+            *parts.entry((self.model.hardware.server_of(event.driver), event.job)).or_default() += 1;
+        }
+        for (number, server) in (0u32..).zip(&self.servers) {
+            let Some(shared) = &server.shared else { continue };
+            for (operation, state) in (0u32..).zip(&shared.operations) {
+                let found = parts.remove(&(number, operation)).unwrap_or(0);
+                let wanted = if shared.free.contains(&operation) { 0 } else { u64::from(state.left.max(1)) };
+                if found != wanted {
+                    return Err(format!(
+                        "operation {operation} of the clients of server {number} has {found} parts under way, not {wanted}"
+                    )
+                    .into());
+                }
+            }
+        }
+        match parts.first_key_value() {
+            Some(((server, operation), _)) => {
+                Err(format!("operation {operation} at server {server} was never asked for").into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What was counted as done is what is not left.
+    fn counted(&self, committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Fault> {
+        let plan = self.model.plan;
+        let whole = |job: &Job| u128::from(job.bytes) * plan.writes(job).len() as u128;
+        let (mut jobs, mut bytes) = (plan.jobs().len() as u64, plan.jobs().iter().map(whole).sum::<u128>());
+        let mut open = |job: u32| {
+            jobs -= 1;
+            bytes -= whole(plan.job(job));
+        };
+        for (_, device) in self.devices() {
+            let active = device.active.iter().map(|task| task.next_job..plan.task(task.task).jobs.end);
+            let tasks = device.tasks.clone().map(|task| plan.task(task).jobs.clone());
+            active.chain(tasks).flatten().for_each(&mut open);
+            device.slots.iter().map(|slot| slot.job).filter(|&job| job != Slot::NONE).for_each(&mut open);
+        }
+        let counted = committed.statistics.iter().fold((0u64, 0u128), |(jobs, bytes), counts| {
+            (jobs + counts.jobs, bytes + u128::from(counts.bytes))
+        });
+        if counted == (jobs, bytes) {
+            return Ok(());
+        }
+        Err(format!("{jobs} jobs of {bytes} bytes are done, but {} of {} were counted", counted.0, counted.1)
+            .into())
+    }
+}
+
+impl Tally {
+    fn new(model: &Rebuild<'_>) -> Tally {
+        let devices = vec![0; model.plan.device_count()];
+        let servers = vec![0; model.hardware.servers() as usize];
+        Tally { read: devices.clone(), written: devices, sent: servers.clone(), received: servers }
+    }
+
+    fn travels(&mut self, model: &Rebuild<'_>, from: DeviceId, to: DeviceId, bytes: u64) {
+        let (from, to) = (model.hardware.server_of(from), model.hardware.server_of(to));
+        if from != to {
+            self.sent[from as usize] += bytes;
+            self.received[to as usize] += bytes;
+        }
+    }
+
+    /// So many bytes of each source.
+    fn reads(&mut self, model: &Rebuild<'_>, job: &Job, driver: DeviceId, bytes: u64) {
+        for &source in model.plan.reads(job) {
+            self.read[source.index()] += bytes;
+            self.travels(model, source, driver, bytes);
+        }
+    }
+
+    /// So many bytes to each target.
+    fn writes(&mut self, model: &Rebuild<'_>, job: &Job, driver: DeviceId, bytes: u64) {
+        for &target in model.plan.writes(job) {
+            self.written[target.index()] += bytes;
+            self.travels(model, driver, target, bytes);
+        }
+    }
+
+    /// What is left to do with a part of a unit that is under way; what its unit has to do after it is gathered is not its
+    /// own.
+    fn under_way(&mut self, model: &Rebuild<'_>, event: &Event) {
+        let bytes = u64::from(event.bytes);
+        let gathers = event.marks.gathers() || event.kind == Kind::Read;
+        let (from, to) = if gathers { (event.device, event.driver) } else { (event.driver, event.device) };
+        let receiver = model.hardware.server_of(to) as usize;
+        match event.kind {
+            Kind::Read => {
+                self.read[event.device.index()] += bytes;
+                self.travels(model, from, to, bytes);
+            }
+            Kind::Out => self.travels(model, from, to, bytes),
+            Kind::Up | Kind::Down | Kind::In => self.received[receiver] += bytes,
+            _ => {}
+        }
+        if !gathers && matches!(event.kind, Kind::Out | Kind::Up | Kind::Down | Kind::In | Kind::Write) {
+            self.written[event.device.index()] += bytes;
+        }
+    }
+}

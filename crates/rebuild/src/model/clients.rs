@@ -1,0 +1,266 @@
+//! Clients that read and write while the cluster rebuilds.
+//!
+//! Operations come as a Poisson stream, spread evenly over the disks that work. A read is served by one disk, or gathered from
+//! k; a write goes to the first server, which sends it on and answers when all copies or shards are durable. Which disks an
+//! operation touches is drawn, not placed: one on each of as many servers. Clients' own cards and processors cost nothing.
+
+use towtank_kernel::{Context, Fault};
+use towtank_metrics::Histogram;
+use towtank_streams::distributions::Exponential;
+use towtank_streams::{Purpose, Uniform};
+use towtank_units::{Frequency, SimSpan, SimTime};
+
+use super::event::{Event, Kind, Marks, plain};
+use super::server::{Server, shared};
+use super::shared::Operation;
+use super::{DeviceId, OverTime, Rebuild, Sample};
+use crate::hardware::Hardware;
+use crate::redundancy::Redundancy;
+
+/// What clients ask for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Operations in all, over the whole cluster.
+    pub rate: Frequency,
+    /// Which share of them reads.
+    pub reads: f64,
+    /// Bytes of each.
+    pub bytes: u32,
+    /// Copies or shards.
+    pub redundancy: Redundancy,
+    /// How much of a busy device is theirs, against one for the rebuild.
+    pub weight: u32,
+}
+
+impl Load {
+    /// Bytes of a copy, or of a shard.
+    #[must_use]
+    pub fn part(&self) -> u32 {
+        self.bytes.div_ceil(self.redundancy.data)
+    }
+
+    /// Which share of the disks, or of the cards if that is more, clients take.
+    #[must_use]
+    pub fn share(&self, hardware: &Hardware) -> f64 {
+        let part = u64::from(self.part());
+        let (data, width) = (f64::from(self.redundancy.data), f64::from(self.redundancy.width));
+        let disks = (0..hardware.devices()).map(DeviceId);
+        let mean = disks.map(|device| {
+            let disk = hardware.disk(device);
+            let each =
+                |write| disk.transfer(part, write).saturating_add(disk.seek(part, write)).as_secs_f64();
+            self.reads * data * each(false) + (1.0 - self.reads) * width * each(true)
+        });
+        let rate = self.rate.per_second_f64();
+        let count = f64::from(hardware.devices());
+        let disks = rate * mean.sum::<f64>() / count / count;
+        let card = |bytes: u32| hardware.card().span(u64::from(bytes)).as_secs_f64();
+        let others = |parts: f64| (parts - 1.0) * card(self.part());
+        let sent = self.reads * (card(self.bytes) + others(data)) + (1.0 - self.reads) * others(width);
+        let received = self.reads * others(data) + (1.0 - self.reads) * (card(self.bytes) + others(width));
+        disks.max(rate * sent.max(received) / f64::from(hardware.servers()))
+    }
+}
+
+/// Clients of a phase: what they ask for, and of which disks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clients {
+    load: Load,
+    pub(super) weight: u32,
+    live: Vec<DeviceId>,
+    /// For each server, how many of its disks work.
+    live_on: Vec<u32>,
+    /// Servers with a disk that works.
+    servers: u32,
+}
+
+/// Latencies of clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Latencies {
+    /// Of reads, in nanoseconds.
+    pub reads: Histogram,
+    /// Of writes.
+    pub writes: Histogram,
+    /// By when they had their answers: how many reads and writes, and the sums of their latencies.
+    pub over_time: OverTime<[(u64, u64); 2]>,
+}
+
+impl Latencies {
+    pub(super) fn add(&mut self, write: bool, latency: SimSpan, at: SimTime) {
+        if write { &mut self.writes } else { &mut self.reads }.record(latency.as_ns());
+        let mut one = [(0, 0); 2];
+        one[usize::from(write)] = (1, latency.as_ns());
+        self.over_time.add(at, &one);
+    }
+
+    /// Joins others to these.
+    pub fn merge(&mut self, other: &Latencies) {
+        self.reads.merge(&other.reads);
+        self.writes.merge(&other.writes);
+        self.over_time.merge(&other.over_time);
+    }
+}
+
+const COMING: Purpose = Purpose(44);
+const ASKING: Purpose = Purpose(45);
+
+/// So often is another disk drawn where the first ones are on servers that have a part already.
+const TRIES: u32 = 1_000;
+
+impl Clients {
+    /// Where an answer goes that leaves the cluster.
+    pub(super) const THEMSELVES: DeviceId = DeviceId(u32::MAX);
+
+    /// Of the disks that `works` names; none if there are none.
+    #[must_use]
+    pub fn new(load: Load, hardware: &Hardware, works: impl Fn(DeviceId) -> bool) -> Option<Clients> {
+        let live: Vec<DeviceId> =
+            (0..hardware.devices()).map(DeviceId).filter(|&device| works(device)).collect();
+        let mut live_on = vec![0; hardware.servers() as usize];
+        live.iter().for_each(|&device| live_on[hardware.server_of(device) as usize] += 1);
+        let servers = live_on.iter().filter(|&&count| count > 0).count() as u32;
+        (!live.is_empty()).then_some(Clients { load, weight: load.weight, live, live_on, servers })
+    }
+}
+
+impl Rebuild<'_> {
+    fn clients(&self) -> &Clients {
+        self.clients.as_ref().expect("clients come where there are some")
+    }
+
+    /// When the next client comes to a server.
+    pub(super) fn await_client(&self, context: &mut Context<'_, Self>) {
+        let clients = self.clients();
+        let here = clients.live_on[context.me().index()];
+        let gap = clients.load.rate.mean_gap_ns_f64() * clients.live.len() as f64 / f64::from(here);
+        if let Ok(gaps) = Exponential::with_mean(gap) {
+            let wait = gaps.sample_span(&mut context.draws(COMING));
+            context.send(context.me(), wait, Event { marks: Marks::client(), ..plain(Kind::Arrive) });
+        }
+    }
+
+    /// A client comes, and the next one will.
+    pub(super) fn client_comes(&self, server: &mut Server, context: &mut Context<'_, Self>) {
+        if shared(server).over {
+            return;
+        }
+        self.await_client(context);
+        let clients = self.clients();
+        let me = context.me().0;
+        let mine =
+            || self.hardware.devices_of(me).filter(|device| clients.live.binary_search(device).is_ok());
+        let mut draws = context.draws(ASKING);
+        let write = draws.unit_f64() >= clients.load.reads;
+        let at = draws.below(u64::from(clients.live_on[me as usize]).max(1)) as usize;
+        // Where on the disk it lies: far from what was served before it.
+        let spot = draws.next_u64() as u32 >> 2;
+        let Some(first) = mine().nth(at) else { return };
+        let operation = Operation { since: context.now(), left: 0, write };
+        let shared = shared(server);
+        let number = shared.free.pop().unwrap_or(shared.operations.len() as u32);
+        if number as usize == shared.operations.len() {
+            shared.operations.push(operation);
+        }
+        shared.operations[number as usize] = operation;
+        let event = Event {
+            marks: Marks::client(),
+            job: number,
+            unit: spot,
+            bytes: clients.load.bytes,
+            device: first,
+            driver: first,
+            ..plain(Kind::In)
+        };
+        if write {
+            context.send(context.me(), SimSpan::ZERO, event);
+        } else {
+            self.client_reads(server, &event, context);
+        }
+    }
+
+    /// Asks for what a read needs.
+    fn client_reads(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) {
+        let load = &self.clients().load;
+        let event =
+            Event { marks: event.marks.gathering(true), bytes: load.part(), ..event.then(Kind::Read) };
+        let parts = self.draw_parts(event.driver, load.redundancy.data, context);
+        shared(server).operations[event.job as usize].left = parts.len() as u32;
+        for device in parts {
+            self.tell(device, Event { device, ..event }, context);
+        }
+    }
+
+    /// The client's bytes are here: they go to all who are to have a part.
+    pub(super) fn client_writes(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) {
+        let load = &self.clients().load;
+        let parts = self.draw_parts(event.driver, load.redundancy.width, context);
+        shared(server).operations[event.job as usize].left = parts.len() as u32;
+        for device in parts {
+            let kind = if self.entity_of(device) == context.me() { Kind::Write } else { Kind::Out };
+            let part = Event { device, bytes: load.part(), ..event.then(kind) };
+            context.send(context.me(), SimSpan::ZERO, part);
+        }
+    }
+
+    /// The first disk, and others on as many other servers.
+    fn draw_parts(&self, first: DeviceId, count: u32, context: &mut Context<'_, Self>) -> Vec<DeviceId> {
+        let clients = self.clients();
+        let count = count.min(clients.servers) as usize;
+        let mut parts = vec![first];
+        let mut draws = context.draws(ASKING);
+        for _ in 0..TRIES {
+            if parts.len() >= count {
+                break;
+            }
+            let device = clients.live[draws.below(clients.live.len() as u64) as usize];
+            let server = self.hardware.server_of(device);
+            if parts.iter().all(|&part| self.hardware.server_of(part) != server) {
+                parts.push(device);
+            }
+        }
+        parts
+    }
+
+    /// A part has been read, or is durable.
+    pub(super) fn client_part(
+        &self,
+        server: &mut Server,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<(), Fault> {
+        let operation = &mut shared(server).operations[event.job as usize];
+        operation.left =
+            operation.left.checked_sub(1).ok_or("a client has more parts than were asked for")?;
+        if operation.left > 0 {
+            return Ok(());
+        }
+        if operation.write {
+            self.client_served(server, event, self.hardware.control(), context);
+        } else {
+            let bytes = self.clients().load.bytes;
+            let answer = Event { device: Clients::THEMSELVES, bytes, ..event.then(Kind::Out) };
+            context.send(context.me(), SimSpan::ZERO, answer);
+        }
+        Ok(())
+    }
+
+    /// A client will have its answer in `wait`. Its request took as long as a control message, or as its bytes.
+    pub(super) fn client_served(
+        &self,
+        server: &mut Server,
+        event: &Event,
+        wait: SimSpan,
+        context: &mut Context<'_, Self>,
+    ) {
+        let Operation { since, write, .. } = shared(server).operations[event.job as usize];
+        shared(server).free.push(event.job);
+        let card = self.hardware.card();
+        let asked = if write {
+            card.span(u64::from(self.clients().load.bytes)).saturating_add(card.spec().latency)
+        } else {
+            self.hardware.control()
+        };
+        let latency = context.now().since(since).saturating_add(asked).saturating_add(wait);
+        context.record(Sample::Client { write, latency, at: context.now() });
+    }
+}

@@ -1,0 +1,155 @@
+//! What servers tell each other, and themselves.
+
+use std::hash::{Hash, Hasher};
+
+use crate::plan::DeviceId;
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[repr(u8)]
+pub enum Kind {
+    /// A unit comes to the disk it is read from; from another server it is the driver's request.
+    Read,
+    /// A unit has been read, or decoded, and comes to the card that sends it.
+    Out,
+    /// A unit comes to the uplink of the sender's rack.
+    Up,
+    /// A unit comes to the downlink of the receiver's rack.
+    Down,
+    /// A unit's last byte comes to the card that receives it.
+    In,
+    /// A unit that the driver asked for is there.
+    Part,
+    /// A unit comes to the disk it is written to.
+    Write,
+    /// A unit is durable.
+    Ack,
+    /// A task asks a target for a reservation.
+    Reserve,
+    /// The target grants it.
+    Grant,
+    /// The task gives it back.
+    Release,
+    /// A driver has rested.
+    Wake,
+    /// A shared resource is done with what it served.
+    Served,
+    /// A client comes.
+    Arrive,
+    /// A server has nothing left to drive.
+    Idle,
+    /// Nobody has, and clients stop coming.
+    Over,
+}
+
+/// What travels with a unit so that nobody has to look it up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Marks(u8);
+
+impl Marks {
+    const GATHERS: u8 = 1;
+    const ODD_NEXT: u8 = 2;
+    const CLIENT: u8 = 4;
+
+    /// The same, and whether the unit is on its way to the driver that gathers it, not to a target.
+    #[inline]
+    #[must_use]
+    pub fn gathering(self, gathers: bool) -> Marks {
+        Marks(self.0 & !Marks::GATHERS | u8::from(gathers))
+    }
+
+    /// Whether it is.
+    #[inline]
+    #[must_use]
+    pub fn gathers(self) -> bool {
+        self.0 & Marks::GATHERS != 0
+    }
+
+    /// Of what a client asks for.
+    pub(super) fn client() -> Marks {
+        Marks(Marks::CLIENT)
+    }
+
+    /// Whether a client asks for it.
+    #[inline]
+    #[must_use]
+    pub fn is_client(self) -> bool {
+        self.0 & Marks::CLIENT != 0
+    }
+
+    /// Of a unit whose acknowledgement may start one that is not whole, or elsewhere than on the driver's disk. Follows from
+    /// the job's number and the unit's, so it is not part of the event's hash.
+    #[inline]
+    pub(super) fn before_odd(odd: bool) -> Marks {
+        Marks(u8::from(odd) << 1)
+    }
+
+    #[inline]
+    pub(super) fn odd_next(self) -> bool {
+        self.0 & Marks::ODD_NEXT != 0
+    }
+}
+
+/// An event: what happens, and to which unit of which job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Event {
+    /// What happens.
+    pub kind: Kind,
+    /// What is known of the unit beside.
+    pub marks: Marks,
+    /// In which of the driver's slots the job is.
+    pub slot: u16,
+    /// The job; the task, for reservations.
+    pub job: u32,
+    /// Which unit of the job.
+    pub unit: u32,
+    /// How many bytes it has.
+    pub bytes: u32,
+    /// Where it is read or written, or to where it is sent.
+    pub device: DeviceId,
+    /// Who drives the job.
+    pub driver: DeviceId,
+}
+
+impl Event {
+    /// The same unit, and what happens to it next.
+    #[inline]
+    pub(super) fn then(self, kind: Kind) -> Event {
+        Event { kind, ..self }
+    }
+
+    /// Where in the object its bytes begin.
+    #[inline]
+    pub(super) fn offset(&self, unit: u64) -> u64 {
+        if self.marks.is_client() { 0 } else { u64::from(self.unit) * unit }
+    }
+}
+
+/// Three words, not eight fields: every event is folded into the digest.
+impl Hash for Event {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let kind = u32::from(self.kind as u8) << 24
+            | u32::from(self.marks.0 & !Marks::ODD_NEXT) << 16
+            | u32::from(self.slot);
+        state.write_u64(pair(kind, self.job));
+        state.write_u64(pair(self.unit, self.bytes));
+        state.write_u64(pair(self.device.0, self.driver.0));
+    }
+}
+
+/// An event that says no more than its kind.
+pub(super) fn plain(kind: Kind) -> Event {
+    let nobody = DeviceId(0);
+    Event {
+        kind,
+        marks: Marks::default(),
+        slot: 0,
+        job: 0,
+        unit: 0,
+        bytes: 0,
+        device: nobody,
+        driver: nobody,
+    }
+}

@@ -1,0 +1,153 @@
+//! Events at servers and racks that clients use too: what waits, who goes next, and what follows when it is done.
+
+use towtank_devices::{Place, Uplink, Way};
+use towtank_iosched::{FlowId, Request};
+use towtank_kernel::{Context, Fault};
+use towtank_units::SimSpan;
+
+use super::event::{Event, Kind, plain};
+use super::resource::Resource;
+use super::server::{Server, shared};
+use super::shared::SharedLine;
+use super::undo::Undo;
+use super::{Clients, Rebuild};
+
+const OF_CLIENTS: FlowId = FlowId(0);
+const OF_REBUILD: FlowId = FlowId(1);
+
+fn request(event: &Event, cost: SimSpan) -> Request<Event> {
+    let flow = if event.marks.is_client() { OF_CLIENTS } else { OF_REBUILD };
+    Request::new(flow, cost.as_ns(), *event)
+}
+
+impl Rebuild<'_> {
+    /// An event at a server that clients use too.
+    pub(super) fn at_shared_server(
+        &self,
+        server: &mut Server,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<Undo, Fault> {
+        let before = Undo::whole(server);
+        let client = event.marks.is_client();
+        match event.kind {
+            Kind::Read | Kind::Write => {
+                let disk = Resource::Disk(self.hardware.place_of(event.device));
+                self.line_up(server, disk, event, context);
+            }
+            Kind::Out => self.line_up(server, Resource::Out, event, context),
+            Kind::In => self.line_up(server, Resource::Inward, event, context),
+            Kind::Served => self.served(server, Resource::of(event.slot), context)?,
+            Kind::Part | Kind::Ack if client => self.client_part(server, event, context)?,
+            Kind::Part => drop(self.part(server, event, context)?),
+            Kind::Ack => drop(self.acknowledged(server, event, context)?),
+            Kind::Reserve | Kind::Grant | Kind::Release | Kind::Wake => {
+                self.reservation(server, event, context)?;
+            }
+            Kind::Arrive => self.client_comes(server, context),
+            Kind::Over => shared(server).over = true,
+            Kind::Up | Kind::Down | Kind::Idle => return Err("a server is no uplink".into()),
+        }
+        self.tell_if_idle(server, context);
+        Ok(before)
+    }
+
+    /// Something comes to a resource.
+    fn line_up(
+        &self,
+        server: &mut Server,
+        resource: Resource,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) {
+        let cost = match resource {
+            Resource::Out | Resource::Inward => self.over_card(event),
+            Resource::Disk(_) => {
+                let (disk, bytes) = (self.hardware.disk(event.device), u64::from(event.bytes));
+                let write = event.kind == Kind::Write;
+                let seek = if event.marks.is_client() { disk.seek(bytes, write) } else { SimSpan::ZERO };
+                disk.transfer(bytes, write).saturating_add(seek)
+            }
+        };
+        shared(server).line(resource).arrive(context.now(), request(event, cost));
+        self.serve_next(server, resource, context);
+    }
+
+    /// A resource that is idle begins with who is next.
+    fn serve_next(&self, server: &mut Server, resource: Resource, context: &mut Context<'_, Self>) {
+        let now = context.now();
+        let Some((_, next)) = shared(server).line(resource).begin(now) else { return };
+        let event = next.item;
+        let done = self.serve(server, resource, &event, now);
+        context.send(context.me(), done.since(now), ended(resource.number()));
+    }
+
+    /// A resource is done with what it served.
+    fn served(
+        &self,
+        server: &mut Server,
+        resource: Resource,
+        context: &mut Context<'_, Self>,
+    ) -> Result<(), Fault> {
+        let done = shared(server).line(resource).complete(context.now(), Place::ONLY);
+        let event = done.ok_or("nothing was served, but it has ended")?.item;
+        // The bytes of a client that comes are here first, and are given to others then.
+        let comes = event.marks.is_client() && event.device == event.driver && !event.marks.gathers();
+        match resource {
+            Resource::Out if event.device == Clients::THEMSELVES => {
+                self.client_served(server, &event, self.hardware.card().spec().latency, context);
+            }
+            Resource::Inward if comes => self.client_writes(server, &event, context),
+            _ => self.leave(server, resource, &event, SimSpan::ZERO, context),
+        }
+        self.serve_next(server, resource, context);
+        Ok(())
+    }
+
+    /// The last server to have nothing left to drive ends the clients' coming.
+    fn tell_if_idle(&self, server: &mut Server, context: &mut Context<'_, Self>) {
+        let done = |device: &super::Device| device.tasks.is_empty() && device.active.is_empty();
+        if shared(server).told || !server.devices.iter().all(done) {
+            return;
+        }
+        shared(server).told = true;
+        if self.drives(context.me().0) {
+            context.send(self.monitor(), self.hardware.control(), plain(Kind::Idle));
+        }
+    }
+
+    /// A unit comes to a shared uplink, or has passed it.
+    pub(super) fn at_shared_rack(
+        &self,
+        uplink: &mut Uplink,
+        lines: &mut [SharedLine; 2],
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<(), Fault> {
+        let now = context.now();
+        let way = match event.kind {
+            Kind::Up => Way::Up,
+            Kind::Down => Way::Down,
+            Kind::Served => Way::BOTH[usize::from(event.slot)],
+            _ => return Err("an uplink is no server".into()),
+        };
+        let line = &mut lines[way as usize];
+        if event.kind == Kind::Served {
+            let done = line.complete(now, Place::ONLY);
+            let unit = done.ok_or("nothing passed the uplink, but it has ended")?.item;
+            self.passed(&unit, SimSpan::ZERO, context);
+        } else {
+            line.arrive(now, request(event, self.over_uplink(event)));
+        }
+        if let Some((_, next)) = line.begin(now) {
+            let done = self.cross(uplink, way, &next.item, now);
+            context.send(context.me(), done.since(now), ended(way as u16));
+        }
+        Ok(())
+    }
+}
+
+/// A resource is done.
+fn ended(which: u16) -> Event {
+    Event { slot: which, ..plain(Kind::Served) }
+}

@@ -1,0 +1,236 @@
+//! What is to be rebuilt, as tables that do not change while it is.
+//!
+//! A *job* is one object: the devices it is read from, the devices its lost copies or shards are written to, and the device
+//! that drives it: the one that gathers what is read and hands out what is written. A *task* is what one reservation is
+//! good for: a placement group, or, where objects are placed one by one and nothing is reserved, all jobs of a device.
+
+use std::ops::Range;
+
+/// A disk of the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct DeviceId(pub u32);
+
+impl DeviceId {
+    /// In tables with one row a device.
+    #[inline]
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// No device.
+pub const NOWHERE: DeviceId = DeviceId(u32::MAX);
+
+/// One object's rebuild.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Bytes of a copy, or of a shard: what is read from each source and written to each target.
+    pub bytes: u64,
+    /// Units that were durable before this phase began.
+    pub resume: u32,
+    devices_at: u32,
+    reads: u8,
+    writes: u8,
+}
+
+/// What one reservation is good for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Which group it is; the driver's number where objects are placed one by one.
+    pub group: u32,
+    /// Its jobs.
+    pub jobs: Range<u32>,
+    /// Lower goes first where tasks wait for one device.
+    pub priority: u32,
+    /// What it makes whole takes no writes before: too few copies or shards are left.
+    pub below: bool,
+    reserves: Range<u32>,
+}
+
+/// All that is to be rebuilt in one phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// For each device, the tasks it drives.
+    drivers: Vec<Range<u32>>,
+    tasks: Vec<Task>,
+    jobs: Vec<Job>,
+    /// Tasks are groups, which are whole when all their jobs are done.
+    grouped: bool,
+    devices: Vec<DeviceId>,
+    reserved: Vec<DeviceId>,
+}
+
+impl Plan {
+    /// No device drives anything.
+    #[must_use]
+    pub fn new() -> Plan {
+        Plan::default()
+    }
+
+    /// Tasks are groups, not the objects of a device one by one.
+    #[must_use]
+    pub fn of_groups(self, grouped: bool) -> Plan {
+        Plan { grouped, ..self }
+    }
+
+    /// Whether they are.
+    #[inline]
+    #[must_use]
+    pub fn grouped(&self) -> bool {
+        self.grouped
+    }
+
+    /// Makes room, so that large plans are not copied while they grow.
+    pub fn reserve(&mut self, jobs: usize, devices: usize) {
+        self.jobs.reserve(jobs);
+        self.devices.reserve(devices);
+    }
+
+    /// The next device begins: what is added from here on is driven by it. Devices come in their order, each once.
+    pub fn next_driver(&mut self) {
+        let at = self.tasks.len() as u32;
+        self.drivers.push(at..at);
+    }
+
+    /// The next task of the current driver begins. It must reserve `reserves` before its first job.
+    ///
+    /// # Panics
+    /// When no driver has begun.
+    pub fn next_task(&mut self, group: u32, (priority, below): (u32, bool), reserves: &[DeviceId]) {
+        let (jobs, at) = (self.jobs.len() as u32, self.reserved.len() as u32);
+        self.reserved.extend_from_slice(reserves);
+        // Everybody takes them in one order, so that no two wait for each other for ever.
+        self.reserved[at as usize..].sort_unstable();
+        let reserves = at..self.reserved.len() as u32;
+        self.tasks.push(Task { group, jobs: jobs..jobs, priority, below, reserves });
+        self.drivers.last_mut().expect("a driver has begun").end += 1;
+    }
+
+    /// The next job of the current task.
+    ///
+    /// # Panics
+    /// When no task has begun, nothing is read or written, or there are more than 255 of either.
+    pub fn next_job(&mut self, bytes: u64, resume: u32, reads: &[DeviceId], writes: &[DeviceId]) {
+        assert!(!reads.is_empty() && !writes.is_empty() && bytes > 0, "a job moves something");
+        let few =
+            |devices: &[DeviceId]| u8::try_from(devices.len()).expect("an object has at most 255 shards");
+        let devices_at = u32::try_from(self.devices.len()).expect("jobs name fewer than 2^32 devices in all");
+        self.devices.extend_from_slice(reads);
+        self.devices.extend_from_slice(writes);
+        self.jobs.push(Job { bytes, resume, devices_at, reads: few(reads), writes: few(writes) });
+        self.tasks.last_mut().expect("a task has begun").jobs.end += 1;
+    }
+
+    /// How many devices there are.
+    #[must_use]
+    pub fn device_count(&self) -> usize {
+        self.drivers.len()
+    }
+
+    /// The tasks that a device drives.
+    #[inline]
+    #[must_use]
+    pub fn tasks_of(&self, device: DeviceId) -> Range<u32> {
+        self.drivers[device.index()].clone()
+    }
+
+    /// A task.
+    #[inline]
+    #[must_use]
+    pub fn task(&self, task: u32) -> &Task {
+        &self.tasks[task as usize]
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// A job.
+    #[inline]
+    #[must_use]
+    pub fn job(&self, job: u32) -> &Job {
+        &self.jobs[job as usize]
+    }
+
+    /// All of them, by driver and task.
+    #[must_use]
+    pub fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+
+    /// Where a job reads.
+    #[inline]
+    #[must_use]
+    pub fn reads(&self, job: &Job) -> &[DeviceId] {
+        let at = job.devices_at as usize;
+        &self.devices[at..at + usize::from(job.reads)]
+    }
+
+    /// Where a job writes.
+    #[inline]
+    #[must_use]
+    pub fn writes(&self, job: &Job) -> &[DeviceId] {
+        let at = job.devices_at as usize + usize::from(job.reads);
+        &self.devices[at..at + usize::from(job.writes)]
+    }
+
+    /// What a task must reserve, in the order in which it does.
+    #[inline]
+    #[must_use]
+    pub fn reserves(&self, task: &Task) -> &[DeviceId] {
+        &self.reserved[task.reserves.start as usize..task.reserves.end as usize]
+    }
+
+    /// Every job with its driver and its task.
+    pub fn each(&self) -> impl Iterator<Item = (DeviceId, &Task, &Job)> {
+        let drivers = (0u32..).map(DeviceId).zip(&self.drivers);
+        drivers.flat_map(move |(driver, tasks)| {
+            self.tasks[tasks.start as usize..tasks.end as usize].iter().flat_map(move |task| {
+                let jobs = &self.jobs[task.jobs.start as usize..task.jobs.end as usize];
+                jobs.iter().map(move |job| (driver, task, job))
+            })
+        })
+    }
+
+    /// About how much memory the tables take.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        (self.jobs.capacity() * size_of::<Job>()
+            + (self.devices.capacity() + self.reserved.capacity()) * size_of::<DeviceId>()
+            + self.tasks.capacity() * size_of::<Task>()
+            + self.drivers.capacity() * size_of::<Range<u32>>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_in_comes_out() {
+        let mut plan = Plan::new();
+        let device = DeviceId;
+        plan.next_driver();
+        plan.next_driver();
+        plan.next_task(7, (1, false), &[device(3), device(0)]);
+        plan.next_job(10, 0, &[device(1)], &[device(3), device(0)]);
+        plan.next_job(20, 2, &[device(1), device(2)], &[device(3)]);
+        plan.next_task(8, (0, true), &[]);
+        plan.next_driver();
+        assert_eq!(plan.device_count(), 3);
+        assert_eq!(
+            [plan.tasks_of(device(0)), plan.tasks_of(device(1)), plan.tasks_of(device(2))],
+            [0..0, 0..2, 2..2]
+        );
+        assert_eq!(plan.reserves(plan.task(0)), [device(0), device(3)]);
+        let job = plan.job(1);
+        assert_eq!((plan.reads(job), plan.writes(job)), (&[device(1), device(2)][..], &[device(3)][..]));
+        let all: Vec<(u32, u32, u64)> =
+            plan.each().map(|(driver, task, job)| (driver.0, task.group, job.bytes)).collect();
+        assert_eq!(all, [(1, 7, 10), (1, 7, 20)]);
+        assert!(plan.bytes() > 0);
+    }
+}

@@ -1,0 +1,195 @@
+//! New homes where servers have several disks and placement names servers, or was drawn.
+//!
+//! An algorithm other than CRUSH knows servers only. A server of which one disk is out is still the server of its objects,
+//! so another of its disks takes them; only one that has lost all its disks is passed over.
+//!
+//! CRUSH tries host after host, each time with a disk of it, until it has enough: the same draws for every device that
+//! is out, so that only what was on it moves. Where the lost set is drawn from the distribution ([`Shares`]), these draws are
+//! made as well: each finds a host by its share and any of its disks, and is refused when the host is in the list already or
+//! the disk is out.
+
+use std::sync::Arc;
+
+use towtank_placement::algorithms::{Placement, ServerId};
+use towtank_streams::{Draws, Purpose, Seed, Uniform, mix};
+
+use crate::hardware::Hardware;
+use crate::homes::{Homes, Wanted};
+use crate::plan::{DeviceId, NOWHERE};
+use crate::shares::Shares;
+
+/// The disk of a server on which an object lies when nothing is out.
+#[inline]
+#[must_use]
+pub fn disk_of(hardware: &Hardware, server: u32, key: u64) -> DeviceId {
+    let mut devices = hardware.devices_of(server);
+    let count = devices.len() as u64;
+    if count == 1 {
+        return devices.next().unwrap_or(NOWHERE);
+    }
+    let word = mix(key ^ 0x3c6e_f372_fe94_f82b, u64::from(server) ^ 0xa54f_f53a_5f1d_36f1);
+    let at = (u128::from(word) * u128::from(count)) >> 64;
+    devices.nth(at as usize).unwrap_or(NOWHERE)
+}
+
+/// The disk on which it lies with some out: the first choice, or the best of those that are in by a hash of disk and
+/// object, so that the objects of one that goes spread over all. [`NOWHERE`] if all are out.
+#[must_use]
+pub fn disk_in(hardware: &Hardware, server: u32, key: u64, out: &[bool]) -> DeviceId {
+    let first = disk_of(hardware, server, key);
+    if !out[first.index()] {
+        return first;
+    }
+    let score = |device: &DeviceId| mix(key ^ 0x9b05_688c_2b3e_6c1f, u64::from(device.0));
+    let live = hardware.devices_of(server).filter(|device| !out[device.index()]);
+    live.max_by_key(score).unwrap_or(NOWHERE)
+}
+
+/// Fills `devices` with a disk of each server in turn, less those without one.
+fn fill(
+    hardware: &Hardware,
+    servers: impl Iterator<Item = u32>,
+    key: u64,
+    out: &[bool],
+    devices: &mut [DeviceId],
+) {
+    devices.fill(NOWHERE);
+    let found = servers.map(|server| disk_in(hardware, server, key, out)).filter(|disk| *disk != NOWHERE);
+    for (place, disk) in devices.iter_mut().zip(found) {
+        *place = disk;
+    }
+}
+
+/// Homes by an algorithm that knows servers.
+#[derive(Debug)]
+pub struct ServerPlaces {
+    /// The algorithm.
+    pub placement: Arc<dyn Placement>,
+    /// The machines.
+    pub hardware: Hardware,
+    /// How many servers may lose all their disks.
+    pub spare: usize,
+}
+
+struct ServersAsked<'a> {
+    places: &'a ServerPlaces,
+    out: &'a [bool],
+    servers: Vec<ServerId>,
+}
+
+impl Homes for ServerPlaces {
+    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
+        Box::new(ServersAsked { places: self, out, servers: Vec::new() })
+    }
+}
+
+impl Wanted for ServersAsked<'_> {
+    fn find(&mut self, (_, key): (u64, u64), devices: &mut [DeviceId]) {
+        let hardware = &self.places.hardware;
+        let servers = &mut self.servers;
+        let length = (devices.len() + self.places.spare).min(hardware.servers() as usize);
+        servers.clear();
+        servers.resize(length, ServerId::NONE);
+        let found = self.places.placement.lookup(key, servers);
+        let servers = servers[..found].iter().map(|server| server.0);
+        fill(hardware, servers, key, self.out, devices);
+    }
+}
+
+/// What a list of servers that was drawn goes on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onward {
+    /// More servers of the list; a server is passed over when all its disks are out.
+    Servers,
+    /// More draws of CRUSH, each for a host and a disk of it.
+    HostsAndDisks,
+}
+
+/// Homes of objects whose lists were drawn; they are drawn again, and further.
+#[derive(Debug)]
+pub struct DrawnPlaces {
+    /// The distribution of lists.
+    pub shares: Shares,
+    /// The machines.
+    pub hardware: Hardware,
+    /// The replicate's seed.
+    pub seed: Seed,
+    /// How many servers may lose all their disks.
+    pub spare: usize,
+    /// What comes after the list.
+    pub onward: Onward,
+}
+
+/// The draws of an object's list.
+pub const LIST: Purpose = Purpose(42);
+const RETRIES: Purpose = Purpose(46);
+
+/// Jewel's `choose_total_tries`; a place that is refused so often stays empty.
+const RETRIES_MAX: usize = 50;
+
+/// The draws of an object.
+#[must_use]
+pub fn draws_of(seed: Seed, id: u64) -> Draws {
+    Draws::new(seed, u32::MAX - 1, id)
+}
+
+struct DrawnAsked<'a> {
+    places: &'a DrawnPlaces,
+    out: &'a [bool],
+    list: Vec<u32>,
+}
+
+impl Homes for DrawnPlaces {
+    fn with_out<'a>(&'a self, out: &'a [bool]) -> Box<dyn Wanted + 'a> {
+        Box::new(DrawnAsked { places: self, out, list: Vec::new() })
+    }
+}
+
+impl Wanted for DrawnAsked<'_> {
+    fn find(&mut self, (id, _): (u64, u64), devices: &mut [DeviceId]) {
+        let places = self.places;
+        let spare = if places.onward == Onward::Servers { places.spare } else { 0 };
+        let length = (devices.len() + spare).min(places.hardware.servers() as usize);
+        self.list.clear();
+        self.list.resize(length, 0);
+        // The first servers of a list do not depend on how long it is.
+        if !places.shares.draw(&mut self.list, &mut draws_of(places.seed, id).of(LIST)) {
+            devices.fill(NOWHERE);
+            return;
+        }
+        match places.onward {
+            Onward::Servers => fill(&places.hardware, self.list.iter().copied(), id, self.out, devices),
+            Onward::HostsAndDisks => places.retry(id, &self.list, self.out, devices),
+        }
+    }
+}
+
+impl DrawnPlaces {
+    /// CRUSH's draws in order: those of `list`, with the ones between that found a host which was in it already, and then
+    /// any. The first that are not refused now are the homes.
+    fn retry(&self, id: u64, list: &[u32], out: &[bool], devices: &mut [DeviceId]) {
+        devices.fill(NOWHERE);
+        let mut draws = draws_of(self.seed, id);
+        let mut draws = draws.of(RETRIES);
+        let (mut listed, mut taken) = (0, Vec::with_capacity(list.len()));
+        let mut drawn = 0;
+        while taken.len() < devices.len() && drawn <= taken.len() + RETRIES_MAX {
+            let again = listed == list.len() || draws.unit_f64() < self.shares.sum(&list[..listed]);
+            let (server, disk) = if again {
+                let among = (listed < list.len()).then_some(&list[..listed]);
+                let server = self.shares.one(among, &mut draws);
+                let mut disks = self.hardware.devices_of(server);
+                let at = draws.below(disks.len() as u64);
+                (server, disks.nth(at as usize).unwrap_or(NOWHERE))
+            } else {
+                listed += 1;
+                (list[listed - 1], disk_of(&self.hardware, list[listed - 1], id))
+            };
+            drawn += 1;
+            if !taken.contains(&server) && !out[disk.index()] {
+                devices[taken.len()] = disk;
+                taken.push(server);
+            }
+        }
+    }
+}

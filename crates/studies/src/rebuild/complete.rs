@@ -1,0 +1,215 @@
+//! What is wrong with a scenario, or all that can be known of it before it runs.
+
+use towtank_placement::algorithms::Algorithm;
+use towtank_rebuild::failures::Failure;
+use towtank_rebuild::hardware::Hardware;
+use towtank_rebuild::model::{Load, WINDOW_MAX};
+use towtank_rebuild::placing::{Domain, Placing};
+use towtank_rebuild::redundancy::Redundancy;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, Percent};
+
+use super::cluster;
+use super::failures::resolve;
+use super::filled::Filled;
+use super::population::DataSet;
+use super::scenario::Scenario;
+
+/// The most of the disks or cards that clients may take when all is well.
+const CLIENTS_MAX: f64 = 0.9;
+
+/// A scenario with everything that can be known of it before it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Complete {
+    /// All defaults filled in.
+    pub scenario: Filled,
+    /// How objects are kept safe.
+    pub redundancy: Redundancy,
+    /// What fails, in the order of time.
+    pub failures: Vec<Failure>,
+    /// What the data are.
+    pub data: DataSet,
+}
+
+impl Complete {
+    /// How objects find their disks.
+    #[must_use]
+    pub fn placing(&self) -> Placing {
+        Placing {
+            algorithm: self.scenario.placement,
+            vnodes: self.scenario.vnodes,
+            domain: self.scenario.failure_domain,
+            groups: self.scenario.groups,
+            redundancy: self.redundancy,
+            lost_set: self.scenario.lost_set,
+        }
+    }
+}
+
+impl Scenario {
+    /// Everything that is wrong, or the scenario with what was left out filled in.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn complete(self, draft: &Draft) -> Result<Complete, Problems> {
+        let mut problems = Problems::new();
+        let redundancy = self.redundancy(draft, &mut problems);
+        if draft.says("ec") && draft.says("replicas") {
+            let message = "`replicas` and `ec` both say how objects are kept safe";
+            problems.push(draft.problem("replicas", message).hint("leave one of them out"));
+        }
+        let mut filled = Filled::of(self);
+        filled.check_sizes(draft, redundancy, &mut problems);
+        filled.scenario.check_groups(draft, redundancy, &mut problems);
+        let failures = resolve(&filled, draft, &mut problems);
+        problems.into_result(())?;
+        let mut problems = Problems::new();
+        let hardware = cluster::hardware(&filled);
+        filled.check_clients(draft, (redundancy, &hardware), &mut problems);
+        problems.into_result(())?;
+        let width_usual = (filled.servers / redundancy.width).max(1);
+        let population = filled.population.clone().complete(draft, "population", width_usual)?;
+        let data = population.data_set(draft, "population")?;
+        filled.scenario.population = population;
+        Ok(Complete { scenario: filled, redundancy, failures, data })
+    }
+
+    fn redundancy(&self, draft: &Draft, problems: &mut Problems) -> Redundancy {
+        let Some(text) = &self.ec else { return Redundancy { data: 1, width: self.replicas } };
+        let parts = text.split_once('+').and_then(|(k, m)| {
+            let (k, m): (u32, u32) = (k.trim().parse().ok()?, m.trim().parse().ok()?);
+            (k > 0 && m > 0 && k + m <= 64).then_some(Redundancy { data: k, width: k + m })
+        });
+        parts.unwrap_or_else(|| {
+            let message = format!("`ec` is `{text}`, which is no code");
+            let hint = "write data and parity shards, such as \"8+3\": at most 64 together";
+            problems.push(draft.problem("ec", message).hint(hint));
+            Redundancy { data: 1, width: 1 }
+        })
+    }
+
+    fn check_sizes(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
+        if self.racks > self.servers {
+            let message = format!("`racks` is {}, but there are {} servers", self.racks, self.servers);
+            problems.push(draft.problem("racks", message).hint("set it to at most `servers`"));
+        }
+        let domains = if self.failure_domain == Domain::Rack { self.racks } else { self.servers };
+        if redundancy.width > domains {
+            let (key, what) = if self.ec.is_some() { ("ec", "shards") } else { ("replicas", "copies") };
+            let names = if self.failure_domain == Domain::Rack { "racks" } else { "servers" };
+            let message =
+                format!("{} {what} are asked for, but there are {domains} {names}", redundancy.width);
+            problems.push(draft.problem(key, message).hint(format!("set more {names}, or fewer {what}")));
+        }
+        if self.objects.is_some() && self.per_server.is_some() {
+            let message = "`objects` and `per_server` both say how much there is";
+            problems.push(draft.problem("objects", message).hint("leave one of them out"));
+        }
+        if matches!(
+            self.placement,
+            Algorithm::TwoChoice | Algorithm::Xor | Algorithm::TwoD | Algorithm::Negotiating
+        ) {
+            let message =
+                format!("`placement` is `{}`, of which rebuilds have no model", self.placement.name());
+            let hint = "take CRUSH (crush-straw2, crush-straw, crush-vring), ring, multiring, rendezvous, jump, maglev or static-modulo; \
+                        the place study knows all";
+            problems.push(draft.problem("placement", message).hint(hint));
+        }
+        if self.failure_domain == Domain::Rack && self.placement != Algorithm::CrushStraw2 {
+            let message = "`failure_domain` is `rack`, but only `crush-straw2` knows racks";
+            problems.push(draft.problem("failure_domain", message).hint("set placement = \"crush-straw2\""));
+        }
+        self.check_amounts(draft, problems);
+    }
+
+    /// What must hold of real clusters too.
+    pub(super) fn check_amounts(&self, draft: &Draft, problems: &mut Problems) {
+        let legal = 512..=1 << 30;
+        if !legal.contains(&self.unit.get()) {
+            let message = format!("`unit` is {}, but it must lie from 512B to 1GiB", self.unit);
+            problems.push(draft.problem("unit", message).hint("4MiB is what Ceph and the study use"));
+        }
+        if self.window as usize > WINDOW_MAX {
+            let message = format!("`window` is {}, at most {WINDOW_MAX}", self.window);
+            problems.push(draft.problem("window", message).hint("take larger units"));
+        }
+        if self.backfillfull_ratio > Percent::FULL {
+            let message = format!("`backfillfull_ratio` is {}, more than all", self.backfillfull_ratio);
+            problems.push(draft.problem("backfillfull_ratio", message).hint("Ceph's default is 90%"));
+        }
+    }
+
+    /// What clients ask for; none where there are none.
+    #[must_use]
+    pub fn clients(&self, redundancy: Redundancy) -> Option<Load> {
+        Some(Load {
+            rate: self.client_load.filter(|rate| !rate.is_zero())?,
+            reads: self.client_read?.fraction_f64(),
+            bytes: u32::try_from(self.client_size?.get()).ok()?,
+            redundancy,
+            weight: self.client_weight?,
+        })
+    }
+
+    /// What is wrong with the clients. Queues that grow for ever have no latency, so a cluster that cannot serve them even
+    /// without a rebuild is refused.
+    pub(super) fn check_clients(
+        &self,
+        draft: &Draft,
+        (redundancy, hardware): (Redundancy, &Hardware),
+        problems: &mut Problems,
+    ) {
+        let legal = 512..=64 << 20;
+        if let Some(size) = self.client_size.filter(|size| !legal.contains(&size.get())) {
+            let message = format!("`client_size` is {size}, but it must lie from 512B to 64MiB");
+            problems
+                .push(draft.problem("client_size", message).hint("64KiB is what is taken if it is left out"));
+            return;
+        }
+        if let Some(read) = self.client_read.filter(|&read| read > Percent::FULL) {
+            let message = format!("`client_read` is {read}, more than all");
+            problems
+                .push(draft.problem("client_read", message).hint("70% is what is taken if it is left out"));
+            return;
+        }
+        let Some(load) = self.clients(redundancy) else {
+            let keys = ["client_read", "client_size", "client_weight"].into_iter();
+            for key in keys.filter(|key| self.client_load.is_none() && draft.says(key)) {
+                let message = format!("`{key}` says what clients are like, but `client_load` is left out");
+                problems
+                    .push(draft.problem(key, message).hint("set client_load = \"1000/s\", or leave it out"));
+            }
+            return;
+        };
+        let share = load.share(hardware);
+        if share > CLIENTS_MAX {
+            let most = (load.rate.per_second_f64() / share * CLIENTS_MAX).floor();
+            let size = self.client_size.unwrap_or(Bytes::ZERO);
+            let message = format!(
+                "`client_load` is {}, but the cluster serves at most {most}/s of {size} at {:.0} % of its disks or cards",
+                load.rate,
+                100.0 * CLIENTS_MAX
+            );
+            problems.push(draft.problem("client_load", message).hint("set less, or more and faster disks"));
+        }
+    }
+
+    fn check_groups(&mut self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
+        match (self.groups, self.groups_per_server) {
+            (Some(_), Some(_)) => {
+                let message = "`groups` and `groups_per_server` both say how many groups there are";
+                problems.push(draft.problem("groups_per_server", message).hint("leave one of them out"));
+            }
+            (None, Some(each)) => {
+                let all = u64::from(each) * u64::from(self.servers) / u64::from(redundancy.width.max(1));
+                self.groups = Some(u32::try_from(all).unwrap_or(u32::MAX).clamp(1, 1 << 22));
+                self.groups_per_server = None;
+            }
+            _ => {}
+        }
+        self.groups = self.groups.filter(|&groups| groups > 0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

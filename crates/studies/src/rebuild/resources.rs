@@ -1,0 +1,89 @@
+//! How busy everything was: which resource for how much of the time.
+
+use serde::{Deserialize, Serialize};
+use towtank_rebuild::recovery::{Recovered, Recovery};
+use towtank_units::SimSpan;
+
+/// A kind of resource, and how busy it was during the transfers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resource {
+    /// What it is.
+    pub name: String,
+    /// The busiest of its kind.
+    pub which: String,
+    /// Its share of the time, from 0 to 1.
+    pub busiest: f64,
+    /// The mean of its kind.
+    pub mean: f64,
+    /// How many of its kind were busy for nine tenths of the time or more.
+    pub saturated: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// A resource this busy has no more to give.
+const SATURATED: f64 = 0.9;
+
+/// How busy everything was.
+#[must_use]
+pub fn resources(recovery: &Recovery<'_>, recovered: &Recovered) -> Vec<Resource> {
+    let Recovery { hardware, struck, limits, .. } = recovery;
+    let seconds = recovered.moving.as_secs_f64();
+    let share = |busy: SimSpan| if seconds > 0.0 { busy.as_secs_f64() / seconds } else { 0.0 };
+    let failed = |device| struck.iter().any(|struck| struck.devices.contains(&device));
+    let sound = |server: u32| !hardware.devices_of(server).all(failed);
+    let servers = || (0..hardware.servers()).filter(|&server| sound(server));
+    let disks = servers().flat_map(|server| hardware.devices_of(server)).filter(|&device| !failed(device));
+    let disks = disks.map(|device| (hardware.disk_name(device), share(recovered.disks[device.index()].0)));
+    let card = |way: usize| {
+        servers().map(move |server| {
+            (hardware.server_name(server), share(recovered.cards[server as usize][way].span))
+        })
+    };
+    let mut all = vec![
+        kind("disks", disks.collect()),
+        kind("cards, sending", card(0).collect()),
+        kind("cards, receiving", card(1).collect()),
+    ];
+    if hardware.uplinks().is_some() {
+        let ways = (0u32..).zip(&recovered.uplinks).flat_map(|(rack, lanes)| {
+            let name = hardware.rack_name(rack);
+            [(format!("{name}, up"), share(lanes[0])), (format!("{name}, down"), share(lanes[1]))]
+        });
+        all.push(kind("rack uplinks", ways.collect()));
+    }
+    let drivers = recovered.drivers.max(1) as f64;
+    let part = |name: &str, span: SimSpan, slots: f64| {
+        let mean = share(span) / drivers / slots;
+        let which = "all leading disks".to_owned();
+        let saturated = if mean >= SATURATED { recovered.drivers } else { 0 };
+        Resource { name: name.to_owned(), which, busiest: mean, mean, saturated, count: recovered.drivers }
+    };
+    if let Some(slots) = limits.reservations {
+        all.push(part("reservations", recovered.reserving, f64::from(slots)));
+    }
+    if !limits.sleep.is_zero() {
+        all.push(part("rests", recovered.sleeping, 1.0));
+    }
+    if limits.stream_rate.is_some() || limits.device_rate.is_some() {
+        let stream = recovered.work.stream;
+        let device = recovered.work.rates.iter().copied().max().unwrap_or(SimSpan::ZERO);
+        if limits.stream_rate.is_some() {
+            all.push(kind("stream limit", vec![("the largest object".to_owned(), share(stream))]));
+        }
+        if limits.device_rate.is_some() {
+            all.push(kind("rate cap", vec![("the disk that leads most".to_owned(), share(device))]));
+        }
+    }
+    all.sort_by(|left, right| right.busiest.total_cmp(&left.busiest));
+    all
+}
+
+fn kind(name: &str, members: Vec<(String, f64)>) -> Resource {
+    let count = members.len() as u64;
+    let mean = members.iter().map(|member| member.1).sum::<f64>() / members.len().max(1) as f64;
+    let saturated = members.iter().filter(|member| member.1 >= SATURATED).count() as u64;
+    let busiest = members.into_iter().max_by(|left, right| left.1.total_cmp(&right.1));
+    let (which, busiest) = busiest.unwrap_or_default();
+    Resource { name: name.to_owned(), which, busiest, mean, saturated, count }
+}

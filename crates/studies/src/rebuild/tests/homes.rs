@@ -1,0 +1,352 @@
+//! Where objects and their new homes lie: against CRUSH's definition on a map that is written by hand, and what is drawn
+//! against the mapping itself.
+
+use std::collections::BTreeMap;
+
+use towtank_placement::crush::reference::{Question, do_rule};
+use towtank_placement::crush::text;
+
+use towtank_rebuild::affected::{Affected, Found};
+use towtank_rebuild::map_places::MapPlaces;
+use towtank_rebuild::plan::DeviceId;
+use towtank_rebuild::search::Search;
+use towtank_rebuild::server_places::{DrawnPlaces, LIST, Onward};
+use towtank_rebuild::shares::Shares;
+use towtank_streams::{Draws, Uniform};
+
+use super::*;
+use crate::rebuild::complete::Complete;
+
+/// The values that a chi-squared statistic passes once in ten thousand cases, as Wilson and Hilferty (1931) have them.
+fn chi_max(freedom: usize) -> f64 {
+    let (freedom, normal) = (freedom as f64, 3.719);
+    let part = 2.0 / (9.0 * freedom);
+    freedom * (1.0 - part + normal * part.sqrt()).powi(3)
+}
+
+/// Two samples of one distribution: the sum of (a - b)² / (a + b) is chi-squared, by so many cells.
+fn chi<K: Ord + Clone>(left: &BTreeMap<K, f64>, right: &BTreeMap<K, f64>) -> (f64, usize) {
+    let mut cells = left.clone();
+    right.keys().for_each(|key| _ = cells.entry(key.clone()).or_default());
+    let of = |map: &BTreeMap<K, f64>, key: &K| map.get(key).copied().unwrap_or(0.0);
+    let sum = cells.keys().map(|key| {
+        let (a, b) = (of(left, key), of(right, key));
+        (a - b).powi(2) / (a + b)
+    });
+    (sum.sum(), cells.len())
+}
+
+fn alike<K: Ord + Clone>(left: &BTreeMap<K, f64>, right: &BTreeMap<K, f64>) -> bool {
+    let (chi, cells) = chi(left, right);
+    chi <= chi_max(cells)
+}
+
+fn affected(complete: &Complete, failing: &[u32], seed: u64) -> Affected {
+    let hardware = cluster::hardware(&complete.scenario);
+    let population = generated::population(complete, Seed(seed)).unwrap();
+    let failing: Vec<bool> = (0..hardware.devices()).map(|device| failing.contains(&device)).collect();
+    let search = Search {
+        placing: &complete.placing(),
+        hardware: &hardware,
+        population: &population,
+        failing: &failing,
+        seed: Seed(seed),
+        stopped: &|| false,
+    };
+    search.run().unwrap().unwrap()
+}
+
+/// For each record, its list and its homes with these devices out.
+fn homes(affected: &Affected, devices: u32, out: &[u32]) -> Vec<(Vec<DeviceId>, Vec<DeviceId>)> {
+    let out: Vec<bool> = (0..devices).map(|device| out.contains(&device)).collect();
+    let mut asked = affected.homes.as_ref().expect("servers have several disks").with_out(&out);
+    let of = |record: usize| {
+        let mut found = vec![NOWHERE; affected.width];
+        asked.find(affected.name(record), &mut found);
+        (affected.list(record)[..affected.width].to_vec(), found)
+    };
+    (0..affected.records()).map(of).collect()
+}
+
+/// The issue's case: crushtool finds a sibling of the disk for each of 84 groups.
+#[test]
+fn a_failed_disk_of_three_servers_is_made_good_on_its_siblings() {
+    for placement in ["crush-straw2", "crush-straw", "crush-vring", "ring", "rendezvous", "jump"] {
+        for groups in ["groups = 256\n", ""] {
+            let text = format!(
+                "servers = 3\ndisks_per_server = 4\nplacement = \"{placement}\"\n{groups}objects = 300\nfail = \"osd.5\""
+            );
+            let outcome = outcome(&text, 1);
+            assert_eq!(value(&outcome, "stuck_objects"), 0.0, "{text}");
+            assert!(value(&outcome, "objects_rebuilt") > 10.0, "{text}");
+            let affected = affected(&complete(&text), &[5], 1);
+            for (list, found) in homes(&affected, 12, &[5]) {
+                let new: Vec<u32> =
+                    found.iter().filter(|home| !list.contains(home)).map(|home| home.0).collect();
+                assert!(matches!(new[..], [4 | 6 | 7]), "{list:?} becomes {found:?}: {text}");
+            }
+        }
+    }
+}
+
+/// A map as an operator would write it, with ids as the study numbers its buckets.
+fn map_text(racks: i32, hosts: i32, disks: i32, mode: &str) -> String {
+    let mut map = "tunable choose_local_tries 0\ntunable choose_local_fallback_tries 0\ntunable choose_total_tries 50\n\
+                   tunable chooseleaf_descend_once 1\ntunable chooseleaf_vary_r 1\ntunable chooseleaf_stable 1\n\
+                   tunable straw_calc_version 1\n"
+        .to_owned();
+    (0..hosts * disks).for_each(|osd| map += &format!("device {osd} osd.{osd}\n"));
+    map += "type 0 osd\ntype 1 host\ntype 2 rack\ntype 3 root\n";
+    let weight = |items: i32| format!("{items}.00000");
+    for host in 0..hosts {
+        let id = -2 - racks - host;
+        map += &format!("host h{host} {{\n\tid {id}\n\talg straw2\n\thash 0\n");
+        (host * disks..(host + 1) * disks)
+            .for_each(|osd| map += &format!("\titem osd.{osd} weight 1.00000\n"));
+        map += "}\n";
+    }
+    let mut root = String::new();
+    let own = |rack: i32| (0..hosts).filter(move |host| host * racks / hosts == rack);
+    for rack in 0..racks {
+        map += &format!("rack r{rack} {{\n\tid {}\n\talg straw2\n\thash 0\n", -2 - rack);
+        own(rack).for_each(|host| map += &format!("\titem h{host} weight {}\n", weight(disks)));
+        map += "}\n";
+        root += &format!("\titem r{rack} weight {}\n", weight(disks * own(rack).count() as i32));
+    }
+    if racks == 0 {
+        (0..hosts).for_each(|host| root += &format!("\titem h{host} weight {}\n", weight(disks)));
+    }
+    let domain = if racks == 0 { "host" } else { "rack" };
+    map += &format!("root all {{\n\tid -1\n\talg straw2\n\thash 0\n{root}}}\n");
+    map += "rule one {\n\tid 0\n\ttype replicated\n\tmin_size 1\n\tmax_size 10\n\tstep take all\n";
+    map + &format!("\tstep chooseleaf {mode} 0 type {domain}\n\tstep emit\n}}\n")
+}
+
+/// With disks, a host and nothing out: the definition of CRUSH, golden against crushtool, on the same map.
+#[test]
+fn homes_are_those_of_crush_with_the_disk_at_weight_zero() {
+    let copies = "replicas = 3";
+    for (racks, hosts, disks, code, mode) in [
+        (0, 3, 4, copies, "firstn"),
+        (0, 7, 3, copies, "firstn"),
+        (0, 6, 2, "ec = \"3+2\"", "indep"),
+        (4, 9, 2, copies, "firstn"),
+        (4, 8, 3, "ec = \"2+1\"", "indep"),
+    ] {
+        let levels =
+            if racks > 0 { format!("racks = {racks}\nfailure_domain = \"rack\"\n") } else { String::new() };
+        let complete = complete(&format!(
+            "servers = {hosts}\ndisks_per_server = {disks}\nplacement = \"crush-straw2\"\n{levels}{code}"
+        ));
+        let places = MapPlaces::new(&complete.placing(), &cluster::hardware(&complete.scenario));
+        let map = text::compile(&map_text(racks, hosts, disks, mode)).unwrap();
+        let width = complete.redundancy.width as usize;
+        let devices = (hosts * disks) as usize;
+        let one_host: Vec<usize> = (0..disks as usize).collect();
+        for out in [vec![], vec![1], vec![2, 3], one_host] {
+            let is_out: Vec<bool> = (0..devices).map(|device| out.contains(&device)).collect();
+            let weights: Vec<u32> = is_out.iter().map(|out| if *out { 0 } else { 0x1_0000 }).collect();
+            let asked = places.asked(&is_out);
+            for key in 0..2_000 {
+                let mut found = vec![NOWHERE; width];
+                asked.devices(key, &mut found);
+                let x = towtank_placement::algorithms::hashing::scatter(key) as u32;
+                let question = Question { x, result_max: width, weights: &weights, choose_args: None };
+                let mut want: Vec<DeviceId> = do_rule(&map, 0, question)
+                    .into_iter()
+                    .map(|item| {
+                        if item < 0 || item == towtank_placement::crush::NONE {
+                            NOWHERE
+                        } else {
+                            DeviceId(item as u32)
+                        }
+                    })
+                    .collect();
+                want.resize(width, NOWHERE);
+                assert_eq!(
+                    found, want,
+                    "{racks} racks, {hosts} hosts of {disks}, {mode}, key {key}, out {out:?}"
+                );
+            }
+        }
+    }
+}
+
+/// What moves when a disk of 15 is out, and what of it stays on its host: the draws of a drawn set, and CRUSH itself.
+#[test]
+fn drawn_homes_are_like_those_of_the_map() {
+    for placement in ["crush-straw2", "crush-vring"] {
+        let moves = |how: &str, out: &[u32], onward: Option<Onward>| {
+            let complete = complete(&format!(
+                "servers = 5\ndisks_per_server = 3\nobjects = 60_000\nplacement = \"{placement}\"\nlost_set = \"{how}\"\n\
+                 fail = [\"osd.4\", \"osd.5\"]"
+            ));
+            let mut affected = affected(&complete, &[4, 5], 2);
+            assert_eq!(affected.found, if how == "draw" { Found::Drawn } else { Found::ByAsking });
+            if let Some(onward) = onward {
+                let hardware = cluster::hardware(&complete.scenario);
+                let failing = [false, true, false, false, false];
+                let shares = Shares::new(&[1.0; 5], &failing, 3);
+                affected.homes =
+                    Some(Box::new(DrawnPlaces { shares, hardware, seed: Seed(2), spare: 2, onward }));
+            }
+            let mut moved = BTreeMap::new();
+            for (list, found) in homes(&affected, 15, out) {
+                let lost = |device: &DeviceId| out.contains(&device.0);
+                assert!(!found.contains(&NOWHERE) && !found.iter().any(lost));
+                let kept = list.iter().filter(|device| !lost(device));
+                assert!(kept.clone().all(|device| found.contains(device)), "{list:?} becomes {found:?}");
+                if list.iter().any(lost) {
+                    let new = found.iter().find(|home| !list.contains(home)).copied();
+                    let from = list.iter().find(|device| lost(device)).copied();
+                    *moved.entry((from, new)).or_insert(0.0) += 1.0;
+                }
+            }
+            moved
+        };
+        for out in [&[4][..], &[4, 5]] {
+            let (drawn, asked) = (moves("draw", out, None), moves("enumerate", out, None));
+            let (chi, cells) = chi(&drawn, &asked);
+            assert!(
+                chi < chi_max(cells),
+                "{placement}: {chi} by {cells} cells, out {out:?}: {drawn:?} {asked:?}"
+            );
+            let siblings: f64 =
+                asked.iter().filter(|((_, new), _)| *new == Some(DeviceId(3))).map(|at| at.1).sum();
+            let share = siblings / asked.values().sum::<f64>();
+            assert!(share > 0.1 && share < 0.5, "{share} of what moves stays on its host");
+            // A planted fault: disks of the host before all others.
+            if placement == "crush-straw2" {
+                assert!(!alike(&moves("draw", out, Some(Onward::Servers)), &asked));
+            }
+        }
+    }
+}
+
+/// What is on a server whose disks have all gone goes to others, and to its last disk before that.
+#[test]
+fn a_ring_passes_a_server_over_when_all_its_disks_are_out() {
+    for (placement, found) in
+        [("ring", Found::ByInverse), ("maglev", Found::ByAsking), ("rendezvous", Found::Drawn)]
+    {
+        let how = if found == Found::Drawn { "lost_set = \"draw\"\n" } else { "" };
+        let text = format!(
+            "servers = 5\ndisks_per_server = 2\nobjects = 3_000\nplacement = \"{placement}\"\n{how}fail = \"server=1\""
+        );
+        let affected = affected(&complete(&text), &[2, 3], 4);
+        assert_eq!(affected.found, found, "{text}");
+        for (list, found) in homes(&affected, 10, &[2]) {
+            let want: Vec<DeviceId> =
+                list.iter().map(|device| if device.0 == 2 { DeviceId(3) } else { *device }).collect();
+            assert_eq!(found, want, "{text}");
+        }
+        for (list, found) in homes(&affected, 10, &[2, 3]) {
+            let kept = list.iter().filter(|device| device.0 / 2 != 1);
+            assert!(kept.clone().all(|device| found.contains(device)));
+            let mut servers: Vec<u32> = found.iter().map(|device| device.0 / 2).collect();
+            servers.sort_unstable();
+            servers.dedup();
+            assert!(servers.len() == 3 && !servers.contains(&1), "{found:?}: {text}");
+        }
+    }
+}
+
+/// What is counted of the lists that touch a server: how many copies each server has, which two servers hold the other
+/// copies, and at which rank the failed one stands.
+#[derive(Default)]
+struct Counted {
+    copies: BTreeMap<u32, f64>,
+    together: BTreeMap<(u32, u32), f64>,
+    ranks: BTreeMap<usize, f64>,
+}
+
+impl Counted {
+    fn of(lists: impl Iterator<Item = [u32; 3]>, failed: u32) -> Counted {
+        let mut counted = Counted::default();
+        for list in lists {
+            list.iter().for_each(|server| *counted.copies.entry(*server).or_default() += 1.0);
+            let rank = list.iter().position(|server| *server == failed).expect("it touches");
+            *counted.ranks.entry(rank).or_default() += 1.0;
+            let mut others: Vec<u32> = list.into_iter().filter(|server| *server != failed).collect();
+            others.sort_unstable();
+            *counted.together.entry((others[0], others[1])).or_default() += 1.0;
+        }
+        counted
+    }
+
+    /// Copies, pairs and ranks: the statistics and how many cells each has.
+    fn against(&self, other: &Counted) -> [(f64, usize); 3] {
+        [
+            chi(&self.copies, &other.copies),
+            chi(&self.together, &other.together),
+            chi(&self.ranks, &other.ranks),
+        ]
+    }
+
+    fn is_like(&self, other: &Counted) -> bool {
+        self.against(other).into_iter().all(|(chi, cells)| chi <= chi_max(cells))
+    }
+}
+
+/// A server fails and holds a copy of each object of a set: by the mapping of every object, and by the draw.
+fn compare(servers: u32, objects: u64, placement: &str) -> (Vec<[u32; 3]>, Vec<[u32; 3]>) {
+    let lists = |how: &str| -> Vec<[u32; 3]> {
+        let text = format!(
+            "servers = {servers}\nobjects = {objects}\nplacement = \"{placement}\"\nlost_set = \"{how}\"\nfail = \"server=4\""
+        );
+        let affected = affected(&complete(&text), &[4], 9);
+        assert_eq!(affected.found, if how == "draw" { Found::Drawn } else { Found::ByAsking });
+        let list = |record| {
+            let list = affected.list(record);
+            [list[0].0, list[1].0, list[2].0]
+        };
+        (0..affected.records()).map(list).collect()
+    };
+    (lists("enumerate"), lists("draw"))
+}
+
+/// Draws that are wrong: all servers with equal shares where the ring's differ, and copies that keep to their neighbours.
+fn planted(servers: u32, objects: u64) -> [Counted; 2] {
+    let failing: Vec<bool> = (0..servers).map(|server| server == 4).collect();
+    let shares = Shares::new(&vec![1.0; servers as usize], &failing, 3);
+    let equal = (0..objects).filter_map(|id| {
+        let mut draws = Draws::new(Seed(5), 0, id);
+        let mut source = draws.of(LIST);
+        let mut list = [0; 3];
+        (source.unit_f64() < shares.candidates() && shares.draw(&mut list, &mut source)).then_some(list)
+    });
+    let equal: Vec<[u32; 3]> = equal.collect();
+    let beside = equal.iter().map(|list| {
+        let other = list.iter().copied().find(|server| *server != 4).expect("three servers differ");
+        let next = (1..).map(|step| (other + step) % servers).find(|next| *next != 4).expect("some are left");
+        let mut beside = list.map(|server| if server == 4 || server == other { server } else { next });
+        beside.rotate_left((other % 3) as usize);
+        beside
+    });
+    [Counted::of(equal.iter().copied(), 4), Counted::of(beside, 4)]
+}
+
+/// `TOWTANK_DRAWN_OBJECTS=1000000` has it done with as many on 64 servers and by all placements, and prints what
+/// `docs/measurements/draws.md` keeps.
+#[test]
+fn what_is_drawn_is_what_the_mapping_gives_in_distribution_and_in_company() {
+    let many: Option<u64> =
+        std::env::var("TOWTANK_DRAWN_OBJECTS").ok().map(|text| text.parse().expect("a number of objects"));
+    let (servers, objects) = many.map_or((6, 100_000), |objects| (64, objects));
+    let all = ["crush-vring", "crush-straw2", "crush-straw", "rendezvous"];
+    let [equal, beside] = planted(servers, objects);
+    for placement in &all[..if many.is_some() { 4 } else { 2 }] {
+        let (asked, drawn) = compare(servers, objects, placement);
+        println!("{placement}: {} touched by the mapping, {} by the draw", asked.len(), drawn.len());
+        let [asked, drawn] = [asked, drawn].map(|lists| Counted::of(lists.into_iter(), 4));
+        for (name, counted) in [("draw", &drawn), ("equal shares", &equal), ("neighbours", &beside)] {
+            let seen = counted.against(&asked).map(|(chi, cells)| (chi, cells, chi_max(cells)));
+            println!("  {name}: copies, pairs, ranks (chi-squared, cells, limit) {seen:.1?}");
+        }
+        assert!(drawn.is_like(&asked), "{placement}: {:?}", drawn.against(&asked));
+        assert!(!beside.is_like(&asked), "{placement}: neighbours pass: {:?}", beside.against(&asked));
+        if *placement == "crush-vring" {
+            assert!(!equal.is_like(&asked), "equal shares pass: {:?}", equal.against(&asked));
+        }
+    }
+}
