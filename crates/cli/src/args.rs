@@ -15,7 +15,7 @@ use towtank_kernel::Executor;
 
 use self::output_flags::RESULTS;
 pub use output_flags::{Format, OutputFlags, ReportFlags};
-pub use study_flags::{named_flags, settings, study_command};
+pub use study_flags::{given, named_flags, settings, study_command};
 
 /// What-if answers for distributed storage, from simulation.
 #[derive(Debug, Parser)]

@@ -14,7 +14,9 @@ use clap::{ArgMatches, FromArgMatches as _};
 
 use towtank::{Registry, Trouble};
 
-use crate::args::{Command, RunFlags, Towtank};
+use towtank_studies::{Given, Study};
+
+use crate::args::{self, Command, RunFlags, Towtank};
 use crate::exit::Exit;
 use crate::screen;
 
@@ -23,6 +25,9 @@ pub fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Troub
     if let Some((name, inner)) = matches.subcommand()
         && let Some(study) = registry.named(name)
     {
+        if let Some((name, inner)) = inner.subcommand() {
+            return answer(study, name, inner);
+        }
         let flags = RunFlags::from_arg_matches(inner).map_err(Trouble::input)?;
         return run::study(registry, study, inner, &flags);
     }
@@ -42,6 +47,17 @@ pub fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Troub
         Command::Bench(bench) => crate::bench::run(&bench),
         Command::Completions { shell } => completions::completions(registry, shell),
         Command::Man { command } => man::man(registry, command.as_deref()),
+    }
+}
+
+/// What a study's own subcommand says.
+fn answer(study: &dyn Study, name: &str, matches: &ArgMatches) -> Result<Exit, Trouble> {
+    let subcommand = study.subcommands().iter().find(|subcommand| subcommand.name == name);
+    let subcommand = subcommand.expect("the command line knows the study's subcommands alone");
+    let answer = (subcommand.answer)(&Given(&args::given(subcommand, matches)))?;
+    match matches.get_one::<String>("format").map(String::as_str) {
+        Some("json") => print(&format!("{:#}\n", answer.data)),
+        _ => print(&answer.text),
     }
 }
 

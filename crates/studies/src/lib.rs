@@ -30,7 +30,9 @@ pub use context::{Progress, RunContext, StudyError};
 pub use measures::{Measure, Value};
 pub use points::{Point, Points};
 pub use question::{Question, Replicate};
-pub use study::{Flag, MeasureSpec, PointResult, Prepared, Presentation, Study, Subcommand};
+pub use study::{
+    Answer, Flag, Given, MeasureSpec, PointResult, Prepared, Presentation, Study, Subcommand, SubcommandFlag,
+};
 
 /// The studies that come with Towtank, in the order of `towtank list`.
 #[must_use]

@@ -4,7 +4,7 @@
 
 use std::any::TypeId;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use towtank_report::Outcome;
@@ -84,22 +84,40 @@ pub fn record<S>(
     Ok(())
 }
 
+/// Names that scenarios gave: a process sees few of them, and each is kept once.
+static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+fn kept(name: Cow<'static, str>) -> &'static str {
+    let name = match name {
+        Cow::Borrowed(name) => return name,
+        Cow::Owned(name) => name,
+    };
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name.as_str()) {
+        return known;
+    }
+    let name: &'static str = name.leak();
+    names.insert(name);
+    name
+}
+
+/// What these measures are, without their values.
+#[must_use]
+pub fn specs<S>(measures: Vec<Measure<S>>) -> Vec<MeasureSpec> {
+    let spec = |measure: Measure<S>| MeasureSpec {
+        name: kept(measure.name),
+        unit: measure.unit,
+        about: measure.about,
+    };
+    measures.into_iter().map(spec).collect()
+}
+
 /// What a study promises to yield. The list is made once for each study and lives as long as the process.
 #[must_use]
 pub fn specs_of<Q: Question>() -> &'static [MeasureSpec] {
     static LISTS: Mutex<BTreeMap<TypeId, &'static [MeasureSpec]>> = Mutex::new(BTreeMap::new());
     let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
-    lists.entry(TypeId::of::<Q>()).or_insert_with(|| {
-        let spec = |measure: Measure<Q::Seen>| MeasureSpec {
-            name: match measure.name {
-                Cow::Borrowed(name) => name,
-                Cow::Owned(name) => name.leak(),
-            },
-            unit: measure.unit,
-            about: measure.about,
-        };
-        Q::measures().into_iter().map(spec).collect::<Vec<_>>().leak()
-    })
+    lists.entry(TypeId::of::<Q>()).or_insert_with(|| specs(Q::measures()).leak())
 }
 
 #[cfg(test)]

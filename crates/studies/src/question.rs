@@ -4,8 +4,8 @@
 //! common is done here: the resolved scenario, measures under their names, series, and reading all of it back.
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
@@ -68,7 +68,7 @@ pub trait Question: Sized + Sync + 'static {
     fn measures() -> Vec<Measure<Self::Seen>>;
 
     /// The measures of one point, where what the scenario says decides which there are.
-    fn measures_of(_ready: &Self::Ready) -> Vec<Measure<Self::Seen>> {
+    fn measures_of(_settled: &Self::Settled) -> Vec<Measure<Self::Seen>> {
         Self::measures()
     }
 
@@ -122,6 +122,13 @@ impl<Q: Question> Study for Q {
         measures::specs_of::<Q>()
     }
 
+    fn measures_of(&self, scenario: &serde_json::Value) -> Vec<MeasureSpec> {
+        match <Q::Settled as Deserialize>::deserialize(scenario) {
+            Ok(settled) => measures::specs(Q::measures_of(&settled)),
+            Err(_) => self.measures().to_vec(),
+        }
+    }
+
     fn memory_keys(&self) -> &'static [&'static str] {
         Q::MEMORY_KEYS
     }
@@ -157,7 +164,7 @@ impl<Q: Question> Prepared for Checked<Q> {
     }
 
     fn run(&self, context: &RunContext<'_>) -> Result<Outcome, StudyError> {
-        outcome::<Q>(Q::run(&self.0, context)?, &Q::measures_of(&self.0))
+        outcome::<Q>(Q::run(&self.0, context)?, &Q::measures_of(Q::settled(&self.0)))
     }
 }
 

@@ -7,7 +7,7 @@
 //! [`Outcome`]; whatever needs all of them (tables over a sweep, figures, claims) goes into its [`Presentation`].
 
 use towtank_report::{Claim, Figure, Outcome, Table};
-use towtank_scenario::{Draft, Problems};
+use towtank_scenario::{Draft, Problem, Problems};
 use towtank_units::Bytes;
 
 use crate::{RunContext, StudyError};
@@ -35,6 +35,11 @@ pub trait Study: Sync {
 
     /// Every measure that [`Prepared::run`] may yield: what a gate may name.
     fn measures(&self) -> &'static [MeasureSpec];
+
+    /// Every measure of one point, by its resolved scenario, where that decides which there are: one for each application.
+    fn measures_of(&self, _scenario: &serde_json::Value) -> Vec<MeasureSpec> {
+        self.measures().to_vec()
+    }
 
     /// Keys of the scenario that the memory of a run grows with, the strongest first: what to lower where it does not fit.
     fn memory_keys(&self) -> &'static [&'static str] {
@@ -78,14 +83,60 @@ pub struct Subcommand {
     pub name: &'static str,
     /// One line, no full stop.
     pub about: &'static str,
-    /// Flags without the dashes, each with a line of help. Each takes a value.
-    pub flags: &'static [(&'static str, &'static str)],
+    /// A paragraph for its `--help`.
+    pub help: &'static str,
+    /// Its flags. Each takes a value.
+    pub flags: &'static [SubcommandFlag],
     /// From the flags that were given, with their values, to what is printed.
-    pub answer: Answer,
+    pub answer: fn(&Given<'_>) -> Result<Answer, Problems>,
 }
 
-/// From flags and their values to a text.
-pub type Answer = fn(&[(&str, String)]) -> Result<String, Problems>;
+/// A flag of a [`Subcommand`].
+#[derive(Clone, Copy, Debug)]
+pub struct SubcommandFlag {
+    /// Without the dashes.
+    pub name: &'static str,
+    /// What stands for its value: `N`, `SPAN`.
+    pub value: &'static str,
+    /// What is taken where it is left out; empty where it must be given, or has no value then.
+    pub default: &'static str,
+    /// A line of help, no full stop.
+    pub about: &'static str,
+}
+
+/// The flags of a [`Subcommand`] with the values that were given, or their defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a>(pub &'a [(&'static str, String)]);
+
+impl Given<'_> {
+    /// The value of a flag, if it has one.
+    #[must_use]
+    pub fn text(&self, flag: &str) -> Option<&str> {
+        self.0.iter().find(|(name, _)| *name == flag).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of a flag, read.
+    ///
+    /// # Errors
+    /// When it is missing, or no such value: with the flag, what was written, and `hint`.
+    pub fn read<T: std::str::FromStr>(&self, flag: &str, hint: &str) -> Result<T, Problem> {
+        let Some(text) = self.text(flag) else {
+            return Err(Problem::new(format!("--{flag} is missing")).hint(hint.to_owned()));
+        };
+        let wrong =
+            |_| Problem::new(format!("--{flag} is `{text}`, which it cannot be")).hint(hint.to_owned());
+        text.trim().parse().map_err(wrong)
+    }
+}
+
+/// What a [`Subcommand`] prints: for people, and for programs (`--format json`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Lines for people.
+    pub text: String,
+    /// The same as data.
+    pub data: serde_json::Value,
+}
 
 /// A measure that a study promises to yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -125,19 +125,22 @@ impl Document {
     /// # Errors
     /// Everything that is wrong with scenario and gates, each with its place.
     pub fn check(self, registry: &Registry) -> Result<Scenario, Problems> {
-        let (gates, problems) = match towtank_studies::study_of(registry.studies(), &self.text) {
-            Ok(study) => gates::of_study(study, &self.fail_if),
-            Err(_) => (Vec::new(), Problems::new()),
-        };
+        let study = towtank_studies::study_of(registry.studies(), &self.text).ok();
         let text = self.text.with_files(Arc::new(Folder(self.folder.clone())));
         match towtank_studies::check(registry.studies(), text) {
             Ok(checked) => {
+                let points: Vec<_> = checked.points().iter().map(|point| point.prepared.resolved()).collect();
+                let (gates, problems) = gates::of_study(checked.study(), points.iter(), &self.fail_if);
                 let checked = problems.into_result(checked)?;
                 let inputs = inputs(self.file.as_deref(), &self.folder, &checked);
                 Ok(Scenario { checked, gates, fail_if: self.fail_if, inputs })
             }
             Err(mut found) => {
-                found.extend(problems);
+                // Nobody knows what measures the scenario would have had; those of all scenarios do for most.
+                let wrong = study.map(|study| gates::of_study(study, std::iter::empty(), &self.fail_if).1);
+                if let Some(wrong) = wrong {
+                    found.extend(wrong);
+                }
                 Err(found)
             }
         }

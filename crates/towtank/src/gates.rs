@@ -4,7 +4,7 @@ use towtank_campaign::Shard;
 use towtank_report::Report;
 use towtank_scenario::gate::{Gate, Known};
 use towtank_scenario::{Problem, Problems};
-use towtank_studies::Study;
+use towtank_studies::{MeasureSpec, Study};
 
 /// A gate that a report does not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +15,34 @@ pub struct Unmet {
     pub reasons: Vec<String>,
 }
 
-/// Gates about the measures of a study.
-pub(crate) fn of_study(study: &dyn Study, texts: &[String]) -> (Vec<Gate>, Problems) {
-    let known: Vec<Known<'_>> =
-        study.measures().iter().map(|measure| Known { name: measure.name, unit: measure.unit }).collect();
+/// Gates about the measures of a study: those that every scenario has, and those of these points.
+pub(crate) fn of_study<'a>(
+    study: &dyn Study,
+    points: impl Iterator<Item = &'a serde_json::Value>,
+    texts: &[String],
+) -> (Vec<Gate>, Problems) {
+    if texts.is_empty() {
+        return (Vec::new(), Problems::new());
+    }
+    let known: Vec<Known<'_>> = measures(study, points)
+        .into_iter()
+        .map(|measure| Known { name: measure.name, unit: measure.unit })
+        .collect();
     read(&known, texts)
+}
+
+/// The measures of a study, those that every scenario has first, with those of these points.
+pub(crate) fn measures<'a>(
+    study: &dyn Study,
+    points: impl Iterator<Item = &'a serde_json::Value>,
+) -> Vec<MeasureSpec> {
+    let mut all = study.measures().to_vec();
+    for measure in points.flat_map(|point| study.measures_of(point)) {
+        if all.iter().all(|known| known.name != measure.name) {
+            all.push(measure);
+        }
+    }
+    all
 }
 
 /// Reads gates about these measures, and what is wrong with them.

@@ -38,7 +38,8 @@ pub fn merge(
     }
     let merged = join(parts).map_err(trouble_of)?;
     let study = study_of(registry, &merged)?;
-    let (gates, problems): (_, Problems) = gates::of_study(study, fail_if);
+    let (gates, problems): (_, Problems) =
+        gates::of_study(study, merged.plan().points().iter().map(|point| &point.scenario), fail_if);
     problems.into_result(())?;
     let complete = tell(&merged, observer);
     let store = match &options.out {

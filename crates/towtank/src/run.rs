@@ -116,8 +116,8 @@ pub(crate) fn report(
     report.warnings.extend(shown.warnings);
     let summaries =
         || std::iter::once(&report.summary).chain(report.points.iter().map(|point| &point.summary));
-    let about =
-        study.measures().iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name)));
+    let about = gates::measures(study, plan.points().iter().map(|point| &point.scenario));
+    let about = about.iter().filter(|measure| summaries().any(|all| all.contains_key(measure.name)));
     report.glossary = about.map(|measure| (measure.name.to_owned(), measure.about.to_owned())).collect();
     laws::hold(report).map(Some)
 }

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args as _};
 use serde_json::Value as Json;
 use towtank::heading;
 use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting, other_names};
-use towtank_studies::Study;
+use towtank_studies::{Study, Subcommand, SubcommandFlag};
 
 use super::{RunFlags, SCENARIO};
 
@@ -15,12 +15,41 @@ pub fn study_command(study: &'static dyn Study) -> clap::Command {
     for flag in study.flags() {
         command = command.arg(study_flag(flag, &schema));
     }
+    for subcommand in study.subcommands() {
+        command = command.subcommand(command_of(subcommand));
+    }
+    let command = command.args_conflicts_with_subcommands(!study.subcommands().is_empty());
     RunFlags::augment_args(command).about(heading(study)).after_help(format!(
         "{}\n\nKeys without a flag are set with --set; `towtank schema {}` lists them.\n{}",
         study.about(),
         study.name(),
         measures(study)
     ))
+}
+
+/// A command of a study that runs nothing.
+fn command_of(subcommand: &Subcommand) -> clap::Command {
+    let mut command = clap::Command::new(subcommand.name).about(subcommand.about).after_help(subcommand.help);
+    for flag in subcommand.flags {
+        let mut arg = Arg::new(flag.name).long(flag.name).value_name(flag.value).help(flag.about);
+        if !flag.default.is_empty() {
+            arg = arg.default_value(flag.default);
+        }
+        command = command.arg(arg);
+    }
+    let format = clap::builder::PossibleValuesParser::new(["text", "json"]);
+    let about = "What to print on stdout";
+    let format = Arg::new("format").long("format").value_name("FORMAT").value_parser(format).help(about);
+    command.arg(format.default_value("text"))
+}
+
+/// The flags of a study's subcommand with their values.
+pub fn given(subcommand: &Subcommand, matches: &ArgMatches) -> Vec<(&'static str, String)> {
+    let value = |flag: &SubcommandFlag| {
+        let value = matches.get_one::<String>(flag.name)?;
+        Some((flag.name, value.clone()))
+    };
+    subcommand.flags.iter().filter_map(value).collect()
 }
 
 fn study_flag(flag: &towtank_studies::Flag, schema: &Json) -> Arg {
