@@ -1,11 +1,12 @@
 //! A model held against measurements: errors (8), what leaving out says of a curvature, and a plain verdict.
 
+mod reason;
+
 use crate::curvature::{Curvature, LeftOut};
 use crate::elastic::Ranged;
 use crate::estimate::{Asked, Beyond, EstimateError, SizeKind, estimate};
 use crate::mix::{Mix, Shares};
 use crate::model::Model;
-use crate::reason;
 use crate::run::{Group, mean};
 use crate::spread::Spread;
 

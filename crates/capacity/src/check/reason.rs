@@ -4,7 +4,7 @@
 //! their own, with other ends than the pure loads, a pure load is at fault: served from a cache, or not loading the system.
 //! Where they lie on none, or a curvature through the pure loads does better, the system is not linear. Where the total does not care for the mix at all, something else is full.
 
-use crate::check::Checked;
+use super::Checked;
 use crate::curvature::{Bent, Curvature, evenness};
 use crate::estimate::SizeKind;
 
