@@ -1,32 +1,24 @@
 //! How do gateways put chunks on servers? UCH-CCP and its relatives, Replicast-M and Replicast-H, on the kernel.
 //!
-//! The protocols are the state machines of [`negotiation`]; this study is the cluster around them: links, disks, chunks that
-//! come and go, servers that fail, racks whose uplinks all share.
+//! The cluster is that of [`towtank_puts`], around the protocols of [`towtank_negotiation`]; this study asks it.
 //!
-//! - `scenario`: what a user may say;
-//! - `events` and `model`: the nodes and what happens to them; `ports`: queues of the network;
-//! - `memory`: what a run takes; `observed`: from counts to measures; `operations`: the cluster for another study;
+//! - `scenario`: what a user may say; `observed`: from counts to measures;
 //! - `published`: the tables of the paper, and what its simulator gives;
-//! - `present`, `figures` and `sweeps`: what the report shows.
+//! - `view`, `present`, `figures` and `sweeps`: what the report shows.
 
-mod events;
 mod figures;
-mod memory;
-mod model;
 mod observed;
-mod operations;
-mod ports;
 mod present;
 mod published;
 mod scenario;
 mod sweeps;
+mod view;
 
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, SimTime};
 
 use self::observed::{Kept, Seen};
-pub(crate) use self::operations::Operations;
 use self::scenario::Scenario;
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
@@ -94,7 +86,7 @@ impl Question for Put {
     }
 
     fn memory(ready: &Scenario) -> Option<Bytes> {
-        Some(memory::estimate(ready))
+        Some(towtank_puts::memory::estimate(&ready.spec(), &ready.protocols()))
     }
 
     fn measures() -> Vec<Measure<Seen>> {
@@ -107,8 +99,9 @@ impl Question for Put {
 
     fn run(ready: &Scenario, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
         let (mut seen, mut beside) = (Seen::default(), Outcome::default());
+        let spec = ready.spec();
         for protocol in ready.protocols() {
-            let cluster = ready.cluster(protocol, context.replicate == 0);
+            let cluster = spec.cluster(protocol, context.replicate == 0);
             // The last nanosecond counts too.
             let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
             let run = context.simulate(&cluster, Some(end))?;

@@ -5,13 +5,14 @@ use towtank_capacity::{Mix, Run, Shares, SizeModel};
 use towtank_devices::{CardClock, CardSpec, DiskClock, DiskSpec};
 use towtank_metrics::Histogram;
 use towtank_negotiation::Protocol;
+use towtank_puts::{Counted, Network, Spec};
 use towtank_streams::distributions::Exponential;
 use towtank_units::{Bytes, Percent, SimSpan, SimTime};
 
 use super::admission::{Admission, Budget};
 use super::model::{Cluster, Counts, Load};
 use super::scenario::Scenario;
-use crate::{RunContext, StudyError, put};
+use crate::{RunContext, StudyError};
 
 /// The shares of reads that are measured, in percent; the ends are what the method needs.
 pub const READS: [u64; 5] = [0, 25, 50, 75, 100];
@@ -230,7 +231,7 @@ const WINDOW_DRAWN: u64 = 100;
 #[must_use]
 pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     if let Some(protocol) = scenario.protocol() {
-        return operations(scenario, (protocol, 50)).memory_estimate();
+        return towtank_puts::memory::of_run(&spec(scenario, 50), protocol);
     }
     let servers = u64::from(scenario.servers);
     let windows = scenario.windows();
@@ -239,32 +240,38 @@ pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     Bytes::new((servers * SERVER).saturating_add(under_way).saturating_add(counted))
 }
 
-/// Puts and gets a second by a protocol, on the model of `towtank put`.
+/// Puts and gets a second by a protocol, on the model of `towtank put`; nothing if it was stopped.
 fn put_rate(
     scenario: &Scenario,
     (protocol, reads): (Protocol, u64),
     context: &RunContext<'_>,
     all: &mut Replicate,
 ) -> Result<Option<f64>, StudyError> {
-    let done = operations(scenario, (protocol, reads)).run(context)?;
-    all.events += done.events;
-    all.digests.push(done.digest);
-    all.partial |= done.partial;
-    Ok(done.per_second.filter(|_| !done.partial))
+    let cluster = spec(scenario, reads).cluster(protocol, false);
+    // The last nanosecond counts too.
+    let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
+    let run = context.simulate(&cluster, Some(end))?;
+    all.events += run.run.committed;
+    all.digests.push(run.digest.to_string());
+    all.partial |= run.partial;
+    let counted = Counted::of_run(&cluster, &run).filter(|_| !run.partial);
+    Ok(counted.map(|counted| counted.operations_per_second()))
 }
 
-fn operations(scenario: &Scenario, (protocol, reads): (Protocol, u64)) -> put::Operations {
-    put::Operations {
-        protocol,
-        nodes: scenario.servers,
+/// The cluster for a protocol: as many gateways as servers; all that is not asked here is as `towtank put` has it.
+fn spec(scenario: &Scenario, reads: u64) -> Spec {
+    Spec {
+        gateways: scenario.servers,
+        servers: scenario.servers,
         replicas: scenario.replicas,
         chunk: scenario.size,
         disk: scenario.disk,
-        link: scenario.link,
-        trip: scenario.trip,
         in_flight: scenario.depth,
         read_share: Percent::from_percent(reads).unwrap_or(Percent::ZERO),
-        warm_up: scenario.warm_up,
         duration: scenario.duration,
+        warm_up: scenario.warm_up,
+        start_spread: scenario.warm_up,
+        network: Network { link: scenario.link, trip: scenario.trip, ..Network::default() },
+        ..Spec::default()
     }
 }

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use towtank_kernel::RunOptions;
 use towtank_negotiation::Protocol;
+use towtank_puts::{Cluster, Counted};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 use towtank_units::{SimSpan, SimTime};
 
 use super::Put;
-use super::model::Cluster;
-use super::observed::Counted;
+use super::observed::value;
 use super::scenario::Scenario;
 use crate::Study;
 
@@ -150,14 +150,14 @@ fn measured(protocol: Protocol, chunk: &str, disk: &str, keys: &str, change: fn(
     let scenario: Scenario = serde_json::from_value(prepared.resolved()).expect("it reads back");
     let (mut rates, mut busy) = (0.0, 0.0);
     for seed in 0..SEEDS {
-        let mut cluster = scenario.cluster(protocol, false);
+        let mut cluster = scenario.spec().cluster(protocol, false);
         change(&mut cluster);
         let end = Some(SimTime::from_ns(cluster.measured.end.as_ns() + 1));
         let options = RunOptions { end, seed: Seed(1).replicate(seed), ..RunOptions::default() };
         let run = towtank_kernel::run(&cluster, options).unwrap_or_else(|error| panic!("{text}: {error}"));
         let counted = Counted::of_run(&cluster, &run).expect("it ran to its end");
-        rates += counted.value("chunks_per_second").unwrap_or_default() / f64::from(SEEDS);
-        busy += counted.value("disk_utilisation").unwrap_or_default() * 100.0 / f64::from(SEEDS);
+        rates += value(&counted, "chunks_per_second").unwrap_or_default() / f64::from(SEEDS);
+        busy += value(&counted, "disk_utilisation").unwrap_or_default() * 100.0 / f64::from(SEEDS);
     }
     (rates, busy)
 }

@@ -5,9 +5,10 @@ use towtank_report::{
     Axis, BarSeries, CurvePoint, Draw, EcdfSeries, Figure, Kind, Lane, LineSeries, Num, Span,
 };
 
-use super::events::Trace;
-use super::present::View;
+use towtank_puts::Trace;
+
 use super::sweeps;
+use super::view::View;
 
 /// Points of a line that is drawn from every put.
 const POINTS_MAX: usize = 400;

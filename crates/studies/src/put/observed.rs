@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
 use towtank_negotiation::Protocol;
+use towtank_puts::{Cluster, Counted, Counts, Trace};
 use towtank_report::Outcome;
 use towtank_units::SimTime;
 
-use super::events::{Counts, Entity, Trace};
-use super::model::Cluster;
 use super::scenario::{Fidelity, Scenario};
 use crate::{Measure, Value};
 
@@ -78,13 +77,13 @@ pub const OF_PUTS: &[Line] = &[
         name: "rounds_per_put",
         unit: "",
         about: "requests multicast for each put of Replicast",
-        value: |seen| seen.negotiated(seen.total.rounds, seen.total.puts),
+        value: |seen| negotiated(seen, seen.total.rounds, seen.total.puts),
     },
     Line {
         name: "undecided_share",
         unit: "fraction",
         about: "share of requests that found another bid of the server undecided",
-        value: |seen| seen.negotiated(seen.total.undecided, seen.total.requests),
+        value: |seen| negotiated(seen, seen.total.undecided, seen.total.requests),
     },
     Line {
         name: "chunks_dropped",
@@ -124,55 +123,55 @@ pub const OF_GETS: &[Line] = &[
         name: "gets_per_second",
         unit: "gets/s",
         about: "chunks fetched per second",
-        value: |seen| Ok(seen.got()?.count() as f64 / seen.seconds),
+        value: |seen| Ok(got(seen)?.count() as f64 / seen.seconds),
     },
     Line {
         name: "get_latency_mean_us",
         unit: "us",
         about: "mean time from a get's coming to its last byte",
-        value: |seen| mean(seen.got()?).ok_or_else(no_get),
+        value: |seen| mean(got(seen)?).ok_or_else(no_get),
     },
     Line {
         name: "get_latency_p50_us",
         unit: "us",
         about: "get latency that half of the gets do not exceed",
-        value: |seen| latency(seen.got()?, 0.5).ok_or_else(no_get),
+        value: |seen| latency(got(seen)?, 0.5).ok_or_else(no_get),
     },
     Line {
         name: "get_latency_p99_us",
         unit: "us",
         about: "get latency that 99 % of the gets do not exceed",
-        value: |seen| latency(seen.got()?, 0.99).ok_or_else(no_get),
+        value: |seen| latency(got(seen)?, 0.99).ok_or_else(no_get),
     },
     Line {
         name: "get_latency_p999_us",
         unit: "us",
         about: "get latency that 99.9 % of the gets do not exceed",
-        value: |seen| latency(seen.got()?, 0.999).ok_or_else(no_get),
+        value: |seen| latency(got(seen)?, 0.999).ok_or_else(no_get),
     },
     Line {
         name: "gets_measured",
         unit: "gets",
         about: "gets that ended well in the measured span",
-        value: |seen| Ok(seen.got()?.count() as f64),
+        value: |seen| Ok(got(seen)?.count() as f64),
     },
     Line {
         name: "gets_declined",
         unit: "gets",
         about: "times that a server that was chosen could not have read in time",
-        value: |seen| seen.declined(),
+        value: |seen| declined(seen),
     },
     Line {
         name: "gets_retried",
         unit: "gets",
         about: "gets that went on with another server, since one did not answer",
-        value: |seen| seen.got().map(|_| seen.total.gets_retried as f64),
+        value: |seen| got(seen).map(|_| seen.total.gets_retried as f64),
     },
     Line {
         name: "gets_failed",
         unit: "gets",
         about: "gets given up, since no holder answered",
-        value: |seen| seen.got().map(|_| seen.total.gets_failed as f64),
+        value: |seen| got(seen).map(|_| seen.total.gets_failed as f64),
     },
 ];
 
@@ -254,82 +253,28 @@ struct Run {
     traces: Vec<(u64, u32, Trace)>,
 }
 
-/// One protocol's run, as numbers.
-#[derive(Clone, Debug)]
-pub struct Counted {
-    total: Counts,
-    negotiates: bool,
-    reads: bool,
-    utilisation: f64,
-    uplinks: Option<f64>,
-    seconds: f64,
-    digest: String,
+/// What a measure of [`OF_PUTS`] or [`OF_GETS`] says of a run.
+#[cfg(test)]
+pub fn value(counted: &Counted, name: &str) -> Value {
+    let mut lines = OF_PUTS.iter().chain(OF_GETS);
+    lines
+        .find(|line| line.name == name)
+        .map_or_else(|| Err("no such measure".to_owned()), |line| (line.value)(counted))
 }
 
-impl Counted {
-    /// What a run counted; nothing if it was stopped before the warm-up was over.
-    #[must_use]
-    pub fn of_run(cluster: &Cluster, run: &towtank_kernel::Outcome<Cluster>) -> Option<Counted> {
-        let until = if run.partial { run.now.min(cluster.measured.until) } else { cluster.measured.until };
-        let elapsed = until.checked_since(cluster.measured.from).filter(|span| !span.is_zero())?;
-        // SURGE counts up to 0.99 of the run, but divides by all of it.
-        let end = if run.partial { until } else { cluster.measured.end };
-        let seconds = end.checked_since(cluster.measured.from)?.as_secs_f64();
-        let busy = |busy_ns: u64| {
-            if cluster.surge {
-                let percent = (busy_ns + 5) * 100 / elapsed.as_ns();
-                percent.min(100) as f64 / 100.0
-            } else {
-                busy_ns as f64 / elapsed.as_ns() as f64
-            }
-        };
-        let (gateways, servers) = (cluster.gateways as usize, cluster.terms.fixed.servers as usize);
-        // What was taken on before a run was stopped, and would have been done after that, does not count.
-        let ahead =
-            |entity: &Entity| if run.partial { cluster.busy_after(entity, run.now).as_ns() } else { 0 };
-        let nodes = run.statistics[gateways..].iter().zip(&run.entities[gateways..]);
-        let nodes: Vec<u64> =
-            nodes.map(|(counts, entity)| counts.busy_ns.saturating_sub(ahead(entity))).collect();
-        let (servers, racks) = nodes.split_at(servers);
-        let utilisation = servers.iter().copied().map(busy).sum::<f64>() / servers.len() as f64;
-        // Each rack's uplink counts both directions.
-        let carried = racks.iter().sum::<u64>() as f64;
-        let uplinks =
-            (!racks.is_empty()).then(|| carried / (2 * racks.len()) as f64 / elapsed.as_ns() as f64);
-        let (total, digest) = (run.merged_statistics(), run.digest.to_string());
-        let (negotiates, reads) = (cluster.terms.fixed.protocol.negotiates(), cluster.read_share > 0);
-        Some(Counted { total, negotiates, reads, utilisation, uplinks, seconds, digest })
-    }
+fn negotiated(counted: &Counted, part: u64, all: u64) -> Value {
+    let share = (counted.negotiates && all > 0).then(|| part as f64 / all as f64);
+    share.ok_or_else(|| ONLY_NEGOTIATED.to_owned())
+}
 
-    /// Puts and gets that ended well, a second.
-    #[must_use]
-    pub fn operations_per_second(&self) -> f64 {
-        (self.total.puts + self.total.got.count()) as f64 / self.seconds
-    }
+/// Latencies of gets; why there are none where nothing is read.
+fn got(counted: &Counted) -> Result<&Histogram, String> {
+    if counted.reads { Ok(&counted.total.got) } else { Err("nothing is read: `read_share` is 0%".to_owned()) }
+}
 
-    /// What a measure of [`OF_PUTS`] or [`OF_GETS`] says of it.
-    #[cfg(test)]
-    pub fn value(&self, name: &str) -> Value {
-        let mut lines = OF_PUTS.iter().chain(OF_GETS);
-        lines
-            .find(|line| line.name == name)
-            .map_or_else(|| Err("no such measure".to_owned()), |line| (line.value)(self))
-    }
-
-    fn negotiated(&self, part: u64, all: u64) -> Value {
-        let share = (self.negotiates && all > 0).then(|| part as f64 / all as f64);
-        share.ok_or_else(|| ONLY_NEGOTIATED.to_owned())
-    }
-
-    /// Latencies of gets; why there are none where nothing is read.
-    fn got(&self) -> Result<&Histogram, String> {
-        if self.reads { Ok(&self.total.got) } else { Err("nothing is read: `read_share` is 0%".to_owned()) }
-    }
-
-    fn declined(&self) -> Value {
-        self.got()?;
-        if self.negotiates { Ok(self.total.gets_declined as f64) } else { Err(ONLY_NEGOTIATED.to_owned()) }
-    }
+fn declined(counted: &Counted) -> Value {
+    got(counted)?;
+    if counted.negotiates { Ok(counted.total.gets_declined as f64) } else { Err(ONLY_NEGOTIATED.to_owned()) }
 }
 
 const ONLY_NEGOTIATED: &str = "only protocols that negotiate have it";

@@ -13,8 +13,8 @@ use towtank_negotiation::Protocol;
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 use towtank_units::{Bytes, SimSpan};
 
-use super::present::View;
 use super::scenario::{Bids, Faults, Fidelity, Network, Scenario};
+use super::view::View;
 
 /// A cell of table 2 or 3, or a run of the reference that is in no table.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,12 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use towtank_negotiation::{Extension, Fixed, Protocol, Rules, Terms, Timeouts};
+use towtank_negotiation::Protocol;
+use towtank_puts::Spec;
 use towtank_scenario::{Draft, Problems, did_you_mean};
-use towtank_streams::distributions::Exponential;
-use towtank_units::{BitRate, Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
-
-use super::model::{Cluster, Load, Measured, Quirks, Racks, Traced};
+use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 /// Gateways put chunks on servers by one protocol or several, each in a run of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,19 +19,19 @@ pub struct Scenario {
     #[serde(default)]
     pub fidelity: Fidelity,
     /// Gateways: the initiators of puts.
-    #[serde(default = "ninety")]
+    #[serde(default = "gateways")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub gateways: u32,
     /// Servers, each with one disk.
-    #[serde(default = "ninety")]
+    #[serde(default = "servers")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub servers: u32,
     /// Copies of each chunk.
-    #[serde(default = "three")]
+    #[serde(default = "replicas")]
     #[schemars(range(min = 1, max = 16))]
     pub replicas: u32,
     /// Servers of a negotiating group; servers beyond the last whole group get no chunks from Replicast.
-    #[serde(default = "nine")]
+    #[serde(default = "group")]
     #[schemars(range(min = 1, max = 64))]
     pub group: u32,
     /// The size of a chunk.
@@ -55,7 +53,7 @@ pub struct Scenario {
     #[serde(default)]
     pub start_spread: Option<SimSpan>,
     /// Chunks that a gateway puts at once.
-    #[serde(default = "one")]
+    #[serde(default = "in_flight")]
     #[schemars(range(min = 1, max = 256))]
     pub in_flight: u32,
     /// Chunks come at random at this rate to all gateways together (open loop), and wait while `in_flight` are being put. Left
@@ -148,20 +146,35 @@ pub struct Network {
 
 impl Default for Network {
     fn default() -> Network {
+        let towtank_puts::Network {
+            link,
+            overhead,
+            data_share,
+            trip,
+            racks,
+            uplink,
+            layout: _,
+            frame,
+            control_unicast,
+            control_replicast,
+            bucket_spare,
+            aimd_step,
+            aimd_look,
+        } = towtank_puts::Network::default();
         Network {
-            link: rate(1_250_000_000),
-            overhead: percent(1),
-            data_share: percent(90),
-            trip: SimSpan::from_us(1),
-            racks: 1,
-            uplink: None,
-            layout: Layout::Spread,
-            frame: Bytes::new(9_000),
-            control_unicast: Bytes::new(100),
-            control_replicast: Bytes::new(300),
-            bucket_spare: Bytes::new(300),
-            aimd_step: rate(125_000_000),
-            aimd_look: SimSpan::from_ns(10_200),
+            link,
+            overhead,
+            data_share,
+            trip,
+            racks,
+            uplink,
+            layout: Layout::default(),
+            frame,
+            control_unicast,
+            control_replicast,
+            bucket_spare,
+            aimd_step,
+            aimd_look,
         }
     }
 }
@@ -194,15 +207,9 @@ pub struct Bids {
 
 impl Default for Bids {
     fn default() -> Bids {
-        Bids {
-            extension_m: percent(140),
-            extension_h: percent(110),
-            lead: None,
-            gap: None,
-            keep_holes: None,
-            queue: Bytes::from_kib(256),
-            queue_chunks: 2,
-        }
+        let towtank_puts::Bids { extension_m, extension_h, lead, gap, keep_holes, queue, queue_chunks } =
+            towtank_puts::Bids::default();
+        Bids { extension_m, extension_h, lead, gap, keep_holes, queue, queue_chunks }
     }
 }
 
@@ -228,31 +235,36 @@ pub struct Faults {
 
 impl Default for Faults {
     fn default() -> Faults {
-        Faults {
-            slow_servers: 0,
-            slow_disk: rate(100 << 20),
-            failed_servers: 0,
-            fail_at: None,
-            bid_timeout: SimSpan::from_us(100),
-            ack_timeout: SimSpan::from_ms(20),
-        }
+        let towtank_puts::Faults {
+            slow_servers,
+            slow_disk,
+            failed_servers,
+            fail_at,
+            bid_timeout,
+            ack_timeout,
+        } = towtank_puts::Faults::default();
+        Faults { slow_servers, slow_disk, failed_servers, fail_at, bid_timeout, ack_timeout }
     }
 }
 
-fn ninety() -> u32 {
-    90
+fn gateways() -> u32 {
+    Spec::default().gateways
 }
 
-fn nine() -> u32 {
-    9
+fn servers() -> u32 {
+    Spec::default().servers
 }
 
-fn three() -> u32 {
-    3
+fn replicas() -> u32 {
+    Spec::default().replicas
 }
 
-fn one() -> u32 {
-    1
+fn group() -> u32 {
+    Spec::default().group
+}
+
+fn in_flight() -> u32 {
+    Spec::default().in_flight
 }
 
 fn no_share() -> Percent {
@@ -275,23 +287,15 @@ fn is_spread(layout: &Layout) -> bool {
 }
 
 fn chunk() -> Bytes {
-    Bytes::from_kib(128)
+    Spec::default().chunk
 }
 
 fn disk() -> Rate {
-    rate(400 << 20)
+    Spec::default().disk
 }
 
 fn duration() -> SimSpan {
-    SimSpan::from_ms(10)
-}
-
-fn rate(bytes_per_second: u64) -> Rate {
-    Rate::from_bytes_per_second(bytes_per_second).expect("defaults are above zero")
-}
-
-fn percent(count: u64) -> Percent {
-    Percent::from_percent(count).expect("defaults are small")
+    Spec::default().duration
 }
 
 /// The protocols that a text names, with commas between them.
@@ -319,18 +323,8 @@ fn replicast_m() -> String {
     Protocol::ReplicastM.name().to_owned()
 }
 
-/// Whether a server is one of `some` that are spread evenly over all.
-#[must_use]
-pub fn is_among(some: u32, all: u32, server: u32) -> bool {
-    let before = |at: u32| u64::from(at) * u64::from(some) / u64::from(all.max(1));
-    before(server + 1) > before(server)
-}
-
 /// How many times the length of an idle put the default warm-up takes.
 const WARM_UP_PUTS: u64 = 10;
-/// With more gateways than these, the first replicate is not drawn.
-pub const PUTS_DRAWN: u32 = 4_000;
-
 impl Default for Scenario {
     fn default() -> Scenario {
         serde_json::from_str("{}").expect("every key has a default")
@@ -338,13 +332,6 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// The same on other links.
-    #[must_use]
-    pub fn on_links(mut self, link: Rate, trip: SimSpan) -> Scenario {
-        (self.network.link, self.network.trip) = (link, trip);
-        self
-    }
-
     /// Everything that is wrong, or the scenario with what was left out filled in.
     ///
     /// # Errors
@@ -392,20 +379,6 @@ impl Scenario {
     #[must_use]
     pub fn sizes(&self) -> Vec<Bytes> {
         std::iter::once(self.chunk).chain(self.other_chunks.iter().map(|other| other.chunk)).collect()
-    }
-
-    /// The mean size of a chunk, in bytes.
-    #[must_use]
-    pub fn mean_chunk(&self) -> f64 {
-        let other =
-            |one: &ChunkShare| one.share.fraction_f64() * (one.chunk.get() as f64 - self.chunk.get() as f64);
-        self.chunk.get() as f64 + self.other_chunks.iter().map(other).sum::<f64>()
-    }
-
-    /// Servers that take part in a protocol.
-    #[must_use]
-    pub fn servers_used(&self, protocol: Protocol) -> u32 {
-        if protocol.negotiates() { self.servers / self.group * self.group } else { self.servers }
     }
 
     fn check_nodes(&self, draft: &Draft, problems: &mut Problems) {
@@ -531,8 +504,9 @@ impl Scenario {
         if faults.failed_servers == 0 {
             return problems;
         }
+        let spec = self.spec();
         for protocol in self.protocols() {
-            let terms = self.terms(protocol);
+            let terms = spec.terms(protocol);
             let there = terms.control_and_trip();
             let size = terms.sizes.iter().max_by_key(|size| size.bytes);
             let net = size.map_or(SimSpan::ZERO, |size| size.net);
@@ -591,115 +565,81 @@ impl Scenario {
         }
     }
 
-    /// The numbers of a protocol.
+    /// The cluster that it describes. What `complete` fills in is zero where it has not.
     #[must_use]
-    pub fn terms(&self, protocol: Protocol) -> Terms {
-        let surge = self.fidelity == Fidelity::Surge;
-        let link = BitRate::from(self.network.link).bits_per_second();
-        let control =
-            if protocol.negotiates() { self.network.control_replicast } else { self.network.control_unicast };
-        let extension =
-            if protocol == Protocol::ReplicastH { self.bids.extension_h } else { self.bids.extension_m };
-        let servers = self.servers_used(protocol);
-        let slow = self.faults.slow_servers;
-        let mut fixed = Fixed {
-            protocol,
-            replicas: self.replicas,
-            servers,
-            group: self.group,
-            link: BitRate::at_least_one(link - self.network.overhead.of(link)),
-            data_share: self.network.data_share.billionths(),
-            trip: self.network.trip,
-            frame: self.network.frame,
-            control,
-            bucket_spare: self.network.bucket_spare,
-            lead: self.bids.lead,
-            extension: Extension { of_transfer: extension.billionths() },
-            queue_bytes: self.bids.queue,
-            queue_least: self.bids.queue_chunks,
-            gap: self.bids.gap,
-            aimd_step: self.network.aimd_step.into(),
-            aimd_look: self.network.aimd_look,
-            timeouts: (self.faults.failed_servers > 0)
-                .then_some(Timeouts { bids: self.faults.bid_timeout, acks: self.faults.ack_timeout }),
-            sizes: self.sizes(),
-            disks: vec![self.disk, self.faults.slow_disk],
-            disk_of: (0..servers).map(|at| u8::from(is_among(slow, servers, at))).collect(),
-            rules: if surge { Rules::surge() } else { Rules::model() },
-        };
-        fixed.rules.keeps_holes = self.bids.keep_holes.unwrap_or(surge);
-        if !surge && fixed.lead.is_none() {
-            let terms = Terms::new(fixed.clone());
-            fixed.lead = Some(terms.lead.saturating_add(terms.control.saturating_mul(u64::from(self.group))));
-        }
-        Terms::new(fixed)
-    }
-
-    /// The model of a protocol; `drawn` if this replicate is to be drawn.
-    #[must_use]
-    pub fn cluster(&self, protocol: Protocol, drawn: bool) -> Cluster {
-        let from = SimTime::ZERO.saturating_add(self.warm_up.unwrap_or_default());
-        let end = from.saturating_add(self.duration);
-        let surge = self.fidelity == Fidelity::Surge;
-        // SURGE looks at its counters for the last time a hundredth before the end.
-        let until = if surge { SimTime::from_ns((u128::from(end.as_ns()) * 99 / 100) as u64) } else { end };
-        let terms = self.terms(protocol);
-        let fail_at = self.faults.fail_at.map_or(from, |span| SimTime::ZERO.saturating_add(span));
-        let small = self.gateways <= PUTS_DRAWN;
-        let drawn_until = |until: SimTime| if drawn && small { until } else { SimTime::ZERO };
-        let windows = terms.sizes[0].bid.saturating_mul(8);
-        Cluster {
+    pub fn spec(&self) -> Spec {
+        let other = |other: &ChunkShare| towtank_puts::ChunkShare { chunk: other.chunk, share: other.share };
+        Spec {
+            fidelity: match self.fidelity {
+                Fidelity::Model => towtank_puts::Fidelity::Model,
+                Fidelity::Surge => towtank_puts::Fidelity::Surge,
+            },
             gateways: self.gateways,
-            surge,
-            quirks: Quirks::all(surge),
+            servers: self.servers,
+            replicas: self.replicas,
+            group: self.group,
+            chunk: self.chunk,
+            other_chunks: self.other_chunks.iter().map(other).collect(),
+            disk: self.disk,
+            duration: self.duration,
+            warm_up: self.warm_up.unwrap_or_default(),
             start_spread: self.start_spread.unwrap_or_default(),
             in_flight: self.in_flight,
-            load: self.load(),
-            shares: self.shares(),
-            racks: self.racks(protocol),
-            read_share: part_of_words(self.read_share.billionths()),
-            failures: (self.faults.failed_servers.min(terms.fixed.servers), fail_at),
-            measured: Measured { from, until, end },
-            traced: Traced {
-                puts_until: drawn_until(end),
-                windows_until: drawn_until(SimTime::ZERO.saturating_add(windows)),
-            },
-            terms,
+            arrival_rate: self.arrival_rate,
+            read_share: self.read_share,
+            network: self.network.spec(),
+            bids: self.bids.spec(),
+            faults: self.faults.spec(),
         }
-    }
-
-    fn racks(&self, protocol: Protocol) -> Option<Racks> {
-        let uplink = self.network.uplink.filter(|_| self.network.racks > 1)?;
-        let uplink = BitRate::from(uplink).bits_per_second();
-        let rate = uplink - self.network.overhead.of(uplink);
-        // Data and control have the same shares as on the links of nodes.
-        let data = if protocol.negotiates() { self.network.data_share.of(rate) } else { rate };
-        let control = if protocol.negotiates() { rate - data } else { rate };
-        let spread = self.network.layout == Layout::Spread;
-        let [rate, data, control] = [rate, data, control].map(BitRate::at_least_one);
-        Some(Racks { count: self.network.racks, spread, rate, data, control })
-    }
-
-    fn load(&self) -> Load {
-        let Some(rate) = self.arrival_rate else { return Load::Closed };
-        let gap_ns = rate.mean_gap_ns_f64() * f64::from(self.gateways);
-        Exponential::with_mean(gap_ns).map_or(Load::Closed, Load::Open)
-    }
-
-    /// For each size, the part of 2^64 up to it; the main size comes first and has what the others leave.
-    fn shares(&self) -> Vec<u64> {
-        let others: u64 = self.other_chunks.iter().map(|other| other.share.billionths()).sum();
-        let mut total = Percent::FULL.billionths().saturating_sub(others);
-        let mut shares = vec![part_of_words(total)];
-        for other in &self.other_chunks {
-            total += other.share.billionths();
-            shares.push(part_of_words(total));
-        }
-        shares
     }
 }
 
-/// So many billionths of all 64-bit words.
-fn part_of_words(billionths: u64) -> u64 {
-    ((u128::from(billionths) << 64) / 1_000_000_000).min(u64::MAX.into()) as u64
+impl Network {
+    fn spec(&self) -> towtank_puts::Network {
+        towtank_puts::Network {
+            link: self.link,
+            overhead: self.overhead,
+            data_share: self.data_share,
+            trip: self.trip,
+            racks: self.racks,
+            uplink: self.uplink,
+            layout: match self.layout {
+                Layout::Spread => towtank_puts::Layout::Spread,
+                Layout::Blocks => towtank_puts::Layout::Blocks,
+            },
+            frame: self.frame,
+            control_unicast: self.control_unicast,
+            control_replicast: self.control_replicast,
+            bucket_spare: self.bucket_spare,
+            aimd_step: self.aimd_step,
+            aimd_look: self.aimd_look,
+        }
+    }
+}
+
+impl Bids {
+    fn spec(&self) -> towtank_puts::Bids {
+        towtank_puts::Bids {
+            extension_m: self.extension_m,
+            extension_h: self.extension_h,
+            lead: self.lead,
+            gap: self.gap,
+            keep_holes: self.keep_holes,
+            queue: self.queue,
+            queue_chunks: self.queue_chunks,
+        }
+    }
+}
+
+impl Faults {
+    fn spec(&self) -> towtank_puts::Faults {
+        towtank_puts::Faults {
+            slow_servers: self.slow_servers,
+            slow_disk: self.slow_disk,
+            failed_servers: self.failed_servers,
+            fail_at: self.fail_at,
+            bid_timeout: self.bid_timeout,
+            ack_timeout: self.ack_timeout,
+        }
+    }
 }

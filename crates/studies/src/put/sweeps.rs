@@ -4,7 +4,7 @@ use serde_json::Value;
 use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
-use super::present::View;
+use super::view::View;
 
 /// Fewer values than this are told apart as well by bars.
 const VALUES_MIN: usize = 3;

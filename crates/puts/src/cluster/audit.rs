@@ -8,9 +8,9 @@ use towtank_negotiation::bids::overlapping;
 use towtank_negotiation::{GatewayId, GetId, Message, Protocol, PutId, Task};
 
 use super::{Cluster, frame_of};
-use crate::put::events::{
-    Cargo, Crossing, Entity, Event, Frame, Gateway, GatewayTally, Server, ServerTally, Target,
-};
+use crate::event::{Cargo, Crossing, Event};
+use crate::frame::Frame;
+use crate::nodes::{Entity, Gateway, GatewayTally, Server, ServerTally, Target};
 
 /// Checks the laws.
 ///
@@ -158,10 +158,7 @@ fn devices(entity: &Entity) -> Result<(), Broken> {
         Entity::Rack(rack) => rack.ports.audit(),
         Entity::Server(server) => {
             server.ports.audit()?;
-            match &server.machine {
-                Target::Unicast(machine) => machine.disk().audit(),
-                Target::Negotiating(machine) => machine.disk().audit(),
-            }
+            server.machine.disk().audit()
         }
     }
 }

@@ -10,7 +10,9 @@ use towtank_negotiation::Window;
 use towtank_units::{BitRate, Rounding, SimSpan, SimTime};
 
 use super::{Cluster, Ctx};
-use crate::put::events::{Cargo, Crossing, Event, Rack, Sample};
+use crate::counts::Sample;
+use crate::event::{Cargo, Crossing, Event};
+use crate::nodes::Rack;
 
 /// Racks and their uplinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +41,8 @@ impl Racks {
 }
 
 /// A stretch in which a share of the link was busy, as one of the whole link.
-pub(in crate::put) fn share_of(span: SimSpan, rate: BitRate, whole: BitRate) -> SimSpan {
+pub(super) fn share_of(span: SimSpan, rate: BitRate, whole: BitRate) -> SimSpan {
+    assert!(rate <= whole, "a share of {rate:?} of a link of {whole:?}");
     let [rate, whole] = [rate, whole].map(|rate| u128::from(rate.bits_per_second()));
     let ns = u128::from(span.as_ns()) * rate / whole;
     SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
@@ -48,6 +51,7 @@ pub(in crate::put) fn share_of(span: SimSpan, rate: BitRate, whole: BitRate) -> 
 impl Cluster {
     /// The rack that a node is in.
     fn rack_of(&self, racks: &Racks, node: EntityId) -> u32 {
+        assert!(node.0 < self.gateways + self.terms.fixed.servers, "entity {node} is in no rack");
         match node.0.checked_sub(self.gateways) {
             None => racks.of(node.0, self.gateways),
             Some(server) => racks.of(server, self.terms.fixed.servers),
@@ -55,6 +59,8 @@ impl Cluster {
     }
 
     fn entity_of_rack(&self, rack: u32) -> EntityId {
+        let racks = self.racks.map_or(0, |racks| racks.count);
+        assert!(rack < racks, "rack {rack} of {racks}");
         EntityId(self.gateways + self.terms.fixed.servers + rack)
     }
 
@@ -62,7 +68,9 @@ impl Cluster {
     pub(super) fn hops(&self) -> (SimSpan, SimSpan) {
         let trip = self.terms.fixed.trip.as_ns();
         let third = (trip / 3).max(1);
-        (SimSpan::from_ns(third), SimSpan::from_ns(trip.saturating_sub(2 * third).max(1)))
+        let last = trip.saturating_sub(2 * third).max(1);
+        assert!(trip < 3 || 2 * third + last == trip, "two hops of {third} ns and one of {last} ns");
+        (SimSpan::from_ns(third), SimSpan::from_ns(last))
     }
 
     /// Sends one thing to one node; its last bit leaves after `after`.
@@ -72,6 +80,7 @@ impl Cluster {
 
     /// Sends one thing to several nodes at once, each of which may read another part of it.
     pub(super) fn carry_to_all(&self, to: &[(EntityId, Cargo)], after: SimSpan, context: &mut Ctx<'_>) {
+        assert!(!to.is_empty(), "something goes to nobody");
         let Some(racks) = &self.racks else {
             let way = after.saturating_add(self.terms.fixed.trip);
             to.iter().for_each(|(to, cargo)| context.send(*to, way, cargo.arrival()));
@@ -102,6 +111,10 @@ impl Cluster {
     pub(super) fn at_rack(&self, rack: &mut Rack, event: &Event, context: &mut Ctx<'_>) -> bool {
         let (Event::Crossing(crossing), Some(racks)) = (event, &self.racks) else { return false };
         let now = context.now();
+        let goal = self.rack_of(racks, crossing.to);
+        let here = self.entity_of_rack(goal) == context.me();
+        assert_eq!(here, crossing.descends, "what goes to rack {goal} is at {}", context.me());
+        assert!(crossing.first_of_rack || !crossing.first, "the first of all is the first of its rack");
         let (counts, bits, rate) = match crossing.cargo {
             Cargo::Control(_) => (false, self.terms.control_bits, racks.control),
             Cargo::Frame(frame) => (true, frame.bits(), racks.data),
@@ -127,6 +140,7 @@ impl Cluster {
         } else {
             port.free_at().max(now)
         };
+        assert!(leaves >= now, "{crossing:?} leaves at {leaves:?}, before it came");
         self.go_on_from_rack(crossing, leaves, context);
         true
     }

@@ -8,25 +8,25 @@ use towtank_testkit::Finished;
 use towtank_units::{Percent, SimSpan, SimTime};
 
 use super::*;
-use crate::put::scenario::{Bids, Scenario};
+use crate::spec::{Bids, Spec};
 
 type State = Finished<Cluster>;
 type Damage = fn(&mut State);
 
 /// Twelve gateways and eighteen servers, cut short at the first moment that has what is wanted.
 fn finished(protocol: Protocol, read_share: u64, wanted: &dyn Fn(&State) -> bool) -> (Cluster, State) {
-    let scenario = Scenario {
+    let spec = Spec {
         gateways: 12,
         servers: 18,
         in_flight: 3,
         read_share: Percent::from_percent(read_share).expect("it is a share"),
         duration: SimSpan::from_ms(4),
-        warm_up: Some(SimSpan::from_ms(1)),
-        start_spread: Some(SimSpan::from_us(500)),
+        warm_up: SimSpan::from_ms(1),
+        start_spread: SimSpan::from_us(500),
         bids: Bids { keep_holes: Some(true), ..Bids::default() },
-        ..Scenario::default()
+        ..Spec::default()
     };
-    let cluster = scenario.cluster(protocol, false);
+    let cluster = spec.cluster(protocol, false);
     for end in (3_456_789..).step_by(1_711) {
         let options = RunOptions { end: Some(SimTime::from_ns(end)), ..RunOptions::default() };
         let state = Finished::of(run(&cluster, options).expect("the cluster runs"));

@@ -5,7 +5,11 @@ use towtank_negotiation::{Action, DoneGet, GetId, Message, Peer, ServerId, Size,
 use towtank_units::{SimSpan, SimTime};
 
 use super::{Cluster, Ctx};
-use crate::put::events::{Cargo, Event, Frame, Gateway, Initiator, Sample, Server, Target, Trace};
+use crate::counts::Sample;
+use crate::event::{Cargo, Event};
+use crate::frame::Frame;
+use crate::nodes::{Gateway, Initiator, Server, Target};
+use crate::trace::Trace;
 
 impl Cluster {
     /// All of a reserved delivery is in. Nobody else may have sent to this gateway meanwhile.
@@ -16,6 +20,8 @@ impl Cluster {
         (window, began, ended): (Window, SimTime, SimTime),
         context: &mut Ctx<'_>,
     ) {
+        self.assert_size(size);
+        self.assert_transfer(window, began, ended, context.now());
         gateway.tally.bytes_received += self.terms.size(size).bytes.get();
         if began < window.left || ended > window.right || began < gateway.received_until {
             gateway.tally.violations += 1;
@@ -33,6 +39,7 @@ impl Cluster {
     pub(super) fn frame_at_gateway_port(&self, gateway: &mut Gateway, frame: Frame, context: &mut Ctx<'_>) {
         let now = context.now();
         let came = gateway.ports.data_in.receive(now, self.terms.wire(frame.bits())).end;
+        assert!(came >= now, "{frame:?} is in at {came:?}, before it came at {now:?}");
         if came > now {
             context.send_at(context.me(), came, Event::Frame(frame));
         } else {
@@ -42,6 +49,8 @@ impl Cluster {
 
     /// A frame is in.
     pub(super) fn frame_at_gateway(&self, gateway: &mut Gateway, frame: Frame, context: &mut Ctx<'_>) {
+        assert!(!frame.is_put(), "{frame:?} is at a gateway");
+        self.assert_frame(frame.bits());
         gateway.tally.bytes_received += frame.bits() / 8;
         self.drive(gateway, context, |machine, step| match (machine, frame) {
             (Initiator::Unicast(machine), Frame::Get { get, round, bits }) => {
@@ -70,6 +79,7 @@ impl Cluster {
     }
 
     fn got(&self, gateway: &mut Gateway, done: &DoneGet, context: &mut Ctx<'_>) {
+        assert!(done.created <= context.now(), "a get ended before it came at {:?}", done.created);
         gateway.tally.gets_done += 1;
         if self.counts(context.now()) {
             context.record(Sample::Got(context.now().since(done.created)));
@@ -82,6 +92,8 @@ impl Cluster {
         match *action {
             Action::Read { get, begin, end } => {
                 let read = Window { left: begin, right: end };
+                assert!(begin >= context.now(), "a disk read at {begin:?}, before it was asked to");
+                assert!(begin <= end, "a disk read until {end:?}, from {begin:?}");
                 context.record(Sample::Busy(self.within_measured(read)));
                 self.trace_window(
                     context,
@@ -94,6 +106,7 @@ impl Cluster {
             }
             Action::GetOffer { get, round, bits } => {
                 let begin = server.ports.data_out.send(context.now(), self.terms.wire(bits)).begin;
+                assert!(begin >= context.now(), "a frame went out at {begin:?}, before it was offered");
                 if begin > context.now() {
                     context.send_at(context.me(), begin, Event::GetGranted { get, round });
                 } else {
@@ -101,6 +114,7 @@ impl Cluster {
                 }
             }
             Action::GetFrame { get, round, bits } => {
+                self.assert_frame(bits);
                 server.tally.bytes_sent += bits / 8;
                 let to = self.entity_of(Peer::Gateway(get.gateway));
                 let frame = Cargo::Frame(Frame::Get { get, round, bits });
@@ -121,6 +135,8 @@ impl Cluster {
         server.tally.bytes_sent += self.terms.size(size).bytes.get();
         let began = context.now();
         let ended = began.saturating_add(span);
+        assert_eq!(began, window.left, "a delivery begins when its window does");
+        assert!(span <= window.span(), "a delivery takes {span}, but its window {}", window.span());
         self.trace_window(
             context,
             |left_ns, right_ns| Trace::Sent { gateway: get.gateway.0, left_ns, right_ns },
@@ -167,11 +183,15 @@ impl Cluster {
     /// How much of a stretch of time lies in the span that is measured.
     pub(super) fn within_measured(&self, stretch: Window) -> SimSpan {
         let from = stretch.left.max(self.measured.from);
-        stretch.right.min(self.measured.until).checked_since(from).unwrap_or(SimSpan::ZERO)
+        let within = stretch.right.min(self.measured.until).checked_since(from).unwrap_or(SimSpan::ZERO);
+        assert!(within <= stretch.span(), "{within} of {} are measured", stretch.span());
+        within
     }
 
     /// Which server an entity is.
     pub(super) fn server_of(&self, context: &Ctx<'_>) -> ServerId {
-        ServerId(context.me().0 - self.gateways)
+        let server = context.me().0 - self.gateways;
+        assert!(server < self.terms.fixed.servers, "entity {} is no server", context.me());
+        ServerId(server)
     }
 }

@@ -5,8 +5,8 @@ use towtank_kernel::Fault;
 use towtank_units::{Rounding, SimSpan, SimTime};
 
 use super::Cluster;
-use crate::put::events::Entity;
-use crate::put::ports::Ports;
+use crate::nodes::Entity;
+use crate::ports::Ports;
 
 /// So many messages, or frames, of each put may wait at one port. A put without retries has at most four messages under way to or from
 /// a server, and a chunk's frames once; a server of UCH-CCP tells all flows of each change.

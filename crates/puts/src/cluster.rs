@@ -15,6 +15,7 @@ mod gateways;
 mod gets;
 mod racks;
 mod servers;
+mod sound;
 
 pub use racks::Racks;
 
@@ -24,9 +25,12 @@ use towtank_streams::distributions::Exponential;
 use towtank_streams::{Purpose, Uniform};
 use towtank_units::{SimSpan, SimTime};
 
-use super::events::{Cargo, Counts, Crossing, Entity, Event, Frame, Target, Trace};
-use super::ports::Ports;
-use super::scenario::is_among;
+use crate::counts::Counts;
+use crate::event::{Cargo, Crossing, Event};
+use crate::frame::Frame;
+use crate::nodes::Entity;
+use crate::ports::Ports;
+use crate::trace::Trace;
 
 /// What machines draw: servers, groups, lots, coins.
 const PROTOCOL: Purpose = Purpose(1);
@@ -123,8 +127,14 @@ type Ctx<'a> = Context<'a, Cluster>;
 impl Cluster {
     fn entity_of(&self, peer: Peer) -> EntityId {
         match peer {
-            Peer::Gateway(GatewayId(id)) => EntityId(id),
-            Peer::Server(ServerId(id)) => EntityId(self.gateways + id),
+            Peer::Gateway(GatewayId(id)) => {
+                assert!(id < self.gateways, "there is no gateway {id}");
+                EntityId(id)
+            }
+            Peer::Server(ServerId(id)) => {
+                assert!(id < self.terms.fixed.servers, "there is no server {id}");
+                EntityId(self.gateways + id)
+            }
         }
     }
 
@@ -141,6 +151,7 @@ impl Cluster {
             return Size(0);
         }
         let word = context.draws(SIZE).next_u64();
+        assert!(self.shares.len() <= 1 << u8::BITS, "{} sizes have no numbers", self.shares.len());
         Size(self.shares.partition_point(|share| *share < word).min(self.shares.len() - 1) as u8)
     }
 
@@ -158,6 +169,7 @@ impl Cluster {
     /// One control message takes its place at the port; how long until it begins.
     fn occupy(&self, ports: &mut Ports, now: SimTime) -> SimSpan {
         let begin = ports.control_out.send(now, self.terms.control).begin;
+        assert!(begin >= now, "a message went out at {begin:?}, before it was sent at {now:?}");
         if !self.negotiates() {
             // No share of its own: control goes first, and data wait for it.
             ports.data_out.send(now, self.terms.control);
@@ -172,6 +184,7 @@ impl Cluster {
             ports.data_in.send(now, self.terms.control);
         }
         let heard = ports.control_in.receive(now, self.terms.control).end;
+        assert!(heard >= now, "a message was heard at {heard:?}, before it came at {now:?}");
         if heard > now {
             context.send(context.me(), heard.since(now), Event::Heard(message));
         }
@@ -179,6 +192,7 @@ impl Cluster {
     }
 
     fn multicast(&self, ports: &mut Ports, to: &[(ServerId, Message)], context: &mut Ctx<'_>) {
+        assert!(!to.is_empty(), "a multicast goes to nobody");
         if self.quirks.control_is_free {
             let way = self.terms.control_and_trip();
             for (server, message) in to {
@@ -255,6 +269,7 @@ impl Model for Cluster {
         if !understood {
             return Err(format!("{event:?} makes no sense here").into());
         }
+        self.assert_node(entity, context.now());
         self.check_crowd(entity, context.now())
     }
 
@@ -279,11 +294,7 @@ impl Cluster {
         let until = |end: SimTime| self.within_measured(Window { left: now, right: end });
         match entity {
             Entity::Server(server) if !self.quirks.work_counts_early => {
-                let disk = match &server.machine {
-                    Target::Unicast(machine) => machine.disk(),
-                    Target::Negotiating(machine) => machine.disk(),
-                };
-                until(now.saturating_add(disk.backlog(now)))
+                until(now.saturating_add(server.machine.disk().backlog(now)))
             }
             Entity::Rack(rack) => {
                 let Some(racks) = &self.racks else { return SimSpan::ZERO };
@@ -294,7 +305,10 @@ impl Cluster {
                 let ports = data.into_iter().chain(control.into_iter().filter(|_| self.negotiates()));
                 let spans =
                     ports.map(|(port, rate)| racks::share_of(until(port.free_at()), rate, racks.rate));
-                spans.fold(SimSpan::ZERO, SimSpan::saturating_add)
+                let busy = spans.fold(SimSpan::ZERO, SimSpan::saturating_add);
+                let both_ways = until(self.measured.until).saturating_mul(2);
+                assert!(busy <= both_ways, "an uplink is busy for {busy} of {both_ways}");
+                busy
             }
             _ => SimSpan::ZERO,
         }
@@ -317,6 +331,15 @@ impl Cluster {
             _ => 0,
         }
     }
+}
+
+/// Whether a server is one of `some` that are spread evenly over all.
+#[must_use]
+pub(crate) fn is_among(some: u32, all: u32, server: u32) -> bool {
+    assert!(some <= all, "{some} of {all} servers");
+    assert!(server < all, "server {server} of {all}");
+    let before = |at: u32| u64::from(at) * u64::from(some) / u64::from(all.max(1));
+    before(server + 1) > before(server)
 }
 
 fn frame_of(event: &Event) -> Option<Frame> {

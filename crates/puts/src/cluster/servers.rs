@@ -10,8 +10,12 @@ use towtank_negotiation::{
 use towtank_units::{SimSpan, SimTime};
 
 use super::{Cluster, Ctx, PROTOCOL};
-use crate::put::events::{Event, Frame, Sample, Server, ServerTally, Target, Trace};
-use crate::put::ports::Ports;
+use crate::counts::Sample;
+use crate::event::Event;
+use crate::frame::Frame;
+use crate::nodes::{Server, ServerTally, Target};
+use crate::ports::Ports;
+use crate::trace::Trace;
 
 impl Cluster {
     pub(super) fn new_server(&self, me: ServerId) -> Server {
@@ -51,6 +55,7 @@ impl Cluster {
             }),
             Event::Later(to, message) => self.send(&mut server.ports, to, message, context),
             Event::Offer { put, bits } => {
+                self.assert_frame(bits);
                 server.offers.push_back((put, bits));
                 // Others wait: they come first, and an event will let them in.
                 if server.offers.len() == 1 {
@@ -108,6 +113,7 @@ impl Cluster {
         of: impl FnOnce(SimTime, SimTime) -> Trace,
         window: Window,
     ) {
+        assert!(window.left <= window.right, "{window:?} ends before it begins");
         let server = context.me().0 - self.gateways;
         if context.now() < self.traced.windows_until && server < self.terms.fixed.group {
             context.emit(of(window.left, window.right));
@@ -117,6 +123,7 @@ impl Cluster {
     fn frame_at_port(&self, server: &mut Server, frame: Frame, context: &mut Ctx<'_>) {
         let now = context.now();
         let came = server.ports.data_in.receive(now, self.terms.wire(frame.bits())).end;
+        assert!(came >= now, "{frame:?} is in at {came:?}, before it came at {now:?}");
         if came > now {
             context.send_at(context.me(), came, Event::Frame(frame));
         } else {
@@ -125,6 +132,8 @@ impl Cluster {
     }
 
     fn frame(&self, server: &mut Server, frame: Frame, context: &mut Ctx<'_>) {
+        assert!(frame.is_put(), "{frame:?} is at a server");
+        self.assert_frame(frame.bits());
         server.tally.bytes_received += frame.bits() / 8;
         self.drive_server(server, context, |machine, step| match (machine, frame) {
             (Target::Unicast(machine), Frame::Put { put, bits }) => {
@@ -145,6 +154,8 @@ impl Cluster {
         (window, began, ended): (Window, SimTime, SimTime),
         context: &mut Ctx<'_>,
     ) {
+        self.assert_size(size);
+        self.assert_transfer(window, began, ended, context.now());
         server.tally.bytes_received += self.terms.size(size).bytes.get();
         if began < window.left || ended > window.right {
             server.tally.violations += 1;
@@ -163,6 +174,7 @@ impl Cluster {
         while let Some((put, bits)) = server.offers.front().copied() {
             server.ingress.fill(now, self.terms.data);
             let Some(at) = server.ingress.ready(bits, self.terms.data) else { return };
+            assert!(at >= now, "a frame could go in at {at:?}, before now");
             if at > now {
                 context.send_at(context.me(), at, Event::Admit);
                 return;
@@ -219,6 +231,9 @@ impl Cluster {
 
     /// A replica goes to the disk. SURGE counts all its work at once, else what falls into the span measured counts.
     fn written(&self, server: &mut Server, (put, size): (PutId, Size), write: Window, context: &mut Ctx<'_>) {
+        let takes = self.terms.write(self.server_of(context), size);
+        assert!(write.left >= context.now(), "a disk writes from {:?}, before the data came", write.left);
+        assert_eq!(write.span(), takes, "a disk takes this long for a replica");
         server.tally.replicas += 1;
         server.tally.bytes_stored += self.terms.size(size).bytes.get();
         if self.counts(context.now()) {
@@ -227,7 +242,7 @@ impl Cluster {
         let busy = if !self.quirks.work_counts_early {
             self.within_measured(write)
         } else if self.counts(context.now()) {
-            self.terms.write(self.server_of(context), size)
+            takes
         } else {
             SimSpan::ZERO
         };

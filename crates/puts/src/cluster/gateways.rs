@@ -4,15 +4,19 @@ use std::collections::VecDeque;
 
 use towtank_kernel::EntityId;
 use towtank_negotiation::{
-    Action, Done, GatewayId, GetId, Message, NegotiatingGateway, Peer, PutId, ServerId, Size, Step, Task,
-    UnicastGateway, Window,
+    Action, Done, GatewayId, Message, NegotiatingGateway, Peer, PutId, ServerId, Size, Step, UnicastGateway,
+    Window,
 };
 use towtank_streams::Uniform;
 use towtank_units::{SimSpan, SimTime};
 
 use super::{ARRIVAL, BEGIN, Cluster, Ctx, Load, PROTOCOL, READS};
-use crate::put::events::{Cargo, Event, Frame, Gateway, GatewayTally, Initiator, Sample, Trace, Wish};
-use crate::put::ports::Ports;
+use crate::counts::Sample;
+use crate::event::{Cargo, Event};
+use crate::frame::Frame;
+use crate::nodes::{Gateway, GatewayTally, Initiator, Wish};
+use crate::ports::Ports;
+use crate::trace::Trace;
 
 impl Cluster {
     pub(super) fn new_gateway(&self, me: GatewayId) -> Gateway {
@@ -84,6 +88,7 @@ impl Cluster {
     /// A chunk comes, and is put at once if it need not wait for others; or one is wanted, and fetched.
     fn create_chunk(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
         let size = self.draw_size(context);
+        self.assert_size(size);
         let reads = self.read_share > 0 && context.draws(READS).next_u64() < self.read_share;
         if reads {
             gateway.tally.gets_created += 1;
@@ -139,6 +144,7 @@ impl Cluster {
             Action::Wake { at, wake } => context.send_at(context.me(), at, Event::Wake(wake)),
             Action::Offer { to, put, bits } => self.offer(gateway, to, (put, bits), context),
             Action::Frame { to, put, bits, span } => {
+                self.assert_frame(bits);
                 gateway.tally.bytes_sent += bits / 8;
                 let (to, frame) = (self.entity_of(Peer::Server(to)), Frame::Put { put, bits });
                 if self.quirks.buckets_admit {
@@ -183,6 +189,7 @@ impl Cluster {
             return;
         }
         let begin = gateway.ports.data_out.send(context.now(), self.terms.wire(bits)).begin;
+        assert!(begin >= context.now(), "a frame went out at {begin:?}, before it was offered");
         if begin > context.now() {
             context.send_at(context.me(), begin, Event::Granted(put));
         } else {
@@ -200,6 +207,9 @@ impl Cluster {
         context: &mut Ctx<'_>,
     ) {
         let arrives = ended.saturating_add(self.terms.fixed.trip);
+        assert!(began <= context.now(), "a transfer began at {began:?}, but its end is now");
+        assert!(!to.is_empty(), "a transfer goes to nobody");
+        assert!(to.len() <= self.terms.replicas(), "a transfer goes to {} servers", to.len());
         for server in to {
             gateway.tally.bytes_sent += self.terms.size(size).bytes.get();
             let event = Event::Data { put, size, window, began, ended };
@@ -221,6 +231,7 @@ impl Cluster {
         self.each_frame(size, |after, bits, last| {
             let frame = Cargo::Frame(Frame::Reserved { put, size, last, bits });
             let all: Vec<(EntityId, Cargo)> = to.iter().map(|server| (*server, frame)).collect();
+            assert!(begin >= context.now(), "a transfer begins at {begin:?}, before it was planned");
             let after = begin.since(context.now()).saturating_add(after);
             self.carry_to_all(&all, after, context);
         });
@@ -229,19 +240,25 @@ impl Cluster {
     /// Calls with each frame of a chunk: when it has gone out, how long it is, and whether it is the last.
     pub(super) fn each_frame(&self, size: Size, mut call: impl FnMut(SimSpan, u64, bool)) {
         let terms = self.terms.size(size);
+        let mut left = terms.bytes.get() * 8;
         for at in 0..terms.frames {
             let last = at + 1 == terms.frames;
             let (bits, span) =
                 if last { (terms.last_bits, terms.last) } else { (self.terms.frame_bits, terms.frame) };
+            assert!(bits <= left, "frames have more bits than their chunk: {bits} of {left}");
+            left -= bits;
             call(terms.frame.saturating_mul(at).saturating_add(span), bits, last);
         }
+        assert_eq!(left, 0, "bits of a chunk are in no frame");
     }
 
     fn done(&self, gateway: &mut Gateway, done: &Done, context: &mut Ctx<'_>) {
         let now = context.now();
+        assert!(done.created <= now, "a put ended before its chunk came at {:?}", done.created);
         gateway.tally.done += 1;
         let exact = now.since(done.created);
         // SURGE logs whole microseconds.
+        assert!(!exact.is_zero(), "a put took no time, though messages do");
         let latency = if self.surge { SimSpan::from_us(exact.as_ns() / 1_000) } else { exact };
         if self.counts(now) {
             context.record(Sample::Counted);
@@ -260,66 +277,6 @@ impl Cluster {
         match self.load {
             Load::Closed => self.create_chunk(gateway, context),
             Load::Open(_) => self.submit_waiting(gateway, context),
-        }
-    }
-}
-
-impl Initiator {
-    pub(super) fn puts(&self) -> usize {
-        match self {
-            Initiator::Unicast(machine) => machine.puts(),
-            Initiator::Negotiating(machine) => machine.puts(),
-        }
-    }
-
-    /// Everything that it has begun and not ended.
-    pub(super) fn tasks(&self, gateway: GatewayId) -> Vec<Task> {
-        let put = |number| Task::Put(PutId { gateway, number });
-        let get = |number| Task::Get(GetId { gateway, number });
-        match self {
-            Initiator::Unicast(machine) => {
-                machine.numbers().map(put).chain(machine.gets.numbers().map(get)).collect()
-            }
-            Initiator::Negotiating(machine) => {
-                machine.numbers().map(put).chain(machine.gets.numbers().map(get)).collect()
-            }
-        }
-    }
-
-    pub(super) fn gets(&self) -> usize {
-        match self {
-            Initiator::Unicast(machine) => machine.gets.len(),
-            Initiator::Negotiating(machine) => machine.gets.len(),
-        }
-    }
-
-    fn submit(&mut self, Wish { size, created, reads }: Wish, step: &mut Step<'_>) {
-        match (self, reads) {
-            (Initiator::Unicast(machine), false) => machine.submit(size, created, step),
-            (Initiator::Unicast(machine), true) => machine.gets.submit(size, created, step),
-            (Initiator::Negotiating(machine), false) => machine.submit(size, created, step),
-            (Initiator::Negotiating(machine), true) => machine.gets.submit(size, created, step),
-        }
-    }
-
-    fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
-        match self {
-            Initiator::Unicast(machine) => machine.hear(message, step),
-            Initiator::Negotiating(machine) => machine.hear(message, step),
-        }
-    }
-
-    fn wake(&mut self, wake: towtank_negotiation::Wake, step: &mut Step<'_>) {
-        match self {
-            Initiator::Unicast(machine) => machine.wake(wake, step),
-            Initiator::Negotiating(machine) => machine.wake(wake, step),
-        }
-    }
-
-    fn frame_started(&mut self, put: PutId, step: &mut Step<'_>) {
-        match self {
-            Initiator::Unicast(machine) => machine.frame_started(put, step),
-            Initiator::Negotiating(_) => {}
         }
     }
 }

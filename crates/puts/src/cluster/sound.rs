@@ -1,0 +1,156 @@
+//! What must be so of a cluster for its model to make sense, and of each node after each event.
+//!
+//! The audit holds what is left of a run against its laws; these assertions hold every state on the way there, as far as one node
+//! knows by itself, and name the first event after which it went wrong.
+
+use towtank_negotiation::{Size, SizeTerms, Window};
+use towtank_units::SimTime;
+
+use super::{Cluster, Load};
+use crate::nodes::{Entity, Gateway, Rack, Server};
+
+impl Cluster {
+    /// Checks that times are in order, that shares are whole, and that frames make up their chunks.
+    ///
+    /// # Panics
+    /// If not.
+    pub fn assert_sound(&self) {
+        let (fixed, measured) = (&self.terms.fixed, &self.measured);
+        assert!(self.gateways > 0, "there are no gateways");
+        assert!(self.in_flight > 0, "gateways may put nothing at once");
+        assert!(measured.from <= measured.until, "what counts ends at {:?}", measured.until);
+        assert!(measured.until <= measured.end, "what counts ends after {:?}", measured.end);
+        assert!(self.traced.puts_until <= measured.end, "puts are drawn after {:?}", measured.end);
+        assert!(!fixed.trip.is_zero(), "a message arrives when it is sent");
+        assert!(fixed.replicas > 0, "a chunk has no replicas");
+        assert!(fixed.replicas <= fixed.servers, "{} replicas, {} servers", fixed.replicas, fixed.servers);
+        assert_eq!(fixed.disk_of.len(), fixed.servers as usize, "each server has a disk");
+        let kinds = self.terms.disks.len();
+        assert!(fixed.disk_of.iter().all(|kind| usize::from(*kind) < kinds), "a disk is of no kind");
+        assert!(self.failures.0 <= fixed.servers, "{} of {} servers fail", self.failures.0, fixed.servers);
+        if self.negotiates() {
+            assert!(fixed.replicas <= fixed.group, "{} replicas, groups of {}", fixed.replicas, fixed.group);
+            assert_eq!(self.terms.groups() * fixed.group, fixed.servers, "some servers are in no group");
+        }
+        self.assert_sizes();
+        if let Some(racks) = &self.racks {
+            assert!(racks.count > 1, "{} racks have nothing to cross", racks.count);
+            assert!(racks.count <= fixed.servers, "{} racks, {} servers", racks.count, fixed.servers);
+            assert!(racks.data <= racks.rate, "data have more than their uplink");
+            assert!(racks.control <= racks.rate, "control messages have more than their uplink");
+        }
+    }
+
+    fn assert_sizes(&self) {
+        let sizes = &self.terms.sizes;
+        assert!(!sizes.is_empty(), "chunks have no size");
+        assert_eq!(self.shares.len(), sizes.len(), "each size has its share");
+        assert!(self.shares.is_sorted(), "some size has less than no share: {:?}", self.shares);
+        assert_eq!(self.shares.last(), Some(&u64::MAX), "some chunks have no size");
+        for disk in &self.terms.disks {
+            assert_eq!(disk.writes.len(), sizes.len(), "a disk writes each size in some time");
+        }
+        for size in sizes {
+            assert!(!size.bytes.is_zero(), "a chunk has no bytes");
+            assert!(size.frames > 0, "a chunk of {} has no frames", size.bytes);
+            assert!(size.last_bits > 0, "the last frame of {} is empty", size.bytes);
+            assert!(size.last_bits <= self.terms.frame_bits, "the last frame of {} is too long", size.bytes);
+            let bits = (size.frames - 1) * self.terms.frame_bits + size.last_bits;
+            assert_eq!(bits, size.bytes.get() * 8, "the frames of {} do not make it up", size.bytes);
+            assert!(size.last <= size.frame, "the last frame of {} takes longer than others", size.bytes);
+            assert!(size.window <= size.bid, "a transfer of {} takes more than its bid", size.bytes);
+            assert!(size.queue > 0, "no chunk of {} may wait for a disk", size.bytes);
+        }
+    }
+
+    /// Checks what a node knows by itself, after an event.
+    ///
+    /// # Panics
+    /// If something was lost, doubled, or came before its time.
+    pub(super) fn assert_node(&self, entity: &Entity, now: SimTime) {
+        match entity {
+            Entity::Gateway(gateway) => self.assert_gateway(gateway, now),
+            Entity::Server(server) => self.assert_server(server),
+            Entity::Rack(rack) => self.assert_rack(rack),
+        }
+    }
+
+    fn assert_gateway(&self, gateway: &Gateway, now: SimTime) {
+        let (tally, waiting) = (&gateway.tally, gateway.waiting.len() as u64);
+        let under_way = (gateway.machine.puts() + gateway.machine.gets()) as u64;
+        let ended = tally.done + tally.failed + tally.dropped + tally.gets_done + tally.gets_failed;
+        let came = tally.created + tally.gets_created;
+        assert_eq!(came, ended + under_way + waiting, "chunks that came, ended, are under way and wait");
+        assert!(under_way <= u64::from(self.in_flight), "{under_way} of {} under way", self.in_flight);
+        assert!(waiting == 0 || under_way == u64::from(self.in_flight), "{waiting} chunks wait for nothing");
+        assert!(waiting == 0 || matches!(self.load, Load::Open(_)), "chunks wait in a closed loop");
+        let replicas = u64::from(self.terms.fixed.replicas);
+        assert!(tally.acknowledged >= tally.done * replicas, "a put ended before its acknowledgements came");
+        let rules = &self.terms.fixed.rules;
+        assert!(tally.dropped == 0 || rules.drops_chunks, "{} chunks were dropped", tally.dropped);
+        let given_up = tally.failed + tally.gets_failed;
+        assert!(given_up == 0 || self.terms.fixed.timeouts.is_some(), "{given_up} were given up unasked");
+        assert!(gateway.received_until <= now, "a delivery ended at {:?}", gateway.received_until);
+        if let (Some(first), Some(last)) = (gateway.waiting.front(), gateway.waiting.back()) {
+            assert!(first.created <= last.created, "a chunk overtook {first:?}");
+            assert!(last.created <= now, "{last:?} waits before it came");
+        }
+        assert!(tally.gets_created > 0 || tally.bytes_received == 0, "data came that nobody wanted");
+    }
+
+    fn assert_server(&self, server: &Server) {
+        let tally = &server.tally;
+        let of_all = |bytes: fn(&SizeTerms) -> u64| self.terms.sizes.iter().map(bytes);
+        let least = of_all(|size| size.bytes.get()).min().unwrap_or(0);
+        let most = of_all(|size| size.bytes.get()).max().unwrap_or(0);
+        let (stored, replicas) = (tally.bytes_stored, tally.replicas);
+        assert!(stored <= tally.bytes_received, "{stored} bytes stored, {} came", tally.bytes_received);
+        assert!(stored >= replicas * least, "{stored} bytes stored in {replicas} replicas");
+        assert!(stored <= replicas.saturating_mul(most), "{stored} bytes stored in {replicas} replicas");
+        assert!(tally.acknowledgements_lost <= replicas, "acknowledgements lost of nothing stored");
+        assert!(server.failed || tally.bytes_lost == 0, "bytes were lost at a server that works");
+        assert!(server.offers.is_empty() || self.quirks.buckets_admit, "frames wait for no bucket");
+    }
+
+    fn assert_rack(&self, rack: &Rack) {
+        let ports = &rack.ports;
+        assert!(self.racks.is_some(), "an uplink leads nowhere");
+        for link in [&ports.control_out, &ports.control_in, &ports.data_out, &ports.data_in] {
+            let until = link.free_at().since(SimTime::ZERO);
+            assert!(link.lane.busy <= until, "an uplink is busy for {} until {until}", link.lane.busy);
+        }
+    }
+
+    /// Checks a transfer whose data are in now: it went out in order, and a trip ago.
+    ///
+    /// # Panics
+    /// If not.
+    pub(super) fn assert_transfer(&self, window: Window, began: SimTime, ended: SimTime, now: SimTime) {
+        assert!(window.left <= window.right, "{window:?} ends before it begins");
+        assert!(began <= ended, "a transfer went out from {began:?} to {ended:?}");
+        let trip = self.terms.fixed.trip;
+        assert_eq!(ended.saturating_add(trip), now, "a transfer that ended at {ended:?} took {trip}");
+    }
+
+    /// Checks that a frame has bits, and no more than the largest.
+    ///
+    /// # Panics
+    /// If not.
+    pub(super) fn assert_frame(&self, bits: u64) {
+        assert!(bits > 0, "a frame is empty");
+        assert!(bits <= self.terms.frame_bits, "a frame has {bits} bits, not {}", self.terms.frame_bits);
+        assert_eq!(bits % 8, 0, "a frame ends within a byte");
+    }
+
+    /// Checks that a size is one of those that there are.
+    ///
+    /// # Panics
+    /// If not.
+    pub(super) fn assert_size(&self, size: Size) {
+        let sizes = self.terms.sizes.len();
+        assert!(usize::from(size.0) < sizes, "a chunk has size {} of {sizes}", size.0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

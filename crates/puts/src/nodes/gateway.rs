@@ -1,0 +1,152 @@
+//! A gateway: its side of the protocol, its link, what waits there, and what it has done.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use towtank_negotiation::{
+    GatewayId, GetId, Message, NegotiatingGateway, PutId, Size, Step, Task, UnicastGateway, Wake,
+};
+use towtank_units::SimTime;
+
+use crate::ports::Ports;
+
+/// A gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Gateway {
+    /// Its side of the protocol.
+    pub machine: Initiator,
+    /// Its link.
+    pub ports: Ports,
+    /// What came while as many chunks as may be were being put or fetched.
+    pub waiting: VecDeque<Wish>,
+    /// When the last reserved delivery to it had gone out.
+    pub received_until: SimTime,
+    /// What it has done; bytes are those of replicas.
+    pub tally: GatewayTally,
+}
+
+/// A chunk to put or to get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Wish {
+    /// How large it is.
+    pub size: Size,
+    /// When it came.
+    pub created: SimTime,
+    /// Whether it is to be read, and not stored.
+    pub reads: bool,
+}
+
+/// What a gateway has done since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct GatewayTally {
+    /// Chunks that came.
+    pub created: u64,
+    /// Puts that ended well.
+    pub done: u64,
+    /// Puts that were given up.
+    pub failed: u64,
+    /// Chunks dropped because no common window was found.
+    pub dropped: u64,
+    /// Bytes sent, once for each receiver.
+    pub bytes_sent: u64,
+    /// Gets that came.
+    pub gets_created: u64,
+    /// Gets that ended well.
+    pub gets_done: u64,
+    /// Gets that were given up.
+    pub gets_failed: u64,
+    /// Bytes fetched.
+    pub bytes_received: u64,
+    /// Replicas that it was told to be on disk.
+    pub acknowledged: u64,
+    /// Deliveries outside their windows, or while another one came.
+    pub violations: u64,
+}
+
+impl GatewayTally {
+    /// Adds what another gateway has done.
+    pub fn add(&mut self, other: &GatewayTally) {
+        self.created += other.created;
+        self.done += other.done;
+        self.failed += other.failed;
+        self.dropped += other.dropped;
+        self.bytes_sent += other.bytes_sent;
+        self.gets_created += other.gets_created;
+        self.gets_done += other.gets_done;
+        self.gets_failed += other.gets_failed;
+        self.bytes_received += other.bytes_received;
+        self.acknowledged += other.acknowledged;
+        self.violations += other.violations;
+    }
+}
+
+/// The gateway's side of a protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Initiator {
+    /// UCH-CCP and its relatives.
+    Unicast(UnicastGateway),
+    /// Replicast.
+    Negotiating(NegotiatingGateway),
+}
+
+impl Initiator {
+    pub(crate) fn puts(&self) -> usize {
+        match self {
+            Initiator::Unicast(machine) => machine.puts(),
+            Initiator::Negotiating(machine) => machine.puts(),
+        }
+    }
+
+    /// Everything that it has begun and not ended.
+    pub(crate) fn tasks(&self, gateway: GatewayId) -> Vec<Task> {
+        let put = |number| Task::Put(PutId { gateway, number });
+        let get = |number| Task::Get(GetId { gateway, number });
+        let tasks: Vec<Task> = match self {
+            Initiator::Unicast(machine) => {
+                machine.numbers().map(put).chain(machine.gets.numbers().map(get)).collect()
+            }
+            Initiator::Negotiating(machine) => {
+                machine.numbers().map(put).chain(machine.gets.numbers().map(get)).collect()
+            }
+        };
+        assert_eq!(tasks.len(), self.puts() + self.gets(), "each put and get has a number");
+        tasks
+    }
+
+    pub(crate) fn gets(&self) -> usize {
+        match self {
+            Initiator::Unicast(machine) => machine.gets.len(),
+            Initiator::Negotiating(machine) => machine.gets.len(),
+        }
+    }
+
+    pub(crate) fn submit(&mut self, Wish { size, created, reads }: Wish, step: &mut Step<'_>) {
+        match (self, reads) {
+            (Initiator::Unicast(machine), false) => machine.submit(size, created, step),
+            (Initiator::Unicast(machine), true) => machine.gets.submit(size, created, step),
+            (Initiator::Negotiating(machine), false) => machine.submit(size, created, step),
+            (Initiator::Negotiating(machine), true) => machine.gets.submit(size, created, step),
+        }
+    }
+
+    pub(crate) fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
+        match self {
+            Initiator::Unicast(machine) => machine.hear(message, step),
+            Initiator::Negotiating(machine) => machine.hear(message, step),
+        }
+    }
+
+    pub(crate) fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
+        match self {
+            Initiator::Unicast(machine) => machine.wake(wake, step),
+            Initiator::Negotiating(machine) => machine.wake(wake, step),
+        }
+    }
+
+    pub(crate) fn frame_started(&mut self, put: PutId, step: &mut Step<'_>) {
+        match self {
+            Initiator::Unicast(machine) => machine.frame_started(put, step),
+            Initiator::Negotiating(_) => {}
+        }
+    }
+}

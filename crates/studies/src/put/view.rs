@@ -1,0 +1,99 @@
+//! One protocol at one point: its replicates, and what tables, figures and claims need of them.
+
+use towtank_metrics::{Histogram, MeanInterval, mean_interval_95};
+use towtank_negotiation::Protocol;
+use towtank_units::Percent;
+
+use super::Put;
+use super::observed::{Kept, Observed, prefix};
+use super::scenario::Scenario;
+use crate::{Point, PointResult, points};
+
+/// One protocol at one point, with everything that is shown of it.
+pub struct View<'a> {
+    /// The point.
+    pub result: &'a PointResult<'a>,
+    /// Its scenario.
+    pub scenario: &'a Scenario,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// What its replicates counted; the first one has what is drawn.
+    pub observed: Vec<&'a Observed>,
+    /// The swept keys with their values; empty without a sweep.
+    pub label: String,
+}
+
+impl<'a> View<'a> {
+    /// One for each protocol that ran.
+    #[must_use]
+    pub fn all_of(point: &'a Point<'a, Put>) -> Vec<View<'a>> {
+        let of = |protocol: Protocol| {
+            let read = |kept: &'a Kept| kept.observed.get(protocol.name());
+            let observed: Vec<&Observed> = point.kept.iter().filter_map(read).collect();
+            let (result, scenario) = (point.result, &point.scenario);
+            let label = label(result.settings);
+            (!observed.is_empty()).then_some(View { result, scenario, protocol, observed, label })
+        };
+        point.scenario.protocols().into_iter().filter_map(of).collect()
+    }
+
+    /// The mean of a measure over the replicates that have it.
+    #[must_use]
+    pub fn mean(&self, measure: &str) -> Option<MeanInterval> {
+        mean_interval_95(&self.values(measure))
+    }
+
+    /// A measure of each replicate that has it.
+    fn values(&self, measure: &str) -> Vec<f64> {
+        let alone = self.scenario.protocols().len() == 1;
+        let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) };
+        points::values(self.result, &name)
+    }
+
+    /// How far single replicates scatter about that mean: the standard deviation, nothing if there are fewer than two.
+    #[must_use]
+    pub fn deviation(&self, measure: &str) -> f64 {
+        let values = self.values(measure);
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        (squares / (values.len().max(2) - 1) as f64).sqrt()
+    }
+
+    /// Latencies of all replicates in nanoseconds.
+    #[must_use]
+    pub fn latencies(&self) -> Histogram {
+        let mut all = Histogram::new();
+        self.observed.iter().for_each(|observed| all.merge(&observed.latencies));
+        all
+    }
+
+    /// Latencies of gets, of all replicates, in nanoseconds.
+    #[must_use]
+    pub fn got(&self) -> Histogram {
+        let mut all = Histogram::new();
+        self.observed.iter().for_each(|observed| all.merge(&observed.got));
+        all
+    }
+
+    /// Whether chunks are read.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        self.scenario.read_share > Percent::ZERO
+    }
+
+    /// What tells it from the others.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.label.as_str() {
+            "" => self.protocol.name().to_owned(),
+            label => format!("{}, {label}", self.protocol.name()),
+        }
+    }
+}
+
+/// The swept keys with their values, but for the protocol, which is told anyway.
+fn label(settings: &[(String, serde_json::Value)]) -> String {
+    let setting = |(key, value): &(String, serde_json::Value)| format!("{key} = {}", points::text(value));
+    let told = settings.iter().filter(|(key, _)| key != "protocol");
+    told.map(setting).collect::<Vec<_>>().join(", ")
+}
