@@ -10,6 +10,7 @@
 pub mod capacity_sim;
 mod checked;
 mod context;
+mod exports;
 mod measures;
 pub mod place;
 mod points;

@@ -5,28 +5,28 @@
 //! change the map by themselves, and overheads of the store (fill changes by the bytes of objects alone).
 //!
 //! - `scenario`: what a user may say;
-//! - `cluster`: the dumps, brought together, with what does not fit;
-//! - `changes`: one change after the other, on map, devices and pools;
-//! - `upmaps`: which explicit mappings the monitors would drop then;
+//! - `case`: the cluster ([`towtank_ceph`]) before and after;
+//! - `changes`: what a user asks for, one change after the other;
 //! - `moves`: every group before and after, and what follows;
-//! - `safety`: what is unsafe or not known, which comes first in the answer;
+//! - `safety`: how many groups are unsafe or not known; `dangers`: these in words, which come first in the answer;
 //! - `observed`: the measures; `present`: tables and figures.
 
+mod case;
 mod changes;
-pub(crate) mod cluster;
+mod dangers;
 mod moves;
 mod observed;
 mod present;
 mod safety;
 mod scenario;
-pub(crate) mod upmaps;
 
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 
+use self::case::Case;
 use self::moves::Moves;
 use self::observed::{Kept, Seen};
-use self::scenario::{Case, Scenario};
+use self::scenario::Scenario;
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The preview study.
@@ -72,7 +72,7 @@ impl Question for Preview {
     type Kept = Kept;
 
     fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
-        let case = scenario.case(draft)?;
+        let case = Case::of(&scenario, draft)?;
         Ok(Ready { scenario, case })
     }
 

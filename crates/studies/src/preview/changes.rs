@@ -1,30 +1,41 @@
 //! The changes of a scenario, made one after the other: first the map (another map, hosts added, items removed, weights,
 //! tunables), then the devices, then the pools, then what the monitors do by themselves.
 
-use std::collections::BTreeMap;
-
+use towtank_ceph::{Cluster, GROUPS_MAX, NewHost, PoolState, device_list, upmaps};
 use towtank_placement::crush::edit::EditError;
 use towtank_placement::crush::pools::{Device, FULL};
 use towtank_placement::crush::{ItemId, Map, Tunables};
 use towtank_scenario::{Draft, Problem, Problems, did_you_mean};
 
-use super::cluster::{Cluster, GROUPS_MAX, Loaded, device_list, read_map};
-use super::safety::FillLimits;
-use super::scenario::{Case, Scenario};
-use super::upmaps;
+use super::scenario::Scenario;
+use crate::exports::read_map;
+
+/// A cluster after all changes.
+pub struct Changed {
+    /// As it would be.
+    pub after: Cluster,
+    /// Explicit mappings that the monitors would drop, or change.
+    pub upmaps_dropped: usize,
+    /// The changes in words.
+    pub words: Vec<String>,
+}
 
 /// Makes all changes.
-pub fn apply(scenario: &Scenario, draft: &Draft, loaded: Loaded) -> Result<Case, Problems> {
-    let Loaded { cluster: before, mut warnings, osd_dump } = loaded;
+pub fn apply(
+    scenario: &Scenario,
+    draft: &Draft,
+    before: &Cluster,
+    warnings: &mut Vec<String>,
+) -> Result<Changed, Problems> {
     let mut after = before.clone();
     let mut words = Vec::new();
     if scenario.after_map.is_some()
-        && let Some(map) = read_map(draft, "after_map", &mut warnings)?
+        && let Some(map) = read_map(draft, "after_map", warnings)?
     {
         after.map = map;
         words.push("another map".to_owned());
     }
-    let mut editor = Editor { cluster: &mut after, words: &mut words, warnings: &mut warnings };
+    let mut editor = Editor { cluster: &mut after, words: &mut words, warnings: &mut *warnings };
     let mut problems = Problems::new();
     for (key, texts, change) in editor_steps(scenario) {
         for text in texts {
@@ -52,8 +63,7 @@ pub fn apply(scenario: &Scenario, draft: &Draft, loaded: Loaded) -> Result<Case,
     if words.is_empty() {
         warnings.push("nothing is changed; what moves is on its way already".to_owned());
     }
-    let limits = FillLimits::of(&osd_dump);
-    Ok(Case { before, after, warnings, upmaps_dropped, changes: words, limits })
+    Ok(Changed { after, upmaps_dropped, words })
 }
 
 type Change<'a> = fn(&mut Editor<'a>, &str) -> Result<(), Fault>;
@@ -128,25 +138,14 @@ impl Editor<'_> {
             Some((kind, name)) => (Some(kind.trim()), name.trim()),
             None => (None, text.trim()),
         };
-        let as_device = |name: &str| {
-            let digits = name.strip_prefix("osd.").unwrap_or(name);
-            let id = digits.parse::<ItemId>().ok().filter(|id| *id >= 0)?;
-            self.held(id).then_some(id)
-        };
-        let found = self.map().item_id(name).or_else(|| as_device(name)).ok_or_else(|| self.no_item(name))?;
+        let found = self.cluster.item(name).ok_or_else(|| self.no_item(name))?;
         let Some(kind) = kind else { return Ok(found) };
-        let own = self.map().bucket(found).map_or(0, |bucket| i32::from(bucket.kind));
-        let own = self.map().type_names.get(&own).map_or("", String::as_str);
+        let own = self.cluster.type_of(found);
         if own == kind {
             Ok(found)
         } else {
             Err(Fault::new(format!("`{name}` is of type {own}, not {kind}"), format!("write `{own}={name}`")))
         }
-    }
-
-    fn held(&self, device: ItemId) -> bool {
-        self.map().each_bucket().any(|bucket| bucket.items.contains(&device))
-            || self.cluster.overlay.devices.get(device as usize).is_some_and(|device| device.exists)
     }
 
     fn no_item(&self, name: &str) -> Fault {
@@ -160,16 +159,7 @@ impl Editor<'_> {
     }
 
     fn devices_of(&self, text: &str) -> Result<Vec<ItemId>, Fault> {
-        let mut devices = Vec::new();
-        let mut open = vec![self.item(text)?];
-        while let Some(item) = open.pop() {
-            match self.map().bucket(item) {
-                Some(bucket) => open.extend(bucket.items.iter().rev()),
-                None => devices.push(item),
-            }
-        }
-        devices.dedup();
-        Ok(devices)
+        Ok(self.cluster.devices_below(self.item(text)?))
     }
 
     fn device(&self, text: &str) -> Result<ItemId, Fault> {
@@ -181,8 +171,7 @@ impl Editor<'_> {
     }
 
     fn state_of(&mut self, device: ItemId) -> Result<&mut Device, Fault> {
-        let known = self.cluster.overlay.devices.get_mut(device as usize).filter(|device| device.exists);
-        known.ok_or_else(|| {
+        self.cluster.device_mut(device).ok_or_else(|| {
             Fault::new(
                 format!("osd.{device} is in the map, but not in the osd dump"),
                 "export both at the same time; only `remove` and `crush_reweight` work on such a device",
@@ -224,51 +213,20 @@ impl Editor<'_> {
         let (name, value) = assignment(text, EXAMPLE)?;
         let weight: f32 = number(value, "number", EXAMPLE)?;
         let device = self.device(name)?;
-        let name = self.named(device);
-        self.cluster.map.reweight_item(&name, weight)?;
-        self.cluster.map.finalize();
+        let name = self.cluster.crush_reweight(device, weight)?;
         self.words.push(format!("{name} of weight {value}"));
         Ok(())
     }
 
-    /// The name of a device; one without gets the usual one.
-    fn named(&mut self, device: ItemId) -> String {
-        self.cluster.map.item_names.entry(device).or_insert_with(|| format!("osd.{device}")).clone()
-    }
-
-    /// Takes devices out of cluster and map, then the buckets around them. Buckets that rules start from stay, empty.
     fn remove(&mut self, text: &str) -> Result<(), Fault> {
         let top = self.item(text)?;
-        let devices = self.devices_of(text)?;
-        let mut buckets = Vec::new();
-        let mut open = vec![top];
-        while let Some(item) = open.pop() {
-            if let Some(bucket) = self.map().bucket(item) {
-                buckets.push(item);
-                open.extend(&bucket.items);
-            }
-        }
-        for device in devices {
-            let name = self.named(device);
-            self.cluster.map.remove_item(&name)?;
-            if let Some(state) = self.cluster.overlay.devices.get_mut(device as usize) {
-                *state = Device::ABSENT;
-            }
-        }
-        for bucket in buckets.into_iter().rev() {
-            let Some(name) = self.map().item_names.get(&bucket).cloned() else { continue };
-            match self.cluster.map.remove_item(&name) {
-                Err(EditError::InUse { .. }) | Ok(()) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.cluster.map.finalize();
+        self.cluster.remove(top)?;
         self.words.push(format!("{text} removed"));
         Ok(())
     }
 
     fn add_host(&mut self, text: &str) -> Result<(), Fault> {
-        let host = NewHost::read(text)?;
+        let host = HostAsked::read(text)?;
         let class = self.class_of(&host)?;
         let place = self.place_of(&host)?;
         if let Some(taken) = self.map().item_id(host.name) {
@@ -277,35 +235,19 @@ impl Editor<'_> {
                 "choose another name",
             ));
         }
-        let first = self.map().max_devices.max(self.cluster.overlay.devices.len() as i32);
-        let location = BTreeMap::from([("host".to_owned(), host.name.to_owned()), place]);
-        for device in first..first + host.count as i32 {
-            if let Some(class) = &class {
-                let class = self.cluster.map.class_id_or_new(class);
-                self.cluster.map.item_classes.insert(device, class);
-            }
-            self.cluster.map.add_item(device, host.weight, &format!("osd.{device}"), &location)?;
-            self.cluster.overlay.devices.resize(device as usize + 1, Device::ABSENT);
-            self.cluster.overlay.devices[device as usize] = Device::IN;
-        }
-        self.cluster.map.finalize();
-        let new: Vec<i32> = (first..first + host.count as i32).collect();
-        self.words.push(format!("host {} added with {}", host.name, device_list(&new)));
+        let HostAsked { name, count, weight, .. } = host;
+        let new = self.cluster.add_host(&NewHost { name, count, weight, class: class.as_deref(), place })?;
+        self.words.push(format!("host {name} added with {}", device_list(&new)));
         Ok(())
     }
 
     /// The class of new devices: as asked, or the one that all devices have.
-    fn class_of(&self, host: &NewHost<'_>) -> Result<Option<String>, Fault> {
+    fn class_of(&self, host: &HostAsked<'_>) -> Result<Option<String>, Fault> {
         if let Some(class) = host.class {
             return Ok(Some(class.to_owned()));
         }
         let map = self.map();
-        let mut classes: Vec<Option<&String>> = (0..map.max_devices)
-            .filter(|id| map.item_names.contains_key(id))
-            .map(|id| map.item_classes.get(&id).and_then(|class| map.class_names.get(class)))
-            .collect();
-        classes.sort();
-        classes.dedup();
+        let classes = self.cluster.classes();
         match classes[..] {
             [] => Ok(None),
             [one] => Ok(one.cloned()),
@@ -320,7 +262,7 @@ impl Editor<'_> {
     }
 
     /// Where the host goes: as asked, or where all hosts are.
-    fn place_of(&self, host: &NewHost<'_>) -> Result<(String, String), Fault> {
+    fn place_of(&self, host: &HostAsked<'_>) -> Result<(String, String), Fault> {
         let map = self.map();
         let kind = map.type_id("host").ok_or_else(|| {
             Fault::new(
@@ -330,21 +272,11 @@ impl Editor<'_> {
         })?;
         let parents: Vec<ItemId> = match host.place {
             Some(name) => vec![self.item(name)?],
-            None => {
-                let is_host =
-                    |item: &ItemId| map.bucket(*item).is_some_and(|bucket| i32::from(bucket.kind) == kind);
-                let shadow = |id: ItemId| map.item_names.get(&id).is_some_and(|name| name.contains('~'));
-                let around =
-                    map.each_bucket().filter(|bucket| !shadow(bucket.id) && bucket.items.iter().any(is_host));
-                around.map(|bucket| bucket.id).collect()
-            }
+            None => self.cluster.buckets_around(kind),
         };
         let name_of = |id: &ItemId| map.item_names.get(id).cloned().unwrap_or_default();
         match parents[..] {
-            [parent] if parent < 0 => {
-                let own = map.bucket(parent).map_or(0, |bucket| i32::from(bucket.kind));
-                Ok((map.type_names.get(&own).cloned().unwrap_or_default(), name_of(&parent)))
-            }
+            [parent] if parent < 0 => Ok((self.cluster.type_of(parent).to_owned(), name_of(&parent))),
             [_] => Err(Fault::new("a device holds no hosts", "name a bucket behind the `@`, such as a rack")),
             _ => {
                 let names: Vec<String> = parents.iter().take(8).map(name_of).collect();
@@ -372,7 +304,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    fn pool(&mut self, name: &str) -> Result<&mut super::cluster::PoolState, Fault> {
+    fn pool(&mut self, name: &str) -> Result<&mut PoolState, Fault> {
         let at = self
             .cluster
             .pools
@@ -392,11 +324,7 @@ impl Editor<'_> {
 
     fn pg_num(&mut self, text: &str) -> Result<(), Fault> {
         let (name, count) = groups_asked(text)?;
-        let pool = &mut self.pool(name)?.placed;
-        pool.pg_num = count;
-        let follows = pool.pgp_num > count;
-        pool.pgp_num = pool.pgp_num.min(count);
-        if follows {
+        if self.pool(name)?.set_pg_num(count) {
             self.warnings.push(format!(
                 "`pgp_num` of pool `{name}` follows `pg_num` down to {count}: groups are moved together, then merged"
             ));
@@ -431,7 +359,7 @@ fn groups_asked(text: &str) -> Result<(&str, u32), Fault> {
 }
 
 /// `h9=4x3.6:ssd@rack1`.
-struct NewHost<'t> {
+struct HostAsked<'t> {
     text: &'t str,
     name: &'t str,
     count: u32,
@@ -440,7 +368,7 @@ struct NewHost<'t> {
     place: Option<&'t str>,
 }
 
-impl<'t> NewHost<'t> {
+impl<'t> HostAsked<'t> {
     fn read(text: &'t str) -> Result<Self, Fault> {
         const EXAMPLE: &str = "h9=4x3.6:ssd@rack1";
         /// A host with more is a mistake.

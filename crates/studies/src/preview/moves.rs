@@ -10,13 +10,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use towtank_ceph::{Cluster, Gains, Group, LaidOut, differs, parts};
 use towtank_placement::crush::objects::stable_mod;
-use towtank_placement::crush::pools::{GroupPlacement, PgId, Placer, Pool};
-use towtank_placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
+use towtank_placement::crush::pools::{GroupPlacement, PgId, Pool};
+use towtank_placement::crush::{ItemId, NONE, RuleKind};
 
-use super::cluster::{Cluster, Group, PoolState};
-use super::safety::{Safety, fill_warnings};
-use super::scenario::Case;
+use super::case::Case;
+use super::safety::Safety;
 use crate::{RunContext, StudyError};
 
 /// What a change moves.
@@ -112,8 +112,8 @@ impl Moves {
     /// Places every group twice; nothing if it was stopped.
     pub fn of(case: &Case, context: &RunContext<'_>) -> Result<Option<Moves>, StudyError> {
         let mut tally = Tally { moves: Moves::default(), flows: BTreeMap::new() };
-        let mut before = State::new(&case.before)?;
-        let mut after = State::new(&case.after)?;
+        let mut before = laid_out(&case.before)?;
+        let mut after = laid_out(&case.after)?;
         let total: u64 = case.before.pools.iter().map(|pool| pool.groups.len() as u64).sum();
         for (old, new) in case.before.pools.iter().zip(&case.after.pools) {
             tally.moves.pools.push(PoolMoves { name: old.name.clone(), ..PoolMoves::default() });
@@ -162,82 +162,13 @@ impl Moves {
     pub fn moved_fraction(&self) -> f64 {
         if self.stored_bytes == 0 { 0.0 } else { self.moved_bytes as f64 / self.stored_bytes as f64 }
     }
-
-    /// What a reader must know.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if self.disagreeing > 0 {
-            warnings.push(format!(
-                "{} groups should be elsewhere by `crush_map` and `osd_dump` than `pg_dump` says, such as {}: were they exported \
-                 at different times?",
-                self.disagreeing, self.disagreeing_example
-            ));
-        }
-        if self.groups_homeless > 0 {
-            warnings.push(format!(
-                "{} groups would have no device left: their data would not be served, and might be lost",
-                self.groups_homeless
-            ));
-        }
-        warnings.extend(fill_warnings(self));
-        warnings
-    }
 }
 
-/// Bytes of each unit that is compared: the groups of the finer division, of which the others are made.
-fn parts(pool: &PoolState, pg_num_after: u32) -> Vec<u64> {
-    let before = pool.placed.pg_num;
-    let mut parts: Vec<u64> = pool.groups.iter().map(|group| group.bytes).collect();
-    for child in before..pg_num_after {
-        let parent = stable_mod(child, before) as usize;
-        let part = part_of_hashes(child, pg_num_after);
-        let whole = part_of_hashes(parent as u32, before);
-        // Both are powers of two below 2^33, over 2^32.
-        let bytes = (u128::from(pool.groups[parent].bytes) * u128::from(part) / u128::from(whole)) as u64;
-        parts.push(bytes);
-        parts[parent] -= bytes;
-    }
-    parts
-}
-
-/// How many of the 2^32 hashes fall to a group: of those between powers of two, the lower ones take what is not there yet.
-fn part_of_hashes(group: u32, count: u32) -> u64 {
-    let top = u64::from(count).next_power_of_two();
-    let each = (1u64 << 32) / top;
-    let upper = u64::from(group) + top / 2;
-    let takes_upper = u64::from(group) < top / 2 && upper >= u64::from(count);
-    if takes_upper { 2 * each } else { each }
-}
-
-/// A state of the cluster, laid out for mapping.
-struct State<'a> {
-    placer: Placer<'a>,
-    mapper: Mapper,
-    workspace: Workspace,
-}
-
-impl<'a> State<'a> {
-    fn new(cluster: &'a Cluster) -> Result<Self, StudyError> {
-        let mapper = cluster.map.compile().map_err(|fault| StudyError::Model {
-            message: fault.to_string(),
-            hint: Some("mend the map".to_owned()),
-        })?;
-        Ok(Self {
-            placer: Placer::new(&cluster.map, &cluster.overlay),
-            mapper,
-            workspace: Workspace::default(),
-        })
-    }
-
-    fn place(&mut self, pool: &Pool, seed: u32) -> GroupPlacement {
-        let (mapper, workspace) = (&self.mapper, &mut self.workspace);
-        self.placer.place_by(pool, seed, &mut |rule, x, result_max, weights, pool| {
-            let mut found = Vec::with_capacity(result_max);
-            mapper.do_rule(Ask { rule, x, result_max, weights, pool }, workspace, &mut found);
-            found
-        })
-    }
+fn laid_out(cluster: &Cluster) -> Result<LaidOut<'_>, StudyError> {
+    LaidOut::new(cluster).map_err(|fault| StudyError::Model {
+        message: fault.to_string(),
+        hint: Some("mend the map".to_owned()),
+    })
 }
 
 /// One group of the finer division.
@@ -263,8 +194,8 @@ impl Tally {
         let coded = unit.pool.kind == RuleKind::Erasure;
         let held = unit.group.acting.as_ref().unwrap_or(&unit.now.acting.devices);
         let target = &unit.then.up.devices;
-        let changes = Changes::between(held, target, coded);
-        let pending = Changes::between(held, &unit.now.up.devices, coded).gained.len() as u64;
+        let changes = Gains::between(held, target, coded);
+        let pending = Gains::between(held, &unit.now.up.devices, coded).gained.len() as u64;
         let moves = &mut self.moves;
         let count = |devices: &[ItemId]| devices.iter().filter(|id| **id != NONE).count() as u64;
         let stored = count(held) * unit.shard;
@@ -324,7 +255,7 @@ impl Tally {
         }
     }
 
-    fn note_flows(&mut self, changes: &Changes, primary: Option<ItemId>, shard: u64) {
+    fn note_flows(&mut self, changes: &Gains, primary: Option<ItemId>, shard: u64) {
         for &(from, to) in &changes.gained {
             self.moves.devices.entry(to).or_default().in_bytes += shard;
             if let Some(from) = from.or(primary) {
@@ -340,14 +271,11 @@ impl Tally {
         self.moves.safety.limits = case.limits;
         let known = case.after.overlay.devices.len().max(case.before.overlay.devices.len()) as ItemId;
         for id in 0..known {
-            let exists = |cluster: &Cluster| {
-                cluster.overlay.devices.get(id as usize).is_some_and(|device| device.exists)
-            };
-            if exists(&case.before) || exists(&case.after) {
+            if case.before.device(id).is_some() || case.after.device(id).is_some() {
                 self.moves.devices.entry(id).or_default();
             }
         }
-        let hosts = [hosts_of(&case.before), hosts_of(&case.after)];
+        let hosts = [case.before.hosts(), case.after.hosts()];
         for (id, device) in &mut self.moves.devices {
             let names = [&case.before, &case.after].map(|cluster| cluster.map.item_names.get(id));
             device.name = names.into_iter().flatten().next().cloned().unwrap_or_else(|| format!("osd.{id}"));
@@ -364,56 +292,4 @@ impl Tally {
             .collect();
         self.moves
     }
-}
-
-/// The bucket that holds each device itself, shadows left out.
-fn hosts_of(cluster: &Cluster) -> BTreeMap<ItemId, String> {
-    let mut hosts = BTreeMap::new();
-    for bucket in cluster.map.each_bucket() {
-        let Some(name) = cluster.map.item_names.get(&bucket.id).filter(|name| !name.contains('~')) else {
-            continue;
-        };
-        for &item in bucket.items.iter().filter(|item| **item >= 0) {
-            hosts.entry(item).or_insert_with(|| name.clone());
-        }
-    }
-    hosts
-}
-
-/// Who gains a copy or shard, and who gives one up.
-struct Changes {
-    /// From which device, where one gives it up, to which.
-    gained: Vec<(Option<ItemId>, ItemId)>,
-    lost: Vec<ItemId>,
-}
-
-impl Changes {
-    fn between(held: &[ItemId], target: &[ItemId], coded: bool) -> Self {
-        if coded {
-            let at = |position: usize| held.get(position).copied().filter(|id| *id != NONE);
-            let changed = |&(position, &id): &(usize, &ItemId)| id != NONE && at(position) != Some(id);
-            let gained: Vec<_> =
-                target.iter().enumerate().filter(changed).map(|(position, &id)| (at(position), id)).collect();
-            let lost = gained.iter().filter_map(|(from, _)| *from).collect();
-            return Self { gained, lost };
-        }
-        let only = |own: &[ItemId], other: &[ItemId]| -> Vec<ItemId> {
-            own.iter().copied().filter(|id| *id != NONE && !other.contains(id)).collect()
-        };
-        let (new, lost) = (only(target, held), only(held, target));
-        let gained = new.iter().enumerate().map(|(at, &id)| (lost.get(at).copied(), id)).collect();
-        Self { gained, lost }
-    }
-}
-
-fn differs(left: &[ItemId], right: &[ItemId], coded: bool) -> bool {
-    if coded {
-        return left != right;
-    }
-    let sorted = |ids: &[ItemId]| {
-        let mut ids: Vec<ItemId> = ids.iter().copied().filter(|id| *id != NONE).collect();
-        ids.sort_unstable();
-        ids
-    };
-    sorted(left) != sorted(right)
 }

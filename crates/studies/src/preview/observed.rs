@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use towtank_report::Outcome;
 
+use super::case::Case;
+use super::dangers;
 use super::moves::{DeviceMoves, Moves};
 use super::safety::Safety;
-use super::scenario::Case;
 use crate::{Measure, Replicate, Value};
 
 /// What one replicate came to know.
@@ -30,7 +31,7 @@ pub struct Kept {
 #[must_use]
 pub fn replicate(case: &Case, moves: Moves) -> Replicate<Seen> {
     let mut beside = Outcome { warnings: case.warnings.clone(), ..Outcome::default() };
-    beside.warnings.extend(moves.warnings());
+    beside.warnings.extend(dangers::warnings(&moves));
     let seen = Seen { moves, changes: case.changes.clone(), upmaps_dropped: case.upmaps_dropped };
     Replicate { seen: Ok(seen), beside }
 }

@@ -3,8 +3,8 @@
 use towtank_report::{Axis, BarSeries, Cell, Column, EcdfSeries, Figure, Kind, Num, Reference, Table, human};
 
 use super::Preview;
+use super::dangers::dangers;
 use super::moves::{DeviceMoves, Moves};
-use super::safety::dangers;
 use crate::{Point, Points, Presentation};
 
 /// More bars than this are no figure; then only those with the most to move are drawn.

@@ -3,12 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use towtank_scenario::{Draft, Problems};
-
-use super::changes;
-use super::cluster::{self, Cluster, Exported};
-use super::safety::FillLimits;
-
 /// A cluster's exports, and what is to be changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -86,54 +80,5 @@ impl Texts {
 
     fn is_empty(&self) -> bool {
         self.all().is_empty()
-    }
-}
-
-/// A cluster before and after.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// As it is.
-    pub before: Cluster,
-    /// As it would be; the groups are those of `before`.
-    pub after: Cluster,
-    /// What a reader must know, about the exports and about the changes.
-    pub warnings: Vec<String>,
-    /// Explicit mappings that the monitors would drop, or change.
-    pub upmaps_dropped: usize,
-    /// The changes in words.
-    pub changes: Vec<String>,
-    /// When a device is too full.
-    pub limits: FillLimits,
-}
-
-/// States in which what the dump says is not all there is.
-const STATES: [(&str, &str); 6] = [
-    ("unknown", "the map says where they are taken to be"),
-    ("stale", "nobody has reported them for a while, so their sizes are old"),
-    ("degraded", "their missing copies are counted as bytes to move"),
-    (
-        "undersized",
-        "they have fewer copies than their pool asks for; what comes back is counted as bytes to move",
-    ),
-    ("remapped", "they are not where they should be; what is on its way is counted as bytes to move"),
-    ("incomplete", "their data may be lost, which no change of the map mends"),
-];
-
-impl Scenario {
-    /// Reads the exports and makes the changes.
-    ///
-    /// # Errors
-    /// Each problem with its place in `draft`.
-    pub fn case(&self, draft: &Draft) -> Result<Case, Problems> {
-        let exported = Exported {
-            map: self.crush_map.as_deref(),
-            osd_dump: self.osd_dump.as_deref(),
-            pg_dump: self.pg_dump.as_deref(),
-            osd_df: self.osd_df.as_deref(),
-            report: self.report.as_deref(),
-            states: &STATES,
-        };
-        let loaded = cluster::load(&exported, draft)?;
-        changes::apply(self, draft, loaded)
     }
 }

@@ -47,7 +47,7 @@ fn draft_case(files: BTreeMap<String, Vec<u8>>, text: &str) -> Result<Case, Prob
     let document = Document::parse(&Source::file("preview.toml", text))?.with_files(Arc::new(Folder(files)));
     let outline = document.outline()?;
     let draft = outline.points()[0].draft();
-    draft.read::<Scenario>()?.case(draft)
+    Case::of(&draft.read::<Scenario>()?, draft)
 }
 
 fn case(changes: &str) -> Case {

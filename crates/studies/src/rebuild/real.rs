@@ -17,11 +17,12 @@ mod machines;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use towtank_ceph::{Cluster, Joined, PoolState};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Percent};
 
 use self::failing::Failure;
-use self::groups::{Groups, share_in};
+use self::groups::Groups;
 use self::machines::Machines;
 use super::cluster::{limits, memory_of_machines, waiting};
 use super::filled::Filled;
@@ -29,7 +30,7 @@ use super::levers;
 use super::observed::{self, Replicate, Seen, Setting};
 use super::resources::resources;
 use super::scenario::{Preset, Scenario};
-use crate::preview::cluster::{self, Exported, Loaded};
+use crate::exports::{self, Exported};
 use crate::{RunContext, StudyError};
 use towtank_rebuild::failures::Struck;
 use towtank_rebuild::ledger::Rules;
@@ -117,7 +118,7 @@ impl Ready {
             report: asked.report.as_deref(),
             states: &STATES,
         };
-        let Loaded { cluster, mut warnings, osd_dump } = cluster::load(&exported, draft)?;
+        let Joined { cluster, mut warnings, osd_dump } = exports::load(&exported, draft)?;
         if !draft.says("backfillfull_ratio")
             && let Some(ratio) = osd_dump.backfillfull_ratio()
         {
@@ -251,7 +252,7 @@ impl Ready {
             .flat_map(|struck| &struck.devices)
             .map(|device| machines.osds[device.index()])
             .collect();
-        if !self.scenario.noout && out.len() > 1 && share_in(&self.groups, &out) < IN_RATIO_MIN {
+        if !self.scenario.noout && out.len() > 1 && self.groups.cluster.share_in(&out) < IN_RATIO_MIN {
             warnings.push(format!(
                 "less than {:.0} % of the devices would stay in; Ceph's monitors stop giving up more by themselves then \
                  (`mon_osd_min_in_ratio`), here all are given up",
@@ -274,7 +275,7 @@ fn refused(draft: &Draft) -> Problems {
 }
 
 /// Pools that no rebuild can be worked out for.
-fn check_pools(cluster: &cluster::Cluster, scenario: &Scenario, draft: &Draft) -> Problems {
+fn check_pools(cluster: &Cluster, scenario: &Scenario, draft: &Draft) -> Problems {
     let mut problems = Problems::new();
     let key = if scenario.osd_dump.is_some() { "osd_dump" } else { "report" };
     for pool in cluster.pools.iter().filter(|pool| pool.data_shards > pool.placed.size) {
@@ -295,10 +296,9 @@ fn check_pools(cluster: &cluster::Cluster, scenario: &Scenario, draft: &Draft) -
 }
 
 /// How clients' data are kept: as those of the pool that holds the most.
-fn usual_redundancy(cluster: &cluster::Cluster) -> Redundancy {
-    let bytes =
-        |pool: &&cluster::PoolState| pool.groups.iter().map(|group| group.bytes).fold(0, u64::saturating_add);
-    let of = |pool: &cluster::PoolState| Redundancy { data: pool.data_shards, width: pool.placed.size };
+fn usual_redundancy(cluster: &Cluster) -> Redundancy {
+    let bytes = |pool: &&PoolState| pool.groups.iter().map(|group| group.bytes).fold(0, u64::saturating_add);
+    let of = |pool: &PoolState| Redundancy { data: pool.data_shards, width: pool.placed.size };
     cluster.pools.iter().max_by_key(bytes).map_or(Redundancy { data: 1, width: 3 }, of)
 }
 
@@ -327,7 +327,7 @@ impl Ready {
     pub(super) fn memory_estimate(&self) -> Bytes {
         let failing = failing::expected(&self.failures, &self.groups);
         let share = failing / f64::from(self.groups.machines.hardware.devices().max(1));
-        let of_pool = |pool: &cluster::PoolState| {
+        let of_pool = |pool: &PoolState| {
             let objects: u64 = pool.groups.iter().map(Groups::objects).sum();
             objects as f64 * (f64::from(pool.placed.size) * share).min(1.0)
         };

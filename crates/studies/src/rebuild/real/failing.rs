@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use towtank_ceph::item_name;
 use towtank_placement::crush::ItemId;
 use towtank_scenario::{Draft, Problems, did_you_mean};
 use towtank_streams::{Draws, Seed};
 use towtank_units::SimSpan;
 
 use super::super::scenario::Scenario;
-use super::groups::{Groups, in_dead_rack};
-use super::machines::item_name;
+use super::groups::Groups;
 use towtank_rebuild::failures::{Failing, Stricken, Struck, Word, strike_one, struck_again};
 use towtank_rebuild::plan::DeviceId;
 use towtank_rebuild::recovery::Waiting;
@@ -167,7 +167,8 @@ pub fn strike(failures: &[Failure], groups: &Groups, waiting: Waiting, seed: See
         let given_up = struck[at].at.saturating_add(waiting.down_out);
         let known = struck.iter().filter(|other| other.at <= given_up);
         let down: BTreeSet<ItemId> = known.flat_map(|other| &other.devices).map(osd).collect();
-        struck[at].rack = struck[at].devices.iter().any(|device| in_dead_rack(groups, osd(device), &down));
+        struck[at].rack =
+            struck[at].devices.iter().any(|device| groups.cluster.in_dead_rack(osd(device), &down));
     }
     struck
 }

@@ -1,15 +1,14 @@
 //! The groups of a real cluster as records of a rebuild, and where they belong when something is out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use towtank_placement::crush::pools::{Device, Placer, Pool};
+use towtank_ceph::{Cluster, Group, PoolState, upmaps};
+use towtank_placement::crush::pools::{Placer, Pool};
 use towtank_placement::crush::{Ask, ItemId, Mapper, NONE, RuleKind, Workspace};
 
 use super::machines::Machines;
 use crate::RunContext;
-use crate::preview::cluster::{Cluster, Group, PoolState};
-use crate::preview::upmaps;
 use towtank_rebuild::affected::{Affected, Kind};
 use towtank_rebuild::homes::{Homes, Wanted};
 use towtank_rebuild::plan::{DeviceId, NOWHERE};
@@ -56,16 +55,10 @@ impl Groups {
         placer.place_by(pool, seed, &mut crush).up.devices
     }
 
-    /// Whether a device serves.
-    pub fn serves(&self, osd: ItemId) -> bool {
-        let device = usize::try_from(osd).ok().and_then(|at| self.cluster.overlay.devices.get(at));
-        device.is_some_and(|device| device.exists && device.up)
-    }
-
     /// Devices that do not serve.
     pub fn down(&self) -> Vec<DeviceId> {
         let devices = self.machines.devices.iter();
-        devices.filter(|(osd, _)| !self.serves(**osd)).map(|(_, device)| *device).collect()
+        devices.filter(|(osd, _)| !self.cluster.serves(**osd)).map(|(_, device)| *device).collect()
     }
 
     fn kind(pool: &PoolState) -> Kind {
@@ -126,7 +119,7 @@ impl Groups {
     /// The devices of a group that serve, in their places; copies follow their primary.
     fn list(&self, acting: &[ItemId], primary: Option<ItemId>, kind: Kind, width: usize) -> Vec<DeviceId> {
         let device = |osd: &ItemId| match self.machines.devices.get(osd) {
-            Some(device) if self.serves(*osd) => *device,
+            Some(device) if self.cluster.serves(*osd) => *device,
             _ => NOWHERE,
         };
         let mut list: Vec<DeviceId> = acting.iter().take(width).map(device).collect();
@@ -162,7 +155,7 @@ impl Homes for Homeward {
         let mut state = Cluster {
             map: groups.cluster.map.clone(),
             overlay: groups.cluster.overlay.clone(),
-            pools: groups.cluster.pools.iter().map(without_groups).collect(),
+            pools: groups.cluster.pools.iter().map(PoolState::without_groups).collect(),
             fill: BTreeMap::new(),
         };
         // What is down and not given up still counts: its groups wait for it. So all are taken as up here.
@@ -195,17 +188,6 @@ impl Homes for Homeward {
     }
 }
 
-fn without_groups(pool: &PoolState) -> PoolState {
-    let PoolState { name, placed, data_shards, min_size, groups: _ } = pool;
-    PoolState {
-        name: name.clone(),
-        placed: *placed,
-        data_shards: *data_shards,
-        min_size: *min_size,
-        groups: Vec::new(),
-    }
-}
-
 /// Where all records belong at one moment.
 struct Table<'a> {
     numbers: &'a [u64],
@@ -220,40 +202,4 @@ impl Wanted for Table<'_> {
             devices.iter_mut().zip(&self.table[at * self.width..]).for_each(|(to, from)| *to = *from);
         }
     }
-}
-
-/// Buckets of at least the size of a rack of which nothing serves any more: Ceph gives up none of their devices by itself
-/// (`mon_osd_down_out_subtree_limit` is `rack`). Nothing where the map knows no racks.
-pub fn in_dead_rack(groups: &Groups, osd: ItemId, down: &BTreeSet<ItemId>) -> bool {
-    let map = &groups.cluster.map;
-    let Some(rack) = map.type_id("rack") else { return false };
-    let parents = super::machines::parents(map);
-    let dead = |bucket: ItemId| {
-        let mut open = vec![bucket];
-        while let Some(item) = open.pop() {
-            match map.bucket(item) {
-                Some(bucket) => open.extend(&bucket.items),
-                None if item >= 0 && !down.contains(&item) && groups.serves(item) => return false,
-                None => {}
-            }
-        }
-        true
-    };
-    let mut at = parents.get(&osd).copied();
-    while let Some(bucket) = at.filter(|&bucket| dead(bucket)) {
-        if map.bucket(bucket).is_some_and(|bucket| i32::from(bucket.kind) >= rack) {
-            return true;
-        }
-        at = parents.get(&bucket).copied();
-    }
-    false
-}
-
-/// Of the devices of the cluster that are in, those that stay so: less than three quarters, and Ceph's monitors stop giving
-/// up more (`mon_osd_min_in_ratio`).
-pub fn share_in(groups: &Groups, out: &BTreeSet<ItemId>) -> f64 {
-    let all =
-        || (0..).zip(&groups.cluster.overlay.devices).filter(|(_, device): &(i32, &Device)| device.exists);
-    let inside = all().filter(|(osd, device)| device.weight > 0 && !out.contains(osd)).count();
-    inside as f64 / all().count().max(1) as f64
 }

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use towtank_ceph::{Cluster, item_name, parents};
 use towtank_placement::crush::{ItemId, Map};
 use towtank_units::{Rate, SimSpan};
 
 use super::super::cluster;
 use super::super::filled::Filled;
 use super::super::scenario::{Preset, Scenario, Seeks};
-use crate::preview::cluster::Cluster;
 use towtank_rebuild::hardware::{Hardware, Layout, Names, Uplinks};
 use towtank_rebuild::model::Pace;
 use towtank_rebuild::plan::DeviceId;
@@ -73,26 +73,6 @@ const CLASSES: [Class; 3] = [
     },
 ];
 
-/// The bucket that holds each item; shadow trees are passed over.
-pub fn parents(map: &Map) -> BTreeMap<ItemId, ItemId> {
-    let shadow = |id: &ItemId| map.item_names.get(id).is_some_and(|name| name.contains('~'));
-    let mut parents = BTreeMap::new();
-    for bucket in map.each_bucket().filter(|bucket| !shadow(&bucket.id)) {
-        for &item in &bucket.items {
-            parents.entry(item).or_insert(bucket.id);
-        }
-    }
-    parents
-}
-
-/// The name of an item of the map.
-pub fn item_name(map: &Map, item: ItemId) -> String {
-    map.item_names.get(&item).cloned().unwrap_or_else(|| match item {
-        0.. => format!("osd.{item}"),
-        _ => format!("bucket {item}"),
-    })
-}
-
 /// Where a server is: a host of the map, or a device that is in none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
@@ -111,7 +91,7 @@ impl Machines {
             chain.copied().find(|&id| map.bucket(id).is_some_and(|bucket| i32::from(bucket.kind) == kind))
         };
         let mut places: BTreeMap<Place, Vec<ItemId>> = BTreeMap::new();
-        for osd in devices_of(cluster) {
+        for osd in cluster.devices() {
             let place = above(osd, "host").map_or(Place::Alone(osd), Place::Host);
             places.entry(place).or_default().push(osd);
         }
@@ -160,16 +140,6 @@ impl Machines {
             warnings: classes.warnings(asked, scenario),
         }
     }
-}
-
-/// All devices that the exports name: in the map, in the osd dump, or serving a group.
-fn devices_of(cluster: &Cluster) -> BTreeSet<ItemId> {
-    let held = cluster.map.each_bucket().flat_map(|bucket| bucket.items.iter().copied());
-    let known = (0..).zip(&cluster.overlay.devices).filter(|(_, device)| device.exists).map(|(id, _)| id);
-    let groups = cluster.pools.iter().flat_map(|pool| &pool.groups);
-    let serving = groups.filter_map(|group| group.acting.as_ref()).flatten().copied();
-    let all = held.filter(|id| *id >= 0).chain(known).chain(serving);
-    all.filter(|id| *id != towtank_placement::crush::NONE).collect()
 }
 
 /// The classes that there are, in the order in which they are met.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use towtank_placement::crush::pools::{Overlay, PgId, Placer, Pool};
 use towtank_placement::crush::{ItemId, Map, NONE, Step};
 
-use super::cluster::Cluster;
+use crate::cluster::Cluster;
 
 /// Drops them, and says how many mappings were dropped or cut short.
 pub fn drop_broken(cluster: &mut Cluster) -> usize {

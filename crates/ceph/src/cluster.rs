@@ -1,0 +1,190 @@
+//! The state of a cluster: map, devices, pools, and their groups as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use towtank_imports::ceph::{DeviceUse, GroupStat};
+use towtank_placement::crush::pools::{Device, Overlay, Pool};
+use towtank_placement::crush::{ItemId, Map, NONE};
+
+use crate::tree::parents;
+
+/// A state of a cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// The CRUSH map.
+    pub map: Map,
+    /// Devices, and what is laid over CRUSH.
+    pub overlay: Overlay,
+    /// The pools, by id.
+    pub pools: Vec<PoolState>,
+    /// How full devices are, by id.
+    pub fill: BTreeMap<i32, DeviceUse>,
+}
+
+/// A pool with its groups as they are.
+#[derive(Clone, Debug)]
+pub struct PoolState {
+    /// Its name.
+    pub name: String,
+    /// As placement takes it.
+    pub placed: Pool,
+    /// How many shards an object's data are cut into; 1 for copies.
+    pub data_shards: u32,
+    /// With fewer copies or shards, its groups take no writes; nothing where the dump does not say.
+    pub min_size: Option<u32>,
+    /// Its groups by number; shared by the states before and after.
+    pub groups: Vec<Group>,
+}
+
+/// A group as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Bytes of its objects, each counted once.
+    pub bytes: u64,
+    /// Its objects; 0 where a dump counts none, though it may have bytes.
+    pub objects: u64,
+    /// Where it is served, or nothing where no dump says so.
+    pub acting: Option<Vec<i32>>,
+    /// Where it should be, as the cluster sees it.
+    pub up: Option<Vec<i32>>,
+    /// Who leads it.
+    pub primary: Option<i32>,
+    /// What the dump says of its state; nothing where no dump lists it.
+    pub stated: Option<Stated>,
+}
+
+/// What the dump says of a group's state, as far as safety goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stated {
+    /// It serves nobody.
+    pub inactive: bool,
+    /// Some of its data are found nowhere.
+    pub lost: bool,
+    /// Nobody has reported it, or not for a while.
+    pub unknown: bool,
+}
+
+impl Stated {
+    /// The state of a group in a dump.
+    #[must_use]
+    pub fn of(stat: &GroupStat) -> Self {
+        let is = |words: &[&str]| words.iter().any(|word| stat.is(word));
+        let unknown = is(&["unknown", "stale"]);
+        Self {
+            inactive: !unknown && !stat.is("active"),
+            lost: is(&["incomplete", "recovery_unfound", "backfill_unfound"]),
+            unknown,
+        }
+    }
+}
+
+impl Group {
+    /// A group of a dump. Where nobody knows its state, nobody knows where it is.
+    #[must_use]
+    pub fn of(stat: &GroupStat) -> Group {
+        let placed = |devices: &Vec<i32>| {
+            let held = devices.iter().any(|device| *device != NONE);
+            (held && !stat.is("unknown")).then(|| devices.clone())
+        };
+        Group {
+            bytes: stat.sum.num_bytes,
+            objects: stat.sum.num_objects,
+            acting: placed(&stat.acting),
+            up: placed(&stat.up),
+            primary: i32::try_from(stat.acting_primary).ok().filter(|primary| *primary >= 0),
+            stated: Some(Stated::of(stat)),
+        }
+    }
+}
+
+impl PoolState {
+    /// The same pool without its groups, where only its placement is asked for.
+    #[must_use]
+    pub fn without_groups(&self) -> PoolState {
+        let PoolState { name, placed, data_shards, min_size, groups: _ } = self;
+        PoolState {
+            name: name.clone(),
+            placed: *placed,
+            data_shards: *data_shards,
+            min_size: *min_size,
+            groups: Vec::new(),
+        }
+    }
+}
+
+impl Cluster {
+    /// The device of that id, if the osd dump has it.
+    #[must_use]
+    pub fn device(&self, id: ItemId) -> Option<&Device> {
+        let device = usize::try_from(id).ok().and_then(|at| self.overlay.devices.get(at));
+        device.filter(|device| device.exists)
+    }
+
+    /// Whether a device serves.
+    #[must_use]
+    pub fn serves(&self, id: ItemId) -> bool {
+        self.device(id).is_some_and(|device| device.up)
+    }
+
+    /// All devices that the exports name: in the map, in the osd dump, or serving a group.
+    #[must_use]
+    pub fn devices(&self) -> BTreeSet<ItemId> {
+        let held = self.map.each_bucket().flat_map(|bucket| bucket.items.iter().copied());
+        let known = (0..).zip(&self.overlay.devices).filter(|(_, device)| device.exists).map(|(id, _)| id);
+        let groups = self.pools.iter().flat_map(|pool| &pool.groups);
+        let serving = groups.filter_map(|group| group.acting.as_ref()).flatten().copied();
+        held.filter(|id| *id >= 0).chain(known).chain(serving).filter(|id| *id != NONE).collect()
+    }
+
+    /// The name of the bucket that holds each device itself; shadow trees and buckets without a name are passed over.
+    #[must_use]
+    pub fn hosts(&self) -> BTreeMap<ItemId, String> {
+        let mut hosts = BTreeMap::new();
+        for bucket in self.map.each_bucket() {
+            let Some(name) = self.map.item_names.get(&bucket.id).filter(|name| !name.contains('~')) else {
+                continue;
+            };
+            for &item in bucket.items.iter().filter(|item| **item >= 0) {
+                hosts.entry(item).or_insert_with(|| name.clone());
+            }
+        }
+        hosts
+    }
+
+    /// Whether a device lies in a bucket of at least the size of a rack of which nothing serves any more once `down` does not: Ceph
+    /// gives up none of its devices by itself (`mon_osd_down_out_subtree_limit` is `rack`). False where the map knows no racks.
+    #[must_use]
+    pub fn in_dead_rack(&self, device: ItemId, down: &BTreeSet<ItemId>) -> bool {
+        let map = &self.map;
+        let Some(rack) = map.type_id("rack") else { return false };
+        let parents = parents(map);
+        let dead = |bucket: ItemId| {
+            let mut open = vec![bucket];
+            while let Some(item) = open.pop() {
+                match map.bucket(item) {
+                    Some(bucket) => open.extend(&bucket.items),
+                    None if item >= 0 && !down.contains(&item) && self.serves(item) => return false,
+                    None => {}
+                }
+            }
+            true
+        };
+        let mut at = parents.get(&device).copied();
+        while let Some(bucket) = at.filter(|&bucket| dead(bucket)) {
+            if map.bucket(bucket).is_some_and(|bucket| i32::from(bucket.kind) >= rack) {
+                return true;
+            }
+            at = parents.get(&bucket).copied();
+        }
+        false
+    }
+
+    /// The part of all devices that is in and stays so without `out`: below `mon_osd_min_in_ratio`, Ceph's monitors stop giving up
+    /// more.
+    #[must_use]
+    pub fn share_in(&self, out: &BTreeSet<ItemId>) -> f64 {
+        let all = || (0..).zip(&self.overlay.devices).filter(|(_, device): &(ItemId, &Device)| device.exists);
+        let inside = all().filter(|(id, device)| device.weight > 0 && !out.contains(id)).count();
+        inside as f64 / all().count().max(1) as f64
+    }
+}

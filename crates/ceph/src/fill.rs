@@ -1,0 +1,77 @@
+//! When a device is too full.
+
+use serde::{Deserialize, Serialize};
+use towtank_imports::ceph::OsdDump;
+
+/// Parts of a device's size beyond which Ceph warns, moves nothing more onto it, and stops writes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FillLimits {
+    /// `nearfull_ratio`: a health warning.
+    pub nearfull: f64,
+    /// `backfillfull_ratio`: nothing is moved onto the device.
+    pub backfillfull: f64,
+    /// `full_ratio`: its pools take no writes.
+    pub full: f64,
+}
+
+/// A limit that a device is above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FillLevel {
+    /// Ceph warns.
+    Nearfull,
+    /// Ceph moves nothing more onto it.
+    Backfillfull,
+    /// Ceph stops writes to its pools.
+    Full,
+}
+
+impl FillLevel {
+    /// Every one, the worst first.
+    pub const ALL: [FillLevel; 3] = [FillLevel::Full, FillLevel::Backfillfull, FillLevel::Nearfull];
+
+    /// As Ceph calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            FillLevel::Nearfull => "nearfull",
+            FillLevel::Backfillfull => "backfillfull",
+            FillLevel::Full => "full",
+        }
+    }
+}
+
+impl Default for FillLimits {
+    /// Ceph's own: `mon_osd_nearfull_ratio`, `mon_osd_backfillfull_ratio` and `mon_osd_full_ratio`.
+    fn default() -> Self {
+        Self { nearfull: 0.85, backfillfull: 0.90, full: 0.95 }
+    }
+}
+
+impl FillLimits {
+    /// Those of a dump; Ceph's own where it has none.
+    #[must_use]
+    pub fn of(dump: &OsdDump) -> Self {
+        let usual = Self::default();
+        Self {
+            nearfull: dump.nearfull_ratio().unwrap_or(usual.nearfull),
+            backfillfull: dump.backfillfull_ratio().unwrap_or(usual.backfillfull),
+            full: dump.full_ratio().unwrap_or(usual.full),
+        }
+    }
+
+    /// Where a level begins.
+    #[must_use]
+    pub fn at(&self, level: FillLevel) -> f64 {
+        match level {
+            FillLevel::Nearfull => self.nearfull,
+            FillLevel::Backfillfull => self.backfillfull,
+            FillLevel::Full => self.full,
+        }
+    }
+
+    /// The worst level whose limit a fill is above.
+    #[must_use]
+    pub fn above(&self, fill: f64) -> Option<FillLevel> {
+        FillLevel::ALL.into_iter().find(|level| fill > self.at(*level))
+    }
+}

@@ -1,0 +1,363 @@
+//! The exports of a cluster, brought together: what is in one and not in the other is told, or refused where nothing right
+//! could come out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use towtank_imports::ceph::{DeviceUse, GroupStat, OsdDump, PgDump, PoolEntry, Report};
+use towtank_placement::crush::pools::{Device, PgId};
+use towtank_placement::crush::{Map, RuleKind};
+
+use crate::cluster::{Cluster, Group, PoolState};
+use crate::tree::device_list;
+
+/// More groups than this are refused: the largest known clusters have some 300,000.
+pub const GROUPS_MAX: u64 = 1 << 22;
+
+/// An export, and the file that it came from.
+#[derive(Clone, Debug)]
+pub struct Named<T> {
+    /// What it holds.
+    pub value: T,
+    /// As messages call it.
+    pub file: String,
+}
+
+/// The exports of one cluster.
+#[derive(Clone, Debug)]
+pub struct Exports<'a> {
+    /// The CRUSH map.
+    pub map: Named<Map>,
+    /// `ceph osd dump`.
+    pub osd_dump: Named<OsdDump>,
+    /// `ceph pg dump`.
+    pub pg_dump: Option<Named<PgDump>>,
+    /// `ceph report`, for the sizes of pools where there is no `pg dump`.
+    pub report: Option<&'a Report>,
+    /// `ceph osd df`.
+    pub fill: Option<Vec<DeviceUse>>,
+    /// States of groups of which it is told how many are in them, and what that means to who asks.
+    pub states: &'a [(&'a str, &'a str)],
+}
+
+/// Exports that may be at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Export {
+    /// `ceph osd dump`.
+    OsdDump,
+    /// `ceph pg dump`.
+    PgDump,
+}
+
+/// The cluster as it is, and what must be known about it.
+pub struct Joined {
+    /// The state.
+    pub cluster: Cluster,
+    /// Sentences.
+    pub warnings: Vec<String>,
+    /// The osd dump itself, for what placement does not need.
+    pub osd_dump: OsdDump,
+}
+
+/// Why exports make no cluster.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// More groups than are placed.
+    #[error("`{file}`: the pools have {groups} groups, more than the {GROUPS_MAX} that are placed")]
+    TooManyGroups {
+        /// The osd dump.
+        file: String,
+        /// How many.
+        groups: u64,
+    },
+    /// A pool's rule is not in the map.
+    #[error("`{file}`: `pools[{at}].crush_rule`: pool `{pool}` has rule {rule}, which `{map}` lacks")]
+    NoRule {
+        /// The osd dump.
+        file: String,
+        /// Which pool of it.
+        at: usize,
+        /// Its name.
+        pool: String,
+        /// The rule.
+        rule: u32,
+        /// The map.
+        map: String,
+        /// The rules of the map.
+        rules: Vec<String>,
+    },
+    /// A pool's profile does not say into how many shards data are cut.
+    #[error(
+        "`{file}`: `pools[{at}].erasure_code_profile`: pool `{pool}` has profile `{profile}`, but `erasure_code_profiles` \
+         has no `k` for it"
+    )]
+    NoProfile {
+        /// The osd dump.
+        file: String,
+        /// Which pool of it.
+        at: usize,
+        /// Its name.
+        pool: String,
+        /// The profile.
+        profile: String,
+    },
+    /// The dump of groups was made too early, and is empty.
+    #[error("{}", not_ready(.file))]
+    NotReady {
+        /// The dump of groups.
+        file: String,
+    },
+    /// A group is there twice.
+    #[error("`{file}`: group {group} is there twice")]
+    Twice {
+        /// The dump of groups.
+        file: String,
+        /// Which.
+        group: PgId,
+    },
+    /// Nothing says how large groups are.
+    #[error("there is neither a dump of groups nor a report")]
+    NoGroups,
+}
+
+fn not_ready(file: &str) -> String {
+    format!("`{file}`: `pg_ready`: the manager had not heard from every device when it was made")
+}
+
+impl JoinError {
+    /// Which export is at fault.
+    #[must_use]
+    pub fn export(&self) -> Export {
+        match self {
+            Self::TooManyGroups { .. } | Self::NoRule { .. } | Self::NoProfile { .. } => Export::OsdDump,
+            Self::NotReady { .. } | Self::Twice { .. } | Self::NoGroups => Export::PgDump,
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::TooManyGroups { .. } => "check `pg_num` of its pools".to_owned(),
+            Self::NoRule { rules, .. } => {
+                format!("export both at the same time; the rules of the map are {}", rules.join(", "))
+            }
+            Self::NoProfile { .. } => "export it again, in full: shards are 1/k of the data".to_owned(),
+            Self::NotReady { .. } => {
+                "wait until `ceph pg dump -f json` says \"pg_ready\": true, and export it again".to_owned()
+            }
+            Self::Twice { .. } => "export it again".to_owned(),
+            Self::NoGroups => "export it with `ceph pg dump -f json`".to_owned(),
+        }
+    }
+}
+
+/// Joins exports.
+///
+/// # Errors
+/// Everything about the pools that cannot be, else the first thing about the groups.
+pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
+    let Exports { map, osd_dump, pg_dump, report, fill, states } = exports;
+    let pools = pools_of(&osd_dump, &map)?;
+    let mut warnings = Vec::new();
+    let overlay = osd_dump.value.overlay();
+    let mut cluster = Cluster { map: map.value, overlay, pools, fill: BTreeMap::new() };
+    note_devices(&cluster, &map.file, &osd_dump.file, &mut warnings);
+    note_targets(&osd_dump.value, &mut warnings);
+    let mut stated = Vec::new();
+    match (pg_dump, report) {
+        (Some(Named { value: dump, file }), _) => {
+            take_groups(&mut cluster, &dump, &file, &mut warnings).map_err(|error| vec![error])?;
+            note_states(&dump.groups, &file, states, &mut warnings);
+            stated = dump.devices;
+        }
+        (None, Some(report)) => {
+            share_sums(&mut cluster, report);
+            warnings.push(
+                "there is no `pg_dump`, so the groups of a pool are taken as equally large, and where the map puts them"
+                    .to_owned(),
+            );
+        }
+        (None, None) => return Err(vec![JoinError::NoGroups]),
+    }
+    for used in stated.into_iter().chain(fill.unwrap_or_default()) {
+        cluster.fill.insert(used.id, used);
+    }
+    Ok(Joined { cluster, warnings, osd_dump: osd_dump.value })
+}
+
+fn pools_of(dump: &Named<OsdDump>, map: &Named<Map>) -> Result<Vec<PoolState>, Vec<JoinError>> {
+    let entries = &dump.value.pools;
+    let groups: u64 = entries.iter().map(|pool| u64::from(pool.pg_num)).sum();
+    if groups > GROUPS_MAX {
+        return Err(vec![JoinError::TooManyGroups { file: dump.file.clone(), groups }]);
+    }
+    let (mut pools, mut errors) = (Vec::new(), Vec::new());
+    for (at, entry) in entries.iter().enumerate() {
+        errors.extend(no_rule(dump, map, at, entry));
+        let placed = entry.placed();
+        let data_shards = match placed.kind {
+            RuleKind::Erasure => dump.value.data_shards(&entry.erasure_code_profile),
+            _ => Some(1),
+        };
+        let Some(data_shards) = data_shards else {
+            errors.push(JoinError::NoProfile {
+                file: dump.file.clone(),
+                at,
+                pool: entry.name.clone(),
+                profile: entry.erasure_code_profile.clone(),
+            });
+            continue;
+        };
+        let groups = vec![Group::default(); entry.pg_num as usize];
+        let (name, min_size) = (entry.name.clone(), entry.min_size);
+        pools.push(PoolState { name, placed, data_shards, min_size, groups });
+    }
+    pools.sort_by_key(|pool| pool.placed.id);
+    if errors.is_empty() { Ok(pools) } else { Err(errors) }
+}
+
+fn no_rule(dump: &Named<OsdDump>, map: &Named<Map>, at: usize, entry: &PoolEntry) -> Option<JoinError> {
+    let rule = entry.placed().rule;
+    if map.value.rule(rule as usize).is_some() {
+        return None;
+    }
+    Some(JoinError::NoRule {
+        file: dump.file.clone(),
+        at,
+        pool: entry.name.clone(),
+        rule,
+        map: map.file.clone(),
+        rules: map.value.rule_names.iter().map(|(id, name)| format!("{id} ({name})")).collect(),
+    })
+}
+
+/// Devices that are in one file alone.
+fn note_devices(cluster: &Cluster, map_file: &str, dump_file: &str, warnings: &mut Vec<String>) {
+    let held: BTreeSet<i32> = cluster
+        .map
+        .each_bucket()
+        .flat_map(|bucket| bucket.items.iter().copied())
+        .filter(|id| *id >= 0)
+        .collect();
+    let known = |id: i32| cluster.overlay.devices.get(id as usize).is_some_and(|device| device.exists);
+    let strange: Vec<i32> = held.iter().copied().filter(|id| !known(*id)).collect();
+    if !strange.is_empty() {
+        warnings.push(format!(
+            "`{map_file}` holds {}, which `{dump_file}` lacks; nothing is placed there",
+            device_list(&strange)
+        ));
+    }
+    let serving = |device: &Device| device.exists && device.weight > 0;
+    let ids = (0..).zip(&cluster.overlay.devices);
+    let apart: Vec<i32> =
+        ids.filter(|(id, device)| serving(device) && !held.contains(id)).map(|(id, _)| id).collect();
+    if !apart.is_empty() {
+        warnings.push(format!(
+            "{} of `{dump_file}` is in no bucket of `{map_file}`, so it gets no data",
+            device_list(&apart)
+        ));
+    }
+}
+
+/// Pools whose number of groups is changing already.
+fn note_targets(dump: &OsdDump, warnings: &mut Vec<String>) {
+    for pool in &dump.pools {
+        let going = |now: u32, target: Option<u32>| target.filter(|target| *target != now && *target > 0);
+        for (what, now, target) in
+            [("pg_num", pool.pg_num, pool.pg_num_target), ("pgp_num", pool.pgp_num, pool.pgp_num_target)]
+        {
+            if let Some(target) = going(now, target) {
+                warnings.push(format!(
+                    "`{what}` of pool `{}` is on its way from {now} to {target}; it is taken as {now}",
+                    pool.name
+                ));
+            }
+        }
+    }
+}
+
+fn take_groups(
+    cluster: &mut Cluster,
+    dump: &PgDump,
+    file: &str,
+    warnings: &mut Vec<String>,
+) -> Result<(), JoinError> {
+    if dump.ready == Some(false) {
+        if dump.groups.is_empty() {
+            return Err(JoinError::NotReady { file: file.to_owned() });
+        }
+        let message = not_ready(file);
+        warnings.push(format!("{message}; sizes and places of some groups may be out of date"));
+    }
+    let mut seen = BTreeSet::new();
+    let mut unknown_pools: BTreeMap<i64, u64> = BTreeMap::new();
+    let mut beyond = 0u64;
+    for stat in &dump.groups {
+        if !seen.insert(stat.group) {
+            return Err(JoinError::Twice { file: file.to_owned(), group: stat.group });
+        }
+        let Some(pool) = cluster.pools.iter_mut().find(|pool| pool.placed.id == stat.group.pool) else {
+            *unknown_pools.entry(stat.group.pool).or_default() += 1;
+            continue;
+        };
+        match pool.groups.get_mut(stat.group.seed as usize) {
+            Some(group) => *group = Group::of(stat),
+            None => beyond += 1,
+        }
+    }
+    for (pool, groups) in unknown_pools {
+        warnings.push(format!(
+            "`{file}` has {groups} groups of pool {pool}, which the osd dump lacks; they are left out"
+        ));
+    }
+    if beyond > 0 {
+        warnings.push(format!(
+            "`{file}` has {beyond} groups beyond the `pg_num` of their pools, which are left out; was the cluster splitting?"
+        ));
+    }
+    for pool in &cluster.pools {
+        let absent: Vec<u32> = (0..)
+            .zip(&pool.groups)
+            .filter(|(_, group)| group.acting.is_none())
+            .map(|(seed, _)| seed)
+            .collect();
+        let absent: Vec<PgId> = absent
+            .iter()
+            .map(|&seed| PgId { pool: pool.placed.id, seed })
+            .filter(|group| !seen.contains(group))
+            .collect();
+        if let Some(first) = absent.first() {
+            warnings.push(format!(
+                "`{file}` lacks {} groups of pool `{}`, such as {first}; they count as empty",
+                absent.len(),
+                pool.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// States in which what the dump says is not all there is.
+fn note_states(groups: &[GroupStat], file: &str, states: &[(&str, &str)], warnings: &mut Vec<String>) {
+    for (word, effect) in states {
+        let count = groups.iter().filter(|stat| stat.is(word)).count();
+        if count > 0 {
+            let all = groups.len();
+            warnings.push(format!("{count} of {all} groups in `{file}` are {word}: {effect}"));
+        }
+    }
+}
+
+/// Without a dump of groups: equal parts of what the pool holds.
+fn share_sums(cluster: &mut Cluster, report: &Report) {
+    for pool in &mut cluster.pools {
+        let sum = report.pools.iter().find(|(id, _)| *id == pool.placed.id);
+        let (bytes, objects) = sum.map_or((0, 0), |(_, sum)| (sum.num_bytes, sum.num_objects));
+        let count = pool.groups.len() as u64;
+        for (seed, group) in (0..count).zip(&mut pool.groups) {
+            group.bytes = bytes / count + u64::from(seed < bytes % count);
+            group.objects = objects / count + u64::from(seed < objects % count);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! A cluster laid out for mapping: where each group belongs.
+
+use towtank_placement::crush::pools::{GroupPlacement, Placer, Pool};
+use towtank_placement::crush::{Ask, Fault, Mapper, Workspace};
+
+use crate::cluster::Cluster;
+
+/// A state of a cluster, laid out.
+pub struct LaidOut<'a> {
+    placer: Placer<'a>,
+    mapper: Mapper,
+    workspace: Workspace,
+}
+
+impl<'a> LaidOut<'a> {
+    /// Lays a cluster out.
+    ///
+    /// # Errors
+    /// The fault of a map that cannot be.
+    pub fn new(cluster: &'a Cluster) -> Result<Self, Fault> {
+        let mapper = cluster.map.compile()?;
+        let placer = Placer::new(&cluster.map, &cluster.overlay);
+        Ok(Self { placer, mapper, workspace: Workspace::default() })
+    }
+
+    /// Where a group belongs.
+    pub fn place(&mut self, pool: &Pool, seed: u32) -> GroupPlacement {
+        let (mapper, workspace) = (&self.mapper, &mut self.workspace);
+        self.placer.place_by(pool, seed, &mut |rule, x, result_max, weights, pool| {
+            let mut found = Vec::with_capacity(result_max);
+            mapper.do_rule(Ask { rule, x, result_max, weights, pool }, workspace, &mut found);
+            found
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! What becomes of a pool's groups when it is divided anew.
+//!
+//! Groups that are split keep their place: a child starts where its parent is, with its part of the parent's bytes.
+
+use towtank_placement::crush::objects::stable_mod;
+
+use crate::cluster::PoolState;
+
+/// Bytes of each unit that is compared: the groups of the finer division, of which the others are made.
+#[must_use]
+pub fn parts(pool: &PoolState, pg_num_after: u32) -> Vec<u64> {
+    let before = pool.placed.pg_num;
+    let mut parts: Vec<u64> = pool.groups.iter().map(|group| group.bytes).collect();
+    for child in before..pg_num_after {
+        let parent = stable_mod(child, before) as usize;
+        let part = part_of_hashes(child, pg_num_after);
+        let whole = part_of_hashes(parent as u32, before);
+        // Both are powers of two below 2^33, over 2^32.
+        let bytes = (u128::from(pool.groups[parent].bytes) * u128::from(part) / u128::from(whole)) as u64;
+        parts.push(bytes);
+        parts[parent] -= bytes;
+    }
+    parts
+}
+
+/// How many of the 2^32 hashes fall to a group: of those between powers of two, the lower ones take what is not there yet.
+fn part_of_hashes(group: u32, count: u32) -> u64 {
+    let top = u64::from(count).next_power_of_two();
+    let each = (1u64 << 32) / top;
+    let upper = u64::from(group) + top / 2;
+    let takes_upper = u64::from(group) < top / 2 && upper >= u64::from(count);
+    if takes_upper { 2 * each } else { each }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_hashes_fall_to_some_group() {
+        for count in [1, 2, 3, 5, 8, 12, 100, 1 << 20] {
+            let sum: u64 = (0..count).map(|group| part_of_hashes(group, count)).sum();
+            assert_eq!(sum, 1 << 32, "{count} groups");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What the buckets of a map say: who holds whom, what is below, and names.
+
+use std::collections::BTreeMap;
+
+use towtank_placement::crush::{ItemId, Map};
+
+/// Whether a bucket is of a shadow tree, which Ceph keeps for a class of devices.
+fn is_shadow(map: &Map, bucket: ItemId) -> bool {
+    map.item_names.get(&bucket).is_some_and(|name| name.contains('~'))
+}
+
+/// The bucket that holds each item; shadow trees are passed over.
+#[must_use]
+pub fn parents(map: &Map) -> BTreeMap<ItemId, ItemId> {
+    let mut parents = BTreeMap::new();
+    for bucket in map.each_bucket().filter(|bucket| !is_shadow(map, bucket.id)) {
+        for &item in &bucket.items {
+            parents.entry(item).or_insert(bucket.id);
+        }
+    }
+    parents
+}
+
+/// The name of an item of the map.
+#[must_use]
+pub fn item_name(map: &Map, item: ItemId) -> String {
+    map.item_names.get(&item).cloned().unwrap_or_else(|| match item {
+        0.. => format!("osd.{item}"),
+        _ => format!("bucket {item}"),
+    })
+}
+
+/// Some devices in words: the first few by name.
+#[must_use]
+pub fn device_list(ids: &[i32]) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<String> = ids.iter().take(SHOWN).map(|id| format!("osd.{id}")).collect();
+    match ids.len() {
+        0..=SHOWN => names.join(", "),
+        all => format!("{} and {} more", names.join(", "), all - SHOWN),
+    }
+}
+
+/// The devices below an item, or the device itself, in the order of the map.
+pub(crate) fn devices_below(map: &Map, top: ItemId) -> Vec<ItemId> {
+    let mut devices = Vec::new();
+    let mut open = vec![top];
+    while let Some(item) = open.pop() {
+        match map.bucket(item) {
+            Some(bucket) => open.extend(bucket.items.iter().rev()),
+            None => devices.push(item),
+        }
+    }
+    devices.dedup();
+    devices
+}
+
+/// The buckets below an item, itself included, each behind the one that holds it.
+pub(crate) fn buckets_below(map: &Map, top: ItemId) -> Vec<ItemId> {
+    let mut buckets = Vec::new();
+    let mut open = vec![top];
+    while let Some(item) = open.pop() {
+        if let Some(bucket) = map.bucket(item) {
+            buckets.push(item);
+            open.extend(&bucket.items);
+        }
+    }
+    buckets
+}
+
+/// The buckets that hold an item of a type; shadow trees are passed over.
+pub(crate) fn buckets_around(map: &Map, kind: i32) -> Vec<ItemId> {
+    let is_one = |item: &ItemId| map.bucket(*item).is_some_and(|bucket| i32::from(bucket.kind) == kind);
+    let around =
+        map.each_bucket().filter(|bucket| !is_shadow(map, bucket.id) && bucket.items.iter().any(is_one));
+    around.map(|bucket| bucket.id).collect()
+}

@@ -1,0 +1,128 @@
+//! The exports of a real cluster (Ceph 16.2.15, three devices) joined, changed, and damaged.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use towtank_ceph::{
+    Cluster, Export, Exports, FillLevel, FillLimits, JoinError, Joined, LaidOut, Named, NewHost, item_name,
+    join, parents, parts,
+};
+use towtank_imports::File;
+use towtank_imports::ceph::{OsdDump, PgDump, read_map, read_osd_dump, read_pg_dump};
+use towtank_placement::crush::Map;
+
+fn bytes(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../imports/tests/exports").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn read() -> (Map, OsdDump, PgDump) {
+    let [map, osd_dump, pg_dump] = ["crushmap.bin", "osd_dump.json", "pg_dump.json.gz"].map(bytes);
+    let file = |bytes| File { name: "export", bytes };
+    (
+        read_map(file(&map)).unwrap().value,
+        read_osd_dump(file(&osd_dump)).unwrap().value,
+        read_pg_dump(file(&pg_dump)).unwrap().value,
+    )
+}
+
+fn joined(damage: impl FnOnce(&mut Map, &mut OsdDump, &mut PgDump)) -> Result<Joined, Vec<JoinError>> {
+    let (mut map, mut osd_dump, mut pg_dump) = read();
+    damage(&mut map, &mut osd_dump, &mut pg_dump);
+    join(Exports {
+        map: Named { value: map, file: "map".to_owned() },
+        osd_dump: Named { value: osd_dump, file: "osds".to_owned() },
+        pg_dump: Some(Named { value: pg_dump, file: "groups".to_owned() }),
+        report: None,
+        fill: None,
+        states: &[("active", "they serve")],
+    })
+}
+
+fn cluster() -> Cluster {
+    joined(|_, _, _| {}).unwrap_or_else(|errors| panic!("{errors:?}")).cluster
+}
+
+#[test]
+fn every_group_belongs_where_the_dump_has_it() {
+    let joined = joined(|_, _, _| {}).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let cluster = joined.cluster;
+    assert!(joined.warnings.iter().any(|told| told.ends_with("are active: they serve")));
+    let mut laid_out = LaidOut::new(&cluster).unwrap();
+    let mut groups = 0;
+    for pool in &cluster.pools {
+        for (seed, group) in (0..).zip(&pool.groups) {
+            let up = laid_out.place(&pool.placed, seed).up.devices;
+            assert_eq!(group.up.as_ref(), Some(&up), "group {seed} of {}", pool.name);
+            groups += 1;
+        }
+        let bytes: u64 = pool.groups.iter().map(|group| group.bytes).sum();
+        for count in [pool.placed.pg_num, 2 * pool.placed.pg_num, 3 * pool.placed.pg_num] {
+            assert_eq!(parts(pool, count).iter().sum::<u64>(), bytes, "{count} groups");
+        }
+    }
+    assert!(groups > 60, "{groups}");
+}
+
+#[test]
+fn what_does_not_fit_is_told_with_its_export_and_a_next_step() {
+    type Damage = fn(&mut Map, &mut OsdDump, &mut PgDump);
+    let cases: [(&str, Export, Damage); 4] = [
+        ("`osds`: the pools have", Export::OsdDump, |_, dump, _| dump.pools[0].pg_num = u32::MAX),
+        ("which `map` lacks", Export::OsdDump, |map, _, _| map.rules.clear()),
+        ("is there twice", Export::PgDump, |_, _, dump| dump.groups.push(dump.groups[0].clone())),
+        ("had not heard", Export::PgDump, |_, _, dump| {
+            dump.ready = Some(false);
+            dump.groups.clear();
+        }),
+    ];
+    for (words, export, damage) in cases {
+        let Err(errors) = joined(damage) else { panic!("nothing is wrong: {words}") };
+        assert!(errors[0].to_string().contains(words), "{words}: {}", errors[0]);
+        assert_eq!(errors[0].export(), export, "{words}");
+        assert!(!errors[0].hint().is_empty(), "{words}");
+    }
+}
+
+#[test]
+fn hosts_come_and_go() {
+    let mut cluster = cluster();
+    let before = cluster.devices();
+    let hosts: BTreeSet<String> = cluster.hosts().into_values().collect();
+    let host = cluster.item(hosts.first().unwrap()).unwrap();
+    let root = parents(&cluster.map)[&host];
+    let place = (cluster.type_of(root).to_owned(), item_name(&cluster.map, root));
+    let host = NewHost { name: "new", count: 2, weight: 1.0, class: None, place };
+    let new = cluster.add_host(&host).unwrap();
+    assert_eq!(cluster.devices().len(), before.len() + 2);
+    assert!(new.iter().all(|id| cluster.serves(*id) && cluster.hosts()[id] == "new"));
+    assert!(LaidOut::new(&cluster).is_ok());
+    let added = cluster.item("new").unwrap();
+    assert_eq!(cluster.devices_below(added).len(), 2);
+    cluster.remove(added).unwrap();
+    assert_eq!(cluster.devices(), before);
+    assert_eq!(cluster.item("new"), None);
+}
+
+#[test]
+fn a_rack_is_dead_when_nothing_in_it_serves() {
+    let cluster = cluster();
+    let all = cluster.devices();
+    let first = *all.first().unwrap();
+    let racks = cluster.map.type_id("rack").is_some();
+    assert_eq!(cluster.in_dead_rack(first, &all), racks, "all of the cluster is down");
+    assert!(!cluster.in_dead_rack(first, &BTreeSet::from([first])));
+    assert_eq!(cluster.share_in(&BTreeSet::new()), 1.0);
+    assert_eq!(cluster.share_in(&all), 0.0);
+}
+
+#[test]
+fn fill_is_judged_by_the_worst_limit() {
+    let limits = FillLimits::default();
+    let of = |fill| limits.above(fill).map(FillLevel::name);
+    assert_eq!(
+        [of(0.5), of(0.86), of(0.91), of(0.96)],
+        [None, Some("nearfull"), Some("backfillfull"), Some("full")]
+    );
+}

@@ -1,0 +1,137 @@
+//! The exports of a cluster that a scenario names: read, joined by [`towtank_ceph`], and what is wrong with them told at the keys that
+//! name them. Every study that asks about a real cluster has these keys.
+
+use towtank_ceph::{Export, Exports, JoinError, Joined, Named};
+use towtank_imports::ceph::{self, DeviceUse, OsdDump, PgDump, Report};
+use towtank_imports::{File, ImportError, Imported};
+use towtank_placement::crush::Map;
+use towtank_scenario::{Draft, Input, Problem, Problems};
+
+/// The files that a user names, and the keys that name them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exported<'a> {
+    /// The CRUSH map.
+    pub map: Option<&'a str>,
+    /// `ceph osd dump`.
+    pub osd_dump: Option<&'a str>,
+    /// `ceph pg dump`.
+    pub pg_dump: Option<&'a str>,
+    /// `ceph osd df`.
+    pub osd_df: Option<&'a str>,
+    /// `ceph report`.
+    pub report: Option<&'a str>,
+    /// What states of groups mean to the study, by the words of the dump.
+    pub states: &'a [(&'a str, &'a str)],
+}
+
+/// The files as they were read.
+struct Read {
+    map: Option<Named<Map>>,
+    osd_dump: Option<Named<OsdDump>>,
+    pg_dump: Option<Named<PgDump>>,
+    fill: Option<Vec<DeviceUse>>,
+    report: Option<Report>,
+}
+
+/// Reads and joins the exports.
+pub(crate) fn load(named: &Exported<'_>, draft: &Draft) -> Result<Joined, Problems> {
+    let mut warnings = Vec::new();
+    let Read { map, osd_dump, pg_dump, fill, report } = read_all(named, draft, &mut warnings)?;
+    let in_report = || Some((report.as_ref()?, named.report?.to_owned()));
+    let map = map
+        .or_else(|| in_report().map(|(report, file)| Named { value: report.map.clone(), file }))
+        .ok_or_else(|| missing(draft, "crush_map", "`ceph osd getcrushmap -o FILE`"))?;
+    let osd_dump = osd_dump
+        .or_else(|| in_report().map(|(report, file)| Named { value: report.osd_dump.clone(), file }))
+        .ok_or_else(|| missing(draft, "osd_dump", "`ceph osd dump -f json`"))?;
+    let exports = Exports { map, osd_dump, pg_dump, report: report.as_ref(), fill, states: named.states };
+    let mut joined = towtank_ceph::join(exports).map_err(|errors| problems(&errors, named, draft))?;
+    warnings.append(&mut joined.warnings);
+    Ok(Joined { warnings, ..joined })
+}
+
+/// What does not fit together, at the keys of what is at fault.
+fn problems(errors: &[JoinError], named: &Exported<'_>, draft: &Draft) -> Problems {
+    let mut problems = Problems::new();
+    for error in errors {
+        problems.push(match (error, error.export()) {
+            (JoinError::NoGroups, _) => missing(draft, "pg_dump", "`ceph pg dump -f json`"),
+            (error, Export::OsdDump) => {
+                let key = if named.osd_dump.is_some() { "osd_dump" } else { "report" };
+                draft.problem(key, error.to_string()).hint(error.hint())
+            }
+            (error, Export::PgDump) => draft.problem("pg_dump", error.to_string()).hint(error.hint()),
+        });
+    }
+    problems
+}
+
+fn missing(draft: &Draft, key: &str, export: &str) -> Problem {
+    let flag = key.replace('_', "-");
+    draft.problem(key, format!("`{key}` is missing")).hint(format!(
+        "name the file that {export} wrote: --{flag} FILE, or {key} = \"FILE\"; a `ceph report` as `report` does too"
+    ))
+}
+
+fn read_all(named: &Exported<'_>, draft: &Draft, warnings: &mut Vec<String>) -> Result<Read, Problems> {
+    let mut problems = Problems::new();
+    let mut reader = Reader { draft, warnings, problems: &mut problems };
+    let read = Read {
+        map: reader.read(named.map.is_some(), "crush_map", ceph::read_map),
+        osd_dump: reader.read(named.osd_dump.is_some(), "osd_dump", ceph::read_osd_dump),
+        pg_dump: reader.read(named.pg_dump.is_some(), "pg_dump", ceph::read_pg_dump),
+        fill: reader.read(named.osd_df.is_some(), "osd_df", ceph::read_osd_df).map(|fill| fill.value),
+        report: reader.read(named.report.is_some(), "report", ceph::read_report).map(|report| report.value),
+    };
+    problems.into_result(read)
+}
+
+/// Reads a map that a key names.
+pub(crate) fn read_map(
+    draft: &Draft,
+    key: &str,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Map>, Problems> {
+    let mut problems = Problems::new();
+    let mut reader = Reader { draft, warnings, problems: &mut problems };
+    let read = reader.read(true, key, ceph::read_map);
+    problems.into_result(read.map(|map| map.value))
+}
+
+struct Reader<'a> {
+    draft: &'a Draft,
+    warnings: &'a mut Vec<String>,
+    problems: &'a mut Problems,
+}
+
+impl Reader<'_> {
+    /// What the key's file holds, with the file's name; nothing without the key, or with a problem.
+    fn read<T>(
+        &mut self,
+        named: bool,
+        key: &str,
+        read: impl Fn(File<'_>) -> Result<Imported<T>, ImportError>,
+    ) -> Option<Named<T>> {
+        if !named {
+            return None;
+        }
+        let input: Input = match self.draft.input(key) {
+            Ok(input) => input,
+            Err(problem) => {
+                self.problems.push(problem);
+                return None;
+            }
+        };
+        match read(File { name: &input.path, bytes: &input.bytes }) {
+            Ok(Imported { value, notes }) => {
+                self.warnings.extend(notes);
+                Some(Named { value, file: input.path })
+            }
+            Err(error) => {
+                let hint = error.hint.clone().unwrap_or_else(|| format!("export `{key}` again, or mend it"));
+                self.problems.push(self.draft.problem(key, error.to_string()).hint(hint));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A cluster before and after the changes of a scenario.
+
+use towtank_ceph::{Cluster, FillLimits, Joined};
+use towtank_scenario::{Draft, Problems};
+
+use super::changes::{self, Changed};
+use super::scenario::Scenario;
+use crate::exports::{self, Exported};
+
+/// A cluster before and after.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// As it is.
+    pub before: Cluster,
+    /// As it would be; the groups are those of `before`.
+    pub after: Cluster,
+    /// What a reader must know, about the exports and about the changes.
+    pub warnings: Vec<String>,
+    /// Explicit mappings that the monitors would drop, or change.
+    pub upmaps_dropped: usize,
+    /// The changes in words.
+    pub changes: Vec<String>,
+    /// When a device is too full.
+    pub limits: FillLimits,
+}
+
+/// States in which what the dump says is not all there is.
+const STATES: [(&str, &str); 6] = [
+    ("unknown", "the map says where they are taken to be"),
+    ("stale", "nobody has reported them for a while, so their sizes are old"),
+    ("degraded", "their missing copies are counted as bytes to move"),
+    (
+        "undersized",
+        "they have fewer copies than their pool asks for; what comes back is counted as bytes to move",
+    ),
+    ("remapped", "they are not where they should be; what is on its way is counted as bytes to move"),
+    ("incomplete", "their data may be lost, which no change of the map mends"),
+];
+
+impl Case {
+    /// Reads the exports and makes the changes.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn of(scenario: &Scenario, draft: &Draft) -> Result<Case, Problems> {
+        let exported = Exported {
+            map: scenario.crush_map.as_deref(),
+            osd_dump: scenario.osd_dump.as_deref(),
+            pg_dump: scenario.pg_dump.as_deref(),
+            osd_df: scenario.osd_df.as_deref(),
+            report: scenario.report.as_deref(),
+            states: &STATES,
+        };
+        let loaded = exports::load(&exported, draft)?;
+        let Joined { cluster: before, mut warnings, osd_dump } = loaded;
+        let Changed { after, upmaps_dropped, words } =
+            changes::apply(scenario, draft, &before, &mut warnings)?;
+        let limits = FillLimits::of(&osd_dump);
+        Ok(Case { before, after, warnings, upmaps_dropped, changes: words, limits })
+    }
+}

@@ -1,0 +1,206 @@
+//! What is unsafe or not known, in words: it is told before what moves, the worst first.
+
+use towtank_ceph::FillLevel;
+
+use super::moves::{DeviceMoves, Moves};
+
+/// What a reader must know.
+#[must_use]
+pub fn warnings(moves: &Moves) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if moves.disagreeing > 0 {
+        warnings.push(format!(
+            "{} groups should be elsewhere by `crush_map` and `osd_dump` than `pg_dump` says, such as {}: were they exported \
+             at different times?",
+            moves.disagreeing, moves.disagreeing_example
+        ));
+    }
+    if moves.groups_homeless > 0 {
+        warnings.push(format!(
+            "{} groups would have no device left: their data would not be served, and might be lost",
+            moves.groups_homeless
+        ));
+    }
+    warnings.extend(fill_warnings(moves));
+    warnings
+}
+
+/// `1 group` or `2 groups`, with its verb.
+fn groups(count: u64, verb: (&str, &str)) -> String {
+    if count == 1 { format!("1 group {}", verb.0) } else { format!("{count} groups {}", verb.1) }
+}
+
+fn percent(part: f64) -> String {
+    format!("{} %", (part * 1e3).round() / 10.0)
+}
+
+/// What is unsafe or not known, the worst first; empty where all is well.
+#[must_use]
+pub fn dangers(moves: &Moves) -> Vec<String> {
+    let safety = &moves.safety;
+    let now = |count: u64| if count == 0 { String::new() } else { format!(" ({count} now)") };
+    let mut said = Vec::new();
+    let mut say = |count: u64, verb: (&str, &str), rest: &str| {
+        if count > 0 {
+            said.push(groups(count, verb) + rest);
+        }
+    };
+    say(safety.lost, ("has", "have"), " data that are found nowhere now");
+    say(safety.inactive, ("serves", "serve"), " nobody now");
+    say(safety.unknown, ("is", "are"), " in a state that nobody knows");
+    let verb = ("would", "would");
+    say(moves.groups_homeless, verb, " have no device left");
+    // Groups without a device are below `min_size`, and those are short: said again only of more groups.
+    if safety.below_min_size > moves.groups_homeless {
+        let below = format!(" be below `min_size` and take no writes{}", now(safety.below_min_size_now));
+        say(safety.below_min_size, verb, &below);
+    }
+    if moves.groups_short > safety.below_min_size.max(moves.groups_homeless) {
+        say(moves.groups_short, verb, &format!(" be short of copies{}", now(safety.short_now)));
+    }
+    if moves.groups_short == 0 {
+        say(safety.short_now, ("is", "are"), " short of copies now");
+    }
+    if safety.below_min_size == 0 {
+        say(safety.below_min_size_now, ("is", "are"), " below `min_size` now, where no writes are taken");
+    }
+    let unsaid = " in pools whose `min_size` the dump does not say, so whether writes go on is not known";
+    say(safety.min_size_unknown, ("is", "are"), unsaid);
+    said.extend(too_full(moves));
+    said
+}
+
+/// The fullest device, if it is above a limit; or that nobody knows.
+fn too_full(moves: &Moves) -> Option<String> {
+    let fills = || moves.devices.values().filter_map(|device| Some((device, device.fill()?.1)));
+    let Some((fullest, fill)) = fills().max_by(|left, right| left.1.total_cmp(&right.1)) else {
+        return (moves.stored_bytes > 0).then(|| "how full devices would be is not known".to_owned());
+    };
+    let limits = moves.safety.limits;
+    let level = limits.above(fill)?;
+    let (name, limit) = (level.name(), limits.at(level));
+    let more = fills().filter(|(_, fill)| *fill > limits.nearfull).count() - 1;
+    let more = if more == 0 { String::new() } else { format!(", and {more} more above nearfull") };
+    Some(format!("{} would be {} full, above {name} ({}){more}", fullest.name, percent(fill), percent(limit)))
+}
+
+/// What happens on devices that would be too full, limit by limit.
+#[must_use]
+pub fn fill_warnings(moves: &Moves) -> Vec<String> {
+    let limits = moves.safety.limits;
+    let at = |device: &DeviceMoves| limits.above(device.fill()?.1);
+    let warning = |level: FillLevel| {
+        let devices: Vec<&DeviceMoves> =
+            moves.devices.values().filter(|device| at(device) == Some(level)).collect();
+        let first = devices.first()?;
+        let who = match devices.len() {
+            1 => first.name.clone(),
+            count => format!("{count} devices, such as {},", first.name),
+        };
+        let (limit, name, effect) = (percent(limits.at(level)), level.name(), effect(level));
+        Some(format!("{who} would be more than {limit} full ({name}), where {effect}"))
+    };
+    FillLevel::ALL.into_iter().filter_map(warning).collect()
+}
+
+/// What Ceph does on a device above a limit.
+fn effect(level: FillLevel) -> &'static str {
+    match level {
+        FillLevel::Full => "Ceph stops writes to its pools",
+        FillLevel::Backfillfull => "Ceph moves nothing more onto it, so the change stops half-way",
+        FillLevel::Nearfull => "Ceph warns",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::safety::Safety;
+    use super::*;
+
+    fn of(safety: Safety) -> Moves {
+        Moves { safety, ..Moves::default() }
+    }
+
+    #[test]
+    fn the_worst_comes_first_and_nothing_is_said_of_what_is_well() {
+        assert!(dangers(&Moves::default()).is_empty());
+        let safety = Safety {
+            short_now: 58,
+            below_min_size: 3,
+            unknown: 2,
+            inactive: 1,
+            lost: 4,
+            stated: 60,
+            ..Safety::default()
+        };
+        let moves = Moves { groups_short: 58, groups_homeless: 1, ..of(safety) };
+        assert_eq!(
+            dangers(&moves),
+            [
+                "4 groups have data that are found nowhere now",
+                "1 group serves nobody now",
+                "2 groups are in a state that nobody knows",
+                "1 group would have no device left",
+                "3 groups would be below `min_size` and take no writes",
+                "58 groups would be short of copies (58 now)",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_short_now_is_told_even_if_the_change_mends_it() {
+        let now = Safety { short_now: 5, below_min_size_now: 1, min_size_unknown: 2, ..Safety::default() };
+        assert_eq!(
+            dangers(&of(now)),
+            [
+                "5 groups are short of copies now",
+                "1 group is below `min_size` now, where no writes are taken",
+                "2 groups are in pools whose `min_size` the dump does not say, so whether writes go on is not known",
+            ]
+        );
+    }
+
+    /// Used and then used bytes of a device of 1,000.
+    fn filled(fills: &[u64]) -> Moves {
+        let device = |(id, used): (usize, &u64)| {
+            let device = DeviceMoves {
+                name: format!("osd.{id}"),
+                size_bytes: Some(1_000),
+                used_bytes: Some(*used),
+                ..DeviceMoves::default()
+            };
+            (i32::try_from(id).unwrap(), device)
+        };
+        let devices = fills.iter().enumerate().map(device).collect();
+        Moves { devices, stored_bytes: 1, ..Moves::default() }
+    }
+
+    #[test]
+    fn each_limit_of_fill_is_told_by_its_name() {
+        let first = |fills: &[u64]| dangers(&filled(fills)).into_iter().next().unwrap_or_default();
+        assert_eq!(first(&[500, 850]), "");
+        assert_eq!(first(&[500, 851]), "osd.1 would be 85.1 % full, above nearfull (85 %)");
+        assert_eq!(
+            first(&[916, 851]),
+            "osd.0 would be 91.6 % full, above backfillfull (90 %), and 1 more above nearfull"
+        );
+        assert_eq!(first(&[1_200]), "osd.0 would be 120 % full, above full (95 %)");
+        assert_eq!(fill_warnings(&filled(&[500])), Vec::<String>::new());
+        assert_eq!(
+            fill_warnings(&filled(&[960, 916, 970, 851])),
+            [
+                "2 devices, such as osd.0, would be more than 95 % full (full), where Ceph stops writes to its pools",
+                "osd.1 would be more than 90 % full (backfillfull), where Ceph moves nothing more onto it, so the change \
+                 stops half-way",
+                "osd.3 would be more than 85 % full (nearfull), where Ceph warns",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_fill_that_nobody_knows_is_not_taken_as_none() {
+        let mut moves = filled(&[500]);
+        moves.devices.values_mut().for_each(|device| device.size_bytes = None);
+        assert_eq!(dangers(&moves), ["how full devices would be is not known"]);
+    }
+}
