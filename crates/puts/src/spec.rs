@@ -262,7 +262,8 @@ impl Spec {
         let extension =
             if protocol == Protocol::ReplicastH { self.bids.extension_h } else { self.bids.extension_m };
         let servers = self.servers_used(protocol);
-        let slow = self.faults.slow_servers;
+        // Of servers that are in no whole group, some may be slow too.
+        let slow = self.faults.slow_servers.min(servers);
         assert!(self.replicas <= servers, "{} replicas on {servers} servers", self.replicas);
         assert!(
             !protocol.negotiates() || self.replicas <= self.group,
