@@ -96,15 +96,15 @@ fn lists_never_change() {
     multiring 6 1 0 7
     multiring 0 7 5 1
     multiring 10 0 5 8
-    static_modulo 6 7 8 9
+    static-modulo 6 7 8 9
     rendezvous 7 6 9 1
     jump 6 5 0 2
     maglev 0 2 9 5
-    two_choice 5 7 6 0
+    two-choice 5 7 6 0
     xor 1 0 7 5
     xor 1 9 5 6
-    two_d 1 0 7 5
-    two_d 1 9 8 7
+    two-d 1 0 7 5
+    two-d 1 9 8 7
     negotiating 7 6 1 0
     ring 10 1 0 6
     ring 2 10 1 0
