@@ -1,0 +1,82 @@
+//! One bit a leaf, set by every write: the thesis's other way to remember what changed (equation 2).
+//!
+//! A bitmap is kept for each replica that is away, from the moment it left. It takes 1/128 of a tree's memory and costs a
+//! write one bit, but it must be kept by whoever leads when the replica leaves, counts a change that was reverted, and
+//! knows nothing of what happened before it was begun or on the other side.
+
+use crate::codec::{DecodeError, Kind, Reader, Writer};
+use crate::marks::Marks;
+use crate::settled::ranges_of;
+use crate::{Position, PositionRange, Shape};
+
+/// Which leaves were written to since it was begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bitmap {
+    shape: Shape,
+    marks: Marks,
+}
+
+impl Bitmap {
+    /// Nothing was written yet.
+    #[must_use]
+    pub fn new(shape: Shape) -> Bitmap {
+        Bitmap { shape, marks: Marks::new(shape.leaves()) }
+    }
+
+    /// What it covers.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// An object with this hash was written.
+    ///
+    /// # Panics
+    ///
+    /// Where the hash is not one of its space.
+    #[inline]
+    pub fn mark(&mut self, hash: u32) {
+        self.marks.set(self.shape.leaf_of(Position::of_hash(hash)));
+    }
+
+    /// How many leaves were written to.
+    #[must_use]
+    pub fn marked(&self) -> usize {
+        self.marks.count()
+    }
+
+    /// The ranges that were written to, merged where they touch, in order.
+    #[must_use]
+    pub fn ranges(&self) -> Vec<PositionRange> {
+        ranges_of(self.shape, &self.marks)
+    }
+
+    /// The bitmap as bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::new(Kind::Bitmap, 6 + 8 * self.marks.words().len());
+        writer.shape(self.shape);
+        writer.u64s(self.marks.words());
+        writer.finish()
+    }
+
+    /// The bitmap that was encoded.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are not those of a bitmap.
+    pub fn decode(bytes: &[u8]) -> Result<Bitmap, DecodeError> {
+        let mut reader = Reader::new(Kind::Bitmap, bytes)?;
+        let shape = reader.shape()?;
+        let words = reader.u64s(shape.leaves().div_ceil(64))?.collect();
+        reader.finish()?;
+        let marks = Marks::of_words(words);
+        let is_within = marks.iter().last().is_none_or(|last| last < shape.leaves());
+        let bitmap = Bitmap { shape, marks };
+        if is_within {
+            Ok(bitmap)
+        } else {
+            Err(DecodeError::Impossible { what: "a mark behind the last leaf" })
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Bytes: what every encoding here has in common.
+//!
+//! An encoding is a magic number, a version, a kind, a body and the xxHash3 of all before it. Numbers are little-endian;
+//! counts and gaps are variable-length (seven bits a byte, least first). A reader allocates no more than a small multiple
+//! of the bytes that it was given, and answers any bytes with a value or a [`DecodeError`].
+
+use twox_hash::XxHash3_64;
+
+use crate::settled::Runs;
+use crate::{PositionRange, Shape, Subspace};
+
+/// The first bytes of every encoding.
+const MAGIC: [u8; 4] = *b"TTMK";
+/// Raised whenever a reader of the former version would misread.
+const VERSION: u8 = 1;
+/// Magic, version and kind.
+const HEAD_BYTES: usize = 6;
+/// The checksum at the end.
+pub(crate) const CHECKSUM_BYTES: usize = 8;
+
+/// What the body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Tree = 1,
+    Record = 2,
+    Message = 3,
+    Sketch = 4,
+    Bitmap = 5,
+}
+
+/// Why bytes are not what they are taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// Fewer bytes than what they begin needs.
+    #[error("{have} bytes are there, {need} are needed: the end is missing")]
+    Short {
+        /// How many there are.
+        have: usize,
+        /// How many it takes at least.
+        need: usize,
+    },
+    /// Something else, or damage at the beginning.
+    #[error("it does not begin as a Merkle encoding does: wrong file, or damaged")]
+    Magic,
+    /// Written by another version.
+    #[error("it has version {found}, and this program reads version 1: use the program that wrote it")]
+    Version {
+        /// The version that it has.
+        found: u8,
+    },
+    /// A tree where a sketch should be, or the like.
+    #[error("it holds something of kind {found}, not of kind {want}")]
+    Kind {
+        /// What it holds.
+        found: u8,
+        /// What was asked for.
+        want: u8,
+    },
+    /// Damaged bytes.
+    #[error("the checksum does not fit: damaged, read it from another copy")]
+    Checksum,
+    /// Sound bytes that say something impossible.
+    #[error("{what} is impossible")]
+    Impossible {
+        /// What.
+        what: &'static str,
+    },
+    /// More bytes than it takes.
+    #[error("{bytes} bytes are left over")]
+    LeftOver {
+        /// How many.
+        bytes: usize,
+    },
+}
+
+/// Puts an encoding together.
+pub(crate) struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// With room for a body of that size.
+    pub(crate) fn new(kind: Kind, body_bytes: usize) -> Writer {
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + body_bytes + CHECKSUM_BYTES);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&[VERSION, kind as u8]);
+        Writer { bytes }
+    }
+
+    pub(crate) fn byte(&mut self, value: u8) {
+        self.bytes.push(value);
+    }
+
+    pub(crate) fn u32(&mut self, value: u32) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    pub(crate) fn u64(&mut self, value: u64) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    pub(crate) fn u64s(&mut self, values: &[u64]) {
+        self.bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    }
+
+    /// A number in as few bytes of seven bits as it needs.
+    pub(crate) fn count(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    pub(crate) fn shape(&mut self, shape: Shape) {
+        self.byte(shape.space().bits());
+        self.byte(shape.leaf_bits());
+        self.u32(shape.space().prefix());
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        let checksum = XxHash3_64::oneshot(&self.bytes);
+        self.u64(checksum);
+        self.bytes
+    }
+}
+
+/// Takes an encoding apart.
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// The body of a whole encoding of that kind, its checksum proved.
+    pub(crate) fn new(kind: Kind, bytes: &'a [u8]) -> Result<Reader<'a>, DecodeError> {
+        let mut reader = Reader { rest: bytes };
+        reader.head(kind)?;
+        let need = HEAD_BYTES + CHECKSUM_BYTES;
+        let end = bytes.len().checked_sub(CHECKSUM_BYTES).filter(|end| *end >= HEAD_BYTES);
+        let end = end.ok_or(DecodeError::Short { have: bytes.len(), need })?;
+        if checksum_of(bytes) != Some(XxHash3_64::oneshot(&bytes[..end])) {
+            return Err(DecodeError::Checksum);
+        }
+        Ok(Reader { rest: &bytes[HEAD_BYTES..end] })
+    }
+
+    /// What follows the head of an encoding of that kind, its end unknown and nothing proved.
+    pub(crate) fn unproved(kind: Kind, bytes: &'a [u8]) -> Result<Reader<'a>, DecodeError> {
+        let mut reader = Reader { rest: bytes };
+        reader.head(kind)?;
+        Ok(reader)
+    }
+
+    fn head(&mut self, kind: Kind) -> Result<(), DecodeError> {
+        let head: [u8; HEAD_BYTES] = self.array()?;
+        let [magic @ .., version, found] = head;
+        if magic != MAGIC {
+            return Err(DecodeError::Magic);
+        }
+        if version != VERSION {
+            return Err(DecodeError::Version { found: version });
+        }
+        if found != kind as u8 {
+            return Err(DecodeError::Kind { found, want: kind as u8 });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn raw(&mut self, bytes: usize) -> Result<&'a [u8], DecodeError> {
+        let short = DecodeError::Short { have: self.rest.len(), need: bytes };
+        let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(short)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let taken = self.raw(N)?;
+        Ok(taken.try_into().expect("as many bytes were taken"))
+    }
+
+    pub(crate) fn byte(&mut self) -> Result<u8, DecodeError> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, DecodeError> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn u64s(
+        &mut self,
+        count: usize,
+    ) -> Result<impl ExactSizeIterator<Item = u64> + use<'a>, DecodeError> {
+        let bytes = count.checked_mul(8).ok_or(DecodeError::Impossible { what: "a count of numbers" })?;
+        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("chunks have eight bytes"));
+        Ok(self.raw(bytes)?.chunks_exact(8).map(number))
+    }
+
+    pub(crate) fn count(&mut self) -> Result<u64, DecodeError> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                break;
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(DecodeError::Impossible { what: "a number of more than 64 bits" })
+    }
+
+    pub(crate) fn shape(&mut self) -> Result<Shape, DecodeError> {
+        let (bits, leaf_bits, prefix) = (self.byte()?, self.byte()?, self.u32()?);
+        let space =
+            Subspace::of_prefix(prefix, bits).ok_or(DecodeError::Impossible { what: "a subspace" })?;
+        Shape::new(space, leaf_bits).map_err(|_| DecodeError::Impossible { what: "the number of leaves" })
+    }
+
+    pub(crate) fn rest(&self) -> usize {
+        self.rest.len()
+    }
+
+    pub(crate) fn finish(self) -> Result<(), DecodeError> {
+        let bytes = self.rest.len();
+        if bytes == 0 { Ok(()) } else { Err(DecodeError::LeftOver { bytes }) }
+    }
+}
+
+/// The checksum that an encoding ends with, which tells it from others; none where it is too short to have one.
+pub(crate) fn checksum_of(encoding: &[u8]) -> Option<u64> {
+    encoding.last_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+/// The next place at or after `from` where an encoding of that kind might begin.
+pub(crate) fn next_head(kind: Kind, bytes: &[u8], from: usize) -> Option<usize> {
+    let mut head = MAGIC.to_vec();
+    head.extend([VERSION, kind as u8]);
+    let found = bytes.get(from..)?.windows(HEAD_BYTES).position(|window| window == head)?;
+    Some(from + found)
+}
+
+/// Indices below `end`, in order: how many, then each gap.
+pub(crate) fn write_ascending(writer: &mut Writer, indices: &[u32]) {
+    writer.count(indices.len() as u64);
+    let mut next = 0;
+    for index in indices {
+        writer.count(u64::from(index - next));
+        next = index + 1;
+    }
+}
+
+/// What [`write_ascending`] wrote.
+pub(crate) fn read_ascending(reader: &mut Reader<'_>, end: u64) -> Result<Vec<u32>, DecodeError> {
+    let impossible = DecodeError::Impossible { what: "a list of nodes" };
+    let count = reader.count()?;
+    // Each takes a byte or more, so that a count beyond the bytes allocates nothing.
+    let count = usize::try_from(count).ok().filter(|count| *count <= reader.rest()).ok_or(impossible)?;
+    let mut indices = Vec::with_capacity(count);
+    let mut next = 0_u64;
+    for _ in 0..count {
+        let index = next.checked_add(reader.count()?).filter(|index| *index < end).ok_or(impossible)?;
+        indices.push(u32::try_from(index).map_err(|_| impossible)?);
+        next = index + 1;
+    }
+    Ok(indices)
+}
+
+/// Ranges of positions in order, as runs of leaves of a shape.
+pub(crate) fn write_ranges(writer: &mut Writer, shape: Shape, ranges: &[PositionRange]) {
+    writer.count(ranges.len() as u64);
+    let mut next = 0;
+    for range in ranges {
+        let (first, last) = (shape.leaf_of(range.first), shape.leaf_of(range.last));
+        writer.count((first - next) as u64);
+        writer.count((last - first) as u64);
+        next = last + 1;
+    }
+}
+
+/// What [`write_ranges`] wrote; merged where they touch.
+pub(crate) fn read_ranges(reader: &mut Reader<'_>, shape: Shape) -> Result<Vec<PositionRange>, DecodeError> {
+    let impossible = DecodeError::Impossible { what: "a list of ranges" };
+    let count = reader.count()?;
+    let count = usize::try_from(count).ok().filter(|count| *count <= reader.rest()).ok_or(impossible)?;
+    let mut runs = Runs::new(shape);
+    let mut next = 0_u64;
+    for _ in 0..count {
+        let first = next.checked_add(reader.count()?).ok_or(impossible)?;
+        let end =
+            first.checked_add(reader.count()?).and_then(|last| last.checked_add(1)).ok_or(impossible)?;
+        if end > shape.leaves() as u64 {
+            return Err(impossible);
+        }
+        runs.add(first as usize, end as usize);
+        next = end;
+    }
+    Ok(runs.finish())
+}

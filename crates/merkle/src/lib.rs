@@ -1,0 +1,61 @@
+//! Merkle trees over the hash space: find what changed between two replicas without looking at everything.
+//!
+//! After an outage that is longer than the log remembers, two replicas of a placement group differ in some objects, and
+//! nobody knows in which. This crate keeps a summary of the objects up to date with each write, so that the summaries
+//! are compared and not the objects. It follows the Ceph thesis on backfill with incrementally kept Merkle trees, and
+//! answers what that leaves open: groups are split and merged without reading objects, and a sketch names exactly the
+//! objects that differ.
+//!
+//! **Keep a tree.** A [`Tree`] has 2^d leaves over the positions of a group ([`Shape`]). Each write tells it the hash of the
+//! object's name, the id, and both versions:
+//!
+//! ```
+//! use towtank_merkle::{ObjectId, Position, Shape, SkipSet, Subspace, Tree, Version};
+//!
+//! let group = Subspace::of_group(5, 128).expect("group 5 of 128");
+//! let mut primary = Tree::new(Shape::new(group, 14)?);
+//! let mut replica = primary.clone();
+//! let (hash, id) = (0x0102_0305, ObjectId::of_name(b"photo"));
+//! primary.update(hash, id, None, Some(Version(1)));
+//! replica.update(hash, id, None, Some(Version(1)));
+//! assert_eq!(primary.settle().root(), replica.settle().root());
+//!
+//! // The replica misses a write.
+//! primary.update(hash, id, Some(Version(1)), Some(Version(2)));
+//! let differing = primary.settle().difference(&replica.settle())?;
+//! assert!(differing[0].contains(Position::of_hash(hash)));
+//!
+//! // A backfill walks the group in the order of positions, and skips what is equal.
+//! let skipped = SkipSet::all_but(group.range(), &differing);
+//! assert_eq!(skipped.next_to_look_at(group.range().first), Some(differing[0].first));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//!
+//! **Keep it over a crash.** [`Saver`] makes a full image and records of changed leaves; [`restore`] applies them.
+//!
+//!
+//! What is deliberately absent: I/O, clocks, randomness, and any defence against who chooses ids and versions so that
+//! digests collide.
+
+mod bitmap;
+mod codec;
+mod image;
+mod marks;
+mod object;
+mod position;
+pub mod rebuilt;
+mod reshape;
+mod settled;
+mod skip;
+mod tree;
+
+pub use bitmap::Bitmap;
+pub use codec::DecodeError;
+pub use image::{RestoreError, Restored, Saver, restore};
+pub use object::{ObjectId, Version};
+pub use position::{Position, PositionRange, Shape, Subspace, TooManyLeaves};
+pub use reshape::ReshapeError;
+pub use settled::{Settled, ShapesDiffer};
+pub use skip::{Cursor, SkipSet};
+pub use tree::Tree;

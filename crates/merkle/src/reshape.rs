@@ -1,0 +1,91 @@
+//! Splitting and merging placement groups, and coarser trees, without reading an object.
+//!
+//! A group's tree is a subtree of its pool's, so that a split hands out the two halves of the leaves and a merge puts
+//! them together. A leaf is the XOR of its objects, so that two neighbours become one by XOR. Time is linear in leaves.
+//! A finer tree cannot be had this way: its leaves are not known without their objects.
+
+use crate::{Shape, Tree};
+
+/// Why trees cannot be split, merged or coarsened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReshapeError {
+    /// A tree of one leaf.
+    #[error("a tree of one leaf has no halves: give the pool's trees more leaves before it is split")]
+    OneLeaf,
+    /// Two trees that are not the halves of one.
+    #[error("{low:?} and {high:?} are not the lower and the upper half of one space, in equal leaves")]
+    NotHalves {
+        /// The shape that was given for the lower half.
+        low: Shape,
+        /// The other.
+        high: Shape,
+    },
+    /// A merged tree with more leaves than a tree may have.
+    #[error("the merged tree has 2^{leaf_bits} leaves, at most 2^24: coarsen both first")]
+    TooManyLeaves {
+        /// The logarithm of the leaves that the merged tree would have.
+        leaf_bits: u8,
+    },
+    /// A tree that is not as fine.
+    #[error("a tree of 2^{have} leaves cannot be coarsened to 2^{asked}")]
+    NotCoarser {
+        /// What the tree has.
+        have: u8,
+        /// What was asked.
+        asked: u8,
+    },
+}
+
+impl Tree {
+    /// The trees of the two groups that this one is split into: of the lower half of its positions (the group that keeps
+    /// its number) and of the upper half (the new one).
+    ///
+    /// # Errors
+    ///
+    /// Where the tree is a single leaf.
+    pub fn split(&self) -> Result<(Tree, Tree), ReshapeError> {
+        let leaf_bits = self.shape().leaf_bits().checked_sub(1).ok_or(ReshapeError::OneLeaf)?;
+        let (low, high) = self.shape().space().halves().ok_or(ReshapeError::OneLeaf)?;
+        let half = |space, leaves: &[u64]| {
+            let shape =
+                Shape::new(space, leaf_bits).expect("a half has half the leaves in half the positions");
+            Tree::of_leaves(shape, leaves.iter().copied())
+        };
+        let (below, above) = self.leaves().split_at(self.shape().leaves() / 2);
+        Ok((half(low, below), half(high, above)))
+    }
+
+    /// The tree of the group that two are merged into.
+    ///
+    /// # Errors
+    ///
+    /// Where they are not the lower and the upper half of one space in equal leaves, or have too many leaves together.
+    pub fn merge(low: &Tree, high: &Tree) -> Result<Tree, ReshapeError> {
+        let error = ReshapeError::NotHalves { low: low.shape(), high: high.shape() };
+        let leaf_bits = low.shape().leaf_bits();
+        let space = low.shape().space().parent().ok_or(error)?;
+        let are_halves = space.halves() == Some((low.shape().space(), high.shape().space()));
+        if !are_halves || high.shape().leaf_bits() != leaf_bits {
+            return Err(error);
+        }
+        let too_many = |_| ReshapeError::TooManyLeaves { leaf_bits: leaf_bits + 1 };
+        let shape = Shape::new(space, leaf_bits + 1).map_err(too_many)?;
+        let mut leaves = low.leaves().to_vec();
+        leaves.extend_from_slice(high.leaves());
+        Ok(Tree::of_leaves(shape, leaves.into_iter()))
+    }
+
+    /// The tree of the same objects in fewer leaves.
+    ///
+    /// # Errors
+    ///
+    /// Where `leaf_bits` is more than the tree has.
+    pub fn coarsened(&self, leaf_bits: u8) -> Result<Tree, ReshapeError> {
+        let have = self.shape().leaf_bits();
+        let not_coarser = ReshapeError::NotCoarser { have, asked: leaf_bits };
+        let joined = 1 << have.checked_sub(leaf_bits).ok_or(not_coarser)?;
+        let shape = Shape::new(self.shape().space(), leaf_bits).expect("fewer leaves than there are");
+        let xor = |leaves: &[u64]| leaves.iter().fold(0, |all, leaf| all ^ leaf);
+        Ok(Tree::of_leaves(shape, self.leaves().chunks_exact(joined).map(xor)))
+    }
+}

@@ -1,0 +1,166 @@
+//! A tree whose parents are all computed, and the difference of two.
+
+use crate::marks::Marks;
+use crate::{PositionRange, Shape, Tree};
+
+/// A view of a tree in which every node is right.
+#[derive(Clone, Copy, Debug)]
+pub struct Settled<'a> {
+    shape: Shape,
+    nodes: &'a [u64],
+}
+
+/// Two trees that do not cover the same in the same leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("one tree has 2^{} leaves over {:?}, the other 2^{} over {:?}: coarsen the finer one, or split or merge",
+    ours.leaf_bits(), ours.space(), theirs.leaf_bits(), theirs.space())]
+pub struct ShapesDiffer {
+    /// The shape of the tree that was asked.
+    pub ours: Shape,
+    /// The other.
+    pub theirs: Shape,
+}
+
+/// How many leaves are compared one after the other where their root differs: fewer are not worth a descent.
+const BLOCK: usize = 64;
+
+impl<'a> Settled<'a> {
+    pub(crate) fn new(shape: Shape, nodes: &'a [u64]) -> Settled<'a> {
+        Settled { shape, nodes }
+    }
+
+    /// What the tree covers.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The digest of all objects.
+    #[must_use]
+    pub fn root(&self) -> u64 {
+        self.nodes[1]
+    }
+
+    /// The nodes at a depth, in order: the root at depth 0, the leaves at the logarithm of their number.
+    ///
+    /// # Panics
+    ///
+    /// Where the tree is not as deep.
+    #[must_use]
+    pub fn nodes_at(&self, depth: u8) -> &'a [u64] {
+        assert!(depth <= self.shape.leaf_bits(), "depth {depth} of a tree of {:?}", self.shape);
+        &self.nodes[1 << depth..2 << depth]
+    }
+
+    /// The digests of all leaves, in the order of positions.
+    #[must_use]
+    pub fn leaves(&self) -> &'a [u64] {
+        self.nodes_at(self.shape.leaf_bits())
+    }
+
+    /// A tree of its own with the same leaves.
+    #[must_use]
+    pub fn to_tree(&self) -> Tree {
+        Tree::of_leaves(self.shape, self.leaves().iter().copied())
+    }
+
+    /// The positions where the two differ: the ranges of the leaves that do, merged where they touch, in order.
+    ///
+    /// # Errors
+    ///
+    /// Where the trees have different shapes.
+    pub fn difference(&self, other: &Settled<'_>) -> Result<Vec<PositionRange>, ShapesDiffer> {
+        if self.shape != other.shape {
+            return Err(ShapesDiffer { ours: self.shape, theirs: other.shape });
+        }
+        let mut runs = Runs::new(self.shape);
+        self.descend(other, 1, &mut runs);
+        Ok(runs.finish())
+    }
+
+    fn descend(&self, other: &Settled<'_>, node: usize, runs: &mut Runs) {
+        if self.nodes[node] == other.nodes[node] {
+            return;
+        }
+        // Leaves below this node: as many as levels below it can hold.
+        let depth = node.ilog2();
+        let leaves = self.shape.leaves() >> depth;
+        if leaves > BLOCK {
+            self.descend(other, 2 * node, runs);
+            self.descend(other, 2 * node + 1, runs);
+            return;
+        }
+        let first = node * leaves;
+        let first_leaf = first - self.shape.leaves();
+        runs.add_block(
+            first_leaf,
+            differing(&self.nodes[first..first + leaves], &other.nodes[first..first + leaves]),
+        );
+    }
+}
+
+/// Bit i is set where the values at i differ.
+fn differing(ours: &[u64], theirs: &[u64]) -> u64 {
+    let bit = |(at, (ours, theirs)): (usize, (&u64, &u64))| u64::from(ours != theirs) << at;
+    ours.iter().zip(theirs).enumerate().map(bit).fold(0, |bits, bit| bits | bit)
+}
+
+/// Leaves in order, gathered to ranges.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    shape: Shape,
+    ranges: Vec<PositionRange>,
+    /// The first leaf of the open run, and the leaf after its last.
+    open: Option<(usize, usize)>,
+}
+
+impl Runs {
+    pub(crate) fn new(shape: Shape) -> Runs {
+        Runs { shape, ranges: Vec::new(), open: None }
+    }
+
+    /// The leaves from `first` to before `end`, which lie after all earlier ones.
+    pub(crate) fn add(&mut self, first: usize, end: usize) {
+        match &mut self.open {
+            Some((_, open_end)) if *open_end == first => *open_end = end,
+            _ => {
+                self.close();
+                self.open = Some((first, end));
+            }
+        }
+    }
+
+    /// The leaves whose bits are set, `first` being that of bit 0.
+    fn add_block(&mut self, first: usize, mut bits: u64) {
+        let mut at = 0;
+        while bits != 0 {
+            let skipped = bits.trailing_zeros();
+            at += skipped as usize;
+            bits >>= skipped;
+            let run = bits.trailing_ones();
+            self.add(first + at, first + at + run as usize);
+            at += run as usize;
+            bits = bits.checked_shr(run).unwrap_or(0);
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<PositionRange> {
+        self.close();
+        self.ranges
+    }
+
+    fn close(&mut self) {
+        if let Some((first, end)) = self.open.take() {
+            self.ranges.push(self.shape.positions_of(first, end - 1));
+        }
+    }
+}
+
+/// The ranges of the marked leaves.
+pub(crate) fn ranges_of(shape: Shape, marks: &Marks) -> Vec<PositionRange> {
+    let mut runs = Runs::new(shape);
+    for (word, bits) in marks.words().iter().enumerate() {
+        runs.add_block(word * 64, *bits);
+    }
+    runs.finish()
+}
