@@ -31,6 +31,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! **Compare by messages.** Replicas are on two machines: [`exchange`] sends roots, then whole trees, levels, or cells of a
+//! [`Sketch`], as messages in and messages out.
 //!
 //! **Keep it over a crash.** [`Saver`] makes a full image and records of changed leaves; [`restore`] applies them.
 //!
@@ -40,6 +42,7 @@
 
 mod bitmap;
 mod codec;
+pub mod exchange;
 mod image;
 mod marks;
 mod object;
@@ -47,6 +50,7 @@ mod position;
 pub mod rebuilt;
 mod reshape;
 mod settled;
+mod sketch;
 mod skip;
 mod tree;
 
@@ -57,5 +61,6 @@ pub use object::{ObjectId, Version};
 pub use position::{Position, PositionRange, Shape, Subspace, TooManyLeaves};
 pub use reshape::ReshapeError;
 pub use settled::{Settled, ShapesDiffer};
+pub use sketch::{Cell, Decoder, Differing, Held, Outcome, Sketch};
 pub use skip::{Cursor, SkipSet};
 pub use tree::Tree;

@@ -1,0 +1,201 @@
+//! What two replicas say to each other, and how it is written.
+
+use crate::codec::{
+    DecodeError, Kind, Reader, Writer, read_ascending, read_ranges, write_ascending, write_ranges,
+};
+use crate::sketch::{read_cells, write_cells};
+use crate::{Cell, PositionRange, Shape, Tree};
+
+/// How the difference is found once the roots differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// All leaves in one message.
+    Whole,
+    /// From the root down, into the subtrees that differ.
+    Levels {
+        /// How many levels a message goes down: more levels take fewer messages and more bytes. From 1 to 8.
+        stride: u8,
+    },
+    /// By cells of a sketch, until they are enough.
+    Sketch {
+        /// How many cells the first message holds: about 1.4 for each object that is expected to differ.
+        cells: u32,
+    },
+}
+
+impl Form {
+    /// Level by level, four at a time.
+    pub const LEVELS: Form = Form::Levels { stride: 4 };
+}
+
+/// The most levels that a message goes down.
+pub(super) const STRIDE_MAX: u8 = 8;
+
+/// A message of an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Opens: my root.
+    Head {
+        /// What my tree covers.
+        shape: Shape,
+        /// Its root.
+        root: u64,
+        /// How to go on where yours is another.
+        form: Form,
+    },
+    /// My root is the same: nothing differs.
+    HeadMatch,
+    /// My whole tree.
+    Whole(Box<Tree>),
+    /// What lies below the nodes that differ as far as we know.
+    Nodes {
+        /// What my tree covers.
+        shape: Shape,
+        /// The depth of the nodes that differ.
+        depth: u8,
+        /// How many levels below them the digests are.
+        stride: u8,
+        /// Which they are at their depth, in order.
+        parents: Vec<u32>,
+        /// My digests, 2^stride for each of them.
+        digests: Vec<u64>,
+    },
+    /// Ends: these ranges differ.
+    Differ {
+        /// What my tree covers.
+        shape: Shape,
+        /// The ranges, in order and merged.
+        ranges: Vec<PositionRange>,
+    },
+    /// Send me cells.
+    AskCells {
+        /// The first.
+        from: u32,
+        /// How many at most.
+        count: u32,
+    },
+    /// My cells; none where I have no more.
+    Cells {
+        /// The first.
+        from: u32,
+        /// They.
+        cells: Vec<Cell>,
+    },
+}
+
+impl Message {
+    /// The message as bytes, versioned and checksummed.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::new(Kind::Message, 64);
+        match self {
+            Message::Head { shape, root, form } => {
+                writer.byte(1);
+                writer.shape(*shape);
+                writer.u64(*root);
+                write_form(&mut writer, *form);
+            }
+            Message::HeadMatch => writer.byte(2),
+            Message::Whole(tree) => {
+                writer = Writer::new(Kind::Message, 8 + 8 * tree.leaves().len());
+                writer.byte(3);
+                writer.shape(tree.shape());
+                writer.u64s(tree.leaves());
+            }
+            Message::Nodes { shape, depth, stride, parents, digests } => {
+                writer = Writer::new(Kind::Message, 16 + 5 * parents.len() + 8 * digests.len());
+                writer.byte(4);
+                writer.shape(*shape);
+                writer.byte(*depth);
+                writer.byte(*stride);
+                write_ascending(&mut writer, parents);
+                writer.u64s(digests);
+            }
+            Message::Differ { shape, ranges } => {
+                writer.byte(5);
+                writer.shape(*shape);
+                write_ranges(&mut writer, *shape, ranges);
+            }
+            Message::AskCells { from, count } => {
+                writer.byte(6);
+                writer.u32(*from);
+                writer.u32(*count);
+            }
+            Message::Cells { from, cells } => {
+                writer = Writer::new(Kind::Message, 8 + Cell::BYTES * cells.len());
+                writer.byte(7);
+                writer.u32(*from);
+                write_cells(&mut writer, cells);
+            }
+        }
+        writer.finish()
+    }
+
+    /// The message that was encoded.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are not those of a message.
+    pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
+        let mut reader = Reader::new(Kind::Message, bytes)?;
+        let message = match reader.byte()? {
+            1 => {
+                let (shape, root) = (reader.shape()?, reader.u64()?);
+                Message::Head { shape, root, form: read_form(&mut reader)? }
+            }
+            2 => Message::HeadMatch,
+            3 => {
+                let shape = reader.shape()?;
+                let leaves = reader.u64s(shape.leaves())?;
+                Message::Whole(Box::new(Tree::of_leaves(shape, leaves)))
+            }
+            4 => read_nodes(&mut reader)?,
+            5 => {
+                let shape = reader.shape()?;
+                Message::Differ { shape, ranges: read_ranges(&mut reader, shape)? }
+            }
+            6 => Message::AskCells { from: reader.u32()?, count: reader.u32()? },
+            7 => {
+                let from = reader.u32()?;
+                return Ok(Message::Cells { from, cells: read_cells(reader)? });
+            }
+            _ => return Err(DecodeError::Impossible { what: "the kind of message" }),
+        };
+        reader.finish()?;
+        Ok(message)
+    }
+}
+
+fn write_form(writer: &mut Writer, form: Form) {
+    let (kind, number) = match form {
+        Form::Whole => (0, 0),
+        Form::Levels { stride } => (1, u32::from(stride)),
+        Form::Sketch { cells } => (2, cells),
+    };
+    writer.byte(kind);
+    writer.u32(number);
+}
+
+fn read_form(reader: &mut Reader<'_>) -> Result<Form, DecodeError> {
+    match (reader.byte()?, reader.u32()?) {
+        (0, 0) => Ok(Form::Whole),
+        (1, stride) if (1..=u32::from(STRIDE_MAX)).contains(&stride) => {
+            Ok(Form::Levels { stride: stride as u8 })
+        }
+        (2, cells) => Ok(Form::Sketch { cells }),
+        _ => Err(DecodeError::Impossible { what: "the form of an exchange" }),
+    }
+}
+
+fn read_nodes(reader: &mut Reader<'_>) -> Result<Message, DecodeError> {
+    let impossible = DecodeError::Impossible { what: "the depth of nodes" };
+    let shape = reader.shape()?;
+    let (depth, stride) = (reader.byte()?, reader.byte()?);
+    let below = depth.checked_add(stride).ok_or(impossible)?;
+    if below > shape.leaf_bits() || !(1..=STRIDE_MAX).contains(&stride) {
+        return Err(impossible);
+    }
+    let parents = read_ascending(reader, 1 << depth)?;
+    let digests = reader.u64s(parents.len() << stride)?.collect();
+    Ok(Message::Nodes { shape, depth, stride, parents, digests })
+}

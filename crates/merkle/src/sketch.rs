@@ -1,0 +1,118 @@
+//! A sketch of the objects of a group, from which two replicas learn exactly which objects differ.
+//!
+//! A sketch is a list of cells, and each object is in a few of them. The cells of two replicas are subtracted, so that
+//! what is equal cancels. A cell in which one differing object is left gives its hash, its id and its versions; the
+//! object is then taken out of its other cells, which may leave one in some of those, and so on. About 1.35 to 1.72
+//! cells are needed for each object that differs, 32 bytes each, however many do not differ: a rateless invertible Bloom
+//! lookup table (Yang, Gilad, Alizadeh, SIGCOMM 2024), of which any prefix can be sent.
+//!
+//! There, a changed object is two items, its old state and its new one. Here cells are sums modulo 2^61 - 1 of a weight,
+//! by (id, version), and of weight times (hash, id). An object whose version differs has the same cells on both sides
+//! and leaves W₁ - W₂ and (W₁ - W₂) · key in them: one unknown to find, not two.
+//!
+//! A sketch of m cells costs a write about 2 ln m additions, and finds about 0.7 m objects; with more it says so
+//! ([`Decoder::outcome`]), and the trees are compared instead. Two sketches merge by addition, as groups do; a sketch
+//! cannot be split without its objects.
+
+mod cell;
+mod decoder;
+mod field;
+
+pub use cell::Cell;
+pub use decoder::{Decoder, Differing, Held, Outcome};
+
+use crate::codec::{DecodeError, Kind, Reader, Writer};
+use crate::{ObjectId, Version};
+use cell::Key;
+
+/// The first cells of the sketch of a set of objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sketch {
+    cells: Vec<Cell>,
+}
+
+impl Sketch {
+    /// The most cells that a sketch may have: 128 MiB.
+    pub const CELLS_MAX: usize = 1 << 22;
+
+    /// The sketch of no objects, in so many cells.
+    ///
+    /// # Panics
+    ///
+    /// For more than [`Sketch::CELLS_MAX`].
+    #[must_use]
+    pub fn new(cells: usize) -> Sketch {
+        assert!(cells <= Sketch::CELLS_MAX, "{cells} cells, at most {}", Sketch::CELLS_MAX);
+        Sketch { cells: vec![Cell::default(); cells] }
+    }
+
+    /// An object went from one version to another; no version is an object that does not exist.
+    pub fn update(&mut self, hash: u32, id: ObjectId, old: Option<Version>, new: Option<Version>) {
+        let key = Key::new(hash, id);
+        let change = Cell::of_change(key, id, old, new);
+        let mut mapping = key.mapping();
+        while let Some(cell) = self.cells.get_mut(mapping.at()) {
+            cell.add(&change);
+            mapping.advance();
+        }
+    }
+
+    /// Its cells. A prefix of them is a sketch too.
+    #[must_use]
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The sketch of the objects of both, which have none in common; in as many cells as the shorter one has.
+    #[must_use]
+    pub fn merge(&self, other: &Sketch) -> Sketch {
+        let sum = |(mut ours, theirs): (Cell, &Cell)| {
+            ours.add(theirs);
+            ours
+        };
+        Sketch { cells: self.cells.iter().copied().zip(&other.cells).map(sum).collect() }
+    }
+
+    /// The sketch as bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::new(Kind::Sketch, Cell::BYTES * self.cells.len());
+        write_cells(&mut writer, &self.cells);
+        writer.finish()
+    }
+
+    /// The sketch that was encoded.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are not those of a sketch.
+    pub fn decode(bytes: &[u8]) -> Result<Sketch, DecodeError> {
+        let cells = read_cells(Reader::new(Kind::Sketch, bytes)?)?;
+        Ok(Sketch { cells })
+    }
+
+    /// What a sketch of so many cells takes in memory.
+    #[must_use]
+    pub fn memory_bytes(cells: u64) -> u64 {
+        cells * Cell::BYTES as u64 + size_of::<Sketch>() as u64
+    }
+}
+
+pub(crate) fn write_cells(writer: &mut Writer, cells: &[Cell]) {
+    cells.iter().for_each(|cell| writer.u64s(&cell.to_numbers()));
+}
+
+/// All that is left, as cells.
+pub(crate) fn read_cells(mut reader: Reader<'_>) -> Result<Vec<Cell>, DecodeError> {
+    let count = reader.rest() / Cell::BYTES;
+    if count > Sketch::CELLS_MAX {
+        return Err(DecodeError::Impossible { what: "the number of cells" });
+    }
+    let mut cells = Vec::with_capacity(count);
+    for _ in 0..count {
+        let numbers = [reader.u64()?, reader.u64()?, reader.u64()?, reader.u64()?];
+        cells.push(Cell::from_numbers(numbers).ok_or(DecodeError::Impossible { what: "a cell" })?);
+    }
+    reader.finish()?;
+    Ok(cells)
+}
