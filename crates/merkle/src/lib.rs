@@ -36,20 +36,25 @@
 //!
 //! **Keep it over a crash.** [`Saver`] makes a full image and records of changed leaves; [`restore`] applies them.
 //!
+//! **Choose its size.** [`sizing`] has the equations of the thesis, [`cost`] what each way to find differences takes, and
+//! [`plan`] both for a pool.
 //!
 //! What is deliberately absent: I/O, clocks, randomness, and any defence against who chooses ids and versions so that
 //! digests collide.
 
 mod bitmap;
 mod codec;
+pub mod cost;
 pub mod exchange;
 mod image;
 mod marks;
 mod object;
+pub mod plan;
 mod position;
 pub mod rebuilt;
 mod reshape;
 mod settled;
+pub mod sizing;
 mod sketch;
 mod skip;
 mod tree;
