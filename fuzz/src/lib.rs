@@ -16,7 +16,7 @@ use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime}
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 21] = [
     ("crush_binary", crush_binary),
     ("crush_edit", crush_edit),
     ("crush_text", crush_text),
@@ -37,6 +37,7 @@ pub const TARGETS: [Target; 20] = [
     ("iops_rados", benchmark),
     ("iops_warp", benchmark),
     ("mix", mix),
+    ("merkle", merkle),
 ];
 
 /// A CRUSH map in Ceph's binary form. What is read is sound, and written again it reads the same.
@@ -379,4 +380,38 @@ pub fn mix(data: &[u8]) {
     }
     let _ = towtank_capacity::Plan::parse(text);
     let _ = towtank_capacity::Model::from_json("fuzz.json", text);
+}
+
+/// Whatever is given for a tree, a sketch, a bitmap, a message or records of changed leaves; once as it is, and once with the
+/// right checksum at its end, so that what lies before it is read. What is read is written and read as the same, and a
+/// message is answered or refused.
+pub fn merkle(data: &[u8]) {
+    merkle_encoding(data);
+    let Some((body, _)) = data.split_last_chunk::<8>() else { return };
+    let towtank_merkle::ObjectId(checksum) = towtank_merkle::ObjectId::of_name(body);
+    merkle_encoding(&[body, &checksum.to_le_bytes()].concat());
+}
+
+fn merkle_encoding(data: &[u8]) {
+    use towtank_merkle::exchange::{Message, Side, answer};
+    use towtank_merkle::{Bitmap, Shape, Sketch, Subspace, Tree, restore};
+    let shape = Shape::new(Subspace::WHOLE, 4).expect("few enough leaves");
+    let mut tree = Tree::new(shape);
+    if let Ok(read) = Tree::decode(data) {
+        assert_eq!(read.encode(), data, "a tree changes when it is read and written");
+    }
+    if let Ok(sketch) = Sketch::decode(data) {
+        assert_eq!(sketch.encode(), data, "a sketch changes when it is read and written");
+    }
+    if let Ok(bitmap) = Bitmap::decode(data) {
+        assert_eq!(bitmap.encode(), data, "a bitmap changes when it is read and written");
+    }
+    if let Ok(restored) = restore(&tree.encode(), data) {
+        assert_eq!(restored.record_bytes + restored.torn_bytes, data.len(), "bytes of records are lost");
+    }
+    if let Ok(message) = Message::decode(data) {
+        assert_eq!(Message::decode(&message.encode()).as_ref(), Ok(&message), "a message changes");
+        let sketch = Sketch::new(8);
+        let _ = answer(Side { tree: tree.settle(), sketch: Some(&sketch) }, &message);
+    }
 }

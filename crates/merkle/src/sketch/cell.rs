@@ -65,6 +65,9 @@ impl Cell {
     /// The key of the one object of this cell, if it is one: `inverse` is that of its weight.
     pub(super) fn key(&self, inverse: u64) -> Option<Key> {
         let first = field::multiply(self.first, inverse);
+        if first >> HALF_BITS != 0 {
+            return None;
+        }
         let second = field::multiply(self.second, inverse);
         Key { first, second }.checked()
     }

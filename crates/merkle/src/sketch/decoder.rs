@@ -123,12 +123,20 @@ impl Decoder {
 
     /// Looks at the cells that changed, takes out the objects that stand alone in one, and goes on with the cells that
     /// these were in.
+    ///
+    /// An object is in most of the first cells and in few of the last, so that the first change with every object taken
+    /// out, and hold one alone only towards the end. They are looked at when the others give nothing more.
     fn peel(&mut self, mut changed: Vec<u32>) {
+        let dense = (self.cells.len() / 4) as u32;
         let mut is_changed = vec![false; self.cells.len()];
+        changed.iter().for_each(|at| is_changed[*at as usize] = true);
         while !changed.is_empty() && !self.contradicted {
-            let alone = self.alone_in(&changed);
-            changed.iter().for_each(|at| is_changed[*at as usize] = false);
-            changed.clear();
+            let mut sparse: Vec<u32> = changed.extract_if(.., |at| *at >= dense).collect();
+            if sparse.is_empty() {
+                std::mem::swap(&mut sparse, &mut changed);
+            }
+            sparse.iter().for_each(|at| is_changed[*at as usize] = false);
+            let alone = self.alone_in(&sparse);
             // No set has more members than equations; without this bound, cells that contradict each other would give
             // one object back and forth.
             self.contradicted = self.found.len() + alone.len() > self.cells.len();
