@@ -79,6 +79,34 @@ pub struct Cost {
     pub digests: f64,
 }
 
+/// What it costs a write to keep up what a discovery needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WriteCost {
+    /// Digests of 16 bytes.
+    pub digests: f64,
+    /// Leaves, marks and cells that are changed, each in a place of its own in memory.
+    pub places: f64,
+}
+
+/// What a write costs where these are kept; `sketch_cells` counts for sketches alone.
+#[must_use]
+pub fn per_write(discovery: Discovery, sketch_cells: u64) -> WriteCost {
+    match discovery {
+        Discovery::Scan | Discovery::Rebuilt => WriteCost::default(),
+        Discovery::Bitmap => WriteCost { digests: 0.0, places: 1.0 },
+        // The old version and the new one; a leaf and two marks.
+        Discovery::Merkle | Discovery::MerkleLevels => WriteCost { digests: 2.0, places: 3.0 },
+        // Besides the tree: both versions, the check of the key and the choice of cells.
+        Discovery::Sketch => WriteCost { digests: 6.0, places: 3.0 + cells_per_object(sketch_cells) },
+    }
+}
+
+/// The cells that an object is in, on average: the sum of 1 / (1 + i/2), which is twice a harmonic number less 2.
+#[must_use]
+pub fn cells_per_object(cells: u64) -> f64 {
+    (0..cells).map(|cell| 1.0 / (1.0 + cell as f64 / 2.0)).sum()
+}
+
 /// Head, body without leaves, and checksum of the messages.
 const HEAD_BYTES: f64 = 34.0;
 const WHOLE_BYTES: f64 = 21.0;

@@ -30,7 +30,9 @@ mod tests {
     #[test]
     fn it_solves_its_equation() {
         for exponent in -60..=60 {
-            for x in [1.0, 1.7, 2.718_281_828, 9.3].map(|lead| lead * libm::pow(10.0, f64::from(exponent))) {
+            for x in
+                [1.0, 1.7, std::f64::consts::E, 9.3].map(|lead| lead * libm::pow(10.0, f64::from(exponent)))
+            {
                 let w = lambert_w(x);
                 // In logarithms, since the power itself has w times the rounding error of w.
                 let error = libm::log(w) + w - libm::log(x);

@@ -161,15 +161,17 @@ impl Decoder {
         let cells: Vec<u32> = changed.iter().copied().filter(|at| weight(at) != 0).collect();
         let mut inverses: Vec<u64> = cells.iter().map(weight).collect();
         field::invert_all(&mut inverses);
-        let found = |(at, inverse): (&u32, u64)| {
-            let part = self.cells[*at as usize];
-            let key = part.key(inverse)?;
-            is_in(key, *at as usize).then(|| Found { key, part, mapping: key.mapping() })
+        let candidate =
+            |(at, inverse): (&u32, u64)| Some((self.cells[*at as usize].key(inverse)?, *at as usize));
+        let mut candidates: Vec<(Key, usize)> = cells.iter().zip(inverses).filter_map(candidate).collect();
+        candidates.sort_unstable();
+        let one_of = |same: &[(Key, usize)]| {
+            let (key, at) = same[0];
+            // Two cells that give one key do not do so by chance.
+            let is_object = same.len() > 1 || is_in(key, at);
+            is_object.then(|| Found { key, part: self.cells[at], mapping: key.mapping() })
         };
-        let mut alone: Vec<Found> = cells.iter().zip(inverses).filter_map(found).collect();
-        alone.sort_unstable_by_key(|found| found.key);
-        alone.dedup_by_key(|found| found.key);
-        alone
+        candidates.chunk_by(|left, right| left.0 == right.0).filter_map(one_of).collect()
     }
 }
 

@@ -136,3 +136,19 @@ fn nothing_stale_costs_the_trees_two_roots() {
         assert_eq!((looked_at, bytes, messages), (0.0, tally.bytes as f64, tally.messages as f64));
     }
 }
+
+#[test]
+fn a_write_changes_the_cells_that_it_is_said_to() {
+    use towtank_merkle::cost::{cells_per_object, per_write};
+    const CELLS: usize = 1_000;
+    let changed = |object: towtank_merkle::rebuilt::Object| {
+        let mut sketch = Sketch::new(CELLS);
+        sketch.update(object.hash, object.id, None, Some(object.version));
+        sketch.cells().iter().filter(|cell| **cell != towtank_merkle::Cell::default()).count()
+    };
+    let mean = many(3_000, 7).iter().map(changed).sum::<usize>() as f64 / 3_000.0;
+    let expected = cells_per_object(CELLS as u64);
+    assert!(close(mean, expected, 0.03), "{mean} cells, not {expected}");
+    assert!((per_write(Discovery::Sketch, CELLS as u64).places - 3.0 - expected).abs() < 1e-9);
+    assert_eq!(per_write(Discovery::Scan, 0).digests, 0.0);
+}
