@@ -406,7 +406,7 @@ fn merkle_encoding(data: &[u8]) {
     if let Ok(bitmap) = Bitmap::decode(data) {
         assert_eq!(bitmap.encode(), data, "a bitmap changes when it is read and written");
     }
-    if let Ok(restored) = restore(&tree.encode(), data) {
+    if let Ok(restored) = restore::<Tree>(&tree.encode(), data) {
         assert_eq!(restored.record_bytes + restored.torn_bytes, data.len(), "bytes of records are lost");
     }
     if let Ok(message) = Message::decode(data) {

@@ -113,6 +113,11 @@ impl Writer {
         }
     }
 
+    /// What another puts behind what is there.
+    pub(crate) fn append(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
+        put(&mut self.bytes);
+    }
+
     /// A number in as few bytes of seven bits as it needs.
     pub(crate) fn count(&mut self, mut value: u64) {
         while value >= 0x80 {

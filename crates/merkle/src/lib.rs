@@ -61,7 +61,7 @@ mod tree;
 
 pub use bitmap::Bitmap;
 pub use codec::DecodeError;
-pub use image::{RestoreError, Restored, Saver, restore};
+pub use image::{Restorable, RestoreError, Restored, Saver, restore};
 pub use object::{ObjectId, Version};
 pub use position::{Position, PositionRange, Shape, Subspace, TooManyLeaves};
 pub use reshape::ReshapeError;

@@ -32,6 +32,13 @@ impl Marks {
         self.words.fill(0);
     }
 
+    /// The bits that are set, in order, of which none is left.
+    pub(crate) fn take(&mut self) -> Vec<u32> {
+        let taken = self.iter().map(|at| at as u32).collect();
+        self.clear();
+        taken
+    }
+
     pub(crate) fn is_clear(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }

@@ -22,13 +22,16 @@ pub use cell::Cell;
 pub use decoder::{Decoder, Differing, Held, Outcome};
 
 use crate::codec::{DecodeError, Kind, Reader, Writer};
+use crate::marks::Marks;
 use crate::{ObjectId, Version};
 use cell::Key;
 
 /// The first cells of the sketch of a set of objects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Sketch {
     cells: Vec<Cell>,
+    /// Cells that changed since the last image or record.
+    unsaved: Marks,
 }
 
 impl Sketch {
@@ -43,7 +46,7 @@ impl Sketch {
     #[must_use]
     pub fn new(cells: usize) -> Sketch {
         assert!(cells <= Sketch::CELLS_MAX, "{cells} cells, at most {}", Sketch::CELLS_MAX);
-        Sketch { cells: vec![Cell::default(); cells] }
+        Sketch { cells: vec![Cell::default(); cells], unsaved: Marks::new(cells) }
     }
 
     /// An object went from one version to another; no version is an object that does not exist.
@@ -53,8 +56,32 @@ impl Sketch {
         let mut mapping = key.mapping();
         while let Some(cell) = self.cells.get_mut(mapping.at()) {
             cell.add(&change);
+            self.unsaved.set(mapping.at());
             mapping.advance();
         }
+    }
+
+    /// The sketch with these cells; nothing of it is saved.
+    fn of_cells(cells: Vec<Cell>) -> Sketch {
+        let mut unsaved = Marks::new(cells.len());
+        unsaved.set_all(cells.len());
+        Sketch { cells, unsaved }
+    }
+
+    /// None where there is no such cell.
+    pub(crate) fn set_cell(&mut self, at: usize, cell: Cell) -> Option<()> {
+        *self.cells.get_mut(at)? = cell;
+        Some(())
+    }
+
+    /// Cells that changed since the last image or record was made of it.
+    #[must_use]
+    pub fn unsaved_cells(&self) -> usize {
+        self.unsaved.count()
+    }
+
+    pub(crate) fn take_unsaved(&mut self) -> Vec<u32> {
+        self.unsaved.take()
     }
 
     /// Its cells. A prefix of them is a sketch too.
@@ -70,7 +97,7 @@ impl Sketch {
             ours.add(theirs);
             ours
         };
-        Sketch { cells: self.cells.iter().copied().zip(&other.cells).map(sum).collect() }
+        Sketch::of_cells(self.cells.iter().copied().zip(&other.cells).map(sum).collect())
     }
 
     /// The sketch as bytes.
@@ -87,19 +114,27 @@ impl Sketch {
     ///
     /// Where the bytes are not those of a sketch.
     pub fn decode(bytes: &[u8]) -> Result<Sketch, DecodeError> {
-        let cells = read_cells(Reader::new(Kind::Sketch, bytes)?)?;
-        Ok(Sketch { cells })
+        Ok(Sketch::of_cells(read_cells(Reader::new(Kind::Sketch, bytes)?)?))
     }
 
     /// What a sketch of so many cells takes in memory.
     #[must_use]
     pub fn memory_bytes(cells: u64) -> u64 {
-        cells * Cell::BYTES as u64 + size_of::<Sketch>() as u64
+        cells * Cell::BYTES as u64 + 8 * cells.div_ceil(64) + size_of::<Sketch>() as u64
     }
 }
 
+/// Sketches are equal whose cells are; what is saved of them does not count.
+impl PartialEq for Sketch {
+    fn eq(&self, other: &Sketch) -> bool {
+        self.cells == other.cells
+    }
+}
+
+impl Eq for Sketch {}
+
 pub(crate) fn write_cells(writer: &mut Writer, cells: &[Cell]) {
-    cells.iter().for_each(|cell| writer.u64s(&cell.to_numbers()));
+    writer.append(|bytes| cells.iter().for_each(|cell| bytes.extend_from_slice(&cell.to_bytes())));
 }
 
 /// All that is left, as cells.
@@ -108,11 +143,11 @@ pub(crate) fn read_cells(mut reader: Reader<'_>) -> Result<Vec<Cell>, DecodeErro
     if count > Sketch::CELLS_MAX {
         return Err(DecodeError::Impossible { what: "the number of cells" });
     }
-    let mut cells = Vec::with_capacity(count);
-    for _ in 0..count {
-        let numbers = [reader.u64()?, reader.u64()?, reader.u64()?, reader.u64()?];
-        cells.push(Cell::from_numbers(numbers).ok_or(DecodeError::Impossible { what: "a cell" })?);
-    }
+    let impossible = DecodeError::Impossible { what: "a cell" };
+    let cell = |bytes: &[u8]| bytes.try_into().ok().and_then(Cell::from_bytes).ok_or(impossible);
+    let cells: Result<Vec<Cell>, _> =
+        reader.raw(count * Cell::BYTES)?.chunks_exact(Cell::BYTES).map(cell).collect();
+    let cells = cells?;
     reader.finish()?;
     Ok(cells)
 }

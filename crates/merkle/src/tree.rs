@@ -137,15 +137,8 @@ impl Tree {
     }
 
     /// The leaves of [`Tree::unsaved_leaves`], of which none is left.
-    pub(crate) fn take_unsaved(&mut self) -> Vec<(u32, u64)> {
-        let leaves = self.leaves();
-        let taken = self.unsaved.iter().map(|leaf| (leaf as u32, leaves[leaf])).collect();
-        self.unsaved.clear();
-        taken
-    }
-
-    pub(crate) fn forget_unsaved(&mut self) {
-        self.unsaved.clear();
+    pub(crate) fn take_unsaved(&mut self) -> Vec<u32> {
+        self.unsaved.take()
     }
 
     /// What a tree of this many leaves takes in memory: its nodes, and two bits a leaf.

@@ -72,12 +72,22 @@ impl Cell {
         Key { first, second }.checked()
     }
 
-    pub(crate) fn to_numbers(self) -> [u64; 4] {
-        [self.weight, self.first, self.second, self.version]
+    pub(crate) fn to_bytes(self) -> [u8; Cell::BYTES] {
+        let mut bytes = [0; Cell::BYTES];
+        let numbers = [self.weight, self.first, self.second, self.version];
+        for (bytes, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+            bytes.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
     }
 
     /// None where a number is not one of the field.
-    pub(crate) fn from_numbers([weight, first, second, version]: [u64; 4]) -> Option<Cell> {
+    pub(crate) fn from_bytes(bytes: &[u8; Cell::BYTES]) -> Option<Cell> {
+        let mut numbers = [0; 4];
+        for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(8)) {
+            *number = u64::from_le_bytes(bytes.try_into().expect("chunks have eight bytes"));
+        }
+        let [weight, first, second, version] = numbers;
         let is_reduced = weight < field::P && first < field::P && second < field::P;
         is_reduced.then_some(Cell { weight, first, second, version })
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use towtank_merkle::exchange::{Form, Message};
 use towtank_merkle::{Bitmap, DecodeError, PositionRange, Shape, Sketch, SkipSet, Subspace, Tree, restore};
 
-use crate::oracle::{Kept, Objects, steps};
+use crate::oracle::{Objects, steps};
 
 fn shape() -> impl Strategy<Value = Shape> {
     (0..40_u32, 0..7_u8).prop_map(|(group, leaf_bits)| {
@@ -54,27 +54,16 @@ fn message() -> impl Strategy<Value = Message> {
     ]
 }
 
-impl Kept for Sketch {
-    fn update(
-        &mut self,
-        hash: u32,
-        id: towtank_merkle::ObjectId,
-        old: Option<towtank_merkle::Version>,
-        new: Option<towtank_merkle::Version>,
-    ) {
-        Sketch::update(self, hash, id, old, new);
-    }
-}
-
 /// Every reader, each of which must answer.
 fn read_by_all(bytes: &[u8]) {
     let _ = Tree::decode(bytes);
     let _ = Message::decode(bytes);
     let _ = Sketch::decode(bytes);
     let _ = Bitmap::decode(bytes);
-    let _ = restore(bytes, bytes);
+    let _ = restore::<Tree>(bytes, bytes);
+    let _ = restore::<Sketch>(bytes, bytes);
     let image = Tree::new(Shape::new(Subspace::WHOLE, 4).expect("few leaves")).encode();
-    let _ = restore(&image, bytes);
+    let _ = restore::<Tree>(&image, bytes);
 }
 
 /// Puts a right checksum at the end, so that what lies before it is read.

@@ -1,39 +1,46 @@
-//! Images and records: what was written comes back, with the records cut at any byte.
+//! Images and records of trees and of sketches: what was written comes back, with the records cut at any byte.
+
+use std::fmt::Debug;
 
 use proptest::prelude::*;
-use towtank_merkle::{RestoreError, Saver, Shape, Subspace, Tree, restore};
+use towtank_merkle::{
+    ObjectId, Restorable, RestoreError, Saver, Shape, Sketch, Subspace, Tree, Version, restore,
+};
 
-use crate::oracle::{Objects, Step, steps};
+use crate::oracle::{Kept, Objects, Step, steps};
 
-fn shape(leaf_bits: u8) -> Shape {
-    Shape::new(Subspace::WHOLE, leaf_bits).expect("few enough leaves")
+fn tree(leaf_bits: u8) -> Tree {
+    Tree::new(Shape::new(Subspace::WHOLE, leaf_bits).expect("few enough leaves"))
 }
 
-/// An image, the records of each batch of steps, and the trees as they were after each.
-struct Written {
+/// An image, the records of each batch of steps, and the trees or sketches as they were after each.
+struct Written<T> {
     image: Vec<u8>,
     records: Vec<Vec<u8>>,
-    states: Vec<Tree>,
+    states: Vec<T>,
 }
 
-fn write(leaf_bits: u8, before: &[Step], batches: &[Vec<Step>]) -> Written {
-    let (mut tree, mut objects) = (Tree::new(shape(leaf_bits)), Objects::default());
-    objects.run(before, &mut tree);
-    let (mut saver, image) = Saver::image(&mut tree);
-    let mut written = Written { image, records: Vec::new(), states: vec![tree.clone()] };
+fn write<T: Restorable + Kept + Clone>(mut kept: T, before: &[Step], batches: &[Vec<Step>]) -> Written<T> {
+    let mut objects = Objects::default();
+    objects.run(before, &mut kept);
+    let (mut saver, image) = Saver::image(&mut kept);
+    let mut written = Written { image, records: Vec::new(), states: vec![kept.clone()] };
     for batch in batches {
-        objects.run(batch, &mut tree);
-        if let Some(record) = saver.record(&mut tree) {
+        objects.run(batch, &mut kept);
+        if let Some(record) = saver.record(&mut kept) {
             written.records.push(record);
-            written.states.push(tree.clone());
+            written.states.push(kept.clone());
         }
-        assert_eq!(tree.unsaved_leaves(), 0);
+        assert!(saver.record(&mut kept).is_none(), "all was saved");
     }
     written
 }
 
 /// Whether records that were cut anywhere give the state as of the last whole one.
-fn survives_every_cut(written: &Written, restore: impl Fn(&[u8], &[u8]) -> Option<Tree>) -> bool {
+fn survives_every_cut<T: PartialEq>(
+    written: &Written<T>,
+    restore: impl Fn(&[u8], &[u8]) -> Option<T>,
+) -> bool {
     let all: Vec<u8> = written.records.concat();
     let mut ends = vec![0];
     ends.extend(written.records.iter().scan(0, |end, record| {
@@ -42,7 +49,7 @@ fn survives_every_cut(written: &Written, restore: impl Fn(&[u8], &[u8]) -> Optio
     }));
     (0..=all.len()).all(|cut| {
         let whole = ends.iter().rposition(|end| *end <= cut).expect("0 is among them");
-        restore(&written.image, &all[..cut]).is_some_and(|tree| tree == written.states[whole])
+        restore(&written.image, &all[..cut]).is_some_and(|state| state == written.states[whole])
     })
 }
 
@@ -55,8 +62,10 @@ proptest! {
         batches in prop::collection::vec(steps(12), 0..6),
         leaf_bits in 0..7_u8,
     ) {
-        let written = write(leaf_bits, &before, &batches);
-        prop_assert!(survives_every_cut(&written, |image, records| Some(restore(image, records).ok()?.tree)));
+        let written = write(tree(leaf_bits), &before, &batches);
+        prop_assert!(survives_every_cut(&written, |image, records| Some(restore(image, records).ok()?.state)));
+        let written = write(Sketch::new(1 << leaf_bits), &before, &batches);
+        prop_assert!(survives_every_cut(&written, |image, records| Some(restore(image, records).ok()?.state)));
     }
 
     #[test]
@@ -65,17 +74,8 @@ proptest! {
         torn in prop::collection::vec(any::<u8>(), 1..60),
         more in steps(12),
     ) {
-        let written = write(5, &[], &batches);
-        let sound = written.records.concat();
-        let restored = restore(&written.image, &[sound.clone(), torn.clone()].concat()).expect("it is only torn");
-        prop_assert_eq!((restored.record_bytes, restored.torn_bytes), (sound.len(), torn.len()));
-        prop_assert_eq!(restored.records, written.records.len() as u64);
-        // The saver goes on behind the last whole record.
-        let (mut tree, mut saver, mut records) = (restored.tree, restored.saver, sound);
-        Objects::default().run(&more, &mut tree);
-        records.extend(saver.record(&mut tree).unwrap_or_default());
-        let again = restore(&written.image, &records).expect("all is whole");
-        prop_assert_eq!((again.tree, again.torn_bytes), (tree, 0));
+        goes_on_behind_a_torn_tail(tree(5), &batches, &torn, &more);
+        goes_on_behind_a_torn_tail(Sketch::new(30), &batches, &torn, &more);
     }
 
     #[test]
@@ -85,17 +85,17 @@ proptest! {
         at in any::<prop::sample::Index>(),
         flip in 1..=255_u8,
     ) {
-        let written = write(4, &before, &batches);
+        let written = write(tree(4), &before, &batches);
         let mut records = written.records.concat();
         prop_assume!(!records.is_empty());
         let place = at.index(records.len());
         records[place] ^= flip;
         let of_last = records.len() - written.records.last().map_or(0, Vec::len);
-        match restore(&written.image, &records) {
+        match restore::<Tree>(&written.image, &records) {
             // A damaged last record is like a torn one.
             Ok(restored) => {
                 prop_assert!(place >= of_last, "damage at {} of {} was taken for a torn end", place, records.len());
-                prop_assert_eq!(&restored.tree, &written.states[written.records.len() - 1]);
+                prop_assert_eq!(&restored.state, &written.states[written.records.len() - 1]);
             }
             Err(error) => {
                 let is_told = matches!(error, RestoreError::Damaged { at } if at <= place);
@@ -105,51 +105,73 @@ proptest! {
         let mut image = written.image.clone();
         let place = at.index(image.len());
         image[place] ^= flip;
-        prop_assert!(matches!(restore(&image, &[]), Err(RestoreError::Image(_))));
+        let error = restore::<Tree>(&image, &[]).expect_err("the image is damaged");
+        prop_assert!(matches!(error, RestoreError::Image(_)));
     }
+}
+
+/// Restores from records with a torn end, and appends a record where the torn one began.
+fn goes_on_behind_a_torn_tail<T: Restorable + Kept + Clone + PartialEq + Debug>(
+    new: T,
+    batches: &[Vec<Step>],
+    torn: &[u8],
+    more: &[Step],
+) {
+    let written = write(new, &[], batches);
+    let sound = written.records.concat();
+    let restored = restore::<T>(&written.image, &[&sound, torn].concat()).expect("it is only torn");
+    assert_eq!((restored.record_bytes, restored.torn_bytes), (sound.len(), torn.len()));
+    assert_eq!(restored.records, written.records.len() as u64);
+    let (mut state, mut saver, mut records) = (restored.state, restored.saver, sound);
+    Objects::default().run(more, &mut state);
+    records.extend(saver.record(&mut state).unwrap_or_default());
+    let again = restore::<T>(&written.image, &records).expect("all is whole");
+    assert_eq!((again.state, again.torn_bytes), (state, 0));
+}
+
+fn step(hash: u32, version: u64) -> Step {
+    Step { hash, id: ObjectId(1), new: Some(Version(version)) }
 }
 
 #[test]
 fn a_planted_reader_that_trusts_a_torn_record_is_noticed() {
-    let step =
-        |hash, new| Step { hash, id: towtank_merkle::ObjectId(1), new: Some(towtank_merkle::Version(new)) };
-    let written = write(4, &[], &[vec![step(1, 1)], vec![step(2, 1), step(3, 1)]]);
-    assert!(survives_every_cut(&written, |image, records| Some(restore(image, records).ok()?.tree)));
+    let written = write(tree(4), &[], &[vec![step(1, 1)], vec![step(2, 1), step(3, 1)]]);
+    assert!(survives_every_cut(&written, |image, records| Some(restore(image, records).ok()?.state)));
     // One that refuses all because the end is missing.
     let strict = |image: &[u8], records: &[u8]| {
-        let restored = restore(image, records).ok()?;
-        (restored.torn_bytes == 0).then_some(restored.tree)
+        let restored = restore::<Tree>(image, records).ok()?;
+        (restored.torn_bytes == 0).then_some(restored.state)
     };
     assert!(!survives_every_cut(&written, strict));
     // One that drops the last record although it is whole.
     let timid = |image: &[u8], records: &[u8]| {
-        Some(restore(image, &records[..records.len().saturating_sub(1)]).ok()?.tree)
+        Some(restore::<Tree>(image, &records[..records.len().saturating_sub(1)]).ok()?.state)
     };
     assert!(!survives_every_cut(&written, timid));
 }
 
 #[test]
 fn records_of_another_image_or_out_of_order_are_refused() {
-    let step = |hash| Step { hash, id: towtank_merkle::ObjectId(1), new: Some(towtank_merkle::Version(1)) };
-    let one = write(4, &[], &[vec![step(1)], vec![step(2)]]);
-    let other = write(4, &[step(9)], &[vec![step(1)]]);
-    assert_eq!(restore(&one.image, &other.records[0]), Err(RestoreError::OutOfOrder { at: 0 }));
-    assert_eq!(restore(&one.image, &one.records[1]), Err(RestoreError::OutOfOrder { at: 0 }));
+    let one = write(tree(4), &[], &[vec![step(1, 1)], vec![step(2, 1)]]);
+    let other = write(tree(4), &[step(9, 1)], &[vec![step(1, 1)]]);
+    let error = |records: &[u8]| restore::<Tree>(&one.image, records).expect_err("it does not follow");
+    assert_eq!(error(&other.records[0]), RestoreError::OutOfOrder { at: 0 });
+    assert_eq!(error(&one.records[1]), RestoreError::OutOfOrder { at: 0 });
+    assert_eq!(
+        error(&[&one.records[0][..20], &one.records[1]].concat()).to_string(),
+        "the records are damaged at byte 0, and sound ones follow: rebuild it from the objects"
+    );
     // A file that is used again may hold records of a former image behind a torn one.
     let reused = [&one.records[0][..20], &other.records[0]].concat();
-    let restored = restore(&one.image, &reused).expect("they are not ours");
+    let restored = restore::<Tree>(&one.image, &reused).expect("they are not ours");
     assert_eq!((restored.records, restored.torn_bytes), (0, reused.len()));
-    let error = restore(&one.image, &[&one.records[0][..20], &one.records[1]].concat()).expect_err("damaged");
-    assert_eq!(
-        error.to_string(),
-        "the records are damaged at byte 0, and sound ones follow: take the tree from a replica, or rebuild it"
-    );
 }
 
 #[test]
 fn nothing_new_writes_no_record() {
-    let mut tree = Tree::new(shape(3));
+    let mut tree = tree(3);
     let (mut saver, image) = Saver::image(&mut tree);
-    assert_eq!(saver.record(&mut tree), None);
-    assert_eq!(restore(&image, &[]).expect("an image alone").tree, tree);
+    assert_eq!((saver.record(&mut tree), tree.unsaved_leaves()), (None, 0));
+    assert_eq!(restore::<Tree>(&image, &[]).expect("an image alone").state, tree);
+    assert!(restore::<Sketch>(&image, &[]).is_err(), "a tree is no sketch");
 }

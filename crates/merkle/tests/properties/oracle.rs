@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use towtank_merkle::rebuilt::{Object, rebuild};
-use towtank_merkle::{ObjectId, Position, PositionRange, Shape, Tree, Version};
+use towtank_merkle::{ObjectId, Position, PositionRange, Shape, Sketch, Tree, Version};
 
 /// The objects of a group: hash and id to version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +28,12 @@ pub trait Kept {
 impl Kept for Tree {
     fn update(&mut self, hash: u32, id: ObjectId, old: Option<Version>, new: Option<Version>) {
         Tree::update(self, hash, id, old, new);
+    }
+}
+
+impl Kept for Sketch {
+    fn update(&mut self, hash: u32, id: ObjectId, old: Option<Version>, new: Option<Version>) {
+        Sketch::update(self, hash, id, old, new);
     }
 }
 
