@@ -52,6 +52,12 @@ impl PositionRange {
     }
 }
 
+impl std::fmt::Display for PositionRange {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{:08x} to {:08x}", self.first.0, self.last.0)
+    }
+}
+
 /// The positions that begin with the same bits: a pool, or one of its placement groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subspace {
@@ -140,6 +146,12 @@ pub struct Shape {
     leaf_bits: u8,
 }
 
+impl std::fmt::Display for Shape {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "2^{} leaves over positions {}", self.leaf_bits, self.space.range())
+    }
+}
+
 /// More leaves than a tree may have, or than its positions allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`leaf_bits` is {leaf_bits}, but at most {most} bits can tell the leaves of this tree apart")]
@@ -190,7 +202,7 @@ impl Shape {
     #[inline]
     #[must_use]
     pub fn leaf_of(&self, at: Position) -> usize {
-        assert!(self.space.contains(at), "{at:?} lies outside {:?}", self.space);
+        assert!(self.space.contains(at), "position {:08x} lies outside {}", at.0, self.space.range());
         // In 64 bits, since a shift by 32 is what a tree of one leaf asks for.
         let in_space = (u64::from(at.0) << self.space.bits) & u64::from(u32::MAX);
         (in_space >> (32 - self.leaf_bits)) as usize

@@ -13,7 +13,9 @@ pub enum ReshapeError {
     #[error("a tree of one leaf has no halves: give the pool's trees more leaves before it is split")]
     OneLeaf,
     /// Two trees that are not the halves of one.
-    #[error("{low:?} and {high:?} are not the lower and the upper half of one space, in equal leaves")]
+    #[error(
+        "{low} and {high} are not the two halves of one space in equal leaves: give the lower half first"
+    )]
     NotHalves {
         /// The shape that was given for the lower half.
         low: Shape,

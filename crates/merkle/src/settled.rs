@@ -12,8 +12,7 @@ pub struct Settled<'a> {
 
 /// Two trees that do not cover the same in the same leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("one tree has 2^{} leaves over {:?}, the other 2^{} over {:?}: coarsen the finer one, or split or merge",
-    ours.leaf_bits(), ours.space(), theirs.leaf_bits(), theirs.space())]
+#[error("one tree has {ours}, the other {theirs}: coarsen the finer one, or split or merge")]
 pub struct ShapesDiffer {
     /// The shape of the tree that was asked.
     pub ours: Shape,
@@ -48,7 +47,7 @@ impl<'a> Settled<'a> {
     /// Where the tree is not as deep.
     #[must_use]
     pub fn nodes_at(&self, depth: u8) -> &'a [u64] {
-        assert!(depth <= self.shape.leaf_bits(), "depth {depth} of a tree of {:?}", self.shape);
+        assert!(depth <= self.shape.leaf_bits(), "depth {depth} of a tree of {}", self.shape);
         &self.nodes[1 << depth..2 << depth]
     }
 

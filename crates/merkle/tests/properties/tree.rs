@@ -220,5 +220,9 @@ fn what_cannot_be_reshaped_says_why() {
     let mut coarse = Tree::new(shape(3));
     let mut fine = Tree::new(shape(4));
     let error = fine.settle().difference(&coarse.settle()).expect_err("of two shapes").to_string();
-    assert!(error.contains("coarsen the finer one"), "{error}");
+    assert_eq!(
+        error,
+        "one tree has 2^4 leaves over positions 00000000 to ffffffff, the other 2^3 leaves over positions 00000000 \
+         to ffffffff: coarsen the finer one, or split or merge"
+    );
 }
