@@ -5,7 +5,7 @@
 //! differ, until they are at the leaves; or the other sends cells of its sketch until they are enough. With whole trees
 //! and sketches the side that opened learns the difference, level by level both do.
 //!
-//! Trees and sketches must stand still while they are compared: give both sides copies, or open no writes before it ends.
+//! Trees and sketches must stand still while they are compared: give both sides copies, or let no write in before it ends.
 
 mod message;
 
@@ -23,7 +23,8 @@ pub enum Found {
     Ranges(Vec<PositionRange>),
     /// These objects differ, and no others.
     Objects(Vec<Differing>),
-    /// There are more differences than the cells of the sketches can tell: compare the trees.
+    /// There are more differences than the cells of the sketches can tell, or the sketches are not those of the trees:
+    /// compare the trees.
     Overflow,
 }
 
@@ -214,7 +215,11 @@ impl Session {
         self.decoder.extend(ours, theirs);
         let now = self.decoder.cells();
         Ok(match self.decoder.outcome() {
-            Outcome::Complete => Turn::found(Found::Objects(self.decoder.objects())),
+            Outcome::Complete => match self.decoder.objects() {
+                // The roots differ: sketches that agree were not kept up to date with the trees.
+                none if none.is_empty() => Turn::found(Found::Overflow),
+                objects => Turn::found(Found::Objects(objects)),
+            },
             Outcome::NeedsMore if now > have && ours.len() > now - have => {
                 Turn::reply(Message::AskCells { from: now as u32, count: more_cells(now) })
             }

@@ -125,6 +125,18 @@ fn too_few_cells_are_told_and_levels_find_it() {
 }
 
 #[test]
+fn a_planted_sketch_that_missed_a_write_is_not_believed() {
+    let (ours, mut theirs) = (many(300, 1), many(300, 1));
+    theirs.versions.values_mut().next().expect("it has objects").0 += 1;
+    let (mut our_tree, mut their_tree) = (ours.tree(shape(6)), theirs.tree(shape(6)));
+    let stale = sketch_of(&ours, 50);
+    let our_side = Side { tree: our_tree.settle(), sketch: Some(&stale) };
+    let their_side = Side { tree: their_tree.settle(), sketch: Some(&stale) };
+    let (found, _) = converse(our_side, their_side, Form::Sketch { cells: 4 }).expect("it goes through");
+    assert_eq!(found, Found::Overflow, "the roots differ, so something must");
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let (mut ours, mut theirs) = (Tree::new(shape(3)), Tree::new(shape(4)));
     let ours = Side { tree: ours.settle(), sketch: None };
