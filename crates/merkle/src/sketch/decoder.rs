@@ -126,62 +126,102 @@ impl Decoder {
     ///
     /// An object is in most of the first cells and in few of the last, so that the first change with every object taken
     /// out, and hold one alone only towards the end. They are looked at when the others give nothing more.
-    fn peel(&mut self, mut changed: Vec<u32>) {
+    fn peel(&mut self, changed: Vec<u32>) {
         let dense = (self.cells.len() / 4) as u32;
-        let mut is_changed = vec![false; self.cells.len()];
-        changed.iter().for_each(|at| is_changed[*at as usize] = true);
-        while !changed.is_empty() && !self.contradicted {
-            let mut sparse: Vec<u32> = changed.extract_if(.., |at| *at >= dense).collect();
-            if sparse.is_empty() {
-                std::mem::swap(&mut sparse, &mut changed);
-            }
-            sparse.iter().for_each(|at| is_changed[*at as usize] = false);
-            let alone = self.alone_in(&sparse);
+        let mut changed = Changed::new(self.cells.len(), changed);
+        while !changed.cells.is_empty() && !self.contradicted {
+            let alone = self.alone_in(&changed.take_from(dense));
             // No set has more members than equations; without this bound, cells that contradict each other would give
             // one object back and forth.
             self.contradicted = self.found.len() + alone.len() > self.cells.len();
-            for mut found in alone {
-                while let Some(cell) = self.cells.get_mut(found.mapping.at()) {
-                    cell.subtract(&found.part);
-                    let at = found.mapping.at();
-                    if !is_changed[at] {
-                        is_changed[at] = true;
-                        changed.push(at as u32);
-                    }
-                    found.mapping.advance();
-                }
-                self.found.push(found);
+            for (key, at) in alone {
+                self.take_out(key, at, &mut changed);
             }
         }
     }
 
-    /// The objects that are all there is in one of these cells, each once.
-    fn alone_in(&self, changed: &[u32]) -> Vec<Found> {
+    /// The keys of objects that seem to be all there is in one of these cells, each once, with that cell's content.
+    fn alone_in(&self, changed: &[u32]) -> Vec<(Key, Alone)> {
         let weight = |at: &u32| self.cells[*at as usize].weight();
         let cells: Vec<u32> = changed.iter().copied().filter(|at| weight(at) != 0).collect();
         let mut inverses: Vec<u64> = cells.iter().map(weight).collect();
         field::invert_all(&mut inverses);
-        let candidate =
-            |(at, inverse): (&u32, u64)| Some((self.cells[*at as usize].key(inverse)?, *at as usize));
-        let mut candidates: Vec<(Key, usize)> = cells.iter().zip(inverses).filter_map(candidate).collect();
-        candidates.sort_unstable();
-        let one_of = |same: &[(Key, usize)]| {
-            let (key, at) = same[0];
-            // Two cells that give one key do not do so by chance.
-            let is_object = same.len() > 1 || is_in(key, at);
-            is_object.then(|| Found { key, part: self.cells[at], mapping: key.mapping() })
+        let candidate = |(at, inverse): (&u32, u64)| {
+            let part = self.cells[*at as usize];
+            Some((part.key(inverse)?, Alone { at: *at as usize, part }))
         };
-        candidates.chunk_by(|left, right| left.0 == right.0).filter_map(one_of).collect()
+        let mut alone: Vec<(Key, Alone)> = cells.iter().zip(inverses).filter_map(candidate).collect();
+        alone.sort_unstable_by_key(|(key, alone)| (*key, alone.at));
+        alone.dedup_by_key(|(key, _)| *key);
+        alone
+    }
+
+    /// Takes an object out of its cells. If the cell that gave it is not one of them, it was a sum that looks like a key by
+    /// chance, and all is put back. To walk the cells once and seldom back is cheaper than to ask beforehand.
+    fn take_out(&mut self, key: Key, Alone { at, part }: Alone, changed: &mut Changed) {
+        let before = changed.cells.len();
+        let (mut mapping, mut was_met) = (key.mapping(), false);
+        while let Some(cell) = self.cells.get_mut(mapping.at()) {
+            cell.subtract(&part);
+            changed.mark(mapping.at());
+            was_met |= mapping.at() == at;
+            mapping.advance();
+        }
+        if was_met {
+            self.found.push(Found { key, part, mapping });
+            return;
+        }
+        changed.forget_after(before);
+        let mut mapping = key.mapping();
+        while let Some(cell) = self.cells.get_mut(mapping.at()) {
+            cell.add(&part);
+            mapping.advance();
+        }
     }
 }
 
-/// Whether the object maps to the cell: a sum that looks like a key by chance hardly does.
-fn is_in(key: Key, cell: usize) -> bool {
-    let mut mapping = key.mapping();
-    while mapping.at() < cell {
-        mapping.advance();
+/// A cell in which one object seems to be alone, and what is in it.
+#[derive(Clone, Copy)]
+struct Alone {
+    at: usize,
+    part: Cell,
+}
+
+/// Cells that changed since they were looked at, each once.
+struct Changed {
+    cells: Vec<u32>,
+    is_marked: Vec<bool>,
+}
+
+impl Changed {
+    fn new(all: usize, cells: Vec<u32>) -> Changed {
+        let mut is_marked = vec![false; all];
+        cells.iter().for_each(|at| is_marked[*at as usize] = true);
+        Changed { cells, is_marked }
     }
-    mapping.at() == cell
+
+    #[inline]
+    fn mark(&mut self, at: usize) {
+        if !std::mem::replace(&mut self.is_marked[at], true) {
+            self.cells.push(at as u32);
+        }
+    }
+
+    /// As if those that were marked after the first so many had not been.
+    fn forget_after(&mut self, count: usize) {
+        let marked = self.cells.drain(count..);
+        marked.for_each(|at| self.is_marked[at as usize] = false);
+    }
+
+    /// Those from a cell on, or all where there are none.
+    fn take_from(&mut self, first: u32) -> Vec<u32> {
+        let mut taken: Vec<u32> = self.cells.extract_if(.., |at| *at >= first).collect();
+        if taken.is_empty() {
+            taken = std::mem::take(&mut self.cells);
+        }
+        taken.iter().for_each(|at| self.is_marked[*at as usize] = false);
+        taken
+    }
 }
 
 impl Found {

@@ -90,6 +90,31 @@ proptest! {
         // Where the object is in just these cells, they are right.
         prop_assert_eq!(decoder.outcome() == Outcome::Complete, cells == one.cells());
     }
+
+    #[test]
+    fn an_object_in_a_cell_that_is_not_its_own_is_not_named(seed in any::<u64>(), at in 0..40_usize) {
+        let (ours, theirs) = (many(12, seed & 0xffff), many(12, seed >> 48 | 1 << 17));
+        let (our_sketch, their_sketch) = (sketch_of(&ours, 600), sketch_of(&theirs, 600));
+        let mut one = Sketch::new(600);
+        one.update(seed as u32, ObjectId(seed), None, Some(Version(seed)));
+        prop_assume!(one.cells()[at] == Cell::default());
+        // What chance would do once in 2^26 sums: one cell seems to hold the object alone.
+        let mut cells = vec![Cell::default(); 600];
+        cells[at] = one.cells()[0];
+        let mut decoder = Decoder::new();
+        decoder.extend(&cells, &[Cell::default(); 600]);
+        prop_assert_eq!((decoder.outcome(), decoder.objects()), (Outcome::NeedsMore, vec![]));
+        // Of what differs besides, nothing else is named.
+        let mut cells = our_sketch.cells().to_vec();
+        cells[at] = one.cells()[0];
+        let mut their_cells = their_sketch.cells().to_vec();
+        their_cells[at] = Cell::default();
+        let mut decoder = Decoder::new();
+        decoder.extend(&cells, &their_cells);
+        prop_assert!(decoder.outcome() != Outcome::Complete);
+        let want = ours.differing(&theirs);
+        prop_assert!(decoder.objects().iter().all(|object| want.contains_key(&(object.hash, object.id))));
+    }
 }
 
 /// A planted mistake: what was there before stays in its cells.
