@@ -1,0 +1,193 @@
+//! What a replica knows besides its objects and must not forget in a crash, and how it takes over another's log.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::objects::Objects;
+use crate::{Config, Cursor, DeviceId, Done, Entry, Epoch, Key, Log, Planted, Summary, Version};
+
+/// A time in which the replicas of the group were the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Interval {
+    /// The map with which it began.
+    pub epoch: Epoch,
+    /// The replicas that served, the primary first.
+    pub acting: Vec<DeviceId>,
+}
+
+/// The durable state of one replica.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Durable {
+    /// The last map that it was told.
+    pub epoch: Epoch,
+    /// The intervals since the group was last clean, as far as it knows.
+    pub intervals: Vec<Interval>,
+    /// The last interval for which it took over the authoritative log: it knows of every write that was acknowledged
+    /// before.
+    pub last_epoch_started: Epoch,
+    /// The last interval in which all replicas were known to be equal.
+    pub last_epoch_clean: Epoch,
+    /// Its objects below are as its log says. Of those above a backfill will take care.
+    pub cursor: Cursor,
+    /// The last changes of the group.
+    pub log: Log,
+    /// Objects that it does not have in the version that its log says, with that version.
+    #[serde(with = "pairs")]
+    pub missing: BTreeMap<Key, Version>,
+    /// What sums up its objects.
+    pub summary: Summary,
+}
+
+/// A map whose keys are not text, as a list of pairs, so that it can be written in any format.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::{Key, Version};
+
+    pub(super) fn serialize<S: Serializer>(map: &BTreeMap<Key, Version>, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<Key, Version>, D::Error> {
+        Ok(Vec::<(Key, Version)>::deserialize(from)?.into_iter().collect())
+    }
+}
+
+impl Durable {
+    /// Of a replica that has never held anything.
+    #[must_use]
+    pub fn new(config: &Config) -> Durable {
+        Durable {
+            epoch: 0,
+            intervals: Vec::new(),
+            last_epoch_started: 0,
+            last_epoch_clean: 0,
+            cursor: Cursor::End,
+            log: Log::default(),
+            missing: BTreeMap::new(),
+            summary: Summary::new(config),
+        }
+    }
+
+    /// Of each replica of a group that was filled and is clean: where a study begins. `last_update` is the version of the
+    /// last change, and all objects are at most of that version.
+    #[must_use]
+    pub fn of_clean_group(epoch: Epoch, last_update: Version, summary: Summary) -> Durable {
+        let mut durable = Durable {
+            epoch,
+            intervals: Vec::new(),
+            last_epoch_started: epoch,
+            last_epoch_clean: epoch,
+            cursor: Cursor::End,
+            log: Log::starting_at(last_update),
+            missing: BTreeMap::new(),
+            summary,
+        };
+        durable.summary.begin_bitmap(epoch);
+        durable
+    }
+
+    /// Whether the replica holds all that its log says, or knows what it misses.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.cursor == Cursor::End
+    }
+
+    /// The only way by which an object changes: the summaries learn of it.
+    pub(crate) fn put<O: Objects>(
+        &mut self,
+        objects: &mut O,
+        key: Key,
+        version: Version,
+        payload: O::Payload,
+    ) {
+        let old = objects.look_up(key).map(|listed| listed.version);
+        self.summary.update(key, old, Some(version));
+        objects.put(key, version, payload);
+    }
+
+    /// As [`Durable::put`], of a temporary object.
+    pub(crate) fn publish<O: Objects>(&mut self, objects: &mut O, key: Key, version: Version) {
+        let old = objects.look_up(key).map(|listed| listed.version);
+        self.summary.update(key, old, Some(version));
+        objects.publish(key, version);
+    }
+
+    /// Removes an object, if there is one.
+    pub(crate) fn remove<O: Objects>(&mut self, objects: &mut O, key: Key) {
+        if let Some(listed) = objects.look_up(key) {
+            self.summary.update(key, Some(listed.version), None);
+            objects.remove(key);
+        }
+    }
+
+    /// Takes over the log of the group from `common` on: undoes what this replica has after it, and notes as missing
+    /// what it does not have. Deletes are done at once.
+    pub(crate) fn merge<O: Objects>(
+        &mut self,
+        config: &Config,
+        objects: &mut O,
+        common: Version,
+        entries: Vec<Entry>,
+    ) {
+        if config.planted == Some(Planted::KeepsDivergent) && self.log.head() > common {
+            let head = self.log.head();
+            entries.into_iter().filter(|entry| entry.version > head).for_each(|entry| self.log.append(entry));
+            return;
+        }
+        let undone = self.log.rewind(common);
+        // Each object's version by the merged log: before the first change that is undone, or after the last that comes.
+        let mut wanted: BTreeMap<Key, Option<Version>> = BTreeMap::new();
+        let mut divergent: BTreeMap<Key, Vec<Version>> = BTreeMap::new();
+        for entry in undone {
+            wanted.entry(entry.key).or_insert(entry.prior);
+            divergent.entry(entry.key).or_default().push(entry.version);
+        }
+        for entry in entries {
+            wanted.insert(entry.key, entry.result());
+            self.log.append(entry);
+        }
+        for (key, want) in wanted {
+            if self.cursor.covers(key) {
+                let undone = divergent.get(&key).map_or(&[][..], |undone| undone);
+                self.want(objects, key, want, undone);
+            }
+        }
+    }
+
+    fn want<O: Objects>(&mut self, objects: &mut O, key: Key, want: Option<Version>, undone: &[Version]) {
+        let have = objects.look_up(key).map(|listed| listed.version);
+        self.missing.remove(&key);
+        if have == want {
+            return;
+        }
+        // A version that the group has not taken must not be seen by anybody again.
+        if want.is_none() || have.is_some_and(|have| undone.contains(&have)) {
+            self.remove(objects, key);
+        }
+        if let Some(want) = want {
+            assert!(want <= self.log.head(), "{key:?} is wanted in {want}, after {}", self.log.head());
+            self.missing.insert(key, want);
+        }
+    }
+
+    /// Begins to be filled anew: the objects stay, and each will be compared.
+    pub(crate) fn begin_backfill(
+        &mut self,
+        config: &Config,
+        tail: Version,
+        trimmed: Vec<Done>,
+        entries: Vec<Entry>,
+    ) {
+        self.log = Log::replaced(tail, trimmed, entries);
+        if config.planted != Some(Planted::KeepsCursor) {
+            self.cursor = Cursor::START;
+        }
+        self.missing.clear();
+    }
+}

@@ -1,0 +1,181 @@
+//! What the protocol speaks of: objects by their place in the order of a group, versions, devices, requests, cursors.
+
+use serde::{Deserialize, Serialize};
+use towtank_merkle::{ObjectId, Position};
+
+/// An object of a group. Its order is that of the Merkle trees and of a backfill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Key {
+    /// The 32-bit hash of the object's name, its bits reversed.
+    pub position: u32,
+    /// Tells apart objects whose names have the same hash.
+    pub id: u64,
+}
+
+impl Key {
+    /// Before all others.
+    pub const MIN: Key = Key { position: 0, id: 0 };
+
+    /// The object of this id whose name has this hash.
+    #[must_use]
+    pub const fn of_hash(hash: u32, id: u64) -> Key {
+        Key { position: hash.reverse_bits(), id }
+    }
+
+    /// The hash of the object's name.
+    #[must_use]
+    pub const fn hash(self) -> u32 {
+        self.position.reverse_bits()
+    }
+
+    /// Its position, as trees and skip ranges know it.
+    #[must_use]
+    pub const fn at(self) -> Position {
+        Position(self.position)
+    }
+
+    pub(crate) const fn object(self) -> ObjectId {
+        ObjectId(self.id)
+    }
+}
+
+/// How far something has come in the order of keys: all below it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Cursor {
+    /// All keys below this one are done, and this one is not.
+    At(Key),
+    /// All keys are done.
+    End,
+}
+
+impl Cursor {
+    /// Nothing is done.
+    pub const START: Cursor = Cursor::At(Key::MIN);
+
+    /// Whether this key is done.
+    #[must_use]
+    pub fn covers(self, key: Key) -> bool {
+        match self {
+            Cursor::At(next) => key < next,
+            Cursor::End => true,
+        }
+    }
+
+    /// All keys up to this one are done.
+    #[must_use]
+    pub fn after(key: Key) -> Cursor {
+        match (key.id.checked_add(1), key.position.checked_add(1)) {
+            (Some(id), _) => Cursor::At(Key { id, ..key }),
+            (None, Some(position)) => Cursor::At(Key { position, id: 0 }),
+            (None, None) => Cursor::End,
+        }
+    }
+
+    /// All keys at positions below this one are done; at all positions, where there is none.
+    #[must_use]
+    pub fn at_position(position: Option<u32>) -> Cursor {
+        position.map_or(Cursor::End, |position| Cursor::At(Key { position, id: 0 }))
+    }
+}
+
+/// The number of a map of the cluster.
+pub type Epoch = u32;
+
+/// The state of an object, and the place of its change in the log of its group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Version {
+    /// The interval in which the primary gave the number.
+    pub epoch: Epoch,
+    /// Counts on over all intervals.
+    pub counter: u64,
+}
+
+impl Version {
+    /// Before all changes.
+    pub const ZERO: Version = Version { epoch: 0, counter: 0 };
+
+    /// Epochs that fit: a change of map every second for 194 days.
+    pub const EPOCH_BITS: u32 = 24;
+
+    /// The version as the number that trees and sketches take, of which no two versions share one.
+    ///
+    /// # Panics
+    ///
+    /// Past 2^24 epochs or 2^40 changes.
+    #[must_use]
+    pub fn packed(self) -> towtank_merkle::Version {
+        const COUNTER_BITS: u32 = 64 - Version::EPOCH_BITS;
+        assert!(self.epoch >> Version::EPOCH_BITS == 0, "epoch {} does not fit 24 bits", self.epoch);
+        assert!(self.counter >> COUNTER_BITS == 0, "change {} does not fit 40 bits", self.counter);
+        towtank_merkle::Version(u64::from(self.epoch) << COUNTER_BITS | self.counter)
+    }
+
+    /// The version that follows in an interval.
+    #[must_use]
+    pub fn next_in(self, epoch: Epoch) -> Version {
+        assert!(epoch >= self.epoch, "a primary of epoch {epoch} has a log of epoch {}", self.epoch);
+        Version { epoch, counter: self.counter + 1 }
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{}'{}", self.epoch, self.counter)
+    }
+}
+
+/// A storage device with the daemon that serves it. One that lost its objects comes back under another id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DeviceId(pub u32);
+
+/// A placement group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct GroupId(pub u32);
+
+/// A client's request. A client that asks again uses the same one, so that nothing is done twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RequestId {
+    /// Who asks.
+    pub client: u64,
+    /// The client's count of its requests.
+    pub number: u64,
+}
+
+/// A member's notion of something that takes time, or that others decide. Unique since the replica was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Token(pub u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_covers_what_lies_below_it() {
+        let key = |position, id| Key { position, id };
+        assert!(!Cursor::START.covers(Key::MIN));
+        assert!(Cursor::End.covers(key(u32::MAX, u64::MAX)));
+        for key in [key(0, 0), key(7, u64::MAX), key(9, 4)] {
+            assert!(Cursor::after(key).covers(key) && !Cursor::At(key).covers(key), "{key:?}");
+        }
+        assert_eq!(Cursor::after(key(7, u64::MAX)), Cursor::At(key(8, 0)));
+        assert_eq!(Cursor::after(key(u32::MAX, u64::MAX)), Cursor::End);
+        assert!(Cursor::At(key(u32::MAX, u64::MAX)) < Cursor::End);
+    }
+
+    #[test]
+    fn versions_are_packed_in_their_order() {
+        let version = |epoch, counter| Version { epoch, counter };
+        let some = [version(0, 0), version(0, 1), version(1, 0), version(1, 9), version((1 << 24) - 1, 3)];
+        for pair in some.windows(2) {
+            assert!(pair[0] < pair[1] && pair[0].packed() < pair[1].packed(), "{pair:?}");
+        }
+        assert_eq!(version(3, 17).to_string(), "3'17");
+        assert_eq!(version(3, 17).next_in(5), version(5, 18));
+    }
+
+    #[test]
+    #[should_panic(expected = "does not fit 24 bits")]
+    fn a_version_that_does_not_fit_is_noticed() {
+        let _ = Version { epoch: 1 << 24, counter: 0 }.packed();
+    }
+}

@@ -1,0 +1,325 @@
+//! The bounded log of a group: its last changes in order, and the requests of some that it no longer holds.
+//!
+//! A replica that was away catches up from the log of the others if it reaches back to where the replica stopped, and
+//! needs a backfill if not. Only what all replicas have committed is trimmed. So whatever a replica must undo is still in
+//! its own log, and two logs that overlap at all have a common entry.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Key, RequestId, Version};
+
+/// What a change does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Change {
+    /// The object has new content.
+    Write,
+    /// The object is gone. Logged also where there was none, so that a late repetition is known for one.
+    Delete,
+}
+
+/// A change of one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its number, and after a write the object's version.
+    pub version: Version,
+    /// The version that the object had before; none where it did not exist.
+    pub prior: Option<Version>,
+    /// The object.
+    pub key: Key,
+    /// What was done to it.
+    pub change: Change,
+    /// Who asked for it.
+    pub request: RequestId,
+}
+
+impl Entry {
+    /// What an entry takes in memory and on the wire, about: Ceph's take some 150 to 300 bytes, with the object's name.
+    pub const BYTES: u64 = 160;
+
+    /// The object's version after the change; none where it is gone.
+    #[must_use]
+    pub fn result(&self) -> Option<Version> {
+        match self.change {
+            Change::Write => Some(self.version),
+            Change::Delete => None,
+        }
+    }
+}
+
+/// A request whose entry was trimmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Done {
+    /// Which.
+    pub request: RequestId,
+    /// The version that it got.
+    pub version: Version,
+}
+
+/// The log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "Parts", into = "Parts")]
+pub struct Log {
+    /// The last version that was trimmed: the log tells all changes after it.
+    tail: Version,
+    entries: VecDeque<Entry>,
+    trimmed: VecDeque<Done>,
+    /// The requests of both.
+    requests: BTreeMap<RequestId, Version>,
+}
+
+/// A log without what follows from the rest of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Parts {
+    tail: Version,
+    entries: Vec<Entry>,
+    trimmed: Vec<Done>,
+}
+
+impl From<Log> for Parts {
+    fn from(log: Log) -> Parts {
+        Parts { tail: log.tail, entries: log.entries.into(), trimmed: log.trimmed.into() }
+    }
+}
+
+impl From<Parts> for Log {
+    fn from(parts: Parts) -> Log {
+        Log::replaced(parts.tail, parts.trimmed, parts.entries)
+    }
+}
+
+impl Log {
+    /// A log that begins behind a version.
+    #[must_use]
+    pub fn starting_at(tail: Version) -> Log {
+        Log { tail, ..Log::default() }
+    }
+
+    /// What another replica has told: its whole log.
+    #[must_use]
+    pub fn replaced(tail: Version, trimmed: Vec<Done>, entries: Vec<Entry>) -> Log {
+        let mut log = Log::starting_at(tail);
+        log.requests.extend(trimmed.iter().map(|done| (done.request, done.version)));
+        log.trimmed = trimmed.into();
+        entries.into_iter().for_each(|entry| log.append(entry));
+        log
+    }
+
+    /// The version of the last change.
+    #[must_use]
+    pub fn head(&self) -> Version {
+        self.entries.back().map_or(self.tail, |entry| entry.version)
+    }
+
+    /// The version behind which it tells all changes.
+    #[must_use]
+    pub fn tail(&self) -> Version {
+        self.tail
+    }
+
+    /// How many entries it holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether it holds none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Its entries, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> + '_ {
+        self.entries.iter()
+    }
+
+    /// Requests whose entries were trimmed.
+    pub fn trimmed(&self) -> impl Iterator<Item = &Done> + '_ {
+        self.trimmed.iter()
+    }
+
+    /// Adds the next change.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not follow the last.
+    pub fn append(&mut self, entry: Entry) {
+        let head = self.head();
+        assert!(entry.version > head, "entry {} does not follow {head}", entry.version);
+        assert!(entry.prior.is_none_or(|prior| prior < entry.version), "{entry:?} has a later prior version");
+        self.requests.insert(entry.request, entry.version);
+        self.entries.push_back(entry);
+    }
+
+    /// The version that a request got, if the log still knows it.
+    #[must_use]
+    pub fn find(&self, request: RequestId) -> Option<Version> {
+        self.requests.get(&request).copied()
+    }
+
+    /// Whether a replica whose last change is `last_update` can catch up from this log.
+    #[must_use]
+    pub fn reaches_back_to(&self, last_update: Version) -> bool {
+        last_update >= self.tail
+    }
+
+    /// The last change that this log and one that ends with `last_update` have in common: the last one here that is not
+    /// after it. The other has every change of an authoritative log that is not after its own last one, since any change
+    /// that it lacks was made in an interval after its last.
+    ///
+    /// # Panics
+    ///
+    /// Where the log does not reach back to it.
+    #[must_use]
+    pub fn common_with(&self, last_update: Version) -> Version {
+        assert!(self.reaches_back_to(last_update), "{last_update} lies before the tail {}", self.tail);
+        let behind = self.entries.partition_point(|entry| entry.version <= last_update);
+        behind.checked_sub(1).map_or(self.tail, |last| self.entries[last].version)
+    }
+
+    /// The entries after a version.
+    #[must_use]
+    pub fn after(&self, version: Version) -> Vec<Entry> {
+        let first = self.entries.partition_point(|entry| entry.version <= version);
+        self.entries.range(first..).copied().collect()
+    }
+
+    /// Takes all entries after a version off, and gives them, oldest first.
+    ///
+    /// # Panics
+    ///
+    /// Where the log does not hold that version: an entry that must be undone was trimmed, or one is missing.
+    pub fn rewind(&mut self, to: Version) -> Vec<Entry> {
+        let keep = self.entries.partition_point(|entry| entry.version <= to);
+        let last = keep.checked_sub(1).map_or(self.tail, |last| self.entries[last].version);
+        assert_eq!(last, to, "a log from {} to {} cannot be rewound", self.tail, self.head());
+        let undone: Vec<Entry> = self.entries.drain(keep..).collect();
+        for entry in &undone {
+            if self.requests.get(&entry.request) == Some(&entry.version) {
+                self.requests.remove(&entry.request);
+            }
+        }
+        undone
+    }
+
+    /// Forgets the entries up to a version, and remembers at most `requests_max` requests of them.
+    ///
+    /// # Panics
+    ///
+    /// Where the log ends before it.
+    pub fn trim(&mut self, to: Version, requests_max: usize) {
+        assert!(to <= self.head(), "a log that ends with {} cannot be trimmed to {to}", self.head());
+        while let Some(entry) = self.entries.front().filter(|entry| entry.version <= to) {
+            let done = Done { request: entry.request, version: entry.version };
+            self.tail = done.version;
+            self.trimmed.push_back(done);
+            self.entries.pop_front();
+        }
+        while self.trimmed.len() > requests_max {
+            let done = self.trimmed.pop_front().expect("it is longer than it may be");
+            if self.requests.get(&done.request) == Some(&done.version) {
+                self.requests.remove(&done.request);
+            }
+        }
+    }
+
+    /// The version up to which it may be trimmed so that `keep` entries are left; none where there are not so many, or
+    /// fewer than `at_least` would go.
+    #[must_use]
+    pub fn surplus(&self, keep: usize, at_least: usize) -> Option<Version> {
+        let surplus = self.entries.len().checked_sub(keep)?;
+        (surplus >= at_least.max(1)).then(|| self.entries[surplus - 1].version)
+    }
+
+    /// The last version before this one.
+    #[must_use]
+    pub fn before(&self, version: Version) -> Version {
+        let first = self.entries.partition_point(|entry| entry.version < version);
+        first.checked_sub(1).map_or(self.tail, |last| self.entries[last].version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(epoch: u32, counter: u64) -> Version {
+        Version { epoch, counter }
+    }
+
+    fn entry(epoch: u32, counter: u64) -> Entry {
+        Entry {
+            version: version(epoch, counter),
+            prior: None,
+            key: Key { position: counter as u32, id: 0 },
+            change: Change::Write,
+            request: RequestId { client: 1, number: counter },
+        }
+    }
+
+    fn log(versions: &[(u32, u64)]) -> Log {
+        Log::replaced(
+            Version::ZERO,
+            Vec::new(),
+            versions.iter().map(|(epoch, counter)| entry(*epoch, *counter)).collect(),
+        )
+    }
+
+    #[test]
+    fn trimming_keeps_the_requests_of_some() {
+        let mut log = log(&[(1, 1), (1, 2), (1, 3), (2, 4)]);
+        assert_eq!(log.surplus(2, 1), Some(version(1, 2)));
+        assert_eq!((log.surplus(2, 3), log.surplus(4, 1), log.surplus(9, 0)), (None, None, None));
+        log.trim(version(1, 3), 2);
+        assert_eq!((log.tail(), log.head(), log.len()), (version(1, 3), version(2, 4), 1));
+        let request = |number| RequestId { client: 1, number };
+        assert_eq!(log.find(request(1)), None, "the oldest is forgotten");
+        assert_eq!(log.find(request(2)), Some(version(1, 2)));
+        assert_eq!(log.find(request(4)), Some(version(2, 4)));
+        assert!(log.reaches_back_to(version(1, 3)) && !log.reaches_back_to(version(1, 2)));
+    }
+
+    #[test]
+    fn two_logs_meet_at_their_last_common_entry() {
+        let ours = log(&[(1, 1), (1, 2), (3, 3), (3, 4)]);
+        // The other took two changes in epoch 2 that nobody else has.
+        let mut theirs = log(&[(1, 1), (1, 2), (2, 3), (2, 4)]);
+        let common = ours.common_with(theirs.head());
+        assert_eq!(common, version(1, 2));
+        let undone = theirs.rewind(common);
+        assert_eq!(undone, [entry(2, 3), entry(2, 4)]);
+        assert_eq!(
+            theirs.find(RequestId { client: 1, number: 3 }),
+            None,
+            "what was undone may be done again"
+        );
+        ours.after(common).into_iter().for_each(|entry| theirs.append(entry));
+        assert_eq!(theirs, ours);
+        assert_eq!(ours.common_with(Version::ZERO), Version::ZERO);
+        assert_eq!((ours.before(version(3, 3)), ours.before(version(1, 1))), (version(1, 2), Version::ZERO));
+    }
+
+    #[test]
+    fn a_log_survives_being_written_down() {
+        let mut log = log(&[(1, 1), (1, 2), (3, 3)]);
+        log.trim(version(1, 1), 5);
+        let text = serde_json::to_string(&log).expect("a log is plain data");
+        assert_eq!(serde_json::from_str::<Log>(&text).expect("it was written by this crate"), log);
+    }
+
+    #[test]
+    #[should_panic(expected = "does not follow")]
+    fn an_entry_out_of_order_is_noticed() {
+        log(&[(1, 2), (1, 1)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "cannot be rewound")]
+    fn rewinding_past_the_tail_is_noticed() {
+        let mut log = log(&[(1, 1), (1, 2), (1, 3)]);
+        log.trim(version(1, 2), 0);
+        log.rewind(version(1, 1));
+    }
+}

@@ -1,0 +1,206 @@
+//! What clients ask of the primary: reads of what all replicas have, and writes to all of them.
+
+use super::primary::{Ask, InFlight, Stage};
+use super::{After, Turn};
+use crate::objects::{Objects, Payload};
+use crate::{Body, Change, DeviceId, Entry, Key, Operation, Outcome, Planted, Version, Work};
+use towtank_units::SimTime;
+
+impl<O: Objects> Turn<'_, O> {
+    pub(super) fn take_ask(&mut self, ask: Ask<O::Payload>) {
+        let serves = self.serves();
+        let Some(primary) = self.it.primary.as_mut() else {
+            self.reply(ask.request, Outcome::Retry);
+            return;
+        };
+        if !serves {
+            assert!(primary.stage != Stage::Active || primary.in_flight.is_empty(), "a write was let in");
+            primary.waiting.push_back(ask);
+        } else if let Some(queue) = primary.blocked.get_mut(&ask.key) {
+            // One after the other, so that none is passed.
+            queue.push_back(ask);
+        } else if let Some(ask) = self.try_ask(ask) {
+            self.block(ask);
+        }
+    }
+
+    fn block(&mut self, ask: Ask<O::Payload>) {
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        primary.urgent.insert(ask.key);
+        primary.blocked.entry(ask.key).or_default().push_back(ask);
+        self.recover();
+    }
+
+    /// Goes on with the requests that waited for an object.
+    pub(super) fn retry(&mut self, key: Key) {
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        let Some(mut queue) = primary.blocked.remove(&key) else { return };
+        while let Some(ask) = queue.pop_front() {
+            if let Some(ask) = self.try_ask(ask) {
+                queue.push_front(ask);
+                break;
+            }
+        }
+        if let Some(primary) = self.it.primary.as_mut().filter(|_| !queue.is_empty()) {
+            let before = primary.blocked.insert(key, queue);
+            assert!(before.is_none(), "a request has passed those that waited");
+        }
+    }
+
+    /// Gives the request back where it must wait.
+    fn try_ask(&mut self, ask: Ask<O::Payload>) -> Option<Ask<O::Payload>> {
+        match ask.operation {
+            Operation::Read => self.try_read(ask),
+            Operation::Write(_) | Operation::Delete => self.try_write(ask),
+        }
+    }
+
+    fn try_read(&mut self, ask: Ask<O::Payload>) -> Option<Ask<O::Payload>> {
+        let primary = self.it.primary.as_mut()?;
+        // What is not committed might still be undone, and must not have been seen.
+        if self.it.durable.missing.contains_key(&ask.key) || primary.is_being_written(ask.key) {
+            return Some(ask);
+        }
+        if self.has_lease() {
+            self.read(&ask);
+        } else {
+            self.it.primary.as_mut()?.reads.push(ask);
+            self.ask_lease();
+        }
+        None
+    }
+
+    fn has_lease(&self) -> bool {
+        let is_alone = self.it.acting().len() == 1;
+        let is_planted = self.it.config.planted == Some(Planted::ReadsWithoutLease);
+        let until = self.it.primary.as_ref().map_or(SimTime::ZERO, |primary| primary.lease_until);
+        self.it.config.lease.is_none() || is_alone || is_planted || self.now < until
+    }
+
+    fn read(&mut self, ask: &Ask<O::Payload>) {
+        let as_of = self.it.durable.log.head();
+        let Some(listed) = self.objects.look_up(ask.key) else {
+            self.reply(ask.request, Outcome::Read { found: None, as_of });
+            return;
+        };
+        let payload = self.objects.read(ask.key, 0, listed.size).expect("it was just looked up");
+        assert_eq!(payload.size(), listed.size, "{:?} was read in part", ask.key);
+        let outcome = Outcome::Read { found: Some((listed.version, payload)), as_of };
+        let work = Work::Read { bytes: listed.size, is_recovery: false };
+        self.work(work, After::Answer { request: ask.request, outcome });
+    }
+
+    fn ask_lease(&mut self) {
+        let (me, now) = (self.it.me, self.now);
+        let others: Vec<DeviceId> = self.it.acting().iter().copied().filter(|device| *device != me).collect();
+        let Some(primary) = self.it.primary.as_mut().filter(|primary| primary.renewing.is_none()) else {
+            return;
+        };
+        primary.renewing = Some((now, others.iter().copied().collect()));
+        others.into_iter().for_each(|device| self.say(device, Body::Renew(now)));
+    }
+
+    pub(super) fn renewed(&mut self, from: DeviceId, sent: SimTime) {
+        let lease = self.it.config.lease.unwrap_or_default();
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        let Some((asked, waits_for)) = primary.renewing.as_mut().filter(|(asked, _)| *asked == sent) else {
+            return;
+        };
+        waits_for.remove(&from);
+        if !waits_for.is_empty() {
+            return;
+        }
+        primary.lease_until = asked.saturating_add(lease);
+        primary.renewing = None;
+        let reads = std::mem::take(&mut primary.reads);
+        reads.into_iter().for_each(|ask| self.take_ask(ask));
+    }
+
+    fn try_write(&mut self, ask: Ask<O::Payload>) -> Option<Ask<O::Payload>> {
+        let primary = self.it.primary.as_mut()?;
+        let forgets = self.it.config.planted == Some(Planted::ForgetsRequests);
+        if let Some(version) = self.it.durable.log.find(ask.request).filter(|_| !forgets) {
+            // Of one that is still on its way, the client will hear when it is done.
+            if !primary.in_flight.contains_key(&version) {
+                self.reply(ask.request, Outcome::Done(version));
+            }
+            return None;
+        }
+        if self.it.durable.missing.contains_key(&ask.key) || primary.holds_up_writes(ask.key) {
+            return Some(ask);
+        }
+        self.write(ask);
+        None
+    }
+
+    fn write(&mut self, ask: Ask<O::Payload>) {
+        let it = &mut *self.it;
+        let key = ask.key;
+        let (change, payload) = match ask.operation {
+            Operation::Write(payload) => (Change::Write, Some(payload)),
+            _ => (Change::Delete, None),
+        };
+        let version = it.durable.log.head().next_in(it.durable.epoch);
+        let prior = self.objects.look_up(key).map(|listed| listed.version);
+        let entry = Entry { version, prior, key, change, request: ask.request };
+        it.durable.log.append(entry);
+        let bytes = payload.as_ref().map_or(0, Payload::size);
+        match payload.clone() {
+            Some(payload) => it.durable.put(self.objects, key, version, payload),
+            None => it.durable.remove(self.objects, key),
+        }
+        let trim_to = self.trim();
+        let it = &mut *self.it;
+        let Some(primary) = it.primary.as_mut() else { return };
+        let mut waits_for: std::collections::BTreeSet<_> = primary.peers.keys().copied().collect();
+        let mut messages = Vec::new();
+        for (device, peer) in &primary.peers {
+            let fill = primary.fills.get_mut(device);
+            let started = fill.as_ref().map_or(peer.cursor, |fill| fill.started);
+            assert!(started >= peer.cursor, "a backfill has fallen behind its target");
+            let applies = started.covers(key);
+            if let Some(fill) = fill.filter(|_| !applies) {
+                fill.touch(&it.config, key);
+            }
+            let payload = payload.clone().filter(|_| applies);
+            messages.push((*device, Body::Write { entry, payload, applies, trim_to }));
+        }
+        waits_for.insert(it.me);
+        let write = InFlight { request: ask.request, key, waits_for, is_answered: false };
+        primary.in_flight.insert(version, write);
+        messages.into_iter().for_each(|(device, body)| self.say(device, body));
+        self.work(Work::Apply { bytes, is_recovery: false }, After::Committed(version));
+    }
+
+    /// Trims the log, of what all have committed, to as many entries as it is to keep; gives where it begins.
+    fn trim(&mut self) -> Version {
+        let it = &mut *self.it;
+        let Some(primary) = it.primary.as_ref() else { return it.durable.log.tail() };
+        let config = &it.config;
+        let keep = if primary.is_clean { config.log_entries_min } else { config.log_entries_max };
+        let first_open = primary.in_flight.keys().next().copied().unwrap_or(it.durable.log.head());
+        let committed = it.durable.log.before(first_open);
+        let to = it.durable.log.surplus(keep, config.log_trim_min).map(|to| to.min(committed));
+        if let Some(to) = to.filter(|to| *to > it.durable.log.tail()) {
+            it.durable.log.trim(to, config.requests_max);
+        }
+        it.durable.log.tail()
+    }
+
+    pub(super) fn committed(&mut self, device: DeviceId, version: Version) {
+        let answers_early = self.it.config.planted == Some(Planted::AnswersEarly);
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        let write = primary.in_flight.get_mut(&version).expect("only a write in flight is committed");
+        assert!(write.waits_for.remove(&device), "{device:?} commits {version} twice");
+        let (request, key, is_done) = (write.request, write.key, write.waits_for.is_empty());
+        let answers = !write.is_answered && (is_done || answers_early);
+        write.is_answered |= answers;
+        if answers {
+            self.reply(request, Outcome::Done(version));
+        }
+        if let Some(primary) = self.it.primary.as_mut().filter(|_| is_done) {
+            primary.in_flight.remove(&version);
+            self.retry(key);
+        }
+    }
+}

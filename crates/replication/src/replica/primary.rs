@@ -1,0 +1,153 @@
+//! What the primary of a group keeps in memory, and begins anew in each interval.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use towtank_units::SimTime;
+
+use super::filling::Fill;
+use crate::{Cursor, DeviceId, Info, Key, Operation, RequestId, Token, Version};
+
+/// How far an interval has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The others are asked what they have.
+    Asking,
+    /// Others should act; whoever makes maps is asked for them.
+    WantsOthers,
+    /// Nobody who is there knows of all acknowledged writes.
+    Down,
+    /// The authoritative log is fetched.
+    Fetching,
+    /// The others are told to follow.
+    Activating,
+    /// All follow.
+    Active,
+}
+
+/// A client's request.
+#[derive(Clone, Debug)]
+pub(super) struct Ask<P> {
+    pub(super) request: RequestId,
+    pub(super) key: Key,
+    pub(super) operation: Operation<P>,
+}
+
+/// A write that not all replicas have committed.
+#[derive(Clone, Debug)]
+pub(super) struct InFlight {
+    pub(super) request: RequestId,
+    pub(super) key: Key,
+    pub(super) waits_for: BTreeSet<DeviceId>,
+    pub(super) is_answered: bool,
+}
+
+/// A replica that follows: acting, or to be filled.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    pub(super) follows: bool,
+    pub(super) missing: BTreeMap<Key, Version>,
+    /// Below are its objects as its log says, for as much as it was told: never behind what it has written down.
+    pub(super) cursor: Cursor,
+    pub(super) is_target: bool,
+    /// Whether its objects lie as an earlier backfill has left them.
+    pub(super) resumes: bool,
+}
+
+/// An object that is brought to where it is missing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovering {
+    /// Who was asked for it, where the primary itself misses it.
+    pub(super) tried: BTreeSet<DeviceId>,
+    /// To whom it is sent.
+    pub(super) waits_for: BTreeSet<DeviceId>,
+}
+
+/// The primary's own slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    None,
+    Asked(Token),
+    Held(Token),
+}
+
+/// The primary's side of a group.
+#[derive(Clone, Debug)]
+pub(super) struct Primary<P> {
+    pub(super) stage: Stage,
+    /// Who has not answered yet.
+    pub(super) asked: BTreeSet<DeviceId>,
+    pub(super) infos: BTreeMap<DeviceId, Info>,
+    /// Until when an earlier primary may answer reads.
+    pub(super) promised_until: SimTime,
+    pub(super) peers: BTreeMap<DeviceId, Peer>,
+    pub(super) in_flight: BTreeMap<Version, InFlight>,
+    /// Requests that wait until the group serves.
+    pub(super) waiting: VecDeque<Ask<P>>,
+    /// Requests that wait for an object.
+    pub(super) blocked: BTreeMap<Key, VecDeque<Ask<P>>>,
+    /// Reads that wait for the lease.
+    pub(super) reads: Vec<Ask<P>>,
+    pub(super) lease_until: SimTime,
+    /// When the lease was asked for, and who has not confirmed it.
+    pub(super) renewing: Option<(SimTime, BTreeSet<DeviceId>)>,
+    pub(super) recovering: BTreeMap<Key, Recovering>,
+    /// Objects that clients wait for.
+    pub(super) urgent: BTreeSet<Key>,
+    /// Objects that nobody has.
+    pub(super) unfound: BTreeSet<Key>,
+    pub(super) recovers_by_log: bool,
+    pub(super) slot: Slot,
+    pub(super) fills: BTreeMap<DeviceId, Fill>,
+    pub(super) rounds: u64,
+    pub(super) rests: bool,
+    pub(super) is_clean: bool,
+}
+
+impl<P> Primary<P> {
+    pub(super) fn new(promised_until: SimTime) -> Primary<P> {
+        Primary {
+            stage: Stage::Asking,
+            asked: BTreeSet::new(),
+            infos: BTreeMap::new(),
+            promised_until,
+            peers: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            blocked: BTreeMap::new(),
+            reads: Vec::new(),
+            lease_until: SimTime::ZERO,
+            renewing: None,
+            recovering: BTreeMap::new(),
+            urgent: BTreeSet::new(),
+            unfound: BTreeSet::new(),
+            recovers_by_log: false,
+            slot: Slot::None,
+            fills: BTreeMap::new(),
+            rounds: 0,
+            rests: false,
+            is_clean: false,
+        }
+    }
+
+    /// Replicas that are to be filled and are not yet.
+    pub(super) fn targets(&self) -> impl Iterator<Item = DeviceId> + '_ {
+        self.peers.iter().filter(|(_, peer)| peer.is_target).map(|(device, _)| *device)
+    }
+
+    /// Whether a write to this object must wait: it is missing somewhere, or on its way.
+    pub(super) fn holds_up_writes(&self, key: Key) -> bool {
+        self.recovering.contains_key(&key)
+            || self.peers.values().any(|peer| peer.missing.contains_key(&key))
+            || self.fills.values().any(|fill| fill.in_flight.contains_key(&key))
+    }
+
+    pub(super) fn is_being_written(&self, key: Key) -> bool {
+        self.in_flight.values().any(|write| write.key == key)
+    }
+
+    /// Objects that are on their way.
+    pub(super) fn active(&self) -> usize {
+        let filled: usize = self.fills.values().map(|fill| fill.in_flight.len()).sum();
+        self.recovering.len() + filled
+    }
+}

@@ -1,0 +1,244 @@
+//! Log recovery: each object that a log names and that is missing somewhere is fetched by the primary, where it misses it
+//! itself, and then sent to all others that miss it. Objects that clients wait for go first.
+
+use super::primary::{Recovering, Stage};
+use super::{After, Turn};
+use crate::objects::{Objects, Payload};
+use crate::{Body, DeviceId, Key, Note, Planted, Version, Work};
+
+impl<O: Objects> Turn<'_, O> {
+    /// Begins as many recoveries as may be; goes on to backfills when nothing is missing any more.
+    pub(super) fn recover(&mut self) {
+        while let Some(key) = self.next_missing() {
+            self.rest();
+            let Some(primary) = self.it.primary.as_mut() else { return };
+            primary.recovering.insert(key, Recovering::default());
+            if self.it.durable.missing.contains_key(&key) {
+                self.pull(key);
+            } else {
+                self.push_to_all(key);
+            }
+        }
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        let misses = |missing: &std::collections::BTreeMap<Key, Version>| !missing.is_empty();
+        let is_missing =
+            misses(&self.it.durable.missing) || primary.peers.values().any(|it| misses(&it.missing));
+        if primary.stage != Stage::Active || is_missing || !primary.recovering.is_empty() {
+            return;
+        }
+        primary.urgent.clear();
+        if std::mem::take(&mut primary.recovers_by_log) {
+            self.note(Note::LogRecoveryEnded);
+        }
+        self.fill_targets();
+    }
+
+    /// The next object to recover, if one more may be recovered now.
+    fn next_missing(&self) -> Option<Key> {
+        let primary = self.it.primary.as_ref()?;
+        let may =
+            primary.stage == Stage::Active && !primary.rests && primary.active() < self.it.config.active_max;
+        if !may {
+            return None;
+        }
+        let own = &self.it.durable.missing;
+        let is_open = |key: &&Key| !primary.recovering.contains_key(key) && !primary.unfound.contains(key);
+        let is_missing = |key: &&Key| {
+            own.contains_key(key) || primary.peers.values().any(|peer| peer.missing.contains_key(key))
+        };
+        let urgent = primary.urgent.iter().find(|key| is_open(key) && is_missing(key));
+        let of_others = || primary.peers.values().find_map(|peer| peer.missing.keys().find(is_open));
+        urgent.or_else(|| own.keys().find(is_open)).or_else(of_others).copied()
+    }
+
+    /// Rests after an operation has begun, where the group is to rest.
+    pub(super) fn rest(&mut self) {
+        let sleep = self.it.config.sleep;
+        let Some(primary) = self.it.primary.as_mut().filter(|_| sleep.as_ns() > 0) else { return };
+        assert!(!primary.rests, "an operation has begun while the group rests");
+        primary.rests = true;
+        self.wake(sleep, After::Rested);
+    }
+
+    pub(super) fn rested(&mut self) {
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        primary.rests = false;
+        self.recover();
+        self.fill_all();
+    }
+
+    /// Asks the next replica that may have it.
+    fn pull(&mut self, key: Key) {
+        let me = self.it.me;
+        let version = self.it.durable.missing[&key];
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        let recovering = primary.recovering.get_mut(&key).expect("it is being recovered");
+        let may_have = |device: &DeviceId| {
+            let missing = primary.peers.get(device).is_some_and(|peer| peer.missing.contains_key(&key));
+            let info = &primary.infos[device];
+            !missing && info.last_update >= version && info.cursor.covers(key)
+        };
+        let untried = |device: &&DeviceId| **device != me && !recovering.tried.contains(device);
+        let source = primary.infos.keys().find(|device| untried(device) && may_have(device)).copied();
+        match source {
+            Some(source) => {
+                recovering.tried.insert(source);
+                self.say(source, Body::Pull(key, version));
+            }
+            None => {
+                primary.recovering.remove(&key);
+                primary.unfound.insert(key);
+                self.note(Note::Unfound { key });
+                self.recover();
+            }
+        }
+    }
+
+    pub(super) fn not_there(&mut self, from: DeviceId, key: Key, version: Version) {
+        let Some(primary) = self.it.primary.as_ref() else { return };
+        let asked = primary.recovering.get(&key).is_some_and(|recovering| recovering.tried.contains(&from));
+        assert!(asked && self.it.durable.missing.get(&key) == Some(&version), "{from:?} was not asked");
+        self.pull(key);
+    }
+
+    fn push_to_all(&mut self, key: Key) {
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        let version = self.objects.look_up(key).map(|listed| listed.version);
+        let recovering = primary.recovering.get_mut(&key).expect("it is being recovered");
+        for (device, peer) in &primary.peers {
+            if let Some(missing) = peer.missing.get(&key) {
+                assert_eq!(
+                    Some(*missing),
+                    version,
+                    "{device:?} misses {key:?} in a version that is not ours"
+                );
+                recovering.waits_for.insert(*device);
+            }
+        }
+        let waits_for = recovering.waits_for.clone();
+        if waits_for.is_empty() {
+            primary.recovering.remove(&key);
+            self.retry(key);
+            self.recover();
+            self.fill_all();
+            return;
+        }
+        let version = version.expect("it is missing elsewhere in this version");
+        waits_for.into_iter().for_each(|device| self.push(device, key, version));
+    }
+
+    /// Begins to send an object.
+    pub(super) fn push(&mut self, to: DeviceId, key: Key, version: Version) {
+        self.it.sending.insert((to, key), version);
+        self.send_part(to, key, version, 0);
+    }
+
+    fn send_part(&mut self, to: DeviceId, key: Key, version: Version, at: u64) {
+        let listed = self.objects.look_up(key).filter(|listed| listed.version == version);
+        let listed = listed.expect("an object that is being sent does not change");
+        let part = self.objects.read(key, at, self.it.config.chunk_bytes).expect("it was just looked up");
+        let is_last = at + part.size() >= listed.size;
+        assert!(is_last || part.size() > 0, "a part of {key:?} at {at} is empty");
+        let work = Work::Read { bytes: part.size(), is_recovery: true };
+        self.work(work, After::Say { to, body: Body::Part { key, version, at, part, is_last } });
+    }
+
+    /// A request of the primary for an object that it misses.
+    pub(super) fn give(&mut self, from: DeviceId, key: Key, version: Version) {
+        if self.objects.look_up(key).is_some_and(|listed| listed.version == version) {
+            self.push(from, key, version);
+        } else {
+            self.say(from, Body::NotHere(key, version));
+        }
+    }
+
+    /// Takes a part of an object: what the log says is missing here, or what a backfill has found to differ.
+    pub(super) fn take_part(
+        &mut self,
+        from: DeviceId,
+        (key, version): (Key, Version),
+        at: u64,
+        part: O::Payload,
+        is_last: bool,
+    ) {
+        let it = &mut *self.it;
+        let is_missing = it.durable.missing.get(&key) == Some(&version);
+        let have = self.objects.look_up(key).map(|listed| listed.version);
+        assert!(is_missing || !it.durable.cursor.covers(key), "{from:?} sends {key:?}, which nobody misses");
+        assert_ne!(have, Some(version), "{from:?} sends {key:?}, which does not differ");
+        let bytes = part.size();
+        let staged = it.staged.get(&key).filter(|(of, _)| at > 0 && *of == version).map_or(0, |(_, to)| *to);
+        assert_eq!(staged, at, "a part of {key:?} is missing");
+        let next = (!is_last).then_some(at + bytes);
+        match next {
+            Some(next) => {
+                self.objects.stage(key, at, part);
+                it.staged.insert(key, (version, next));
+            }
+            None => {
+                it.staged.remove(&key);
+                self.keep(key, version, at, part, is_missing);
+            }
+        }
+        self.work(Work::Apply { bytes, is_recovery: true }, After::Stored { from, key, version, next });
+    }
+
+    /// The last part is here.
+    fn keep(&mut self, key: Key, version: Version, at: u64, part: O::Payload, is_missing: bool) {
+        let durable = &mut self.it.durable;
+        if is_missing && self.it.config.planted == Some(Planted::TreeMissesRecovery) {
+            self.objects.put(key, version, part);
+        } else if at == 0 {
+            durable.put(self.objects, key, version, part);
+        } else {
+            self.objects.stage(key, at, part);
+            durable.publish(self.objects, key, version);
+        }
+        durable.missing.remove(&key);
+    }
+
+    /// A part is durable here; after the last of what this primary missed itself, the others get it.
+    pub(super) fn stored_here(&mut self, from: DeviceId, key: Key, version: Version, next: Option<u64>) {
+        self.say(from, Body::Stored(key, version, next));
+        let me = self.it.me;
+        let Some(primary) = self.it.primary.as_ref().filter(|_| next.is_none()) else { return };
+        assert!(primary.recovering.contains_key(&key), "{key:?} has come to a primary that did not ask");
+        self.note(Note::Recovered { key, to: me, version });
+        self.push_to_all(key);
+    }
+
+    /// A part is durable there.
+    pub(super) fn stored_there(&mut self, from: DeviceId, key: Key, version: Version, next: Option<u64>) {
+        // Of a backfill that was stopped.
+        if self.it.sending.get(&(from, key)) != Some(&version) {
+            return;
+        }
+        if let Some(at) = next {
+            let is_same = self.objects.look_up(key).is_some_and(|listed| listed.version == version);
+            if is_same {
+                self.send_part(from, key, version, at);
+            }
+            return;
+        }
+        self.it.sending.remove(&(from, key));
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        let Some(recovering) = primary.recovering.get_mut(&key) else {
+            self.filled_there(from, key, Some(version));
+            return;
+        };
+        let Some(peer) = primary.peers.get_mut(&from).filter(|_| recovering.waits_for.remove(&from)) else {
+            return;
+        };
+        let missed = peer.missing.remove(&key);
+        assert_eq!(missed, Some(version), "{from:?} did not miss {key:?} in this version");
+        let is_done = recovering.waits_for.is_empty();
+        self.note(Note::Recovered { key, to: from, version });
+        if let Some(primary) = self.it.primary.as_mut().filter(|_| is_done) {
+            primary.recovering.remove(&key);
+            primary.urgent.remove(&key);
+            self.retry(key);
+            self.recover();
+            self.fill_all();
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What clients know: a history of each object, which must be that of one object that is read and written at once
+//! somewhere between each question and its answer.
+
+use std::collections::BTreeMap;
+
+use towtank_replication::{Key, Operation, Outcome, RequestId, Version};
+
+/// What a request does, and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub key: Key,
+    pub operation: Operation<Vec<u8>>,
+    pub asked_at: u64,
+    pub answered_at: Option<u64>,
+    /// Of a write or delete, its version as far as anybody was told; of a read, what it saw.
+    version: Option<Version>,
+    /// Of a read, whether there was an object.
+    found: bool,
+}
+
+impl Asked {
+    fn is_read(&self) -> bool {
+        self.operation == Operation::Read
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Model {
+    asked: BTreeMap<RequestId, Asked>,
+    clock: u64,
+}
+
+/// What a write of this number holds: it can be told from all others, and has one to four parts.
+pub fn content(number: u64) -> Vec<u8> {
+    number.to_le_bytes().repeat(1 + number as usize % 4)
+}
+
+fn number_of(content: &[u8]) -> Option<u64> {
+    let number = u64::from_le_bytes(content.get(..8)?.try_into().ok()?);
+    (self::content(number) == content).then_some(number)
+}
+
+impl Model {
+    pub fn ask(&mut self, key: Key, operation: Operation<Vec<u8>>) -> RequestId {
+        self.clock += 1;
+        let request = RequestId { client: 7, number: self.asked.len() as u64 };
+        let asked_at = self.clock;
+        let asked = Asked { key, operation, asked_at, answered_at: None, version: None, found: false };
+        self.asked.insert(request, asked);
+        request
+    }
+
+    pub fn next_number(&self) -> u64 {
+        self.asked.len() as u64
+    }
+
+    pub fn get(&self, request: RequestId) -> &Asked {
+        &self.asked[&request]
+    }
+
+    pub fn is_answered(&self, request: RequestId) -> bool {
+        self.asked[&request].answered_at.is_some()
+    }
+
+    pub fn unanswered(&self) -> usize {
+        self.asked.values().filter(|asked| asked.answered_at.is_none()).count()
+    }
+
+    /// An answer, which must fit all that was known before.
+    pub fn answer(&mut self, request: RequestId, outcome: Outcome<Vec<u8>>) -> Result<(), String> {
+        self.clock += 1;
+        match outcome {
+            Outcome::Retry => return Ok(()),
+            Outcome::Done(version) => self.learn(request, version)?,
+            Outcome::Read { found, as_of } => {
+                if let Some((version, content)) = &found {
+                    self.learn_content(request, *version, content)?;
+                }
+                let asked = self.asked.get_mut(&request).ok_or("an answer to nothing")?;
+                if asked.answered_at.is_some() {
+                    return Ok(());
+                }
+                asked.found = found.is_some();
+                asked.version = Some(found.map_or(as_of, |(version, _)| version));
+            }
+        }
+        let clock = self.clock;
+        let asked = self.asked.get_mut(&request).ok_or("an answer to nothing")?;
+        if asked.answered_at.is_none() {
+            asked.answered_at = Some(clock);
+            self.check_order(request)?;
+        }
+        Ok(())
+    }
+
+    /// A write or delete has this version, and no other.
+    fn learn(&mut self, request: RequestId, version: Version) -> Result<(), String> {
+        let asked = self.asked.get_mut(&request).ok_or("an answer to nothing")?;
+        if *asked.version.get_or_insert(version) != version {
+            return Err(format!("{request:?} was done twice: {:?} and {version:?}", asked.version));
+        }
+        let twin = self
+            .asked
+            .iter()
+            .find(|(other, asked)| **other != request && !asked.is_read() && asked.version == Some(version));
+        twin.map_or(Ok(()), |(other, _)| Err(format!("{request:?} and {other:?} share {version:?}")))
+    }
+
+    fn learn_content(&mut self, reader: RequestId, version: Version, content: &[u8]) -> Result<(), String> {
+        let number = number_of(content).ok_or("content that nobody wrote")?;
+        let writer = RequestId { client: 7, number };
+        if self.asked.get(&writer).map(|asked| asked.key) != Some(self.asked[&reader].key) {
+            return Err(format!("{reader:?} found the content of another object"));
+        }
+        self.learn(writer, version)
+    }
+
+    /// Whatever was answered before this was asked must have happened before it.
+    fn check_order(&self, request: RequestId) -> Result<(), String> {
+        let this = &self.asked[&request];
+        let earlier = self.asked.iter().filter(|(_, other)| {
+            other.key == this.key && other.answered_at.is_some_and(|answered| answered < this.asked_at)
+        });
+        for (other_request, other) in earlier {
+            let fault = || format!("{request:?} {this:?} came before {other_request:?} {other:?}");
+            let is_after = match (this.is_read(), other.is_read()) {
+                // Both at the same version is right for reads of the same object, and for a read of a write.
+                (true, _) if this.found && (!other.is_read() || other.found) => this.version >= other.version,
+                (true, true) if !this.found && !other.found => this.version >= other.version,
+                _ => this.version > other.version || (!this.found && this.is_read() && !other.found),
+            };
+            let is_deleted = this.is_read() && this.found && this.version == other.version;
+            let sees_deleted = is_deleted && other.operation == Operation::Delete;
+            if !is_after && this.version != other.version || sees_deleted {
+                return Err(fault());
+            }
+            let missed = this.is_read() && !this.found && matches!(other.operation, Operation::Write(_));
+            if missed && !self.may_be_deleted_after(this.key, other.version) {
+                return Err(format!("{request:?} does not find {other_request:?} {other:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn may_be_deleted_after(&self, key: Key, version: Option<Version>) -> bool {
+        self.asked.values().any(|other| {
+            other.key == key
+                && other.operation == Operation::Delete
+                && (other.version.is_none() || other.version > version)
+        })
+    }
+
+    /// All is answered: what each object must be.
+    pub fn last_of_each(&self) -> BTreeMap<Key, Option<(Version, Vec<u8>)>> {
+        let mut last: BTreeMap<Key, (Version, Option<Vec<u8>>)> = BTreeMap::new();
+        for asked in self.asked.values().filter(|asked| !asked.is_read()) {
+            let version = asked.version.expect("it was answered");
+            let content = match &asked.operation {
+                Operation::Write(content) => Some(content.clone()),
+                _ => None,
+            };
+            let entry = last.entry(asked.key).or_insert((version, content.clone()));
+            if version > entry.0 {
+                *entry = (version, content);
+            }
+        }
+        last.into_iter()
+            .map(|(key, (version, content))| (key, content.map(|content| (version, content))))
+            .collect()
+    }
+}

@@ -1,0 +1,140 @@
+//! What happens in a schedule: a seed for all that is drawn, and steps in order. Written as one line and read again.
+
+use std::fmt;
+
+use towtank_replication::Planted;
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
+
+pub const KEYS: u64 = 20;
+pub const DEVICES: u64 = 5;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Write(u64),
+    Delete(u64),
+    Read(u64),
+    Crash(u64),
+    Restart(u64),
+    /// The device is taken for dead, whether or not it is.
+    Suspect(u64),
+    Trust(u64),
+    /// The group prefers this device.
+    Prefer(u64),
+    /// Others take the device's slots, at a high priority.
+    Busy(u64),
+    Idle(u64),
+    /// The device has no space for backfills.
+    Full(u64),
+    Empty(u64),
+    /// So many events.
+    Run(u64),
+}
+
+impl Step {
+    fn parts(self) -> (char, u64) {
+        match self {
+            Step::Write(at) => ('w', at),
+            Step::Delete(at) => ('d', at),
+            Step::Read(at) => ('r', at),
+            Step::Crash(at) => ('c', at),
+            Step::Restart(at) => ('s', at),
+            Step::Suspect(at) => ('u', at),
+            Step::Trust(at) => ('t', at),
+            Step::Prefer(at) => ('p', at),
+            Step::Busy(at) => ('b', at),
+            Step::Idle(at) => ('i', at),
+            Step::Full(at) => ('f', at),
+            Step::Empty(at) => ('e', at),
+            Step::Run(at) => ('n', at),
+        }
+    }
+
+    fn of_parts(letter: char, at: u64) -> Option<Step> {
+        let make: fn(u64) -> Step = match letter {
+            'w' => Step::Write,
+            'd' => Step::Delete,
+            'r' => Step::Read,
+            'c' => Step::Crash,
+            's' => Step::Restart,
+            'u' => Step::Suspect,
+            't' => Step::Trust,
+            'p' => Step::Prefer,
+            'b' => Step::Busy,
+            'i' => Step::Idle,
+            'f' => Step::Full,
+            'e' => Step::Empty,
+            'n' => Step::Run,
+            _ => return None,
+        };
+        Some(make(at))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    pub seed: u64,
+    pub planted: Option<Planted>,
+    pub steps: Vec<Step>,
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let planted = self.planted.map_or("-".to_owned(), |planted| format!("{planted:?}"));
+        write!(to, "{} {planted}", self.seed)?;
+        for step in &self.steps {
+            let (letter, at) = step.parts();
+            write!(to, " {letter}{at}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Schedule {
+    pub fn parse(line: &str) -> Option<Schedule> {
+        let mut words = line.split_whitespace();
+        let seed = words.next()?.parse().ok()?;
+        let planted = match words.next()? {
+            "-" => None,
+            name => Some(serde_json::from_str(&format!("\"{name}\"")).ok()?),
+        };
+        let step = |word: &str| {
+            let letter = word.chars().next()?;
+            Step::of_parts(letter, word[letter.len_utf8()..].parse().ok()?)
+        };
+        Some(Schedule { seed, planted, steps: words.map(step).collect::<Option<_>>()? })
+    }
+
+    pub fn of_seed(seed: u64, planted: Option<Planted>) -> Schedule {
+        let mut draws = Draws::new(Seed(seed), 0, 0);
+        let mut draws = draws.of(Purpose(1));
+        let mut steps: Vec<Step> = (0..KEYS).step_by(2).map(Step::Write).collect();
+        steps.push(Step::Run(200));
+        let count = 10 + draws.below(50);
+        // Many requests for few objects meet each other, requests for many do not.
+        let keys = [3, KEYS][draws.below(2) as usize];
+        for _ in 0..count {
+            steps.push(drawn(&mut draws, keys));
+        }
+        Schedule { seed, planted, steps }
+    }
+}
+
+fn drawn(draws: &mut impl Uniform, keys: u64) -> Step {
+    let (kind, key, device) = (draws.below(100), draws.below(keys), draws.below(DEVICES));
+    match kind {
+        0..22 => Step::Write(key),
+        22..28 => Step::Delete(key),
+        28..42 => Step::Read(key),
+        42..48 => Step::Crash(device),
+        48..56 => Step::Restart(device),
+        56..59 => Step::Suspect(device),
+        59..63 => Step::Trust(device),
+        63..66 => Step::Prefer(device),
+        66..67 => Step::Busy(device),
+        67..69 => Step::Idle(device),
+        69..70 => Step::Full(device),
+        70..72 => Step::Empty(device),
+        72..95 => Step::Run(1 + draws.below(20)),
+        _ => Step::Run(50 + draws.below(200)),
+    }
+}

@@ -1,0 +1,475 @@
+//! Devices, a network and a monitor, all drawn from the seed of a schedule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use towtank_merkle::Subspace;
+use towtank_replication::objects::Memory;
+use towtank_replication::{
+    Action, Config, DeviceId, Discovery, Durable, GroupId, Holder, Input, Key, Lot, Map, Message, Objects,
+    Operation, Outcome, Replica, Request, RequestId, Reserver, Summary, Token, Verdict,
+};
+use towtank_streams::{Draws, Purpose, Seed, Uniform};
+use towtank_units::{SimSpan, SimTime};
+
+use crate::model::{Model, content};
+use crate::steps::{DEVICES, KEYS, Schedule, Step};
+
+const GROUP: GroupId = GroupId(3);
+const SLOTS: usize = 1;
+/// Within a schedule there is no end of work: more events show that replicas go round in circles.
+const EVENTS_MAX: u64 = 60_000;
+
+struct Device {
+    replica: Option<Replica<Vec<u8>>>,
+    durable: Option<Durable>,
+    objects: Memory<Vec<u8>>,
+    reserver: Reserver,
+    busy: bool,
+    /// Counts its starts: what an earlier one has begun is void.
+    start: u64,
+    /// Maps that it was told.
+    told: usize,
+}
+
+enum Event {
+    Input { to: usize, start: Option<u64>, input: Input<Vec<u8>> },
+    Maps { to: usize, upto: usize },
+    Ask(RequestId),
+    WantActing { epoch: u32, acting: Vec<DeviceId> },
+}
+
+pub struct World {
+    pub tell: bool,
+    config: Config,
+    draws: Draws,
+    devices: Vec<Device>,
+    maps: Vec<Map>,
+    preference: Vec<usize>,
+    alive: BTreeSet<usize>,
+    temporary: Option<Vec<DeviceId>>,
+    events: BTreeMap<(SimTime, u64), Event>,
+    sent: u64,
+    now: SimTime,
+    last_arrival: BTreeMap<(usize, usize), SimTime>,
+    reorders: bool,
+    repeats: u64,
+    model: Model,
+    handled: u64,
+}
+
+fn key(number: u64) -> Key {
+    // Some share a position, and so a leaf at any depth.
+    let hash = (number as u32 / 3 * 3).wrapping_mul(0x9e37_79b9) | 1;
+    Key::of_hash(hash, number)
+}
+
+fn config(schedule: &Schedule, draws: &mut Draws) -> Config {
+    let mut draws = draws.of(Purpose(2));
+    let space = Subspace::of_group(1, 2).expect("a group of two");
+    let size = 2 + draws.below(2) as usize;
+    let mut config = Config::new(size, space, 1 + draws.below(6) as u8).expect("few leaves");
+    config.size_min = 1 + draws.below(2) as usize;
+    config.discovery = Discovery::ALL[draws.below(5) as usize];
+    config.sketch_cells = [8, 64, 512][draws.below(3) as usize];
+    config.sketch_first_cells = 4;
+    config.log_entries_min = 1 + draws.below(3) as usize;
+    config.log_entries_max = config.log_entries_min + draws.below(8) as usize;
+    config.log_trim_min = 1;
+    config.scan_max = 1 + draws.below(8) as usize;
+    config.scan_min = 1;
+    config.active_max = 1 + draws.below(3) as usize;
+    config.sleep = SimSpan::from_us(draws.below(2) * 50);
+    config.chunk_bytes = [8, 16, 1 << 20][draws.below(3) as usize];
+    config.lease = Some(SimSpan::from_us(300));
+    config.retry = SimSpan::from_us(500);
+    config.planted = schedule.planted;
+    config
+}
+
+impl World {
+    pub fn new(schedule: &Schedule) -> World {
+        let mut draws = Draws::new(Seed(schedule.seed), 1, 0);
+        let config = config(schedule, &mut draws);
+        let device = |_| Device {
+            replica: None,
+            durable: Some(Durable::new(&config)),
+            objects: Memory::new(),
+            reserver: Reserver::new(SLOTS).full_at(1000).preempting(),
+            busy: false,
+            start: 0,
+            told: 0,
+        };
+        let devices = (0..DEVICES).map(device).collect();
+        let (reorders, repeats) = {
+            let mut draws = draws.of(Purpose(3));
+            (draws.below(2) == 0, draws.below(10))
+        };
+        let mut world = World {
+            tell: false,
+            config,
+            draws,
+            devices,
+            maps: Vec::new(),
+            preference: (0..DEVICES as usize).collect(),
+            alive: BTreeSet::new(),
+            temporary: None,
+            events: BTreeMap::new(),
+            sent: 0,
+            now: SimTime::ZERO,
+            last_arrival: BTreeMap::new(),
+            reorders,
+            repeats,
+            model: Model::default(),
+            handled: 0,
+        };
+        (0..DEVICES as usize).for_each(|device| world.start(device));
+        world
+    }
+
+    pub fn run(mut self, steps: &[Step]) -> Result<(), String> {
+        for step in steps {
+            if self.tell {
+                println!("{:?} {step:?}", self.now);
+            }
+            self.step(*step)?;
+        }
+        self.heal()?;
+        self.check_equal()
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.draws.of(Purpose(4)).below(bound)
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), String> {
+        match step {
+            Step::Write(at) => {
+                let number = self.model.next_number();
+                self.ask(key(at % KEYS), Operation::Write(content(number)));
+            }
+            Step::Delete(at) => self.ask(key(at % KEYS), Operation::Delete),
+            Step::Read(at) => self.ask(key(at % KEYS), Operation::Read),
+            Step::Crash(device) => self.crash(device as usize),
+            Step::Restart(device) => self.start(device as usize),
+            Step::Suspect(device) => {
+                if self.alive.remove(&(device as usize)) {
+                    self.publish(true);
+                }
+            }
+            Step::Trust(device) => self.trust(device as usize),
+            Step::Prefer(device) => {
+                self.preference.retain(|other| *other != device as usize);
+                self.preference.insert(self.config.size - 1, device as usize);
+                self.publish(true);
+            }
+            Step::Busy(device) => self.set_busy(device as usize, true)?,
+            Step::Idle(device) => self.set_busy(device as usize, false)?,
+            Step::Full(device) => self.devices[device as usize].reserver.set_used(2000),
+            Step::Empty(device) => self.devices[device as usize].reserver.set_used(0),
+            Step::Run(count) => {
+                for _ in 0..count {
+                    self.next_event()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, key: Key, operation: Operation<Vec<u8>>) {
+        let request = self.model.ask(key, operation);
+        self.schedule(10, Event::Ask(request));
+    }
+
+    /// In a while, of this order of magnitude.
+    fn schedule(&mut self, around_us: u64, event: Event) {
+        let after = SimSpan::from_ns(1 + self.below(around_us * 2_000));
+        self.schedule_at(self.now.saturating_add(after), event);
+    }
+
+    fn schedule_at(&mut self, at: SimTime, event: Event) {
+        self.sent += 1;
+        self.events.insert((at, self.sent), event);
+    }
+
+    fn crash(&mut self, device: usize) {
+        let it = &mut self.devices[device];
+        if let Some(replica) = it.replica.take() {
+            it.durable = Some(replica.into_durable());
+            it.reserver = Reserver::new(SLOTS).full_at(1000).preempting();
+            it.busy = false;
+            it.start += 1;
+        }
+    }
+
+    fn start(&mut self, device: usize) {
+        let it = &mut self.devices[device];
+        let Some(durable) = it.durable.take() else { return };
+        let json = self.sent.is_multiple_of(16);
+        let durable = if json {
+            let text = serde_json::to_string(&durable).expect("plain data");
+            serde_json::from_str(&text).expect("it was just written")
+        } else {
+            durable
+        };
+        it.replica = Some(Replica::start(self.config, DeviceId(device as u32), durable, self.now));
+        it.told = 0;
+        // Whoever comes back was away, whether or not anybody has noticed.
+        if self.alive.remove(&device) {
+            self.publish(true);
+        }
+        self.trust(device);
+    }
+
+    fn trust(&mut self, device: usize) {
+        if self.devices[device].replica.is_some() && self.alive.insert(device) {
+            self.publish(true);
+        }
+    }
+
+    /// A new map, of which each device hears in its own time.
+    fn publish(&mut self, forgets_temporary: bool) {
+        if forgets_temporary {
+            self.temporary = None;
+        }
+        let device = |device: &usize| DeviceId(*device as u32);
+        let up = self.preference.iter().filter(|device| self.alive.contains(device));
+        let up: Vec<DeviceId> = up.take(self.config.size).map(device).collect();
+        let acting = self.temporary.clone().unwrap_or_else(|| up.clone());
+        let epoch = self.maps.len() as u32 + 1;
+        let alive = self.alive.iter().map(device).collect();
+        if self.tell {
+            println!("{:?} map {epoch}: up {up:?}, acting {acting:?}", self.now);
+        }
+        self.maps.push(Map { epoch, up, acting, alive });
+        for to in 0..self.devices.len() {
+            // Who is not alive to the monitor may be cut off from it.
+            let is_cut_off = !self.alive.contains(&to);
+            let around = if is_cut_off { 400 } else { [5, 5, 20, 400][self.below(4) as usize] };
+            self.schedule(around, Event::Maps { to, upto: self.maps.len() });
+        }
+    }
+
+    fn next_event(&mut self) -> Result<bool, String> {
+        let Some(((at, _), event)) = self.events.pop_first() else { return Ok(false) };
+        self.now = at;
+        self.handled += 1;
+        match event {
+            Event::Input { to, start, input } => {
+                if start.is_none_or(|start| start == self.devices[to].start) {
+                    self.give(to, input)?;
+                }
+            }
+            Event::Maps { to, upto } => {
+                let told = self.devices[to].told;
+                if self.devices[to].replica.is_some() && upto > told {
+                    self.devices[to].told = upto;
+                    for map in self.maps[told..upto].to_vec() {
+                        self.give(to, Input::Map(map))?;
+                    }
+                }
+            }
+            Event::Ask(request) => self.ask_primary(request),
+            Event::WantActing { epoch, acting } => {
+                let is_alive = acting.iter().all(|device| self.alive.contains(&(device.0 as usize)));
+                if epoch as usize == self.maps.len() && is_alive {
+                    let is_up = self.maps.last().is_some_and(|map| map.up == acting);
+                    self.temporary = (!is_up).then_some(acting);
+                    self.publish(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Asks the primary of the last map, or of an earlier one, and again if nothing comes of it.
+    fn ask_primary(&mut self, request: RequestId) {
+        if self.model.is_answered(request) {
+            return;
+        }
+        let asked = self.model.get(request);
+        let is_read = asked.operation == Operation::Read;
+        let back = if self.below(if is_read { 2 } else { 4 }) == 0 { self.below(3) as usize } else { 0 };
+        let map = self.maps.get(self.maps.len().saturating_sub(1 + back));
+        let asked = self.model.get(request);
+        let (key, operation) = (asked.key, asked.operation.clone());
+        let primary = map.and_then(|map| map.acting.first().copied());
+        if let Some(to) = primary.map(|device| device.0 as usize) {
+            for _ in 0..1 + u64::from(self.below(4) == 0) {
+                let input = Input::Client { request, key, operation: operation.clone() };
+                let around = if self.below(10) == 0 { 500 } else { 10 };
+                self.schedule(around, Event::Input { to, start: None, input });
+            }
+        }
+        self.schedule(300, Event::Ask(request));
+    }
+
+    fn give(&mut self, to: usize, input: Input<Vec<u8>>) -> Result<(), String> {
+        let it = &mut self.devices[to];
+        let Some(replica) = &mut it.replica else { return Ok(()) };
+        if self.tell {
+            println!("{:?} {to} <- {input:?}", self.now);
+        }
+        let mut actions = Vec::new();
+        replica.handle(self.now, input, &mut it.objects, &mut actions);
+        for action in actions {
+            self.carry_out(to, action)?;
+        }
+        if self.handled.is_multiple_of(32) {
+            self.check_summary(to)?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, device: usize, action: Action<Vec<u8>>) -> Result<(), String> {
+        if self.tell && matches!(action, Action::Note(_) | Action::Reply { .. } | Action::WantActing { .. }) {
+            println!("{:?} {device} -> {action:?}", self.now);
+        }
+        let start = Some(self.devices[device].start);
+        match action {
+            Action::Send { to, message } => self.send(device, to.0 as usize, message),
+            Action::Work { token, .. } => {
+                self.schedule(5, Event::Input { to: device, start, input: Input::Done(token) });
+            }
+            Action::Wake { token, after } => {
+                let at = self.now.saturating_add(after);
+                self.schedule_at(at, Event::Input { to: device, start, input: Input::Woken(token) });
+            }
+            Action::Reply { request, outcome } => {
+                if outcome != Outcome::Retry || !self.model.is_answered(request) {
+                    self.model.answer(request, outcome)?;
+                }
+            }
+            Action::Reserve { token, lot, priority, bytes } => {
+                let holder = Holder { group: GROUP, token };
+                let mut verdicts = Vec::new();
+                self.devices[device]
+                    .reserver
+                    .request(Request { holder, lot, priority, bytes }, &mut verdicts);
+                self.tell_verdicts(device, verdicts)?;
+            }
+            Action::Release { token, lot } => {
+                let holder = Holder { group: GROUP, token };
+                let mut verdicts = Vec::new();
+                self.devices[device].reserver.release(lot, holder, &mut verdicts);
+                self.tell_verdicts(device, verdicts)?;
+            }
+            Action::WantActing { epoch, acting } => self.schedule(50, Event::WantActing { epoch, acting }),
+            Action::Note(_) => {}
+        }
+        Ok(())
+    }
+
+    fn tell_verdicts(&mut self, device: usize, verdicts: Vec<Verdict>) -> Result<(), String> {
+        let held = |lot| self.devices[device].reserver.held(lot);
+        if held(Lot::Local) > SLOTS || held(Lot::Remote) > SLOTS {
+            return Err(format!("device {device} has given more slots than it has"));
+        }
+        for verdict in verdicts {
+            let (holder, input): (Holder, fn(Token) -> Input<Vec<u8>>) = match verdict {
+                Verdict::Granted(holder) => (holder, Input::Granted),
+                Verdict::Rejected(holder) => (holder, Input::Rejected),
+                Verdict::Revoked(holder) => (holder, Input::Revoked),
+            };
+            if holder.group == GROUP {
+                let start = Some(self.devices[device].start);
+                let input = input(holder.token);
+                self.schedule(1, Event::Input { to: device, start, input });
+            }
+        }
+        Ok(())
+    }
+
+    fn set_busy(&mut self, device: usize, busy: bool) -> Result<(), String> {
+        if self.devices[device].busy == busy {
+            return Ok(());
+        }
+        self.devices[device].busy = busy;
+        let holder = Holder { group: GroupId(99), token: Token(0) };
+        let mut verdicts = Vec::new();
+        for lot in [Lot::Local, Lot::Remote] {
+            let reserver = &mut self.devices[device].reserver;
+            if busy {
+                reserver.request(Request { holder, lot, priority: 255, bytes: 0 }, &mut verdicts);
+            } else {
+                reserver.release(lot, holder, &mut verdicts);
+            }
+        }
+        self.tell_verdicts(device, verdicts)
+    }
+
+    fn send(&mut self, from: usize, to: usize, message: Message<Vec<u8>>) {
+        let copies = 1 + u64::from(self.below(100) < self.repeats);
+        for _ in 0..copies {
+            let around = [2, 10, 200][(self.below(20) / 9) as usize];
+            let mut at = self.now.saturating_add(SimSpan::from_ns(1 + self.below(around * 2_000)));
+            if !self.reorders {
+                let last = self.last_arrival.entry((from, to)).or_default();
+                at = at.max(*last);
+                *last = at;
+            }
+            let input = Input::Message { from: DeviceId(from as u32), message: message.clone() };
+            self.schedule_at(at, Event::Input { to, start: None, input });
+        }
+    }
+
+    /// All come back and are trusted, and all that is to happen happens.
+    fn heal(&mut self) -> Result<(), String> {
+        for device in 0..self.devices.len() {
+            self.devices[device].reserver.set_used(0);
+            self.set_busy(device, false)?;
+            self.start(device);
+            self.trust(device);
+        }
+        let from = self.handled;
+        while self.next_event()? {
+            if self.handled - from > EVENTS_MAX {
+                return Err("there is no end of events".to_owned());
+            }
+        }
+        if self.model.unanswered() > 0 {
+            return Err(format!("{} requests are not answered", self.model.unanswered()));
+        }
+        Ok(())
+    }
+
+    fn check_summary(&self, device: usize) -> Result<(), String> {
+        let Some(replica) = &self.devices[device].replica else { return Ok(()) };
+        let objects = self.devices[device].objects.iter().map(|(key, version, _)| (key, version));
+        let rebuilt = Summary::of_objects(&self.config, objects);
+        let holds = replica.durable().summary.sums_up_as(&rebuilt);
+        if holds { Ok(()) } else { Err(format!("the tree of {device} is not that of its objects")) }
+    }
+
+    fn check_equal(&self) -> Result<(), String> {
+        let map = self.maps.last().expect("there are maps");
+        let primary = &self.devices[map.acting[0].0 as usize];
+        let view = primary.replica.as_ref().map(Replica::view);
+        if view.is_none_or(|view| !view.is_clean) || map.up != map.acting {
+            return Err(format!("the group is not clean but {view:?} in {map:?}"));
+        }
+        for device in 0..self.devices.len() {
+            self.check_summary(device)?;
+            let it = &self.devices[device];
+            if it.reserver.held(Lot::Local) + it.reserver.held(Lot::Remote) > 0 {
+                return Err(format!("device {device} holds a slot for nothing"));
+            }
+        }
+        for device in &map.acting {
+            let it = &self.devices[device.0 as usize];
+            let log = |device: &Device| device.replica.as_ref().map(|it| it.durable().log.head());
+            if it.objects != primary.objects || log(it) != log(primary) || it.objects.staged() > 0 {
+                return Err(format!("{device:?} differs from the primary"));
+            }
+        }
+        for (key, last) in self.model.last_of_each() {
+            let found = primary.objects.look_up(key).map(|listed| {
+                let content = primary.objects.read(key, 0, listed.size).expect("it was just looked up");
+                (listed.version, content)
+            });
+            if found != last {
+                return Err(format!("{key:?} is {found:?} and should be {last:?}"));
+            }
+        }
+        Ok(())
+    }
+}
