@@ -4,6 +4,7 @@
 //! `clients` reads and writes, `recovery` and `filling` bring the others up to date, `follower` is what a replica does
 //! for its primary, whoever it is.
 
+mod audit;
 mod clients;
 mod exchange;
 mod filling;
@@ -183,6 +184,7 @@ impl<P: crate::Payload> Replica<P> {
         actions: &mut Vec<Action<P>>,
     ) {
         Turn { it: self, now, objects, actions }.take(input);
+        self.audit(now);
     }
 
     fn acting(&self) -> &[DeviceId] {

@@ -385,7 +385,7 @@ impl<O: Objects> Turn<'_, O> {
 
     pub(super) fn progress_kept(&mut self, from: DeviceId, cursor: Cursor) {
         let Some(primary) = self.it.primary.as_mut() else { return };
-        if cursor != Cursor::End || !primary.fills.get(&from).is_some_and(|fill| fill.started == cursor) {
+        if cursor != Cursor::End || primary.fills.get(&from).is_none_or(|fill| fill.started != cursor) {
             return;
         }
         let Some(fill) = primary.fills.remove(&from) else { return };

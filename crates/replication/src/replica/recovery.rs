@@ -176,19 +176,27 @@ impl<O: Objects> Turn<'_, O> {
                 it.staged.insert(key, (version, next));
             }
             None => {
-                it.staged.remove(&key);
-                self.keep(key, version, at, part, is_missing);
+                // A first part of a backfill that was stopped may lie there still: publishing takes it away.
+                let is_staged = it.staged.remove(&key).is_some();
+                self.keep(key, version, (at, is_staged), part, is_missing);
             }
         }
         self.work(Work::Apply { bytes, is_recovery: true }, After::Stored { from, key, version, next });
     }
 
     /// The last part is here.
-    fn keep(&mut self, key: Key, version: Version, at: u64, part: O::Payload, is_missing: bool) {
+    fn keep(
+        &mut self,
+        key: Key,
+        version: Version,
+        (at, is_staged): (u64, bool),
+        part: O::Payload,
+        is_missing: bool,
+    ) {
         let durable = &mut self.it.durable;
         if is_missing && self.it.config.planted == Some(Planted::TreeMissesRecovery) {
             self.objects.put(key, version, part);
-        } else if at == 0 {
+        } else if !is_staged {
             durable.put(self.objects, key, version, part);
         } else {
             self.objects.stage(key, at, part);

@@ -263,7 +263,8 @@ impl World {
                 let told = self.devices[to].told;
                 if self.devices[to].replica.is_some() && upto > told {
                     self.devices[to].told = upto;
-                    for map in self.maps[told..upto].to_vec() {
+                    let maps: Vec<Map> = self.maps[told..upto].into();
+                    for map in maps {
                         self.give(to, Input::Map(map))?;
                     }
                 }
@@ -365,14 +366,13 @@ impl World {
             return Err(format!("device {device} has given more slots than it has"));
         }
         for verdict in verdicts {
-            let (holder, input): (Holder, fn(Token) -> Input<Vec<u8>>) = match verdict {
-                Verdict::Granted(holder) => (holder, Input::Granted),
-                Verdict::Rejected(holder) => (holder, Input::Rejected),
-                Verdict::Revoked(holder) => (holder, Input::Revoked),
+            let (holder, input) = match verdict {
+                Verdict::Granted(holder) => (holder, Input::Granted(holder.token)),
+                Verdict::Rejected(holder) => (holder, Input::Rejected(holder.token)),
+                Verdict::Revoked(holder) => (holder, Input::Revoked(holder.token)),
             };
             if holder.group == GROUP {
                 let start = Some(self.devices[device].start);
-                let input = input(holder.token);
                 self.schedule(1, Event::Input { to: device, start, input });
             }
         }

@@ -1,0 +1,294 @@
+//! Backfills of replicas that were away: what is looked at and sent is what differs, by each way to find out; they go on
+//! where they were stopped, and take the time that their rests give.
+
+#[allow(dead_code, reason = "the example's own question is asked elsewhere")]
+#[path = "../examples/stale_replica.rs"]
+mod stale_replica;
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use stale_replica::{Cluster, object};
+use towtank_merkle::Subspace;
+use towtank_replication::objects::Size;
+use towtank_replication::{
+    Config, Cursor, DeviceId, Discovery, GroupId, Holder, Key, Lot, Note, Objects, Operation, Outcome,
+    Request, Reserver, Tally, Token, Version,
+};
+use towtank_units::SimSpan;
+
+fn config(discovery: Discovery) -> Config {
+    let mut config = Config::new(3, Subspace::WHOLE, 8).expect("few leaves");
+    config.discovery = discovery;
+    config.sketch_cells = 1024;
+    config.scan_max = 16;
+    config.scan_min = 4;
+    (config.log_entries_min, config.log_entries_max, config.log_trim_min) = (1, 2, 1);
+    config
+}
+
+fn cluster(config: Config, objects: u32) -> Cluster {
+    let all: Vec<(Key, Size)> = (0..objects).map(|number| (object(number), Size(1000))).collect();
+    Cluster::new(config, 4, &all)
+}
+
+fn write(cluster: &mut Cluster, number: u32) {
+    cluster.ask(object(number), Operation::Write(Size(700)));
+    cluster.run();
+}
+
+fn state(cluster: &Cluster, device: usize) -> BTreeSet<(Key, Version)> {
+    cluster.devices[device].1.iter().map(|(key, version, _)| (key, version)).collect()
+}
+
+/// Objects that the two do not have in the same version.
+fn differing(cluster: &Cluster, ours: usize, theirs: usize) -> BTreeSet<Key> {
+    let (ours, theirs) = (state(cluster, ours), state(cluster, theirs));
+    ours.symmetric_difference(&theirs).map(|(key, _)| *key).collect()
+}
+
+fn recovered(cluster: &Cluster, target: u32) -> Vec<Key> {
+    let of_target = |note: &Note| match note {
+        Note::Recovered { key, to, .. } if *to == DeviceId(target) => Some(*key),
+        _ => None,
+    };
+    cluster.notes.iter().filter_map(|(_, note)| of_target(note)).collect()
+}
+
+fn tally(cluster: &Cluster, of: u32) -> Tally {
+    let of_target = |note: &Note| match note {
+        Note::BackfillEnded { target, tally } if *target == DeviceId(of) => Some(*tally),
+        _ => None,
+    };
+    cluster.notes.iter().rev().find_map(|(_, note)| of_target(note)).expect("the backfill ended")
+}
+
+fn assert_clean(cluster: &Cluster, devices: &[usize]) {
+    for device in devices {
+        assert_eq!(state(cluster, *device), state(cluster, devices[0]), "{device} differs");
+        let (_, _, reserver) = &cluster.devices[*device];
+        assert_eq!(reserver.held(Lot::Local) + reserver.held(Lot::Remote), 0, "{device} holds a slot");
+    }
+    let view = cluster.devices[devices[0]].0.view();
+    assert!(view.is_clean && view.serves, "{view:?}");
+}
+
+/// What happens to objects while a device is away, and whether one was written that it alone has.
+#[derive(Clone, Debug)]
+struct Away {
+    written: Vec<u32>,
+    deleted: Vec<u32>,
+}
+
+fn away() -> impl Strategy<Value = Away> {
+    let numbers = |most| proptest::collection::vec(0..140_u32, 0..most);
+    (numbers(40), numbers(10)).prop_map(|(written, deleted)| Away { written, deleted })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn what_is_sent_is_what_differs(away in away(), discovery in 0..5_usize) {
+        let discovery = Discovery::ALL[discovery];
+        let config = config(discovery);
+        let mut cluster = cluster(config, 120);
+        cluster.set_up(&[0, 1]);
+        away.written.iter().for_each(|number| write(&mut cluster, *number));
+        for number in &away.deleted {
+            cluster.ask(object(*number), Operation::Delete);
+            cluster.run();
+        }
+        // So that the log does not reach back.
+        (200..204).for_each(|number| write(&mut cluster, number));
+        let differing = differing(&cluster, 0, 2);
+        let here: BTreeSet<Key> = state(&cluster, 0).iter().map(|(key, _)| *key).collect();
+        let leaf = |key: &Key| config.shape.leaf_of(key.at());
+        let leaves: BTreeSet<usize> = differing.iter().map(leaf).collect();
+        cluster.set_up(&[0, 1, 2]);
+
+        let sent: Vec<Key> = recovered(&cluster, 2);
+        let want: Vec<Key> = differing.intersection(&here).copied().collect();
+        let sorted: Vec<Key> = sent.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        prop_assert_eq!(&sorted, &want);
+        prop_assert_eq!(sent.len(), want.len(), "an object was sent twice");
+        let tally = tally(&cluster, 2);
+        prop_assert_eq!(tally.removed as usize, differing.len() - want.len());
+        let in_leaves = here.iter().filter(|key| leaves.contains(&leaf(key))).count() as u64;
+        match discovery {
+            Discovery::Scan => prop_assert_eq!(tally.looked_at, here.len() as u64),
+            Discovery::Sketch => prop_assert_eq!(tally.looked_at, differing.len() as u64),
+            Discovery::Merkle | Discovery::MerkleLevels => prop_assert_eq!(tally.looked_at, in_leaves),
+            // An object that was made and deleted leaves a mark and no difference.
+            Discovery::Bitmap => prop_assert!(tally.looked_at >= in_leaves),
+        }
+        assert_clean(&cluster, &[0, 1, 2]);
+    }
+
+    #[test]
+    fn a_backfill_that_is_stopped_goes_on(stop in 1..400_usize, discovery in 0..5_usize) {
+        let mut config = config(Discovery::ALL[discovery]);
+        (config.log_entries_min, config.log_entries_max) = (4, 4);
+        let mut cluster = cluster(config, 120);
+        cluster.set_up(&[0, 1]);
+        (0..60).for_each(|number| write(&mut cluster, number * 2));
+        // It comes back for so many events, and goes again.
+        let before = recovered(&cluster, 2).len();
+        cluster.begin(&[0, 1, 2]);
+        for _ in 0..stop {
+            cluster.step();
+        }
+        cluster.set_up(&[0, 1]);
+        let cursor = cluster.devices[2].0.durable().cursor;
+        let left = differing(&cluster, 0, 2).len();
+        cluster.notes.clear();
+        cluster.set_up(&[0, 1, 2]);
+        prop_assert_eq!(before, 0);
+        prop_assert_eq!(recovered(&cluster, 2).len(), left, "what was sent is not sent again");
+        let resumed = cluster.notes.iter().find_map(|(_, note)| match note {
+            Note::BackfillBegan { resumed, .. } => Some(*resumed),
+            _ => None,
+        });
+        // The log of the primary has not moved on, so that what the target has begun to follow, it goes on to follow.
+        let has_begun = cursor != Cursor::End;
+        prop_assert_eq!(resumed == Some(true), has_begun);
+        assert_clean(&cluster, &[0, 1, 2]);
+    }
+}
+
+#[test]
+fn writes_during_a_backfill_reach_the_target() {
+    for discovery in Discovery::ALL {
+        let mut cluster = cluster(config(discovery), 120);
+        cluster.set_up(&[0, 1]);
+        (0..40).for_each(|number| write(&mut cluster, number * 3));
+        cluster.begin(&[0, 1, 2]);
+        let mut number = 0;
+        while cluster.step() {
+            number += 1;
+            if number % 7 == 0 && number < 1000 {
+                let operation = if number % 3 == 0 { Operation::Delete } else { Operation::Write(Size(9)) };
+                cluster.ask(object(number % 130), operation);
+            }
+        }
+        assert_clean(&cluster, &[0, 1, 2]);
+        assert!(cluster.outcomes.values().any(|outcome| matches!(outcome, Outcome::Done(_))));
+    }
+}
+
+#[test]
+fn two_targets_and_a_new_one_are_filled() {
+    for discovery in Discovery::ALL {
+        let mut cluster = cluster(Config { size_min: 1, ..config(discovery) }, 100);
+        cluster.set_up(&[0]);
+        (0..30).for_each(|number| write(&mut cluster, number));
+        cluster.set_up(&[1, 0, 2]);
+        assert_clean(&cluster, &[1, 0, 2]);
+        assert_eq!((tally(&cluster, 1).recovered, tally(&cluster, 2).recovered), (30, 30), "{discovery:?}");
+    }
+}
+
+#[test]
+fn a_replica_that_the_log_reaches_is_not_backfilled() {
+    let config = Config { log_entries_min: 100, log_entries_max: 100, ..config(Discovery::Merkle) };
+    let mut cluster = cluster(config, 50);
+    cluster.set_up(&[0, 1]);
+    (0..30).for_each(|number| write(&mut cluster, number));
+    cluster.set_up(&[0, 1, 2]);
+    assert!(!cluster.notes.iter().any(|(_, note)| matches!(note, Note::BackfillBegan { .. })));
+    assert!(cluster.notes.iter().any(|(_, note)| *note == Note::LogRecoveryBegan { objects: 30 }));
+    assert_eq!(recovered(&cluster, 2).len(), 30);
+    assert_clean(&cluster, &[0, 1, 2]);
+}
+
+#[test]
+fn a_part_of_a_backfill_that_was_stopped_is_thrown_away() {
+    // A target whose slot was taken away had a first part of an object, and then got the object, smaller, at once.
+    let config = Config { chunk_bytes: 500, ..config(Discovery::Scan) };
+    let mut cluster = cluster(config, 20);
+    cluster.devices[2].2 = Reserver::new(1).preempting();
+    cluster.set_up(&[0, 1]);
+    (0..20).for_each(|number| write(&mut cluster, number));
+    cluster.begin(&[0, 1, 2]);
+    while cluster.devices[2].1.staged() == 0 {
+        assert!(cluster.step(), "no part has arrived");
+    }
+    let other = Holder { group: GroupId(9), token: Token(0) };
+    let request = Request { holder: other, lot: Lot::Remote, priority: 255, bytes: 0 };
+    cluster.reserve(2, |reserver, verdicts| reserver.request(request, verdicts));
+    cluster.run();
+    assert_eq!(cluster.devices[0].0.view().targets, 1, "the slot is another's");
+    for number in 0..20 {
+        cluster.ask(object(number), Operation::Write(Size(9)));
+    }
+    cluster.run();
+    cluster.reserve(2, |reserver, verdicts| reserver.release(Lot::Remote, other, verdicts));
+    cluster.run();
+    assert_clean(&cluster, &[0, 1, 2]);
+    assert_eq!(cluster.devices[2].1.staged(), 0);
+}
+
+#[test]
+fn large_objects_go_in_parts() {
+    let config = Config { chunk_bytes: 64, ..config(Discovery::Scan) };
+    let mut cluster = cluster(config, 20);
+    cluster.set_up(&[0, 1]);
+    (0..20).for_each(|number| write(&mut cluster, number));
+    cluster.set_up(&[0, 1, 2]);
+    assert_clean(&cluster, &[0, 1, 2]);
+    let (_, objects, _) = &cluster.devices[2];
+    assert_eq!(objects.look_up(object(3)).map(|listed| listed.size), Some(700));
+    assert_eq!(objects.staged(), 0);
+}
+
+#[test]
+fn rests_give_the_time_of_a_backfill() {
+    // The small Ceph cluster took 27.4 s for 260 operations with its default rest of 0.1 s: 250 objects and 10 batches.
+    let mut config = config(Discovery::Scan);
+    config.sleep = SimSpan::from_ms(100);
+    config.scan_max = 512;
+    let mut cluster = cluster(config, 5_000);
+    cluster.set_up(&[0, 1]);
+    (0..250).for_each(|number| write(&mut cluster, number * 20));
+    cluster.set_up(&[0, 1, 2]);
+    let at = |is: fn(&Note) -> bool| cluster.notes.iter().find(|(_, note)| is(note)).map(|(at, _)| *at);
+    let began = at(|note| matches!(note, Note::BackfillBegan { .. })).expect("it began");
+    let ended = at(|note| matches!(note, Note::BackfillEnded { .. })).expect("it ended");
+    let seconds = ended.since(began).as_secs_f64();
+    assert!((25.5..27.5).contains(&seconds), "{seconds} s for 260 operations");
+    assert_eq!((tally(&cluster, 2).batches, tally(&cluster, 2).recovered), (10, 250));
+}
+
+#[test]
+fn a_full_target_is_asked_again() {
+    let mut cluster = cluster(config(Discovery::Merkle), 40);
+    cluster.set_up(&[0, 1]);
+    (0..10).for_each(|number| write(&mut cluster, number));
+    let reserver = Reserver::new(1).full_at(100);
+    cluster.devices[2].2 = reserver;
+    cluster.devices[2].2.set_used(200);
+    cluster.begin(&[0, 1, 2]);
+    for _ in 0..200 {
+        cluster.step();
+    }
+    assert!(cluster.notes.iter().any(|(_, note)| *note == Note::TargetFull { target: DeviceId(2) }));
+    assert_eq!(cluster.devices[0].0.view().targets, 1);
+    cluster.devices[2].2.set_used(0);
+    cluster.run();
+    assert_clean(&cluster, &[0, 1, 2]);
+}
+
+#[test]
+fn below_the_least_number_of_replicas_nothing_is_taken() {
+    let mut cluster = cluster(config(Discovery::Scan), 10);
+    cluster.set_up(&[0]);
+    let request = cluster.ask(object(1), Operation::Write(Size(5)));
+    cluster.run();
+    assert_eq!(cluster.outcomes.get(&request), None, "one of three is fewer than two");
+    cluster.set_up(&[0, 2]);
+    assert_eq!(
+        cluster.outcomes.get(&request),
+        Some(&Outcome::Retry),
+        "whoever serves next must be asked again"
+    );
+}
