@@ -48,6 +48,12 @@ pub enum Planted {
     ReadsWithoutLease,
     /// Peering takes the log of whoever answers, without asking earlier intervals.
     ForgetsIntervals,
+    /// A backfill sends what does not differ.
+    SendsWhatIsEqual,
+    /// Temporary objects of an interval that is over stay.
+    KeepsTemporary,
+    /// A target that is complete keeps its slot.
+    KeepsSlot,
 }
 
 /// The rules of one group. All its replicas have the same.

@@ -83,7 +83,7 @@ pub use config::Planted;
 pub use config::{Config, Discovery};
 pub use durable::{Durable, Interval};
 pub use key::{Cursor, DeviceId, Epoch, GroupId, Key, RequestId, Token, Version};
-pub use log::{Change, Done, Entry, Log};
+pub use log::{Change, Done, Entry, Log, LogChange};
 pub use message::{Activate, Body, Message, Run};
 pub use objects::{Listed, Objects, Payload};
 pub use replica::{Replica, View};

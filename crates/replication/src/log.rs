@@ -57,6 +57,20 @@ pub struct Done {
     pub version: Version,
 }
 
+/// What became of a log that had this end and this beginning: what a store that keeps it as a list has to do.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LogChange {
+    /// Append these entries, and trim the first ones up to a version; either may be nothing.
+    Grown {
+        /// The new ones.
+        appended: Vec<Entry>,
+        /// Up to here, entries become requests that are remembered.
+        trimmed_to: Version,
+    },
+    /// Write it anew: entries were undone, or another's log was taken over.
+    Rewritten,
+}
+
 /// The log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Parts", into = "Parts")]
@@ -233,6 +247,19 @@ impl Log {
         (surplus >= at_least.max(1)).then(|| self.entries[surplus - 1].version)
     }
 
+    /// What has become of the log that ended with `head` and began behind `tail`. Versions are given once, so that a log
+    /// that still holds the entry `head` is as it was up to there.
+    #[must_use]
+    pub fn change_since(&self, head: Version, tail: Version) -> LogChange {
+        assert!(tail <= head, "a log from {tail} to {head}");
+        let holds_head = self.tail == head || self.entries.iter().rev().any(|entry| entry.version == head);
+        if holds_head && tail <= self.tail {
+            LogChange::Grown { appended: self.after(head), trimmed_to: self.tail }
+        } else {
+            LogChange::Rewritten
+        }
+    }
+
     /// The last version before this one.
     #[must_use]
     pub fn before(&self, version: Version) -> Version {
@@ -299,6 +326,29 @@ mod tests {
         assert_eq!(theirs, ours);
         assert_eq!(ours.common_with(Version::ZERO), Version::ZERO);
         assert_eq!((ours.before(version(3, 3)), ours.before(version(1, 1))), (version(1, 2), Version::ZERO));
+    }
+
+    #[test]
+    fn a_store_learns_what_became_of_a_log() {
+        let mut log = log(&[(1, 1), (1, 2), (1, 3)]);
+        let (head, tail) = (log.head(), log.tail());
+        let nothing = LogChange::Grown { appended: Vec::new(), trimmed_to: tail };
+        assert_eq!(log.change_since(head, tail), nothing);
+        log.append(entry(2, 4));
+        log.trim(version(1, 2), 9);
+        let grown = LogChange::Grown { appended: vec![entry(2, 4)], trimmed_to: version(1, 2) };
+        assert_eq!(log.change_since(head, tail), grown);
+        let head = log.head();
+        log.rewind(version(1, 3));
+        assert_eq!(log.change_since(head, version(1, 2)), LogChange::Rewritten);
+        log.append(entry(3, 4));
+        assert_eq!(
+            log.change_since(head, version(1, 2)),
+            LogChange::Rewritten,
+            "another entry has its place"
+        );
+        let longer = self::log(&[(1, 1), (1, 2), (1, 3), (3, 4)]);
+        assert_eq!(longer.change_since(version(3, 4), version(1, 2)), LogChange::Rewritten);
     }
 
     #[test]

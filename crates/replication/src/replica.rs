@@ -21,7 +21,7 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::objects::Objects;
 use crate::{
-    Action, Body, Config, DeviceId, Durable, Input, Interval, Key, Lot, Map, Message, Note, Outcome,
+    Action, Body, Config, DeviceId, Durable, Input, Interval, Key, Lot, Map, Message, Note, Outcome, Planted,
     RequestId, Token, Version, Work,
 };
 use primary::{Ask, Primary, Stage};
@@ -245,7 +245,8 @@ impl<O: Objects> Turn<'_, O> {
         it.sending.clear();
         it.snapshot = None;
         // After a start nobody knows what temporary objects there are.
-        if it.map.is_none() || !it.staged.is_empty() {
+        let keeps = it.config.planted == Some(Planted::KeepsTemporary);
+        if (it.map.is_none() || !it.staged.is_empty()) && !keeps {
             it.staged.clear();
             self.objects.drop_staged();
         }
@@ -356,6 +357,9 @@ impl<O: Objects> Turn<'_, O> {
     }
 
     fn give_back_remote_slot(&mut self) {
+        if self.it.config.planted == Some(Planted::KeepsSlot) {
+            return;
+        }
         if let Some((token, _)) = self.it.remote_slot.take() {
             self.actions.push(Action::Release { token, lot: Lot::Remote });
         }

@@ -259,6 +259,63 @@ fn rests_give_the_time_of_a_backfill() {
     assert_eq!((tally(&cluster, 2).batches, tally(&cluster, 2).recovered), (10, 250));
 }
 
+fn discovered_by(cluster: &Cluster) -> Vec<Discovery> {
+    let by = |note: &Note| match note {
+        Note::Discovered { by, .. } => Some(*by),
+        _ => None,
+    };
+    cluster.notes.iter().filter_map(|(_, note)| by(note)).collect()
+}
+
+#[test]
+fn a_sketch_that_overflows_gives_way_to_the_trees() {
+    let config = Config { sketch_cells: 16, sketch_first_cells: 4, ..config(Discovery::Sketch) };
+    let mut cluster = cluster(config, 100);
+    cluster.set_up(&[0, 1]);
+    (0..50).for_each(|number| write(&mut cluster, number));
+    cluster.set_up(&[0, 1, 2]);
+    assert_eq!(discovered_by(&cluster), [Discovery::MerkleLevels]);
+    assert_eq!(tally(&cluster, 2).recovered, 50);
+    assert_clean(&cluster, &[0, 1, 2]);
+}
+
+#[test]
+fn a_bitmap_that_began_at_another_time_gives_way_to_a_scan() {
+    let mut cluster = cluster(config(Discovery::Bitmap), 60);
+    cluster.set_up(&[0, 1]);
+    (0..20).for_each(|number| write(&mut cluster, number));
+    cluster.set_up(&[0, 1, 2]);
+    assert_eq!(discovered_by(&cluster), [Discovery::Bitmap], "all three were clean together");
+    cluster.set_up(&[0, 1]);
+    (0..20).for_each(|number| write(&mut cluster, number));
+    // Device 3 was not there then. Now the group is clean without device 2, and its bitmaps begin anew.
+    cluster.set_up(&[0, 1, 3]);
+    (20..30).for_each(|number| write(&mut cluster, number));
+    cluster.set_up(&[0, 1, 2]);
+    assert_eq!(discovered_by(&cluster)[1..], [Discovery::Scan, Discovery::Scan]);
+    assert_eq!(tally(&cluster, 2).recovered, 30);
+    assert_clean(&cluster, &[0, 1, 2]);
+}
+
+#[test]
+fn equal_replicas_are_found_by_their_roots() {
+    for discovery in [Discovery::Merkle, Discovery::MerkleLevels, Discovery::Sketch] {
+        let mut cluster = cluster(config(discovery), 60);
+        cluster.set_up(&[0, 1]);
+        // Objects are made and removed again: the log has moved on, and nothing differs.
+        for number in 100..110 {
+            write(&mut cluster, number);
+            cluster.ask(object(number), Operation::Delete);
+            cluster.run();
+        }
+        cluster.set_up(&[0, 1, 2]);
+        let tally = tally(&cluster, 2);
+        assert_eq!((tally.looked_at, tally.recovered, tally.removed), (0, 0, 0), "{discovery:?}");
+        assert!(tally.exchanged_bytes < 200, "{} bytes for two roots", tally.exchanged_bytes);
+        assert_clean(&cluster, &[0, 1, 2]);
+    }
+}
+
 #[test]
 fn a_full_target_is_asked_again() {
     let mut cluster = cluster(config(Discovery::Merkle), 40);

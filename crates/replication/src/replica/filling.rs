@@ -218,12 +218,12 @@ impl<O: Objects> Turn<'_, O> {
                 }
                 Look::Ranges { batch: Some(batch), .. } => match batch.verdict() {
                     None => return,
-                    Some(Verdict::Same(key)) => {
+                    Some(Verdict::Same(key)) if self.it.config.planted != Some(Planted::SendsWhatIsEqual) => {
                         batch.take(key);
                         fill.started = Cursor::after(key);
                         continue;
                     }
-                    Some(Verdict::Differs(key)) => {
+                    Some(Verdict::Differs(key) | Verdict::Same(key)) => {
                         if !may_begin {
                             return;
                         }
@@ -392,7 +392,9 @@ impl<O: Objects> Turn<'_, O> {
         let peer = primary.peers.get_mut(&from).expect("a target is a peer");
         peer.is_target = false;
         self.note(Note::BackfillEnded { target: from, tally: fill.tally });
-        self.say(from, Body::Release);
+        if self.it.config.planted != Some(Planted::KeepsSlot) {
+            self.say(from, Body::Release);
+        }
         let Some(primary) = self.it.primary.as_mut() else { return };
         if primary.targets().next().is_some() {
             return;

@@ -111,8 +111,10 @@ impl<O: Objects> Turn<'_, O> {
         it.durable.merge(&it.config, self.objects, common, theirs.after(common));
         if it.config.planted != Some(Planted::KeepsDivergent) {
             assert_eq!(it.durable.log.head(), theirs.head(), "a log was taken over in part");
-            // The other log may reach back further, which others may need.
-            it.durable.log = theirs;
+            // The other log may reach back further, and others may need that.
+            if theirs.tail() < it.durable.log.tail() {
+                it.durable.log = theirs;
+            }
         }
         self.activate();
     }

@@ -160,6 +160,21 @@ fn earlier_intervals_that_are_forgotten_are_caught() {
 }
 
 #[test]
+fn objects_that_are_sent_and_do_not_differ_are_caught() {
+    is_caught(Planted::SendsWhatIsEqual);
+}
+
+#[test]
+fn temporary_objects_that_stay_are_caught() {
+    is_caught(Planted::KeepsTemporary);
+}
+
+#[test]
+fn a_slot_that_is_kept_is_caught() {
+    is_caught(Planted::KeepsSlot);
+}
+
+#[test]
 fn a_schedule_is_its_line() {
     for seed in 0..50 {
         let schedule = Schedule::of_seed(seed, Some(Planted::CursorTooFar));
