@@ -122,20 +122,16 @@ impl Model {
             other.key == this.key && other.answered_at.is_some_and(|answered| answered < this.asked_at)
         });
         for (other_request, other) in earlier {
-            let fault = || format!("{request:?} {this:?} came before {other_request:?} {other:?}");
-            let is_after = match (this.is_read(), other.is_read()) {
-                // Both at the same version is right for reads of the same object, and for a read of a write.
-                (true, _) if this.found && (!other.is_read() || other.found) => this.version >= other.version,
-                (true, true) if !this.found && !other.found => this.version >= other.version,
-                _ => this.version > other.version || (!this.found && this.is_read() && !other.found),
-            };
-            let is_deleted = this.is_read() && this.found && this.version == other.version;
-            let sees_deleted = is_deleted && other.operation == Operation::Delete;
-            if !is_after && this.version != other.version || sees_deleted {
-                return Err(fault());
+            // A read may see the version that another has seen or made; all else is later than what was before.
+            let has_object = if other.is_read() { other.found } else { other.operation != Operation::Delete };
+            let may_be_equal = this.is_read() && (has_object || !this.found);
+            let is_after =
+                if may_be_equal { this.version >= other.version } else { this.version > other.version };
+            if !is_after {
+                return Err(format!("{request:?} {this:?} came before {other_request:?} {other:?}"));
             }
-            let missed = this.is_read() && !this.found && matches!(other.operation, Operation::Write(_));
-            if missed && !self.may_be_deleted_after(this.key, other.version) {
+            let misses = this.is_read() && !this.found && has_object;
+            if misses && !self.may_be_deleted_after(this.key, other.version) {
                 return Err(format!("{request:?} does not find {other_request:?} {other:?}"));
             }
         }
@@ -167,5 +163,56 @@ impl Model {
         last.into_iter()
             .map(|(key, (version, content))| (key, content.map(|content| (version, content))))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(counter: u64) -> Version {
+        Version { epoch: 1, counter }
+    }
+
+    fn read(found: Option<(u64, u64)>, as_of: u64) -> Outcome<Vec<u8>> {
+        let found = found.map(|(counter, number)| (version(counter), content(number)));
+        Outcome::Read { found, as_of: version(as_of) }
+    }
+
+    /// A write that got version 3, and then a read that was answered so.
+    fn read_after_write(outcome: Outcome<Vec<u8>>) -> Result<(), String> {
+        let mut model = Model::default();
+        let write = model.ask(Key::MIN, Operation::Write(content(0)));
+        model.answer(write, Outcome::Done(version(3)))?;
+        let read = model.ask(Key::MIN, Operation::Read);
+        model.answer(read, outcome)
+    }
+
+    #[test]
+    fn a_history_of_one_object_passes_and_others_do_not() {
+        assert_eq!(read_after_write(read(Some((3, 0)), 5)), Ok(()));
+        let faults = [
+            (read(Some((2, 0)), 5), "done twice"),
+            (read(Some((4, 0)), 5), "done twice"),
+            (read(None, 5), "does not find"),
+            (read(None, 2), "came before"),
+            (read(Some((4, 9)), 5), "content of another object"),
+        ];
+        for (outcome, want) in faults {
+            let fault = read_after_write(outcome.clone()).expect_err("it is not a history of one object");
+            assert!(fault.contains(want), "{outcome:?}: {fault}");
+        }
+    }
+
+    #[test]
+    fn an_older_version_after_a_newer_one_is_found() {
+        let mut model = Model::default();
+        let first = model.ask(Key::MIN, Operation::Write(content(0)));
+        let second = model.ask(Key::MIN, Operation::Write(content(1)));
+        assert_eq!(model.answer(first, Outcome::Done(version(1))), Ok(()));
+        assert_eq!(model.answer(second, Outcome::Done(version(2))), Ok(()));
+        let late = model.ask(Key::MIN, Operation::Read);
+        let fault = model.answer(late, read(Some((1, 0)), 2)).expect_err("it is out of date");
+        assert!(fault.contains("came before"), "{fault}");
     }
 }

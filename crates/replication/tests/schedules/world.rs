@@ -25,6 +25,8 @@ struct Device {
     objects: Memory<Vec<u8>>,
     reserver: Reserver,
     busy: bool,
+    /// It will crash when the changes of its next call are durable, and before its actions are carried out.
+    dies: bool,
     /// Counts its starts: what an earlier one has begun is void.
     start: u64,
     /// Maps that it was told.
@@ -96,6 +98,7 @@ impl World {
             objects: Memory::new(),
             reserver: Reserver::new(SLOTS).full_at(1000).preempting(),
             busy: false,
+            dies: false,
             start: 0,
             told: 0,
         };
@@ -149,6 +152,7 @@ impl World {
             }
             Step::Delete(at) => self.ask(key(at % KEYS), Operation::Delete),
             Step::Read(at) => self.ask(key(at % KEYS), Operation::Read),
+            Step::Crash(device) if self.below(2) == 0 => self.devices[device as usize].dies = true,
             Step::Crash(device) => self.crash(device as usize),
             Step::Restart(device) => self.start(device as usize),
             Step::Suspect(device) => {
@@ -196,7 +200,7 @@ impl World {
         if let Some(replica) = it.replica.take() {
             it.durable = Some(replica.into_durable());
             it.reserver = Reserver::new(SLOTS).full_at(1000).preempting();
-            it.busy = false;
+            (it.busy, it.dies) = (false, false);
             it.start += 1;
         }
     }
@@ -312,6 +316,10 @@ impl World {
         }
         let mut actions = Vec::new();
         replica.handle(self.now, input, &mut it.objects, &mut actions);
+        if it.dies {
+            self.crash(to);
+            return Ok(());
+        }
         for action in actions {
             self.carry_out(to, action)?;
         }
@@ -398,6 +406,12 @@ impl World {
     }
 
     fn send(&mut self, from: usize, to: usize, message: Message<Vec<u8>>) {
+        let message = if self.sent.is_multiple_of(64) {
+            let text = serde_json::to_string(&message).expect("plain data");
+            serde_json::from_str(&text).expect("it was just written")
+        } else {
+            message
+        };
         let copies = 1 + u64::from(self.below(100) < self.repeats);
         for _ in 0..copies {
             let around = [2, 10, 200][(self.below(20) / 9) as usize];
@@ -416,6 +430,7 @@ impl World {
     fn heal(&mut self) -> Result<(), String> {
         for device in 0..self.devices.len() {
             self.devices[device].reserver.set_used(0);
+            self.devices[device].dies = false;
             self.set_busy(device, false)?;
             self.start(device);
             self.trust(device);
