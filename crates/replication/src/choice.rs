@@ -100,6 +100,8 @@ impl Ballot<'_> {
                 chosen.push(*device);
             }
         }
+        assert!(chosen.iter().all(|device| self.infos.contains_key(device)), "who did not answer is chosen");
+        assert!(chosen.len() <= up.len().max(1), "{} are chosen for {}", chosen.len(), up.len());
         chosen
     }
 }

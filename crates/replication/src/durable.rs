@@ -78,6 +78,7 @@ impl Durable {
     /// last change, and all objects are at most of that version.
     #[must_use]
     pub fn of_clean_group(epoch: Epoch, last_update: Version, summary: Summary) -> Durable {
+        assert!(last_update.epoch <= epoch, "a change of epoch {} before its map", last_update.epoch);
         let mut durable = Durable {
             epoch,
             intervals: Vec::new(),
@@ -141,6 +142,7 @@ impl Durable {
             return;
         }
         let undone = self.log.rewind(common);
+        assert_eq!(self.log.head(), common, "more was undone than differs");
         // Each object's version by the merged log: before the first change that is undone, or after the last that comes.
         let mut wanted: BTreeMap<Key, Option<Version>> = BTreeMap::new();
         let mut divergent: BTreeMap<Key, Vec<Version>> = BTreeMap::new();
@@ -152,6 +154,8 @@ impl Durable {
             wanted.insert(entry.key, entry.result());
             self.log.append(entry);
         }
+        let last = wanted.values().flatten().max();
+        assert!(last.is_none_or(|last| *last <= self.log.head()), "{last:?} is wanted after the last change");
         for (key, want) in wanted {
             if self.cursor.covers(key) {
                 let undone = divergent.get(&key).map_or(&[][..], |undone| undone);
@@ -185,6 +189,7 @@ impl Durable {
         entries: Vec<Entry>,
     ) {
         self.log = Log::replaced(tail, trimmed, entries);
+        assert_eq!(self.log.tail(), tail, "a log was taken over in part");
         if config.planted != Some(Planted::KeepsCursor) {
             self.cursor = Cursor::START;
         }

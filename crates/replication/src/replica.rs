@@ -235,6 +235,11 @@ impl<O: Objects> Turn<'_, O> {
         if map.epoch <= self.it.durable.epoch {
             return;
         }
+        let is_alive = |device: &DeviceId| map.alive.contains(device);
+        assert!(map.up.iter().chain(&map.acting).all(is_alive), "{map:?} names devices that are not alive");
+        let differ =
+            |devices: &[DeviceId]| (1..devices.len()).all(|at| !devices[..at].contains(&devices[at]));
+        assert!(differ(&map.up) && differ(&map.acting), "{map:?} names a device twice");
         self.end_primary();
         self.give_back_remote_slot();
         let it = &mut *self.it;
@@ -346,13 +351,15 @@ impl<O: Objects> Turn<'_, O> {
 
     fn work(&mut self, work: Work, after: After<O::Payload>) {
         let token = self.token();
-        self.it.pending.insert(token, after);
+        let before = self.it.pending.insert(token, after);
+        assert!(before.is_none(), "{token:?} was given twice");
         self.actions.push(Action::Work { token, work });
     }
 
     fn wake(&mut self, span: SimSpan, after: After<O::Payload>) {
         let token = self.token();
-        self.it.pending.insert(token, after);
+        let before = self.it.pending.insert(token, after);
+        assert!(before.is_none(), "{token:?} was given twice");
         self.actions.push(Action::Wake { token, after: span });
     }
 

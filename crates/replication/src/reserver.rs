@@ -149,10 +149,12 @@ impl Reserver {
                 verdicts.push(Verdict::Revoked(holder));
             }
             next.remove();
-            slots.held.insert(request.holder, (request.priority, request.bytes));
+            let before = slots.held.insert(request.holder, (request.priority, request.bytes));
+            assert!(before.is_none(), "{:?} holds a slot already", request.holder);
             verdicts.push(Verdict::Granted(request.holder));
         }
         assert!(slots.held.len() <= most, "{} slots are held of {most}", slots.held.len());
+        assert!(slots.waiting.is_empty() || slots.held.len() == most, "a slot is free and somebody waits");
     }
 }
 

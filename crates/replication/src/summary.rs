@@ -79,6 +79,7 @@ impl Summary {
 
     /// An object went from one version to another; no version is an object that does not exist.
     pub fn update(&mut self, key: Key, old: Option<Version>, new: Option<Version>) {
+        assert_ne!(old, new, "{key:?} has not changed");
         let (old, new) = (old.map(Version::packed), new.map(Version::packed));
         if let Some(tree) = &mut self.tree {
             tree.update(key.hash(), key.object(), old, new);
@@ -94,6 +95,7 @@ impl Summary {
     /// The group is clean in this interval.
     pub(crate) fn begin_bitmap(&mut self, since: Epoch) {
         if let Some(dirty) = &mut self.dirty {
+            assert!(since > dirty.since || dirty.since == 0, "clean in {since}, after {}", dirty.since);
             *dirty = Dirty { since, ranges: Bitmap::new(dirty.ranges.shape()) };
         }
     }

@@ -85,6 +85,7 @@ impl<O: Objects> Turn<'_, O> {
         };
         let payload = self.objects.read(ask.key, 0, listed.size).expect("it was just looked up");
         assert_eq!(payload.size(), listed.size, "{:?} was read in part", ask.key);
+        assert!(listed.version <= as_of, "{:?} is in {}, after {as_of}", ask.key, listed.version);
         let outcome = Outcome::Read { found: Some((listed.version, payload)), as_of };
         let work = Work::Read { bytes: listed.size, is_recovery: false };
         self.work(work, After::Answer { request: ask.request, outcome });
@@ -166,8 +167,11 @@ impl<O: Objects> Turn<'_, O> {
             messages.push((*device, Body::Write { entry, payload, applies, trim_to }));
         }
         waits_for.insert(it.me);
+        let acting = it.map.as_ref().map_or(&[][..], |map| &map.acting);
+        assert!(acting.iter().all(|device| waits_for.contains(device)), "a write leaves out who acts");
         let write = InFlight { request: ask.request, key, waits_for, is_answered: false };
-        primary.in_flight.insert(version, write);
+        let before = primary.in_flight.insert(version, write);
+        assert!(before.is_none(), "{version} was given twice");
         messages.into_iter().for_each(|(device, body)| self.say(device, body));
         self.work(Work::Apply { bytes, is_recovery: false }, After::Committed(version));
     }
@@ -193,6 +197,7 @@ impl<O: Objects> Turn<'_, O> {
         let write = primary.in_flight.get_mut(&version).expect("only a write in flight is committed");
         assert!(write.waits_for.remove(&device), "{device:?} commits {version} twice");
         let (request, key, is_done) = (write.request, write.key, write.waits_for.is_empty());
+        assert!(is_done || version <= self.it.durable.log.head(), "{version} is committed and unknown");
         let answers = !write.is_answered && (is_done || answers_early);
         write.is_answered |= answers;
         if answers {

@@ -153,17 +153,28 @@ impl<O: Objects> Turn<'_, O> {
         };
         let Phase::Discovering { touched, .. } = &mut fill.phase else { return };
         let touched = std::mem::take(touched);
+        assert!(fill.in_flight.is_empty(), "objects are sent before what differs is known");
         let all = it.config.shape.space().range();
         let but =
             |ranges: &[PositionRange]| Look::Ranges { skipped: SkipSet::all_but(all, ranges), batch: None };
         let (mut look, differing) = match found {
             None => (Look::Ranges { skipped: SkipSet::new(), batch: None }, 1),
-            Some(Found::Ranges(ranges)) => (but(&ranges), ranges.len() as u64),
+            Some(Found::Ranges(ranges)) => {
+                assert!(
+                    ranges.is_sorted_by(|left, right| left.last < right.first),
+                    "ranges are out of order"
+                );
+                (but(&ranges), ranges.len() as u64)
+            }
             Some(Found::Objects(objects)) => {
                 let key = |hash: u32, id| Key { position: Position::of_hash(hash).0, id };
                 let named = objects.iter().map(|object| key(object.hash, object.id.0));
                 let named: BTreeSet<Key> = named.filter(|key| !fill.started.covers(*key)).collect();
                 let differing = named.len() as u64;
+                assert!(
+                    named.iter().all(|key| all.contains(key.at())),
+                    "a sketch has named another group's object"
+                );
                 (Look::Objects { named, taken: 0 }, differing)
             }
             Some(Found::Nothing | Found::Overflow) => (but(&[]), 0),

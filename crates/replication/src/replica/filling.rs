@@ -101,7 +101,9 @@ impl<O: Objects> Turn<'_, O> {
             return;
         }
         primary.slot = Slot::Held(token);
+        assert!(primary.fills.is_empty(), "a backfill was begun without a slot");
         let targets: Vec<DeviceId> = primary.targets().collect();
+        assert!(!targets.is_empty(), "a slot was asked for and nobody is to be filled");
         targets.into_iter().for_each(|target| self.ask_remote_slot(target));
     }
 
@@ -231,6 +233,7 @@ impl<O: Objects> Turn<'_, O> {
                         key
                     }
                     Some(Verdict::UpTo(end)) => {
+                        assert!(end >= fill.started, "a batch ends before it began");
                         fill.started = end;
                         if end < batch.end {
                             let runs = batch.go_on_from(end);
@@ -258,8 +261,10 @@ impl<O: Objects> Turn<'_, O> {
         let Some(primary) = self.it.primary.as_mut() else { return };
         let Some(fill) = primary.fills.get_mut(&target) else { return };
         let version = found.map(|listed| listed.version);
+        assert!(!fill.started.covers(key), "{key:?} was compared before");
         fill.started = Cursor::after(key);
-        fill.in_flight.insert(key, version);
+        let before = fill.in_flight.insert(key, version);
+        assert!(before.is_none(), "{key:?} is on its way already");
         let round = fill.round;
         match found {
             Some(listed) => {
@@ -318,6 +323,7 @@ impl<O: Objects> Turn<'_, O> {
         }
         let peer = primary.peers.get_mut(&target).expect("a target is a peer");
         assert!(started >= peer.cursor, "a backfill goes back");
+        assert!(peer.is_target, "{target:?} is filled and need not be");
         peer.cursor = started;
         self.say(target, Body::Progress(started));
         true
@@ -329,6 +335,7 @@ impl<O: Objects> Turn<'_, O> {
         let Some(primary) = self.it.primary.as_mut() else { return };
         let Some(fill) = primary.fills.get_mut(&target) else { return };
         let Phase::Looking(Look::Ranges { skipped, batch }) = &mut fill.phase else { return };
+        assert!(batch.is_none() && fill.in_flight.is_empty(), "a batch is begun before the last has ended");
         let mut runs = Vec::new();
         let mut ours = BTreeMap::new();
         let mut end = Cursor::End;

@@ -22,6 +22,8 @@ impl<O: Objects> Turn<'_, O> {
     /// Takes over the log of the interval's primary, and tells what is missing.
     pub(super) fn follow(&mut self, from: DeviceId, activate: Activate) {
         let it = &mut *self.it;
+        assert!(it.durable.last_epoch_started < it.durable.epoch, "an interval begins twice");
+        assert!(it.primary.is_none(), "a primary is told to follow");
         let Activate { common, entries, refill, promised } = activate;
         match refill {
             Some(trimmed) => it.durable.begin_backfill(&it.config, common, trimmed, entries),

@@ -103,20 +103,32 @@ impl Iterator for Runs<'_> {
         let from = if open == from.at() { from } else { Key { position: open.0, id: 0 } };
         let end = self.end_of_run(open.0);
         self.next = end.map(|position| Key { position, id: 0 });
-        Some(Run { from, to: Cursor::at_position(end) })
+        let to = Cursor::at_position(end);
+        assert!(Cursor::At(from) < to, "a run from {from:?} to {to:?}");
+        Some(Run { from, to })
     }
 }
 
 impl Batch {
     pub(super) fn new(runs: Vec<Run>, end: Cursor, ours: BTreeMap<Key, Version>) -> Batch {
         assert!(runs.windows(2).all(|pair| pair[0].to <= Cursor::At(pair[1].from)), "runs are out of order");
+        let last = ours.last_key_value();
+        assert!(last.is_none_or(|(key, _)| end.covers(*key)), "{last:?} lies behind its batch");
+        assert!(runs.last().is_some_and(|run| run.to <= end), "a batch ends before its runs do");
         Batch { runs, end, ours, theirs: None, touched: BTreeSet::new() }
     }
 
     /// The target's objects in the runs, up to a cursor.
     pub(super) fn take_theirs(&mut self, objects: &[(Key, Version)], end: Cursor) {
+        // Behind the last run nothing is looked at, up to the end of the batch.
+        let end = if self.runs.last().is_some_and(|run| run.to <= end) { self.end } else { end };
         assert!(end <= self.end, "the target has looked beyond the batch");
         assert!(self.theirs.is_none(), "the target has answered twice");
+        assert!(
+            objects.is_sorted_by(|left, right| left.0 < right.0),
+            "the target's objects are out of order"
+        );
+        assert!(objects.last().is_none_or(|(key, _)| end.covers(*key)), "the target's objects go on");
         self.theirs = Some((objects.iter().copied().collect(), end));
     }
 

@@ -66,7 +66,9 @@ impl<O: Objects> Turn<'_, O> {
             return;
         }
         primary.promised_until = primary.promised_until.max(until);
-        primary.infos.insert(from, info);
+        assert!(info.tail <= info.last_update, "{from:?} tells of a log that ends before it begins");
+        let before = primary.infos.insert(from, info);
+        assert!(before.is_none(), "{from:?} answers twice");
         if primary.asked.is_empty() {
             self.choose();
         }
@@ -143,6 +145,7 @@ impl<O: Objects> Turn<'_, O> {
             let refill = refills.then(|| log.trimmed().copied().collect());
             let body = Activate { common, entries: log.after(common), refill, promised };
             messages.push((device, Body::Activate(body)));
+            assert!(common >= log.tail() && common <= log.head(), "{device:?} is to follow from {common}");
             let cursor = if refills { Cursor::START } else { info.cursor };
             let peer =
                 Peer { follows: false, missing: Default::default(), cursor, is_target, resumes: !refills };

@@ -12,7 +12,8 @@ impl<O: Objects> Turn<'_, O> {
         while let Some(key) = self.next_missing() {
             self.rest();
             let Some(primary) = self.it.primary.as_mut() else { return };
-            primary.recovering.insert(key, Recovering::default());
+            let before = primary.recovering.insert(key, Recovering::default());
+            assert!(before.is_none(), "{key:?} is being recovered already");
             if self.it.durable.missing.contains_key(&key) {
                 self.pull(key);
             } else {
@@ -82,7 +83,7 @@ impl<O: Objects> Turn<'_, O> {
         let source = primary.infos.keys().find(|device| untried(device) && may_have(device)).copied();
         match source {
             Some(source) => {
-                recovering.tried.insert(source);
+                assert!(recovering.tried.insert(source), "{source:?} is asked twice");
                 self.say(source, Body::Pull(key, version));
             }
             None => {
@@ -136,6 +137,7 @@ impl<O: Objects> Turn<'_, O> {
     fn send_part(&mut self, to: DeviceId, key: Key, version: Version, at: u64) {
         let listed = self.objects.look_up(key).filter(|listed| listed.version == version);
         let listed = listed.expect("an object that is being sent does not change");
+        assert!(at <= listed.size, "a part of {key:?} at {at}, of {} bytes", listed.size);
         let part = self.objects.read(key, at, self.it.config.chunk_bytes).expect("it was just looked up");
         let is_last = at + part.size() >= listed.size;
         assert!(is_last || part.size() > 0, "a part of {key:?} at {at} is empty");
