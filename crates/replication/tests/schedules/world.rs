@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use towtank_merkle::Subspace;
+use towtank_merkle::{Shape, Subspace};
 use towtank_replication::objects::Memory;
 use towtank_replication::{
     Action, Config, DeviceId, Discovery, Durable, GroupId, Holder, Input, Key, Lot, Map, Message, Objects,
@@ -14,60 +14,79 @@ use towtank_units::{SimSpan, SimTime};
 use crate::model::{Model, content};
 use crate::steps::{DEVICES, KEYS, Schedule, Step};
 
-const GROUP: GroupId = GroupId(3);
+/// Two groups share devices and their slots.
+const GROUPS: usize = 2;
+/// Whoever else takes a slot.
+const OTHERS: GroupId = GroupId(99);
 const SLOTS: usize = 1;
 /// Within a schedule there is no end of work: more events show that replicas go round in circles.
 const EVENTS_MAX: u64 = 60_000;
 
-struct Device {
+/// A replica of one group, or what a crash has left of it.
+struct Part {
     replica: Option<Replica<Vec<u8>>>,
     durable: Option<Durable>,
     objects: Memory<Vec<u8>>,
+    /// Maps that it was told.
+    told: usize,
+}
+
+struct Device {
+    is_up: bool,
+    parts: Vec<Part>,
     reserver: Reserver,
     busy: bool,
     /// It will crash when the changes of its next call are durable, and before its actions are carried out.
     dies: bool,
     /// Counts its starts: what an earlier one has begun is void.
     start: u64,
-    /// Maps that it was told.
-    told: usize,
+}
+
+/// Who holds a group, to the monitor's mind.
+struct Placed {
+    maps: Vec<Map>,
+    preference: Vec<usize>,
+    temporary: Option<Vec<DeviceId>>,
 }
 
 enum Event {
-    Input { to: usize, start: Option<u64>, input: Input<Vec<u8>> },
-    Maps { to: usize, upto: usize },
+    Input { group: usize, to: usize, start: Option<u64>, input: Input<Vec<u8>> },
+    Maps { group: usize, to: usize, upto: usize },
     Ask(RequestId),
-    WantActing { epoch: u32, acting: Vec<DeviceId> },
+    WantActing { group: usize, epoch: u32, acting: Vec<DeviceId> },
 }
 
 pub struct World {
     pub tell: bool,
-    config: Config,
+    configs: Vec<Config>,
     draws: Draws,
     devices: Vec<Device>,
-    maps: Vec<Map>,
-    preference: Vec<usize>,
+    groups: Vec<Placed>,
     alive: BTreeSet<usize>,
-    temporary: Option<Vec<DeviceId>>,
     events: BTreeMap<(SimTime, u64), Event>,
     sent: u64,
     now: SimTime,
-    last_arrival: BTreeMap<(usize, usize), SimTime>,
+    last_arrival: BTreeMap<(usize, usize, usize), SimTime>,
     reorders: bool,
     repeats: u64,
     model: Model,
     handled: u64,
 }
 
+/// The group of an object, by its number.
+fn group_of(number: u64) -> usize {
+    number as usize / 3 % GROUPS
+}
+
 fn key(number: u64) -> Key {
-    // Some share a position, and so a leaf at any depth.
-    let hash = (number as u32 / 3 * 3).wrapping_mul(0x9e37_79b9) | 1;
+    // Some share a position, and so a leaf at any depth. The low bit tells the group.
+    let hash = (number as u32 / 3).wrapping_mul(0x9e37_79b9) & !1 | group_of(number) as u32;
     Key::of_hash(hash, number)
 }
 
 fn config(schedule: &Schedule, draws: &mut Draws) -> Config {
     let mut draws = draws.of(Purpose(2));
-    let space = Subspace::of_group(1, 2).expect("a group of two");
+    let space = Subspace::of_group(0, GROUPS as u32).expect("a group of two");
     let size = 2 + draws.below(2) as usize;
     let mut config = Config::new(size, space, 1 + draws.below(6) as u8).expect("few leaves");
     config.size_min = 1 + draws.below(2) as usize;
@@ -92,30 +111,44 @@ impl World {
     pub fn new(schedule: &Schedule) -> World {
         let mut draws = Draws::new(Seed(schedule.seed), 1, 0);
         let config = config(schedule, &mut draws);
-        let device = |_| Device {
+        let of_group = |group: usize| {
+            let space = Subspace::of_group(group as u32, GROUPS as u32).expect("a group of two");
+            let shape = Shape::new(space, config.shape.leaf_bits()).expect("few leaves");
+            Config { shape, ..config }
+        };
+        let configs: Vec<Config> = (0..GROUPS).map(of_group).collect();
+        let part = |config: &Config| Part {
             replica: None,
-            durable: Some(Durable::new(&config)),
+            durable: Some(Durable::new(config)),
             objects: Memory::new(),
+            told: 0,
+        };
+        let device = |_| Device {
+            is_up: false,
+            parts: configs.iter().map(part).collect(),
             reserver: Reserver::new(SLOTS).full_at(1000).preempting(),
             busy: false,
             dies: false,
             start: 0,
-            told: 0,
         };
         let devices = (0..DEVICES).map(device).collect();
+        let placed = |group: usize| Placed {
+            maps: Vec::new(),
+            preference: (0..DEVICES as usize).map(|at| (at + group) % DEVICES as usize).collect(),
+            temporary: None,
+        };
+        let groups = (0..GROUPS).map(placed).collect();
         let (reorders, repeats) = {
             let mut draws = draws.of(Purpose(3));
             (draws.below(2) == 0, draws.below(10))
         };
         let mut world = World {
             tell: false,
-            config,
+            configs,
             draws,
             devices,
-            maps: Vec::new(),
-            preference: (0..DEVICES as usize).collect(),
+            groups,
             alive: BTreeSet::new(),
-            temporary: None,
             events: BTreeMap::new(),
             sent: 0,
             now: SimTime::ZERO,
@@ -148,23 +181,25 @@ impl World {
         match step {
             Step::Write(at) => {
                 let number = self.model.next_number();
-                self.ask(key(at % KEYS), Operation::Write(content(number)));
+                self.ask(at % KEYS, Operation::Write(content(number)));
             }
-            Step::Delete(at) => self.ask(key(at % KEYS), Operation::Delete),
-            Step::Read(at) => self.ask(key(at % KEYS), Operation::Read),
+            Step::Delete(at) => self.ask(at % KEYS, Operation::Delete),
+            Step::Read(at) => self.ask(at % KEYS, Operation::Read),
             Step::Crash(device) if self.below(2) == 0 => self.devices[device as usize].dies = true,
             Step::Crash(device) => self.crash(device as usize),
             Step::Restart(device) => self.start(device as usize),
             Step::Suspect(device) => {
                 if self.alive.remove(&(device as usize)) {
-                    self.publish(true);
+                    self.publish_all();
                 }
             }
             Step::Trust(device) => self.trust(device as usize),
             Step::Prefer(device) => {
-                self.preference.retain(|other| *other != device as usize);
-                self.preference.insert(self.config.size - 1, device as usize);
-                self.publish(true);
+                let group = device as usize % GROUPS;
+                let preference = &mut self.groups[group].preference;
+                preference.retain(|other| *other != device as usize);
+                preference.insert(self.configs[group].size - 1, device as usize);
+                self.publish(group, true);
             }
             Step::Busy(device) => self.set_busy(device as usize, true)?,
             Step::Idle(device) => self.set_busy(device as usize, false)?,
@@ -179,8 +214,8 @@ impl World {
         Ok(())
     }
 
-    fn ask(&mut self, key: Key, operation: Operation<Vec<u8>>) {
-        let request = self.model.ask(key, operation);
+    fn ask(&mut self, number: u64, operation: Operation<Vec<u8>>) {
+        let request = self.model.ask(key(number), operation);
         self.schedule(10, Event::Ask(request));
     }
 
@@ -197,59 +232,71 @@ impl World {
 
     fn crash(&mut self, device: usize) {
         let it = &mut self.devices[device];
-        if let Some(replica) = it.replica.take() {
-            it.durable = Some(replica.into_durable());
-            it.reserver = Reserver::new(SLOTS).full_at(1000).preempting();
-            (it.busy, it.dies) = (false, false);
-            it.start += 1;
+        if !std::mem::take(&mut it.is_up) {
+            return;
         }
+        for part in &mut it.parts {
+            part.durable = part.replica.take().map(Replica::into_durable);
+        }
+        it.reserver = Reserver::new(SLOTS).full_at(1000).preempting();
+        (it.busy, it.dies) = (false, false);
+        it.start += 1;
     }
 
     fn start(&mut self, device: usize) {
-        let it = &mut self.devices[device];
-        let Some(durable) = it.durable.take() else { return };
         let json = self.sent.is_multiple_of(16);
-        let durable = if json {
-            let text = serde_json::to_string(&durable).expect("plain data");
-            serde_json::from_str(&text).expect("it was just written")
-        } else {
-            durable
-        };
-        it.replica = Some(Replica::start(self.config, DeviceId(device as u32), durable, self.now));
-        it.told = 0;
+        let it = &mut self.devices[device];
+        if std::mem::replace(&mut it.is_up, true) {
+            return;
+        }
+        for (part, config) in it.parts.iter_mut().zip(&self.configs) {
+            let mut durable = part.durable.take().expect("a device that is down has left it");
+            if json {
+                let text = serde_json::to_string(&durable).expect("plain data");
+                durable = serde_json::from_str(&text).expect("it was just written");
+            }
+            part.replica = Some(Replica::start(*config, DeviceId(device as u32), durable, self.now));
+            part.told = 0;
+        }
         // Whoever comes back was away, whether or not anybody has noticed.
         if self.alive.remove(&device) {
-            self.publish(true);
+            self.publish_all();
         }
         self.trust(device);
     }
 
     fn trust(&mut self, device: usize) {
-        if self.devices[device].replica.is_some() && self.alive.insert(device) {
-            self.publish(true);
+        if self.devices[device].is_up && self.alive.insert(device) {
+            self.publish_all();
         }
     }
 
-    /// A new map, of which each device hears in its own time.
-    fn publish(&mut self, forgets_temporary: bool) {
+    fn publish_all(&mut self) {
+        (0..GROUPS).for_each(|group| self.publish(group, true));
+    }
+
+    /// A new map of a group, of which each device hears in its own time.
+    fn publish(&mut self, group: usize, forgets_temporary: bool) {
+        let placed = &mut self.groups[group];
         if forgets_temporary {
-            self.temporary = None;
+            placed.temporary = None;
         }
         let device = |device: &usize| DeviceId(*device as u32);
-        let up = self.preference.iter().filter(|device| self.alive.contains(device));
-        let up: Vec<DeviceId> = up.take(self.config.size).map(device).collect();
-        let acting = self.temporary.clone().unwrap_or_else(|| up.clone());
-        let epoch = self.maps.len() as u32 + 1;
+        let up = placed.preference.iter().filter(|device| self.alive.contains(device));
+        let up: Vec<DeviceId> = up.take(self.configs[group].size).map(device).collect();
+        let acting = placed.temporary.clone().unwrap_or_else(|| up.clone());
+        let epoch = placed.maps.len() as u32 + 1;
         let alive = self.alive.iter().map(device).collect();
         if self.tell {
-            println!("{:?} map {epoch}: up {up:?}, acting {acting:?}", self.now);
+            println!("{:?} map {epoch} of {group}: up {up:?}, acting {acting:?}", self.now);
         }
-        self.maps.push(Map { epoch, up, acting, alive });
+        placed.maps.push(Map { epoch, up, acting, alive });
+        let upto = epoch as usize;
         for to in 0..self.devices.len() {
             // Who is not alive to the monitor may be cut off from it.
             let is_cut_off = !self.alive.contains(&to);
             let around = if is_cut_off { 400 } else { [5, 5, 20, 400][self.below(4) as usize] };
-            self.schedule(around, Event::Maps { to, upto: self.maps.len() });
+            self.schedule(around, Event::Maps { group, to, upto });
         }
     }
 
@@ -258,32 +305,35 @@ impl World {
         self.now = at;
         self.handled += 1;
         match event {
-            Event::Input { to, start, input } => {
+            Event::Input { group, to, start, input } => {
                 if start.is_none_or(|start| start == self.devices[to].start) {
-                    self.give(to, input)?;
+                    self.give(group, to, input)?;
                 }
             }
-            Event::Maps { to, upto } => {
-                let told = self.devices[to].told;
-                if self.devices[to].replica.is_some() && upto > told {
-                    self.devices[to].told = upto;
-                    let maps: Vec<Map> = self.maps[told..upto].into();
-                    for map in maps {
-                        self.give(to, Input::Map(map))?;
-                    }
-                }
-            }
+            Event::Maps { group, to, upto } => self.tell_maps(group, to, upto)?,
             Event::Ask(request) => self.ask_primary(request),
-            Event::WantActing { epoch, acting } => {
+            Event::WantActing { group, epoch, acting } => {
                 let is_alive = acting.iter().all(|device| self.alive.contains(&(device.0 as usize)));
-                if epoch as usize == self.maps.len() && is_alive {
-                    let is_up = self.maps.last().is_some_and(|map| map.up == acting);
-                    self.temporary = (!is_up).then_some(acting);
-                    self.publish(false);
+                let placed = &mut self.groups[group];
+                if epoch as usize == placed.maps.len() && is_alive {
+                    let is_up = placed.maps.last().is_some_and(|map| map.up == acting);
+                    placed.temporary = (!is_up).then_some(acting);
+                    self.publish(group, false);
                 }
             }
         }
         Ok(true)
+    }
+
+    fn tell_maps(&mut self, group: usize, to: usize, upto: usize) -> Result<(), String> {
+        let part = &mut self.devices[to].parts[group];
+        let told = part.told;
+        if part.replica.is_none() || upto <= told {
+            return Ok(());
+        }
+        part.told = upto;
+        let maps: Vec<Map> = self.groups[group].maps[told..upto].into();
+        maps.into_iter().try_for_each(|map| self.give(group, to, Input::Map(map)))
     }
 
     /// Asks the primary of the last map, or of an earlier one, and again if nothing comes of it.
@@ -294,7 +344,9 @@ impl World {
         let asked = self.model.get(request);
         let is_read = asked.operation == Operation::Read;
         let back = if self.below(if is_read { 2 } else { 4 }) == 0 { self.below(3) as usize } else { 0 };
-        let map = self.maps.get(self.maps.len().saturating_sub(1 + back));
+        let group = group_of(self.model.get(request).key.id);
+        let maps = &self.groups[group].maps;
+        let map = maps.get(maps.len().saturating_sub(1 + back));
         let asked = self.model.get(request);
         let (key, operation) = (asked.key, asked.operation.clone());
         let primary = map.and_then(|map| map.acting.first().copied());
@@ -302,46 +354,46 @@ impl World {
             for _ in 0..1 + u64::from(self.below(4) == 0) {
                 let input = Input::Client { request, key, operation: operation.clone() };
                 let around = if self.below(10) == 0 { 500 } else { 10 };
-                self.schedule(around, Event::Input { to, start: None, input });
+                self.schedule(around, Event::Input { group, to, start: None, input });
             }
         }
         self.schedule(300, Event::Ask(request));
     }
 
-    fn give(&mut self, to: usize, input: Input<Vec<u8>>) -> Result<(), String> {
+    fn give(&mut self, group: usize, to: usize, input: Input<Vec<u8>>) -> Result<(), String> {
         let it = &mut self.devices[to];
-        let Some(replica) = &mut it.replica else { return Ok(()) };
+        let Part { replica: Some(replica), objects, .. } = &mut it.parts[group] else { return Ok(()) };
         if self.tell {
-            println!("{:?} {to} <- {input:?}", self.now);
+            println!("{:?} {to}/{group} <- {input:?}", self.now);
         }
         let mut actions = Vec::new();
-        replica.handle(self.now, input, &mut it.objects, &mut actions);
+        replica.handle(self.now, input, objects, &mut actions);
         if it.dies {
             self.crash(to);
             return Ok(());
         }
         for action in actions {
-            self.carry_out(to, action)?;
+            self.carry_out(group, to, action)?;
         }
         if self.handled.is_multiple_of(32) {
-            self.check_summary(to)?;
+            self.check_summary(group, to)?;
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, device: usize, action: Action<Vec<u8>>) -> Result<(), String> {
+    fn carry_out(&mut self, group: usize, device: usize, action: Action<Vec<u8>>) -> Result<(), String> {
         if self.tell && matches!(action, Action::Note(_) | Action::Reply { .. } | Action::WantActing { .. }) {
-            println!("{:?} {device} -> {action:?}", self.now);
+            println!("{:?} {device}/{group} -> {action:?}", self.now);
         }
         let start = Some(self.devices[device].start);
         match action {
-            Action::Send { to, message } => self.send(device, to.0 as usize, message),
+            Action::Send { to, message } => self.send(group, device, to.0 as usize, message),
             Action::Work { token, .. } => {
-                self.schedule(5, Event::Input { to: device, start, input: Input::Done(token) });
+                self.schedule(5, Event::Input { group, to: device, start, input: Input::Done(token) });
             }
             Action::Wake { token, after } => {
                 let at = self.now.saturating_add(after);
-                self.schedule_at(at, Event::Input { to: device, start, input: Input::Woken(token) });
+                self.schedule_at(at, Event::Input { group, to: device, start, input: Input::Woken(token) });
             }
             Action::Reply { request, outcome } => {
                 if outcome != Outcome::Retry || !self.model.is_answered(request) {
@@ -349,7 +401,7 @@ impl World {
                 }
             }
             Action::Reserve { token, lot, priority, bytes } => {
-                let holder = Holder { group: GROUP, token };
+                let holder = Holder { group: GroupId(group as u32), token };
                 let mut verdicts = Vec::new();
                 self.devices[device]
                     .reserver
@@ -357,12 +409,14 @@ impl World {
                 self.tell_verdicts(device, verdicts)?;
             }
             Action::Release { token, lot } => {
-                let holder = Holder { group: GROUP, token };
+                let holder = Holder { group: GroupId(group as u32), token };
                 let mut verdicts = Vec::new();
                 self.devices[device].reserver.release(lot, holder, &mut verdicts);
                 self.tell_verdicts(device, verdicts)?;
             }
-            Action::WantActing { epoch, acting } => self.schedule(50, Event::WantActing { epoch, acting }),
+            Action::WantActing { epoch, acting } => {
+                self.schedule(50, Event::WantActing { group, epoch, acting })
+            }
             Action::Note(_) => {}
         }
         Ok(())
@@ -379,9 +433,10 @@ impl World {
                 Verdict::Rejected(holder) => (holder, Input::Rejected(holder.token)),
                 Verdict::Revoked(holder) => (holder, Input::Revoked(holder.token)),
             };
-            if holder.group == GROUP {
+            if holder.group != OTHERS {
+                let group = holder.group.0 as usize;
                 let start = Some(self.devices[device].start);
-                self.schedule(1, Event::Input { to: device, start, input });
+                self.schedule(1, Event::Input { group, to: device, start, input });
             }
         }
         Ok(())
@@ -392,7 +447,7 @@ impl World {
             return Ok(());
         }
         self.devices[device].busy = busy;
-        let holder = Holder { group: GroupId(99), token: Token(0) };
+        let holder = Holder { group: OTHERS, token: Token(0) };
         let mut verdicts = Vec::new();
         for lot in [Lot::Local, Lot::Remote] {
             let reserver = &mut self.devices[device].reserver;
@@ -405,7 +460,7 @@ impl World {
         self.tell_verdicts(device, verdicts)
     }
 
-    fn send(&mut self, from: usize, to: usize, message: Message<Vec<u8>>) {
+    fn send(&mut self, group: usize, from: usize, to: usize, message: Message<Vec<u8>>) {
         let message = if self.sent.is_multiple_of(64) {
             let text = serde_json::to_string(&message).expect("plain data");
             serde_json::from_str(&text).expect("it was just written")
@@ -417,12 +472,12 @@ impl World {
             let around = [2, 10, 200][(self.below(20) / 9) as usize];
             let mut at = self.now.saturating_add(SimSpan::from_ns(1 + self.below(around * 2_000)));
             if !self.reorders {
-                let last = self.last_arrival.entry((from, to)).or_default();
+                let last = self.last_arrival.entry((group, from, to)).or_default();
                 at = at.max(*last);
                 *last = at;
             }
             let input = Input::Message { from: DeviceId(from as u32), message: message.clone() };
-            self.schedule_at(at, Event::Input { to, start: None, input });
+            self.schedule_at(at, Event::Input { group, to, start: None, input });
         }
     }
 
@@ -447,42 +502,53 @@ impl World {
         Ok(())
     }
 
-    fn check_summary(&self, device: usize) -> Result<(), String> {
-        let Some(replica) = &self.devices[device].replica else { return Ok(()) };
-        let objects = self.devices[device].objects.iter().map(|(key, version, _)| (key, version));
-        let rebuilt = Summary::of_objects(&self.config, objects);
+    fn check_summary(&self, group: usize, device: usize) -> Result<(), String> {
+        let part = &self.devices[device].parts[group];
+        let Some(replica) = &part.replica else { return Ok(()) };
+        let objects = part.objects.iter().map(|(key, version, _)| (key, version));
+        let rebuilt = Summary::of_objects(&self.configs[group], objects);
         let holds = replica.durable().summary.sums_up_as(&rebuilt);
         if holds { Ok(()) } else { Err(format!("the tree of {device} is not that of its objects")) }
     }
 
     fn check_equal(&self) -> Result<(), String> {
-        let map = self.maps.last().expect("there are maps");
-        let primary = &self.devices[map.acting[0].0 as usize];
-        let view = primary.replica.as_ref().map(Replica::view);
-        if view.is_none_or(|view| !view.is_clean) || map.up != map.acting {
-            return Err(format!("the group is not clean but {view:?} in {map:?}"));
-        }
         for device in 0..self.devices.len() {
-            self.check_summary(device)?;
+            (0..GROUPS).try_for_each(|group| self.check_summary(group, device))?;
             let it = &self.devices[device];
             if it.reserver.held(Lot::Local) + it.reserver.held(Lot::Remote) > 0 {
                 return Err(format!("device {device} holds a slot for nothing"));
             }
         }
-        for device in &map.acting {
-            let it = &self.devices[device.0 as usize];
-            let log = |device: &Device| device.replica.as_ref().map(|it| it.durable().log.head());
-            if it.objects != primary.objects || log(it) != log(primary) || it.objects.staged() > 0 {
-                return Err(format!("{device:?} differs from the primary"));
-            }
-        }
+        (0..GROUPS).try_for_each(|group| self.check_group(group))?;
         for (key, last) in self.model.last_of_each() {
-            let found = primary.objects.look_up(key).map(|listed| {
-                let content = primary.objects.read(key, 0, listed.size).expect("it was just looked up");
+            let group = group_of(key.id);
+            let map = self.groups[group].maps.last().expect("there are maps");
+            let objects = &self.devices[map.acting[0].0 as usize].parts[group].objects;
+            let found = objects.look_up(key).map(|listed| {
+                let content = objects.read(key, 0, listed.size).expect("it was just looked up");
                 (listed.version, content)
             });
             if found != last {
                 return Err(format!("{key:?} is {found:?} and should be {last:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The group is clean, and its replicas are equal.
+    fn check_group(&self, group: usize) -> Result<(), String> {
+        let map = self.groups[group].maps.last().expect("there are maps");
+        let part = |device: &DeviceId| &self.devices[device.0 as usize].parts[group];
+        let primary = part(&map.acting[0]);
+        let view = primary.replica.as_ref().map(Replica::view);
+        if view.is_none_or(|view| !view.is_clean) || map.up != map.acting {
+            return Err(format!("the group is not clean but {view:?} in {map:?}"));
+        }
+        for device in &map.acting {
+            let it = part(device);
+            let head = |part: &Part| part.replica.as_ref().map(|it| it.durable().log.head());
+            if it.objects != primary.objects || head(it) != head(primary) || it.objects.staged() > 0 {
+                return Err(format!("{device:?} differs from the primary"));
             }
         }
         Ok(())
