@@ -229,6 +229,32 @@ fn a_part_of_a_backfill_that_was_stopped_is_thrown_away() {
 }
 
 #[test]
+fn a_target_that_is_to_be_filled_anew_gives_what_it_alone_has() {
+    let mut config = config(Discovery::Merkle);
+    (config.size, config.size_min, config.log_entries_max) = (2, 1, 4);
+    let mut cluster = cluster(config, 20);
+    cluster.set_up(&[0]);
+    write(&mut cluster, 5);
+    // Device 1 learns of the write, and device 0 leaves before it has sent the object.
+    cluster.begin(&[0, 1]);
+    while cluster.devices[1].0.durable().missing.is_empty() {
+        assert!(cluster.step(), "device 1 follows");
+    }
+    cluster.set_up(&[1]);
+    assert!(cluster.notes.iter().any(|(_, note)| *note == Note::Unfound { key: object(5) }));
+    (10..18).for_each(|number| write(&mut cluster, number));
+    // The log has moved on, and device 0 begins to be filled anew; then another interval begins.
+    cluster.begin(&[1, 0]);
+    while cluster.devices[0].0.durable().is_complete() {
+        assert!(cluster.step(), "device 0 is to be filled");
+    }
+    cluster.set_up(&[1, 0]);
+    assert_clean(&cluster, &[1, 0]);
+    let (_, objects, _) = &cluster.devices[1];
+    assert_eq!(objects.look_up(object(5)).map(|listed| listed.size), Some(700), "the write is there");
+}
+
+#[test]
 fn large_objects_go_in_parts() {
     let config = Config { chunk_bytes: 64, ..config(Discovery::Scan) };
     let mut cluster = cluster(config, 20);

@@ -74,13 +74,18 @@ impl<O: Objects> Turn<'_, O> {
         let version = self.it.durable.missing[&key];
         let Some(primary) = self.it.primary.as_mut() else { return };
         let recovering = primary.recovering.get_mut(&key).expect("it is being recovered");
-        let may_have = |device: &DeviceId| {
-            let missing = primary.peers.get(device).is_some_and(|peer| peer.missing.contains_key(&key));
+        let misses =
+            |device: &DeviceId| primary.peers.get(device).is_some_and(|peer| peer.missing.contains_key(&key));
+        let should_have = |device: &DeviceId| {
             let info = &primary.infos[device];
-            !missing && info.last_update >= version && info.cursor.covers(key)
+            info.last_update >= version && info.cursor.covers(key)
         };
-        let untried = |device: &&DeviceId| **device != me && !recovering.tried.contains(device);
-        let source = primary.infos.keys().find(|device| untried(device) && may_have(device)).copied();
+        let untried =
+            |device: &&DeviceId| **device != me && !recovering.tried.contains(device) && !misses(device);
+        let mut others = primary.infos.keys().filter(untried).copied();
+        // A target that is to be filled anew may be the last to have it.
+        let any = others.clone().next();
+        let source = others.find(should_have).or(any);
         match source {
             Some(source) => {
                 assert!(recovering.tried.insert(source), "{source:?} is asked twice");
