@@ -14,7 +14,7 @@ pub struct Map {
     pub up: Vec<DeviceId>,
     /// Who serves it, the primary first: `up`, but where others were asked for ([`Action::WantActing`]).
     pub acting: Vec<DeviceId>,
-    /// All devices that are alive: earlier holders among them are asked.
+    /// All devices that are alive, those of `up` and `acting` among them. Earlier holders that are alive are asked too.
     pub alive: Vec<DeviceId>,
 }
 
@@ -152,7 +152,7 @@ pub enum Action<P> {
         /// Which side.
         lot: Lot,
     },
-    /// Ask whoever makes maps for other acting replicas.
+    /// Ask whoever makes maps for other acting replicas. Nothing goes on in the group, or nothing more, until they come.
     WantActing {
         /// In which interval this was found.
         epoch: Epoch,

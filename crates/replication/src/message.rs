@@ -182,3 +182,25 @@ impl<P: Payload> Message<P> {
             }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::Size;
+
+    fn wire_bytes(body: Body<Size>) -> u64 {
+        Message { interval: 1, sequence: 0, body }.wire_bytes()
+    }
+
+    #[test]
+    fn messages_are_as_long_as_what_they_carry() {
+        let key = Key::MIN;
+        let part = |size| Body::Part { key, version: Version::ZERO, at: 0, part: Size(size), is_last: true };
+        assert_eq!(wire_bytes(part(5000)) - wire_bytes(part(0)), 5000);
+        assert_eq!(wire_bytes(Body::Exchange(1, vec![0; 77])), HEAD_BYTES + 77);
+        let listed = |count| Body::Listed(1, vec![(key, Version::ZERO); count], Cursor::End);
+        // 512 objects of a batch: what a target tells of them, 24 bytes each.
+        assert_eq!(wire_bytes(listed(512)) - wire_bytes(listed(0)), 512 * 24);
+        assert!(wire_bytes(Body::Query) > 0);
+    }
+}

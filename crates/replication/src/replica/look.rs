@@ -165,3 +165,105 @@ impl Batch {
         self.runs.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use towtank_merkle::{PositionRange, Subspace};
+
+    use super::*;
+
+    fn key(position: u32, id: u64) -> Key {
+        Key { position, id }
+    }
+
+    fn version(counter: u64) -> Version {
+        Version { epoch: 1, counter }
+    }
+
+    fn range(first: u32, last: u32) -> PositionRange {
+        PositionRange { first: Position(first), last: Position(last) }
+    }
+
+    #[test]
+    fn runs_are_what_is_not_skipped() {
+        let space = Subspace::of_prefix(1 << 31, 1).expect("the upper half");
+        let shape = Shape::new(space, 4).expect("few leaves");
+        let leaf = |at: usize| shape.positions_of(at, at);
+        // Bit by bit, which of the 16 leaves are skipped.
+        for skips in (0..1 << 16).step_by(37) {
+            let mut skipped = SkipSet::new();
+            (0..16).filter(|at| skips >> at & 1 == 1).for_each(|at| skipped.insert(leaf(at)));
+            for from in [Cursor::START, Cursor::At(key(leaf(5).first.0 + 9, 3)), Cursor::End] {
+                let runs: Vec<Run> = Runs::new(shape, &skipped, from).collect();
+                assert!(runs.windows(2).all(|pair| pair[0].to < Cursor::At(pair[1].from)), "{runs:?}");
+                for at in 0..16 {
+                    let inner = key(leaf(at).last.0, 7);
+                    let in_run = runs.iter().any(|run| run.from <= inner && run.to.covers(inner));
+                    let want = skips >> at & 1 == 0 && !from.covers(inner);
+                    assert_eq!(in_run, want, "leaf {at} of {skips:b} from {from:?}");
+                }
+            }
+        }
+    }
+
+    fn batch(ours: &[(Key, Version)]) -> Batch {
+        let runs = vec![Run { from: key(0, 0), to: Cursor::At(key(50, 0)) }];
+        Batch::new(runs, Cursor::At(key(50, 0)), ours.iter().copied().collect())
+    }
+
+    #[test]
+    fn a_batch_tells_what_differs_in_order() {
+        let mut batch = batch(&[(key(1, 0), version(1)), (key(2, 0), version(2)), (key(4, 0), version(4))]);
+        assert_eq!(batch.verdict(), None, "the target has not answered");
+        batch.touched.insert(key(4, 0));
+        let theirs = [(key(1, 0), version(1)), (key(3, 0), version(3)), (key(4, 0), version(4))];
+        batch.take_theirs(&theirs, Cursor::At(key(50, 0)));
+        let mut verdicts = Vec::new();
+        while let Some(verdict) = batch.verdict() {
+            verdicts.push(verdict);
+            match verdict {
+                Verdict::Same(key) | Verdict::Differs(key) => batch.take(key),
+                Verdict::UpTo(_) => break,
+            }
+        }
+        let differs = |position| Verdict::Differs(key(position, 0));
+        let want = [Verdict::Same(key(1, 0)), differs(2), differs(3), differs(4), Verdict::UpTo(batch.end)];
+        assert_eq!(verdicts, want, "2 is ours, 3 is theirs, 4 was written to meanwhile");
+    }
+
+    #[test]
+    fn a_target_with_more_objects_is_asked_again() {
+        let mut batch = batch(&[(key(9, 0), version(1))]);
+        batch.take_theirs(&[(key(3, 0), version(1))], Cursor::At(key(3, 1)));
+        batch.take(key(3, 0));
+        assert_eq!(batch.verdict(), Some(Verdict::UpTo(Cursor::At(key(3, 1)))), "9 is behind what they told");
+        let rest = batch.go_on_from(Cursor::At(key(3, 1)));
+        assert_eq!(rest, [Run { from: key(3, 1), to: Cursor::At(key(50, 0)) }]);
+        assert_eq!(batch.verdict(), None);
+    }
+
+    #[test]
+    fn a_write_opens_the_leaf_that_it_touches() {
+        let mut config = Config::new(3, Subspace::WHOLE, 4).expect("few leaves");
+        let mut look = Look::Ranges { skipped: SkipSet::all_but(PositionRange::ALL, &[]), batch: None };
+        look.touch(&config, key(0x1234_5678, 1));
+        let Look::Ranges { skipped, .. } = &look else { panic!("it looks at ranges") };
+        let kept: Vec<PositionRange> = skipped.iter().collect();
+        assert_eq!(kept, [range(0, 0x0fff_ffff), range(0x2000_0000, u32::MAX)]);
+        config.planted = Some(Planted::RangeStaysSkipped);
+        let mut look = Look::Objects { named: BTreeSet::new(), taken: 0 };
+        look.touch(&config, key(1, 1));
+        assert!(
+            matches!(look, Look::Objects { named, .. } if named.is_empty()),
+            "the planted fault forgets it"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "answered twice")]
+    fn a_second_answer_is_noticed() {
+        let mut batch = batch(&[]);
+        batch.take_theirs(&[], Cursor::At(key(50, 0)));
+        batch.take_theirs(&[], Cursor::At(key(50, 0)));
+    }
+}
