@@ -96,7 +96,7 @@ pub enum Outcome<P> {
     Read {
         /// Its version and content.
         found: Option<(Version, P)>,
-        /// The last change of the group when it was read.
+        /// The last change of the group when it was read, which may be one of another object that is not committed yet.
         as_of: Version,
     },
     /// Not done, or not known to be: ask again, with the same request, whom the map names.

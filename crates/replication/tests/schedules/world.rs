@@ -295,7 +295,7 @@ impl World {
         for to in 0..self.devices.len() {
             // Who is not alive to the monitor may be cut off from it.
             let is_cut_off = !self.alive.contains(&to);
-            let around = if is_cut_off { 400 } else { [5, 5, 20, 400][self.below(4) as usize] };
+            let around = if is_cut_off { 3000 } else { [5, 5, 20, 400][self.below(4) as usize] };
             self.schedule(around, Event::Maps { group, to, upto });
         }
     }
