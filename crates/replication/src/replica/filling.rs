@@ -171,6 +171,8 @@ impl<O: Objects> Turn<'_, O> {
         if self.fill_of(from, round).is_some() {
             self.stop_fill(from);
             self.ask_remote_slot(from);
+            // What was on its way there has held others up.
+            self.fill_all();
         }
     }
 
