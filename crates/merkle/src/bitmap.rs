@@ -10,7 +10,8 @@ use crate::settled::ranges_of;
 use crate::{Position, PositionRange, Shape};
 
 /// Which leaves were written to since it was begun.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct Bitmap {
     shape: Shape,
     marks: Marks,
@@ -78,5 +79,19 @@ impl Bitmap {
         } else {
             Err(DecodeError::Impossible { what: "a mark behind the last leaf" })
         }
+    }
+}
+
+impl From<Bitmap> for Vec<u8> {
+    fn from(it: Bitmap) -> Vec<u8> {
+        it.encode()
+    }
+}
+
+impl TryFrom<Vec<u8>> for Bitmap {
+    type Error = DecodeError;
+
+    fn try_from(bytes: Vec<u8>) -> Result<Bitmap, DecodeError> {
+        Bitmap::decode(&bytes)
     }
 }

@@ -15,7 +15,7 @@ use crate::settled::Runs;
 use crate::{DecodeError, Decoder, Differing, Outcome, PositionRange, Settled, Shape, ShapesDiffer, Sketch};
 
 /// What an exchange found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Found {
     /// The roots match.
     Nothing,
@@ -155,7 +155,7 @@ fn compare_nodes(tree: Settled<'_>, message: &Message) -> Result<Turn, ExchangeE
 }
 
 /// The side that opens an exchange.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize, PartialEq, Eq)]
 pub struct Session {
     form: Form,
     decoder: Decoder,

@@ -3,7 +3,7 @@
 use twox_hash::XxHash3_64;
 
 /// Identifies an object within a pool. A simulator numbers its objects; a store has names, and takes their 64-bit hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ObjectId(pub u64);
 
 impl ObjectId {
@@ -15,7 +15,7 @@ impl ObjectId {
 }
 
 /// A number that differs for any two states of one object. Ceph stamps an object with its group's version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Version(pub u64);
 
 /// xxHash3 of two numbers, as 16 little-endian bytes.

@@ -5,7 +5,7 @@
 //! its tree is a subtree of the pool's.
 
 /// A place in the order of objects: the 32-bit hash of the object's name, its bits reversed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Position(pub u32);
 
 impl Position {
@@ -23,7 +23,7 @@ impl Position {
 }
 
 /// All positions from `first` to `last`, both included: the last position of all could not be excluded in 32 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PositionRange {
     /// The least position of the range.
     pub first: Position,
@@ -59,7 +59,7 @@ impl std::fmt::Display for PositionRange {
 }
 
 /// The positions that begin with the same bits: a pool, or one of its placement groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Subspace {
     bits: u8,
     /// The bits that are fixed, at the top; zero below them.
@@ -140,7 +140,7 @@ impl Subspace {
 }
 
 /// What a tree covers, and in how many leaves. Only trees of one shape can be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Shape {
     space: Subspace,
     leaf_bits: u8,

@@ -27,7 +27,8 @@ use crate::{ObjectId, Version};
 use cell::Key;
 
 /// The first cells of the sketch of a set of objects.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct Sketch {
     cells: Vec<Cell>,
     /// Cells that changed since the last image or record.
@@ -150,4 +151,18 @@ pub(crate) fn read_cells(mut reader: Reader<'_>) -> Result<Vec<Cell>, DecodeErro
     let cells = cells?;
     reader.finish()?;
     Ok(cells)
+}
+
+impl From<Sketch> for Vec<u8> {
+    fn from(it: Sketch) -> Vec<u8> {
+        it.encode()
+    }
+}
+
+impl TryFrom<Vec<u8>> for Sketch {
+    type Error = DecodeError;
+
+    fn try_from(bytes: Vec<u8>) -> Result<Sketch, DecodeError> {
+        Sketch::decode(&bytes)
+    }
 }

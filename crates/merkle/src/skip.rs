@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::{Position, PositionRange, Shape};
 
 /// Ranges of positions, in order, none touching another.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SkipSet {
     /// First position to last, both included.
     ranges: BTreeMap<u32, u32>,

@@ -13,12 +13,14 @@
 //! where two replicas are in those two states. With 32 bits, 77,000 states would do for a probability of one half. These
 //! are chances, not a defence: who chooses ids and versions can make digests cancel.
 
+use crate::DecodeError;
 use crate::marks::Marks;
 use crate::object::{change, digest_of_pair};
 use crate::{ObjectId, Position, Settled, Shape, Version};
 
 /// A Merkle tree over the objects of a placement group or a pool.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct Tree {
     shape: Shape,
     /// Node 1 is the root, node n has the children 2n and 2n + 1, and the leaves are the second half.
@@ -162,4 +164,18 @@ impl Eq for Tree {}
 #[inline]
 fn parent(low: u64, high: u64) -> u64 {
     if low | high == 0 { 0 } else { digest_of_pair(low, high) }
+}
+
+impl From<Tree> for Vec<u8> {
+    fn from(it: Tree) -> Vec<u8> {
+        it.encode()
+    }
+}
+
+impl TryFrom<Vec<u8>> for Tree {
+    type Error = DecodeError;
+
+    fn try_from(bytes: Vec<u8>) -> Result<Tree, DecodeError> {
+        Tree::decode(&bytes)
+    }
 }

@@ -57,7 +57,7 @@ pub enum Planted {
 }
 
 /// The rules of one group. All its replicas have the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Config {
     /// How many replicas there should be.
     pub size: usize,

@@ -33,29 +33,10 @@ pub struct Durable {
     /// The last changes of the group.
     pub log: Log,
     /// Objects that it does not have in the version that its log says, with that version.
-    #[serde(with = "pairs")]
+    #[serde(with = "crate::pairs")]
     pub missing: BTreeMap<Key, Version>,
     /// What sums up its objects.
     pub summary: Summary,
-}
-
-/// A map whose keys are not text, as a list of pairs, so that it can be written in any format.
-mod pairs {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::{Key, Version};
-
-    pub(super) fn serialize<S: Serializer>(map: &BTreeMap<Key, Version>, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(map)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<BTreeMap<Key, Version>, D::Error> {
-        Ok(Vec::<(Key, Version)>::deserialize(from)?.into_iter().collect())
-    }
 }
 
 impl Durable {

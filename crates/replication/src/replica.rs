@@ -27,24 +27,29 @@ use crate::{
 use primary::{Ask, Primary, Stage};
 
 /// A replica.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Replica<P> {
     config: Config,
     me: DeviceId,
     durable: Durable,
     /// None until the first map after a start: what was sent before is void.
     map: Option<Map>,
+    #[serde(with = "crate::pairs")]
     links: BTreeMap<DeviceId, Link<P>>,
     /// Messages of intervals that it has not heard of yet.
     early: Vec<(DeviceId, Message<P>)>,
     tokens: u64,
+    #[serde(with = "crate::pairs")]
     pending: BTreeMap<Token, After<P>>,
     /// Until when primaries may answer reads, as far as this replica has confirmed or heard; whose it is not to tell is
     /// under none.
+    #[serde(with = "crate::pairs")]
     promises: BTreeMap<Option<DeviceId>, SimTime>,
     /// Temporary objects: the version, and the length so far.
+    #[serde(with = "crate::pairs")]
     staged: BTreeMap<Key, (Version, u64)>,
     /// Objects of which the receiver has not confirmed the last part.
+    #[serde(with = "crate::pairs")]
     sending: BTreeMap<(DeviceId, Key), Version>,
     /// What stands still while it is compared.
     snapshot: Option<(Tree, Option<Sketch>)>,
@@ -54,7 +59,7 @@ pub struct Replica<P> {
 }
 
 /// One direction of messages from this replica to another, and one back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Link<P> {
     sent: u64,
     received: u64,
@@ -69,7 +74,7 @@ impl<P> Default for Link<P> {
 }
 
 /// What follows when work is done or time is up.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum After<P> {
     Committed(Version),
     Say { to: DeviceId, body: Body<P> },
@@ -183,7 +188,9 @@ impl<P: crate::Payload> Replica<P> {
         objects: &mut O,
         actions: &mut Vec<Action<P>>,
     ) {
-        Turn { it: self, now, objects, actions }.take(input);
+        let mut turn = Turn { it: self, now, objects, actions };
+        turn.take(input);
+        turn.begin_rest();
         self.audit(now);
     }
 

@@ -53,19 +53,22 @@ pub enum Verdict {
 }
 
 /// The slots of one device. A crash forgets it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reserver {
     slots: usize,
     full_at_bytes: u64,
     used_bytes: u64,
     preempts: bool,
+    #[serde(with = "crate::pairs")]
     lots: BTreeMap<Lot, Slots>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Slots {
+    #[serde(with = "crate::pairs")]
     held: BTreeMap<Holder, (u8, u64)>,
     /// By priority, then by who came first.
+    #[serde(with = "crate::pairs")]
     waiting: BTreeMap<(Reverse<u8>, u64), Request>,
     arrivals: u64,
 }

@@ -7,6 +7,7 @@
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks.
 
+pub mod backfill;
 pub mod capacity_sim;
 mod checked;
 mod context;
@@ -43,6 +44,7 @@ pub fn all() -> &'static [&'static dyn Study] {
         &place::Place,
         &preview::Preview,
         &rebuild::Rebuild,
+        &backfill::Backfill,
         &put::Put,
         &capacity_sim::CapacitySim,
     ]

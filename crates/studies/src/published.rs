@@ -34,6 +34,8 @@ const TEXTS: &[(&str, &str)] = papers![
     "rebuild-groups",
     "rebuild-peers",
     "rebuild-scaling",
+    "backfill-thesis",
+    "backfill-ceph16",
 ];
 
 /// Whether a resolved point equals a point of one of the study's published scenarios. Keys in `apart` do not count: they only

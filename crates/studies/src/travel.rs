@@ -92,6 +92,20 @@ fn puts_travel() {
 }
 
 #[test]
+fn backfills_travel() {
+    for discovery in ["scan", "bitmap", "merkle", "merkle-levels", "sketch"] {
+        for more in [
+            "client_writes = \"40/s\"",
+            "log_entries = 500",
+            "down = 2\ngroups = 3\ncreated = \"30%\"\ndeleted = \"30%\"",
+        ] {
+            let small = "objects_per_group = 200\nstale = \"10%\"\nranges = 64\nobject_size = \"10MiB\"";
+            travelled(&format!("study = \"backfill\"\ndiscovery = \"{discovery}\"\n{small}\n{more}"));
+        }
+    }
+}
+
+#[test]
 fn capacity_travels() {
     let small =
         "servers = 4\ndepth = 2\nwarm_up = \"200us\"\nduration = \"1ms\"\ntrip = \"20us\"\nsize = \"64KiB\"";

@@ -7,7 +7,7 @@ use crate::sketch::{read_cells, write_cells};
 use crate::{Cell, PositionRange, Shape, Tree};
 
 /// How the difference is found once the roots differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Form {
     /// All leaves in one message.
     Whole,

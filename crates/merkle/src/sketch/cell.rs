@@ -5,7 +5,7 @@ use crate::object::{digest, digest_of_pair};
 use crate::{ObjectId, Version};
 
 /// Sums over the objects that map to it. Where one object is all the sum, the object can be read from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cell {
     /// Of the weights of (id, version).
     weight: u64,
@@ -101,7 +101,7 @@ pub(super) fn weight_of(id: ObjectId, version: Version) -> u64 {
 
 /// Hash and id of an object as two numbers of the field, of 60 bits each: the hash and 28 bits of the id, and the other 36
 /// with 24 bits of a digest, by which a number that is no key is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub(super) struct Key {
     first: u64,
     second: u64,
@@ -145,7 +145,7 @@ fn check_of(hash: u32, id: ObjectId) -> u64 {
 /// The cells of one object, in order: the first cell always, and cell i with probability 1 / (1 + i/2) (Yang, Gilad,
 /// Alizadeh: Practical Rateless Set Reconciliation, SIGCOMM 2024). With this density a prefix of 1.35 to 1.72 cells for
 /// each difference is enough, whatever their number, and an object is in about 2 ln m of the first m cells.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Mapping {
     state: u64,
     at: i64,

@@ -5,7 +5,7 @@ use super::{Cell, field};
 use crate::{ObjectId, Position, Version};
 
 /// An object that two replicas do not hold in the same version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Differing {
     /// The hash of its name.
     pub hash: u32,
@@ -16,7 +16,7 @@ pub struct Differing {
 }
 
 /// Who holds an object that differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Held {
     /// We alone.
     ByUs(Version),
@@ -53,7 +53,7 @@ pub enum Outcome {
 }
 
 /// What was found, and what it still is in cells to come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Found {
     key: Key,
     /// What it adds to each of its cells.
@@ -63,7 +63,7 @@ struct Found {
 }
 
 /// Takes cells of both sides and finds what differs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Decoder {
     /// Ours less theirs, and less what was found.
     cells: Vec<Cell>,

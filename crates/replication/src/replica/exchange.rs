@@ -15,7 +15,7 @@ use crate::objects::Objects;
 use crate::{Body, Config, DeviceId, Discovery, Epoch, Key, Note};
 
 /// The primary's side of an exchange of trees or sketches.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Exchanging {
     by: Discovery,
     session: Session,

@@ -13,18 +13,19 @@ use crate::objects::Objects;
 use crate::{Action, Body, Config, Cursor, DeviceId, Key, Lot, Note, Planted, Tally, Token, Version, Work};
 
 /// The backfill of one target.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Fill {
     pub(super) round: u64,
     /// Objects below were compared: they are as the primary's, or on their way.
     pub(super) started: Cursor,
     /// Objects that are on their way, and in which version; none to be removed.
+    #[serde(with = "crate::pairs")]
     pub(super) in_flight: BTreeMap<Key, Option<Version>>,
     pub(super) phase: Phase,
     pub(super) tally: Tally,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Phase {
     /// It waits for a slot at the target.
     Reserving,
@@ -48,6 +49,11 @@ impl Fill {
             Phase::Looking(look) => look.touch(config, key),
             Phase::Ending => unreachable!("a backfill that ends covers all keys"),
         }
+    }
+
+    /// A batch is being looked at, here or at the target.
+    pub(super) fn is_looking(&self) -> bool {
+        matches!(&self.phase, Phase::Looking(Look::Ranges { batch: Some(batch), .. }) if batch.is_open())
     }
 
     pub(super) fn is_discovering(&self, round: u64) -> bool {

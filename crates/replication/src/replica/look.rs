@@ -7,7 +7,7 @@ use towtank_merkle::{Position, Shape, SkipSet};
 use crate::{Config, Cursor, Key, Planted, Run, Version};
 
 /// What is still to be looked at.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Look {
     /// All but these ranges, and the batch that is being compared.
     Ranges { skipped: SkipSet, batch: Option<Batch> },
@@ -16,19 +16,21 @@ pub(super) enum Look {
 }
 
 /// Objects of the primary and of the target in the same runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Batch {
     pub(super) runs: Vec<Run>,
     pub(super) end: Cursor,
+    #[serde(with = "crate::pairs")]
     ours: BTreeMap<Key, Version>,
     /// The target's, up to a cursor; none while they are awaited.
+    #[serde(with = "crate::pairs::beside")]
     theirs: Option<(BTreeMap<Key, Version>, Cursor)>,
     /// Objects that were written to since the batch was begun, which the target did not get.
     touched: BTreeSet<Key>,
 }
 
 /// What a comparison says of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Verdict {
     Same(Key),
     /// The target has another version or none, or the object is not to be.
@@ -116,6 +118,11 @@ impl Batch {
         assert!(last.is_none_or(|(key, _)| end.covers(*key)), "{last:?} lies behind its batch");
         assert!(runs.last().is_some_and(|run| run.to <= end), "a batch ends before its runs do");
         Batch { runs, end, ours, theirs: None, touched: BTreeSet::new() }
+    }
+
+    /// The target has not answered yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.theirs.is_none()
     }
 
     /// The target's objects in the runs, up to a cursor.

@@ -8,7 +8,7 @@ use super::filling::Fill;
 use crate::{Cursor, DeviceId, Info, Key, Operation, RequestId, Token, Version};
 
 /// How far an interval has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Stage {
     /// The others are asked what they have.
     Asking,
@@ -25,7 +25,7 @@ pub(super) enum Stage {
 }
 
 /// A client's request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Ask<P> {
     pub(super) request: RequestId,
     pub(super) key: Key,
@@ -33,7 +33,7 @@ pub(super) struct Ask<P> {
 }
 
 /// A write that not all replicas have committed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct InFlight {
     pub(super) request: RequestId,
     pub(super) key: Key,
@@ -42,9 +42,10 @@ pub(super) struct InFlight {
 }
 
 /// A replica that follows: acting, or to be filled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Peer {
     pub(super) follows: bool,
+    #[serde(with = "crate::pairs")]
     pub(super) missing: BTreeMap<Key, Version>,
     /// Below are its objects as its log says, for as much as it was told: never behind what it has written down.
     pub(super) cursor: Cursor,
@@ -54,7 +55,7 @@ pub(super) struct Peer {
 }
 
 /// An object that is brought to where it is missing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Recovering {
     /// Who was asked for it, where the primary itself misses it.
     pub(super) tried: BTreeSet<DeviceId>,
@@ -63,7 +64,7 @@ pub(super) struct Recovering {
 }
 
 /// The primary's own slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Slot {
     None,
     Asked(Token),
@@ -71,25 +72,30 @@ pub(super) enum Slot {
 }
 
 /// The primary's side of a group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Primary<P> {
     pub(super) stage: Stage,
     /// Who has not answered yet.
     pub(super) asked: BTreeSet<DeviceId>,
+    #[serde(with = "crate::pairs")]
     pub(super) infos: BTreeMap<DeviceId, Info>,
     /// Until when an earlier primary may answer reads.
     pub(super) promised_until: SimTime,
+    #[serde(with = "crate::pairs")]
     pub(super) peers: BTreeMap<DeviceId, Peer>,
+    #[serde(with = "crate::pairs")]
     pub(super) in_flight: BTreeMap<Version, InFlight>,
     /// Requests that wait until the group serves.
     pub(super) waiting: VecDeque<Ask<P>>,
     /// Requests that wait for an object.
+    #[serde(with = "crate::pairs")]
     pub(super) blocked: BTreeMap<Key, VecDeque<Ask<P>>>,
     /// Reads that wait for the lease.
     pub(super) reads: Vec<Ask<P>>,
     pub(super) lease_until: SimTime,
     /// When the lease was asked for, and who has not confirmed it.
     pub(super) renewing: Option<(SimTime, BTreeSet<DeviceId>)>,
+    #[serde(with = "crate::pairs")]
     pub(super) recovering: BTreeMap<Key, Recovering>,
     /// Objects that clients wait for.
     pub(super) urgent: BTreeSet<Key>,
@@ -97,9 +103,12 @@ pub(super) struct Primary<P> {
     pub(super) unfound: BTreeSet<Key>,
     pub(super) recovers_by_log: bool,
     pub(super) slot: Slot,
+    #[serde(with = "crate::pairs")]
     pub(super) fills: BTreeMap<DeviceId, Fill>,
     pub(super) rounds: u64,
     pub(super) rests: bool,
+    /// The rest has not begun: what it comes after is not done.
+    pub(super) rest_is_due: bool,
     pub(super) is_clean: bool,
 }
 
@@ -125,6 +134,7 @@ impl<P> Primary<P> {
             fills: BTreeMap::new(),
             rounds: 0,
             rests: false,
+            rest_is_due: false,
             is_clean: false,
         }
     }

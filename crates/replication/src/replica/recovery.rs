@@ -52,13 +52,23 @@ impl<O: Objects> Turn<'_, O> {
         urgent.or_else(|| own.keys().find(is_open)).or_else(of_others).copied()
     }
 
-    /// Rests after an operation has begun, where the group is to rest.
+    /// An operation begins; the group will rest after it, where it is to rest, and nothing else begins until then.
     pub(super) fn rest(&mut self) {
         let sleep = self.it.config.sleep;
         let Some(primary) = self.it.primary.as_mut().filter(|_| sleep.as_ns() > 0) else { return };
         assert!(!primary.rests, "an operation has begun while the group rests");
         primary.rests = true;
-        self.wake(sleep, After::Rested);
+        primary.rest_is_due = true;
+    }
+
+    /// Rests once what has begun is done: the rest comes after an operation, as in Ceph, and not beside it.
+    pub(super) fn begin_rest(&mut self) {
+        let sleep = self.it.config.sleep;
+        let Some(primary) = self.it.primary.as_mut().filter(|primary| primary.rest_is_due) else { return };
+        if primary.active() == 0 && !primary.fills.values().any(super::filling::Fill::is_looking) {
+            primary.rest_is_due = false;
+            self.wake(sleep, After::Rested);
+        }
     }
 
     pub(super) fn rested(&mut self) {

@@ -1,0 +1,117 @@
+//! What must hold when a run is over: replicas are equal, summaries are those of the objects, nobody holds a slot, and what was
+//! recovered is what differed.
+
+use towtank_kernel::{Committed, Fault};
+use towtank_replication::{Cursor, Key, Lot, Objects as _, Summary};
+
+use crate::counts::Counts;
+use crate::device::{Device, Held};
+use crate::model::{Backfill, Entity};
+use crate::objects::{Overlay, View};
+use crate::outage::Outage;
+use crate::spec::Spec;
+
+/// Objects of a group whose tree is worked out anew: beyond that an audit would take longer than the run.
+const REBUILT_MAX: u32 = 100_000;
+
+pub(crate) fn audit(
+    spec: &Spec,
+    outage: &Outage,
+    committed: &Committed<'_, Backfill<'_>>,
+) -> Result<(), Fault> {
+    let devices: Vec<&Device> = committed
+        .entities
+        .iter()
+        .filter_map(|entity| match entity {
+            Entity::Device(device) => Some(&**device),
+            Entity::Monitor(_) | Entity::Clients(..) => None,
+        })
+        .collect();
+    for (number, device) in devices.iter().enumerate() {
+        for lot in [Lot::Local, Lot::Remote] {
+            if device.reserver.held(lot) > spec.slots as usize {
+                return Err(format!("device {number} has given more slots than it has: {lot:?}").into());
+            }
+        }
+        let lanes =
+            [device.disk.lane, device.looking, device.recovering, device.out.lane, device.inward.lane];
+        for lane in lanes {
+            lane.audit().map_err(|broken| format!("device {number}: {broken}"))?;
+        }
+        for (group, held) in &device.groups {
+            sums_up(spec, outage, *group, held)?;
+        }
+    }
+    let mut counts = Counts::default();
+    committed.statistics.iter().for_each(|one| towtank_kernel::Statistics::merge(&mut counts, one));
+    for group in spec.touched() {
+        // Where the run was cut short, replicas are on their way.
+        if counts.clean.contains_key(&group) && committed.pending.is_empty() {
+            equal(spec, &devices, group)?;
+        }
+        recovered(spec, outage, &counts, group)?;
+    }
+    Ok(())
+}
+
+/// A replica's summary is the one of its objects.
+fn sums_up(spec: &Spec, outage: &Outage, group: u32, held: &Held) -> Result<(), Fault> {
+    if spec.objects > REBUILT_MAX {
+        return Ok(());
+    }
+    let mut overlay = held.overlay.clone();
+    let view = view_of(spec, outage, group, &mut overlay);
+    let all = view.scan(Key::MIN, Cursor::End, usize::MAX);
+    let anew =
+        Summary::of_objects(held.replica.config(), all.iter().map(|listed| (listed.key, listed.version)));
+    if held.replica.durable().summary.sums_up_as(&anew) {
+        return Ok(());
+    }
+    Err(format!("group {group} on device {}: its tree is not that of its objects", held.replica.device().0)
+        .into())
+}
+
+fn view_of<'a>(spec: &Spec, outage: &'a Outage, group: u32, overlay: &'a mut Overlay) -> View<'a> {
+    View { layouts: &outage.layouts, group, object_bytes: spec.object_bytes, overlay }
+}
+
+/// All replicas of a clean group hold the same.
+fn equal(spec: &Spec, devices: &[&Device], group: u32) -> Result<(), Fault> {
+    let held = |device: towtank_replication::DeviceId| &devices[device.0 as usize].groups[&group];
+    let up = spec.up(group);
+    let first = held(up[0]);
+    for device in &up[1..] {
+        let other = held(*device);
+        if other.overlay != first.overlay || !other.replica.durable().is_complete() {
+            let (one, two) = (up[0].0, device.0);
+            return Err(format!(
+                "group {group} is clean, but devices {one} and {two} hold different objects"
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Without clients, a backfill recovers and removes exactly what differed.
+fn recovered(spec: &Spec, outage: &Outage, counts: &Counts, group: u32) -> Result<(), Fault> {
+    let differing = outage.differing[&group];
+    for ((_, target), filled) in counts.backfills.range((group, 0)..=(group, u32::MAX)) {
+        let Some((_, tally)) = filled.ended.filter(|_| spec.clients.is_none()) else { continue };
+        let changed = tally.recovered + tally.removed;
+        if changed != differing {
+            return Err(format!(
+                "group {group}: {differing} objects differed on device {target}, and {changed} were recovered or removed"
+            )
+            .into());
+        }
+        if tally.looked_at < tally.recovered {
+            return Err(format!(
+                "group {group}: {} objects were recovered, and {} were looked at",
+                tally.recovered, tally.looked_at
+            )
+            .into());
+        }
+    }
+    Ok(())
+}

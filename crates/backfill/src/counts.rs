@@ -1,0 +1,150 @@
+//! What is counted of a run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use towtank_kernel::Statistics;
+use towtank_metrics::Histogram;
+use towtank_replication::{DeviceId, Discovery, Note, Tally};
+use towtank_units::{SimSpan, SimTime};
+
+/// What is counted, over all groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Counts {
+    /// Backfills, by group and target.
+    #[serde(with = "towtank_replication::pairs")]
+    pub backfills: BTreeMap<(u32, u32), Filled>,
+    /// When each group was clean first.
+    #[serde(with = "towtank_replication::pairs")]
+    pub clean: BTreeMap<u32, SimTime>,
+    /// When log recovery of a group began, and when it ended.
+    #[serde(with = "towtank_replication::pairs")]
+    pub by_log: BTreeMap<u32, (SimTime, Option<SimTime>)>,
+    /// Objects that were recovered by logs, each for one replica.
+    pub recovered_by_log: u64,
+    /// Bytes of all messages.
+    pub sent_bytes: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Groups that wait for devices that are not there.
+    pub down: u64,
+    /// Times that a client asked again.
+    pub retried: u64,
+    /// Nanoseconds that clients waited for their writes, until all groups were clean.
+    pub waited: Histogram,
+}
+
+/// One backfill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Filled {
+    /// When it began first.
+    pub began: SimTime,
+    /// When it was known what to look at, and by which method.
+    pub discovered: Option<(SimTime, Discovery)>,
+    /// Ranges, or objects, that were to be looked at.
+    pub differing: u64,
+    /// When it ended, and what it took.
+    pub ended: Option<(SimTime, Tally)>,
+}
+
+/// One thing worth counting.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sample {
+    /// A replica says something for measurement.
+    Noted {
+        /// Of which group.
+        group: u32,
+        /// When.
+        at: SimTime,
+        /// What.
+        note: Note,
+    },
+    /// A message of so many bytes was sent.
+    Sent(u64),
+    /// A client has its answer.
+    Waited(SimSpan),
+    /// A client asks again.
+    Retried,
+}
+
+impl Statistics for Counts {
+    type Sample = Sample;
+
+    fn add(&mut self, sample: Sample) {
+        match sample {
+            Sample::Noted { group, at, note } => self.note(group, at, &note),
+            Sample::Sent(bytes) => {
+                self.messages += 1;
+                self.sent_bytes += bytes;
+            }
+            Sample::Waited(span) => self.waited.record(span.as_ns()),
+            Sample::Retried => self.retried += 1,
+        }
+    }
+
+    fn merge(&mut self, other: &Counts) {
+        for (key, theirs) in &other.backfills {
+            let mine = self.backfills.entry(*key).or_insert(*theirs);
+            if theirs.began < mine.began || mine.ended.is_none() {
+                let began = mine.began.min(theirs.began);
+                *mine = Filled { began, ..*theirs };
+            }
+        }
+        for (group, theirs) in &other.clean {
+            let mine = self.clean.entry(*group).or_insert(*theirs);
+            *mine = (*mine).min(*theirs);
+        }
+        for (group, theirs) in &other.by_log {
+            self.by_log.entry(*group).or_insert(*theirs);
+        }
+        self.recovered_by_log += other.recovered_by_log;
+        self.sent_bytes += other.sent_bytes;
+        self.messages += other.messages;
+        self.down += other.down;
+        self.retried += other.retried;
+        self.waited.merge(&other.waited);
+    }
+}
+
+impl Counts {
+    fn note(&mut self, group: u32, at: SimTime, note: &Note) {
+        let key = |target: &DeviceId| (group, target.0);
+        match note {
+            Note::BackfillBegan { target, .. } => {
+                let begun = Filled { began: at, discovered: None, differing: 0, ended: None };
+                self.backfills.entry(key(target)).or_insert(begun);
+            }
+            Note::Discovered { target, by, differing, .. } => {
+                if let Some(filled) = self.backfills.get_mut(&key(target)) {
+                    filled.discovered = Some((at, *by));
+                    filled.differing = *differing;
+                }
+            }
+            Note::BackfillEnded { target, tally } => {
+                if let Some(filled) = self.backfills.get_mut(&key(target)) {
+                    filled.ended = Some((at, *tally));
+                }
+            }
+            Note::Clean => {
+                self.clean.entry(group).or_insert(at);
+            }
+            Note::LogRecoveryBegan { .. } => {
+                self.by_log.entry(group).or_insert((at, None));
+            }
+            Note::LogRecoveryEnded => {
+                if let Some((_, ended)) = self.by_log.get_mut(&group) {
+                    *ended = Some(at);
+                }
+            }
+            Note::Recovered { to, .. } if !self.backfills.contains_key(&key(to)) => {
+                self.recovered_by_log += 1
+            }
+            Note::Down { .. } => self.down += 1,
+            Note::Recovered { .. }
+            | Note::PeeringBegan
+            | Note::Active { .. }
+            | Note::Unfound { .. }
+            | Note::TargetFull { .. } => {}
+        }
+    }
+}

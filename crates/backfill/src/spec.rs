@@ -1,0 +1,169 @@
+//! The cluster, what changed while devices were away, and what single steps cost.
+
+use towtank_devices::DiskSpec;
+use towtank_merkle::{Shape, Subspace};
+use towtank_replication::{Config, DeviceId, Discovery, Planted};
+use towtank_units::{Frequency, Rate, SimSpan};
+
+/// Groups of replicas on devices of which some were away.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Placement groups.
+    pub groups: u32,
+    /// Devices.
+    pub devices: u32,
+    /// Replicas of a group, on devices that follow each other.
+    pub replicas: u32,
+    /// Devices that were away: the first ones.
+    pub down: u32,
+    /// Objects of a group before.
+    pub objects: u32,
+    /// Bytes of each.
+    pub object_bytes: u64,
+    /// What changed.
+    pub changes: Changes,
+    /// How what differs is found.
+    pub discovery: Discovery,
+    /// Leaves of a tree, and bits of a bitmap, as a power of two.
+    pub leaf_bits: u8,
+    /// Cells of a sketch.
+    pub sketch_cells: u32,
+    /// Entries that a log keeps at most.
+    pub log_entries: u32,
+    /// Backfills that a device leads at once, and as many that it takes in.
+    pub slots: u32,
+    /// Objects that a group recovers at once.
+    pub active: u32,
+    /// The rest after each operation of recovery.
+    pub sleep: SimSpan,
+    /// Objects of a batch at most.
+    pub batch: u32,
+    /// What steps cost.
+    pub costs: Costs,
+    /// Each device's disk.
+    pub disk: DiskSpec,
+    /// Each device's card.
+    pub nic: Rate,
+    /// From card to card.
+    pub latency: SimSpan,
+    /// Writes of clients meanwhile, to all groups together.
+    pub clients: Option<Frequency>,
+    /// A rule of the protocol that is broken on purpose, for tests.
+    #[doc(hidden)]
+    pub planted: Option<Planted>,
+}
+
+/// What changed while devices were away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Changes {
+    /// How many.
+    pub writes: Writes,
+    /// The share that made new objects.
+    pub created: f64,
+    /// The share that deleted objects.
+    pub deleted: f64,
+}
+
+/// How many changes there were.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Writes {
+    /// So many objects of each group, each once.
+    Distinct(u32),
+    /// So many writes in all groups together, each to an object drawn at random.
+    Drawn(u64),
+}
+
+/// What single steps cost beside disks and cards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// To look at one object.
+    pub look: SimSpan,
+    /// To hold one object of the group against the ranges to skip, for each of them.
+    pub range_check: SimSpan,
+    /// To recover one object, at its receiver.
+    pub recovery: SimSpan,
+    /// To begin a backfill.
+    pub startup: SimSpan,
+}
+
+impl Spec {
+    /// The rules of its groups.
+    ///
+    /// # Panics
+    /// When there are more leaves than a tree may have: scenarios are checked before.
+    #[must_use]
+    pub fn config(&self) -> Config {
+        let space = Subspace::of_group(0, 1).expect("one group has all positions");
+        let config = Config::new(self.replicas as usize, space, self.leaf_bits);
+        let config = config.expect("the number of leaves has been checked");
+        let log = self.log_entries as usize;
+        Config {
+            discovery: self.discovery,
+            sketch_cells: self.sketch_cells,
+            // What is expected to differ needs about 1.4 cells an object; what is sent in vain counts too.
+            sketch_first_cells: self.expected_cells().clamp(16, self.sketch_cells.max(16)),
+            // With some replicas away the others go on, as Ceph's groups of three do with two.
+            size_min: 1,
+            log_entries_min: (log / 2).max(1).min(log),
+            log_entries_max: log,
+            log_trim_min: 1,
+            requests_max: log,
+            scan_min: (self.batch as usize).min(64),
+            scan_max: self.batch as usize,
+            active_max: self.active as usize,
+            sleep: self.sleep,
+            planted: self.planted,
+            ..config
+        }
+    }
+
+    /// Objects of a group that are expected to differ.
+    #[must_use]
+    pub fn expected_changes(&self) -> f64 {
+        let objects = f64::from(self.objects);
+        match self.changes.writes {
+            Writes::Distinct(count) => f64::from(count),
+            Writes::Drawn(all) => {
+                towtank_merkle::sizing::distinct(objects, all as f64 / f64::from(self.groups))
+            }
+        }
+    }
+
+    fn expected_cells(&self) -> u32 {
+        let changes = self.expected_changes().max(1.0);
+        (changes * towtank_merkle::cost::cells_per_difference(changes)).min(f64::from(self.sketch_cells))
+            as u32
+    }
+
+    /// Who holds a group, the primary first. Those that were away come last: a replica that is behind does not lead.
+    #[must_use]
+    pub fn up(&self, group: u32) -> Vec<DeviceId> {
+        let place = |replica: u32| DeviceId((group + replica) % self.devices);
+        let mut up: Vec<DeviceId> = (0..self.replicas).map(place).collect();
+        up.sort_by_key(|device| self.was_away(*device));
+        up
+    }
+
+    /// Who of them stayed.
+    #[must_use]
+    pub fn stayed(&self, group: u32) -> Vec<DeviceId> {
+        self.up(group).into_iter().filter(|device| !self.was_away(*device)).collect()
+    }
+
+    /// Groups of which some replica was away: the others take part in nothing.
+    pub fn touched(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.groups).filter(|&group| self.up(group).iter().any(|device| self.was_away(*device)))
+    }
+
+    /// Whether a device was away.
+    #[must_use]
+    pub fn was_away(&self, device: DeviceId) -> bool {
+        device.0 < self.down
+    }
+
+    /// Part of the hash space that is a group's.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.config().shape
+    }
+}

@@ -1,0 +1,198 @@
+//! Whole runs: every discovery on every executor, with and without clients, logs that reach back and logs that do not.
+
+use towtank_backfill::{
+    Backfill, Changes, Costs, Counts, Device, Discovery, Entity, Outage, Overlay, Spec, Writes,
+};
+use towtank_devices::{DiskSpec, SeekRow};
+use towtank_kernel::{Executor, RunOptions, run};
+use towtank_replication::Planted;
+use towtank_streams::Seed;
+use towtank_testkit::Finished;
+use towtank_units::{Bytes, Frequency, Rate, SimSpan};
+
+fn rate(bytes: u64) -> Rate {
+    Rate::from_bytes_per_second(bytes).expect("above zero")
+}
+
+fn spec() -> Spec {
+    let seek = SimSpan::from_us(12_500);
+    Spec {
+        groups: 1,
+        devices: 3,
+        replicas: 3,
+        down: 1,
+        objects: 2_000,
+        object_bytes: 1024,
+        changes: Changes { writes: Writes::Distinct(40), created: 0.0, deleted: 0.0 },
+        discovery: Discovery::Scan,
+        leaf_bits: 10,
+        sketch_cells: 128,
+        log_entries: 2,
+        slots: 1,
+        active: 1,
+        sleep: SimSpan::from_ms(100),
+        batch: 512,
+        costs: Costs { look: SimSpan::from_us(5_200), recovery: SimSpan::from_ms(10), ..Costs::default() },
+        disk: DiskSpec {
+            read: rate(150_000_000),
+            write: rate(150_000_000),
+            read_overhead: SimSpan::ZERO,
+            write_overhead: SimSpan::ZERO,
+            seeks: vec![SeekRow { from: Bytes::ZERO, read: seek, write: seek }],
+            extent: Bytes::ZERO,
+        },
+        nic: rate(125_000_000),
+        latency: SimSpan::from_us(100),
+        clients: None,
+        planted: None,
+    }
+}
+
+/// A rule that is broken on purpose is noticed by the audit at the end of the run, or by the protocol itself.
+#[test]
+fn broken_rules_are_noticed() {
+    let base = Spec { objects: 600, batch: 64, leaf_bits: 6, ..spec() };
+    let clients = Some(Frequency::from_per_second(30).expect("above zero"));
+    for (planted, spec) in [
+        (Planted::SendsWhatIsEqual, Spec { discovery: Discovery::Merkle, ..base.clone() }),
+        (
+            Planted::CursorTooFar,
+            Spec { changes: Changes { writes: Writes::Distinct(500), ..base.changes }, ..base.clone() },
+        ),
+        (
+            Planted::TreeMissesRecovery,
+            Spec { discovery: Discovery::Merkle, log_entries: 1_000, ..base.clone() },
+        ),
+        (Planted::RangeStaysSkipped, Spec { discovery: Discovery::Merkle, clients, ..base.clone() }),
+    ] {
+        let fails = |planted: Option<Planted>| {
+            let spec = Spec { planted, ..spec.clone() };
+            std::panic::catch_unwind(|| counts(&spec, 3, Executor::Sequential, 1)).is_err()
+        };
+        assert!(!fails(None), "{planted:?}: the sound rule fails");
+        assert!(fails(Some(planted)), "{planted:?} is not noticed");
+    }
+}
+
+/// The audit, held against states that were broken behind the model's back.
+#[test]
+fn damage_is_noticed() {
+    let spec = Spec { discovery: Discovery::Merkle, ..spec() };
+    let outage = Outage::new(&spec, Seed(4), &|| false).expect("nobody stops it");
+    let model = Backfill::new(&spec, &outage);
+    let options = RunOptions { seed: Seed(4), ..RunOptions::default() };
+    let finished = Finished::of(run(&model, options).expect("it runs"));
+    let device = |state: &mut Finished<Backfill<'_>>, at: usize, damage: &dyn Fn(&mut Device)| {
+        let Entity::Device(device) = &mut state.entities[at] else { panic!("entity {at} is a device") };
+        damage(device);
+    };
+    let told = finished.complaint(&model, "an object is lost", |state| {
+        device(state, 0, &|device| {
+            device.groups.get_mut(&0).expect("it is held").overlay = Overlay::default()
+        });
+    });
+    assert!(told.contains("its tree is not that of its objects"), "{told}");
+    let told = finished.complaint(&model, "a disk has worked more than there was time for", |state| {
+        device(state, 1, &|device| device.disk.lane.busy = SimSpan::from_secs(1 << 20));
+    });
+    assert!(told.contains("device 1"), "{told}");
+    for (what, change) in [("one less", -1_i64), ("one more", 1)] {
+        let told = finished.complaint(&model, what, |state| {
+            for counts in &mut state.statistics {
+                for filled in counts.backfills.values_mut() {
+                    let (_, tally) = filled.ended.as_mut().expect("it has ended");
+                    tally.recovered =
+                        tally.recovered.checked_add_signed(change).expect("some were recovered");
+                }
+            }
+        });
+        assert!(told.contains("objects differed on device 0"), "{what}: {told}");
+    }
+}
+
+fn counts(spec: &Spec, seed: u64, executor: Executor, workers: u32) -> Counts {
+    let outage = Outage::new(spec, Seed(seed), &|| false).expect("nobody stops it");
+    let options = RunOptions { seed: Seed(seed), executor, workers, ..RunOptions::default() };
+    let outcome =
+        run(&Backfill::new(spec, &outage), options).unwrap_or_else(|error| panic!("{spec:?}: {error}"));
+    let counts: Counts = outcome.merged_statistics();
+    let touched = spec.touched().count();
+    assert_eq!(counts.clean.len(), touched, "all groups are clean in the end: {spec:?}");
+    counts
+}
+
+/// From the first backfill's beginning to the last one's end.
+fn span(counts: &Counts) -> f64 {
+    let began = counts.backfills.values().map(|filled| filled.began).min().expect("there is one");
+    let ended = counts.backfills.values().map(|filled| filled.ended.expect("it has ended").0).max();
+    ended.expect("there is one").since(began).as_secs_f64()
+}
+
+#[test]
+fn every_discovery_brings_replicas_up_to_date() {
+    for discovery in Discovery::ALL {
+        let spec = Spec { discovery, ..spec() };
+        let counts = counts(&spec, 1, Executor::Sequential, 1);
+        let filled = counts.backfills[&(0, 0)];
+        let tally = filled.ended.expect("it has ended").1;
+        println!(
+            "{discovery:?}: {:.2} s, differing {}, discovered after {:?}, {tally:?}, {} messages, {} bytes",
+            span(&counts),
+            filled.differing,
+            filled.discovered.map(|(at, by)| (at.since(filled.began), by)),
+            counts.messages,
+            counts.sent_bytes
+        );
+        assert_eq!(tally.recovered, 40, "{discovery:?}");
+        let looked_at_all = tally.looked_at >= 2_000;
+        assert_eq!(looked_at_all, discovery == Discovery::Scan, "{discovery:?}: {}", tally.looked_at);
+    }
+}
+
+#[test]
+fn executors_agree() {
+    let base = Spec {
+        objects: 300,
+        changes: Changes { writes: Writes::Distinct(20), created: 0.2, deleted: 0.2 },
+        ..spec()
+    };
+    let kinds = [
+        base.clone(),
+        Spec { groups: 3, devices: 4, down: 2, ..base.clone() },
+        Spec { clients: Some(Frequency::from_per_second(20).expect("above zero")), ..base.clone() },
+        Spec { log_entries: 1_000, ..base.clone() },
+        Spec { changes: Changes { writes: Writes::Drawn(60), ..base.changes }, ..base },
+    ];
+    for spec in kinds {
+        for discovery in Discovery::ALL {
+            let spec = Spec { discovery, ..spec.clone() };
+            let alone = counts(&spec, 5, Executor::Sequential, 1);
+            for (executor, workers) in
+                [(Executor::Check, 1), (Executor::Conservative, 2), (Executor::Optimistic, 2)]
+            {
+                assert_eq!(counts(&spec, 5, executor, workers), alone, "{executor}: {spec:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_that_reaches_back_needs_no_backfill() {
+    let spec = Spec { log_entries: 100, ..spec() };
+    let counts = counts(&spec, 2, Executor::Sequential, 1);
+    assert!(counts.backfills.is_empty(), "{counts:?}");
+    assert_eq!(counts.recovered_by_log, 40);
+}
+
+#[test]
+fn bitmaps_mark_what_was_written() {
+    let spec = Spec { discovery: Discovery::Bitmap, ..spec() };
+    let outage = Outage::new(&spec, Seed(1), &|| false).expect("nobody stops it");
+    let marked = |device: usize| {
+        let dirty = outage.devices[device].groups[&0].replica.durable().summary.dirty().expect("it is kept");
+        (dirty.since, dirty.ranges.marked())
+    };
+    println!("{:?} {:?} {:?}", marked(0), marked(1), marked(2));
+    assert_eq!(marked(0), (1, 0));
+    assert!((35..=40).contains(&marked(1).1), "{:?}", marked(1));
+}

@@ -1,0 +1,139 @@
+//! A replica was away for longer than the log remembers: how long until it is up to date, by each way to find what differs?
+//!
+//! The study of the second paper. The crate `towtank_backfill` runs the replication protocol on modelled devices; here is what a user
+//! may say, what is seen and how it is shown.
+//!
+//! - `scenario`: what a user may say, and presets;
+//! - `plan`: the subcommand that works out sizes and costs without a run;
+//! - `observed`: what one replicate came to know, and its measures;
+//! - `present`, `figures`: what the report shows;
+//! - `published`: the numbers of the thesis, and of a small real Ceph.
+
+mod figures;
+mod observed;
+mod plan;
+mod present;
+mod published;
+pub mod scenario;
+mod view;
+
+use towtank_backfill::{Backfill as Model, Outage};
+use towtank_report::Outcome;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::Bytes;
+
+use self::observed::{Kept, Run, Seen};
+use self::scenario::{Scenario, Settled};
+use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError, Subcommand};
+
+/// The backfill study.
+#[derive(Clone, Copy, Debug)]
+pub struct Backfill;
+
+const fn flag(name: &'static str, key: &'static str) -> Flag {
+    Flag { name, key }
+}
+
+const FLAGS: &[Flag] = &[
+    flag("preset", "preset"),
+    flag("discovery", "discovery"),
+    flag("groups", "groups"),
+    flag("devices", "devices"),
+    flag("replicas", "replicas"),
+    flag("down", "down"),
+    flag("objects-per-group", "objects_per_group"),
+    flag("object-size", "object_size"),
+    flag("stale", "stale"),
+    flag("outage", "outage"),
+    flag("writes-per-second", "writes_per_second"),
+    flag("created", "created"),
+    flag("deleted", "deleted"),
+    flag("ranges", "ranges"),
+    flag("sketch-cells", "sketch_cells"),
+    flag("log-entries", "log_entries"),
+    flag("max-backfills", "max_backfills"),
+    flag("recovery-max-active", "recovery_max_active"),
+    flag("recovery-sleep", "recovery_sleep"),
+    flag("scan-batch", "scan_batch"),
+    flag("look-cost", "look_cost"),
+    flag("range-check-cost", "range_check_cost"),
+    flag("recovery-cost", "recovery_cost"),
+    flag("startup", "startup"),
+    flag("cached-objects", "cached_objects"),
+    flag("disk-rate", "disk_rate"),
+    flag("disk-seek", "disk_seek"),
+    flag("nic", "nic"),
+    flag("latency", "latency"),
+    flag("client-writes", "client_writes"),
+];
+
+impl Question for Backfill {
+    const NAME: &'static str = "backfill";
+    const TITLE: &'static str =
+        "how long until a replica that was away is up to date, by each way to find what differs";
+    const ABOUT: &'static str = "A device was away for longer than the log of its placement groups remembers. When it is back, each group compares its \
+         replicas and copies what differs. The study runs the replication protocol (peering, log recovery, reservations, \
+         backfill in batches) on modelled disks and cards, once for each --discovery: scan looks at every object; bitmap \
+         and merkle trees skip ranges in which nothing changed; merkle-levels sends the tree level by level; a sketch names \
+         exactly the objects that differ. `towtank backfill plan` works sizes and costs out without a run.\n\n\
+         --preset thesis is the cluster of the Ceph thesis, --preset ceph16-loopback a small real Ceph 16.2, measured. Not modelled: \
+         erasure codes, processors beside the costs that are keys, what monitors do, and mClock, which paces recovery from \
+         Ceph 17 on.";
+    const RESULTS_VERSION: u32 = 1;
+    const FLAGS: &'static [Flag] = FLAGS;
+    const MEMORY_KEYS: &'static [&'static str] = &["objects_per_group", "groups", "stale", "ranges"];
+    const PUBLISHED: &'static [&'static str] = &["backfill-thesis", "backfill-ceph16"];
+    const SUBCOMMANDS: &'static [Subcommand] = &[plan::PLAN];
+
+    type Scenario = Scenario;
+    type Settled = Settled;
+    type Ready = Settled;
+    type Seen = Seen;
+    type Kept = Kept;
+
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Settled, Problems> {
+        scenario.settle(draft)
+    }
+
+    fn settled(ready: &Settled) -> &Settled {
+        ready
+    }
+
+    fn memory(ready: &Settled) -> Option<Bytes> {
+        Some(ready.memory())
+    }
+
+    fn measures() -> Vec<Measure<Seen>> {
+        observed::measures()
+    }
+
+    fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
+        observed::measures_of(&settled.methods())
+    }
+
+    fn run(ready: &Settled, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        let (mut runs, mut beside) = (Vec::new(), Outcome::default());
+        for method in ready.methods() {
+            let spec = ready.spec(method);
+            let outage = Outage::new(&spec, context.seed, &|| context.stopped());
+            let Some(outage) = outage else { return Ok(observed::stopped()) };
+            let run = context.simulate(&Model::new(&spec, &outage), None)?;
+            beside.events += run.run.committed;
+            beside.digest = observed::joined(&beside.digest, &run.digest);
+            beside.partial |= run.partial;
+            runs.push(Run::of(method, &spec, &outage, &run));
+        }
+        Ok(Replicate { seen: Ok(Seen { runs }), beside })
+    }
+
+    fn keep(seen: Seen) -> Kept {
+        Kept { runs: seen.runs }
+    }
+
+    fn present(points: &Points<'_, Backfill>) -> Presentation {
+        present::present(points)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! Pictures: the time of each discovery, what it looks at, and what it sends; over what is swept, lines.
+
+use serde_json::Value;
+use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
+use towtank_units::Percent;
+
+use super::view::View;
+
+/// All figures.
+#[must_use]
+pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
+    match views.first().filter(|_| swept).and_then(|_| across(views)) {
+        Some(key) => vec![
+            lines(views, &key, ("time", "Time of the backfill"), ("backfill_s", "time", "s", 1.0)),
+            lines(
+                views,
+                &key,
+                ("share", "Time over that of a scan"),
+                ("share_of_scan", "share of a scan", "%", 100.0),
+            ),
+            lines(views, &key, ("looked_at", "Objects looked at"), ("objects_looked_at", "objects", "", 1.0)),
+            lines(
+                views,
+                &key,
+                ("exchanged", "Bytes exchanged to find what differs"),
+                ("exchanged_bytes", "exchanged", "bytes", 1.0),
+            ),
+        ],
+        None => vec![
+            bars(views, ("time", "Time of the backfill"), ("backfill_s", "time", "s")),
+            bars(views, ("looked_at", "Objects looked at"), ("objects_looked_at", "objects", "")),
+            bars(
+                views,
+                ("exchanged", "Bytes exchanged to find what differs"),
+                ("exchanged_bytes", "exchanged", "bytes"),
+            ),
+            bars(
+                views,
+                ("memory", "Memory on the device that has most"),
+                ("memory_bytes_per_device", "memory", "bytes"),
+            ),
+        ],
+    }
+}
+
+/// The swept number with most values.
+fn across(views: &[View<'_>]) -> Option<String> {
+    let keys = views.first()?.point.result.settings.iter().map(|(key, _)| key.clone());
+    let count = |key: &String| {
+        let mut values: Vec<u64> =
+            views.iter().filter_map(|view| Some(number(setting(view, key)?)?.to_bits())).collect();
+        values.sort_unstable();
+        values.dedup();
+        values.len()
+    };
+    keys.map(|key| (count(&key), key))
+        .filter(|(count, _)| *count > 1)
+        .max_by_key(|(count, _)| *count)
+        .map(|(_, key)| key)
+}
+
+fn setting<'a>(view: &View<'a>, key: &str) -> Option<&'a Value> {
+    view.point.result.settings.iter().find(|(other, _)| other == key).map(|(_, value)| value)
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::String(text) => text.parse::<Percent>().ok().map(|share| 100.0 * share.fraction_f64()),
+        other => other.as_f64(),
+    }
+}
+
+/// One line for each discovery and each other setting.
+fn lines(
+    views: &[View<'_>],
+    key: &str,
+    (id, title): (&str, &str),
+    (measure, label, unit, factor): (&str, &str, &str, f64),
+) -> Figure {
+    let mut series: Vec<LineSeries> = Vec::new();
+    let mut ends = (f64::INFINITY, 0.0_f64);
+    for view in views {
+        let Some(x) = setting(view, key).and_then(number) else { continue };
+        ends = (ends.0.min(x), ends.1.max(x));
+        let others = view.point.result.settings.iter().filter(|(other, _)| other != key);
+        let told = others.map(|(other, value)| format!("{other} = {}", crate::points::text(value)));
+        let told: Vec<String> = told.collect();
+        for method in view.methods() {
+            let Some(mean) = view.mean(method, measure) else { continue };
+            let name =
+                std::iter::once(method.to_owned()).chain(told.iter().cloned()).collect::<Vec<_>>().join(", ");
+            let point = CurvePoint::new(x, mean * factor);
+            match series.iter_mut().find(|one| one.name == name) {
+                Some(line) => line.points.push(point),
+                None => series.push(LineSeries { name, points: vec![point], draw: Draw::Line }),
+            }
+        }
+    }
+    let axis = match ends.0 > 0.0 && ends.1 / ends.0 > 20.0 {
+        true => Axis::log(key.replace('_', " "), ""),
+        false => Axis::linear(key.replace('_', " "), if key == "stale" { "%" } else { "" }),
+    };
+    let kind = Kind::Line { x: axis, y: Axis::linear(label, unit), series, references: Vec::new() };
+    Figure { id: id.to_owned(), title: title.to_owned(), caption: String::new(), kind }
+}
+
+/// One bar for each discovery.
+fn bars(views: &[View<'_>], (id, title): (&str, &str), (measure, label, unit): (&str, &str, &str)) -> Figure {
+    let rows = || views.iter().flat_map(|view| view.methods().into_iter().map(move |method| (view, method)));
+    let name = |view: &View<'_>, method: &str| match view.label.as_str() {
+        "" => method.to_owned(),
+        label => format!("{method}, {label}"),
+    };
+    let values: Vec<Num> = rows().map(|(view, method)| view.mean(method, measure).into()).collect();
+    let none = vec![Num::MISSING; values.len()];
+    Figure {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        caption: String::new(),
+        kind: Kind::Bar {
+            x: "discovery".to_owned(),
+            y: Axis::linear(label, unit),
+            categories: rows().map(|(view, method)| name(view, method)).collect(),
+            series: vec![BarSeries { name: label.to_owned(), values, low: none.clone(), high: none }],
+            stacked: false,
+            references: Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,207 @@
+//! `towtank backfill plan`: how many leaves to use for a pool, what they take, and what an outage will cost by each discovery.
+//!
+//! All of it is worked out, not simulated: `towtank_merkle::plan` has the equations of the thesis. Queues of disks and networks are
+//! not in it; the study simulates them.
+
+use serde_json::json;
+use towtank_merkle::plan::{Costs, Plan, Pool};
+use towtank_report::human::quantity;
+use towtank_scenario::{Problem, Problems};
+use towtank_units::{Frequency, SimSpan};
+
+use crate::{Answer, Given, Subcommand, SubcommandFlag};
+
+/// The subcommand.
+pub const PLAN: Subcommand = Subcommand {
+    name: "plan",
+    about: "How many leaves to use for a pool, what they take, and what an outage will cost by each discovery",
+    help: "Everything is worked out from the equations of the thesis, without a simulation: objects fall on leaves as coupons on \
+           collectors. Seconds are for one group, one step after the other; queues are not in them. Costs are those of the thesis's \
+           cluster unless --look-cost says otherwise.",
+    flags: &[
+        flag("objects-per-group", "N", "250000", "Objects of a placement group"),
+        flag("writes-per-second", "FREQUENCY", "1000/s", "Writes of clients to the pool"),
+        flag("outage", "SPAN", "1h", "How long a replica is away"),
+        flag("groups", "N", "128", "Placement groups of the pool"),
+        flag("replicas", "N", "3", "Copies of each object"),
+        flag("devices", "N", "", "Devices that hold the pool [default: as many as there are copies]"),
+        flag("ranges", "N", "", "Leaves of a group's tree, a power of two [default: what its objects fill]"),
+        flag("sketch-cells", "N", "", "Cells of a group's sketch [default: enough for the stale objects]"),
+        flag("look-cost", "SPAN", "5.2ms", "What looking at one object takes"),
+    ],
+    answer,
+};
+
+const fn flag(
+    name: &'static str,
+    value: &'static str,
+    default: &'static str,
+    about: &'static str,
+) -> SubcommandFlag {
+    SubcommandFlag { name, value, default, about }
+}
+
+/// Everything that is wrong with the flags at once, or the pool.
+fn pool(given: &Given<'_>) -> Result<Pool, Problems> {
+    let mut problems = Problems::new();
+    let mut count = |flag: &str| {
+        let read = given.text(flag).map(|_| given.read::<u64>(flag, "give a whole number from 1"));
+        match read {
+            Some(Ok(0)) => problems.push(Problem::new(format!("--{flag} is 0")).hint("give at least 1")),
+            Some(Ok(count)) => return Some(count),
+            Some(Err(problem)) => problems.push(problem),
+            None => {}
+        }
+        None
+    };
+    let objects = count("objects-per-group");
+    let groups = count("groups");
+    let replicas = count("replicas");
+    let devices = count("devices");
+    let ranges = count("ranges");
+    let sketch_cells = count("sketch-cells");
+    let mut span = |flag: &str, hint: &str| {
+        given.read::<SimSpan>(flag, hint).map_err(|problem| problems.push(problem)).ok()
+    };
+    let outage = span("outage", "give a time with its unit, such as 1h");
+    let look = span("look-cost", "give a time with its unit, such as 5.2ms");
+    let writes = rate(given).map_err(|problem| problems.push(problem)).ok();
+    if let Some(ranges) = ranges.filter(|ranges| !ranges.is_power_of_two() || *ranges > 1 << 24) {
+        let message = format!("--ranges is {ranges}, but a tree has a power of two of leaves, at most 2^24");
+        let near = ranges.clamp(1, 1 << 24).next_power_of_two();
+        problems.push(Problem::new(message).hint(format!("take {near}")));
+    }
+    if let (Some(devices), Some(replicas)) = (devices, replicas)
+        && devices < replicas
+    {
+        let message = format!("--devices is {devices}, but {replicas} copies lie on as many devices");
+        problems.push(Problem::new(message).hint(format!("give at least {replicas}")));
+    }
+    let all = || {
+        Some(Pool {
+            objects_per_group: objects? as f64,
+            groups: groups?,
+            replicas: replicas?,
+            devices: devices.or(replicas)?,
+            writes_per_second: writes?,
+            outage_s: outage?.as_secs_f64(),
+            leaf_bits: ranges.map(|ranges| ranges.trailing_zeros() as u8),
+            sketch_cells,
+            costs: Costs { look_s: look?.as_secs_f64(), ..Costs::THESIS },
+        })
+    };
+    match all() {
+        Some(pool) => problems.into_result(pool),
+        None => Err(problems),
+    }
+}
+
+/// Writes a second, with or without the unit.
+fn rate(given: &Given<'_>) -> Result<f64, Problem> {
+    let hint = "give writes a second, such as 1000/s";
+    let plain = given.text("writes-per-second").and_then(|text| text.trim().parse::<f64>().ok());
+    match plain {
+        Some(rate) if rate >= 0.0 && rate.is_finite() => Ok(rate),
+        Some(rate) => Err(Problem::new(format!("--writes-per-second is {rate}")).hint(hint)),
+        None => given.read::<Frequency>("writes-per-second", hint).map(Frequency::per_second_f64),
+    }
+}
+
+fn answer(given: &Given<'_>) -> Result<Answer, Problems> {
+    let pool = pool(given)?;
+    let plan = pool.plan().map_err(|error| Problem::new(error.to_string()))?;
+    Ok(Answer { text: text(&pool, &plan), data: data(&pool, &plan) })
+}
+
+fn data(pool: &Pool, plan: &Plan) -> serde_json::Value {
+    let methods = plan.methods.iter().map(|method| {
+        let cost = json!({
+            "looked_at": method.looked_at,
+            "bytes": method.bytes,
+            "messages": method.messages,
+            "seconds": method.seconds,
+        });
+        (method.discovery.name().replace('-', "_"), cost)
+    });
+    json!({
+        "objects_per_group": pool.objects_per_group,
+        "groups": pool.groups,
+        "replicas": pool.replicas,
+        "devices": pool.devices,
+        "leaves": plan.leaves,
+        "ranges_filled": plan.ranges_filled,
+        "memory_bytes_per_group": plan.memory_bytes_per_group,
+        "memory_bytes_per_device": plan.memory_bytes_per_device,
+        "sketch_cells": plan.sketch_cells,
+        "sketch_bytes_per_group": plan.sketch_bytes_per_group,
+        "groups_per_device": plan.groups_per_device,
+        "writes_per_group": plan.writes_per_group,
+        "stale_objects": plan.stale_objects,
+        "stale_objects_by_the_thesis": plan.stale_objects_in_thesis,
+        "stale_ranges": plan.stale_ranges,
+        "objects_to_check_per_write": plan.objects_to_check_per_write,
+        "discovery": methods.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn text(pool: &Pool, plan: &Plan) -> String {
+    let bytes = |count: f64| quantity(count, "bytes");
+    let count = |value: f64| quantity(value, "");
+    let mut lines = vec![
+        format!(
+            "Use {} leaves a group: {} objects fill {} ranges. Trees take {} a group and {} a device.",
+            plan.leaves,
+            count(pool.objects_per_group),
+            count(plan.ranges_filled),
+            bytes(plan.memory_bytes_per_group as f64),
+            bytes(plan.memory_bytes_per_device as f64),
+        ),
+        format!(
+            "After the outage {} of {} objects of a group are stale ({:.1} %), from {} writes; they lie in {} of the ranges.",
+            count(plan.stale_objects),
+            count(pool.objects_per_group),
+            100.0 * plan.stale_objects / pool.objects_per_group,
+            count(plan.writes_per_group),
+            count(plan.stale_ranges),
+        ),
+    ];
+    if pool.leaf_bits.is_some_and(|bits| 1_u64 << bits != plan.leaves) {
+        lines.push("The leaves that were asked for are not those of the plan.".to_owned());
+    }
+    lines.push(String::new());
+    lines.push("To find them, for one group:".to_owned());
+    let rows: Vec<[String; 4]> = plan
+        .methods
+        .iter()
+        .map(|method| {
+            [
+                method.discovery.name().to_owned(),
+                format!("{} objects", count(method.looked_at)),
+                bytes(method.bytes),
+                quantity(method.seconds, "s"),
+            ]
+        })
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..4).map(width).collect();
+    let padded = |row: &[String; 4]| {
+        format!(
+            "  {:<w0$}  {:>w1$} looked at  {:>w2$} sent  {:>w3$}",
+            row[0],
+            row[1],
+            row[2],
+            row[3],
+            w0 = widths[0],
+            w1 = widths[1],
+            w2 = widths[2],
+            w3 = widths[3]
+        )
+    };
+    lines.extend(rows.iter().map(padded));
+    lines.push(String::new());
+    lines.push(
+        "Not in it: queues at disks and cards, copying what is stale, and rests. `towtank backfill` simulates them."
+            .to_owned(),
+    );
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,148 @@
+//! The answer and the tables of a backfill: one row a point and discovery.
+
+use towtank_report::{Cell, Column, Table, human};
+
+use super::Backfill;
+use super::figures;
+use super::published;
+use super::view::View;
+use crate::published::is_published;
+use crate::{Points, Presentation};
+
+/// What the study says about all its points.
+#[must_use]
+pub fn present(points: &Points<'_, Backfill>) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().map(View::of).collect();
+    let Some(first) = views.first() else { return Presentation::default() };
+    let as_published = |view: &&View<'_>| is_published(&Backfill, view.point.result.scenario, &["discovery"]);
+    let published: Vec<&View<'_>> = views.iter().filter(as_published).collect();
+    let claims = published::claims(&published);
+    Presentation {
+        answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
+        tables: vec![discoveries(&views, points.swept)],
+        figures: figures::all(&views, points.swept),
+        claims,
+        warnings: warnings(&views),
+    }
+}
+
+/// Unsafe and unknown first; then the time of each discovery, the shortest first.
+fn answer(view: &View<'_>) -> String {
+    let mut told = Vec::new();
+    for method in view.methods() {
+        let runs = || view.runs(method);
+        let unclean: u64 = runs().map(|run| run.groups.1).max().unwrap_or(0);
+        let unfinished: u64 = runs().map(|run| run.backfills.1).max().unwrap_or(0);
+        if unclean > 0 || unfinished > 0 {
+            told.push(format!(
+                "With {method}, {unclean} groups do not become clean and {unfinished} backfills do not end."
+            ));
+        }
+    }
+    let mut times: Vec<(f64, &str)> = view
+        .methods()
+        .into_iter()
+        .filter_map(|method| Some((view.mean(method, "backfill_s")?, method)))
+        .collect();
+    times.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let Some(&(least, best)) = times.first() else {
+        let by_log = view.methods().first().and_then(|method| view.mean(method, "objects_recovered_by_log"));
+        told.push(match by_log {
+            Some(count) if count > 0.0 => {
+                format!(
+                    "No backfill: the log reaches back, and {} objects are copied by it.",
+                    human::digits(count)
+                )
+            }
+            _ => "No backfill is known.".to_owned(),
+        });
+        return told.join(" ");
+    };
+    let others: Vec<String> =
+        times[1..].iter().map(|(time, method)| format!("{method} {}", human::quantity(*time, "s"))).collect();
+    let stale = view.mean(best, "objects_stale").map_or_else(String::new, |count| {
+        let all = f64::from(view.scenario.objects_per_group)
+            * view.runs(best).map(|run| run.backfills.0).max().unwrap_or(1).max(1) as f64;
+        format!(" for {} stale objects of {}", human::digits(count), human::digits(all))
+    });
+    let with = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
+    told.push(format!("The backfill takes {} with {best}{stale}{with}.", human::quantity(least, "s")));
+    told.join(" ")
+}
+
+fn answer_of_sweep(views: &[View<'_>]) -> String {
+    let mut shares: Vec<(f64, &str, &str)> = Vec::new();
+    for view in views {
+        for method in view.methods().into_iter().filter(|method| *method != "scan") {
+            if let Some(share) = view.mean(method, "share_of_scan") {
+                shares.push((share, method, &view.label));
+            }
+        }
+    }
+    shares.sort_by(|left, right| left.0.total_cmp(&right.0));
+    match (shares.first(), shares.last()) {
+        (Some(best), Some(worst)) => format!(
+            "Best is {} with {}: {:.0} % of a scan's time; worst is {} with {}: {:.0} %.",
+            best.1,
+            best.2,
+            100.0 * best.0,
+            worst.1,
+            worst.2,
+            100.0 * worst.0
+        ),
+        _ => "How long each discovery takes is in the table.".to_owned(),
+    }
+}
+
+const MEASURES: [(&str, &str); 8] = [
+    ("backfill_s", "s"),
+    ("share_of_scan", ""),
+    ("discovery_s", "s"),
+    ("objects_looked_at", "objects"),
+    ("objects_recovered", "objects"),
+    ("objects_removed", "objects"),
+    ("exchanged_bytes", "bytes"),
+    ("memory_bytes_per_device", "bytes"),
+];
+
+fn discoveries(views: &[View<'_>], swept: bool) -> Table {
+    let mut columns = if swept { vec![Column::text("point")] } else { Vec::new() };
+    columns.push(Column::text("discovery"));
+    columns.extend(MEASURES.map(|(name, unit)| Column::number(name, unit)));
+    let about = "Means over the replicates. Looked at: objects whose versions were compared, on the side that compared more";
+    let mut table = Table::new("discoveries", "What each discovery takes", columns).about(about);
+    for view in views {
+        for method in view.methods() {
+            let mut row = if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() };
+            row.push(Cell::from(method));
+            row.extend(MEASURES.map(|(name, _)| Cell::from(view.mean(method, name))));
+            table.push(row);
+        }
+    }
+    table
+}
+
+fn warnings(views: &[View<'_>]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for view in views {
+        for method in view.methods() {
+            let fell_back = view.runs(method).map(|run| run.fell_back).max().unwrap_or(0);
+            if fell_back > 0 {
+                let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
+                warnings.push(format!(
+                    "{method}{place}: {fell_back} backfills went another way, since it could not be used: more objects differed \
+                     than `sketch_cells` can tell, or nobody kept what was needed"
+                ));
+            }
+        }
+        if view.scenario.cached_objects > 0 && view.scenario.objects_per_group <= view.scenario.cached_objects
+        {
+            warnings.push(format!(
+                "looking at objects is free: `objects_per_group` {} is no more than `cached_objects` {}, which is a hypothesis",
+                view.scenario.objects_per_group, view.scenario.cached_objects
+            ));
+        }
+    }
+    warnings.dedup();
+    warnings
+}

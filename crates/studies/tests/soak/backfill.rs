@@ -1,0 +1,135 @@
+//! Small groups: all discoveries, one device away or two, logs that reach back and logs that do not, clients or none.
+
+use towtank_report::Outcome;
+
+const METHODS: [&str; 5] = ["scan", "bitmap", "merkle", "merkle-levels", "sketch"];
+
+/// A few hundred objects on a few devices.
+pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
+    let replicas = 2 + draws(3);
+    let devices = replicas + draws(3);
+    let objects = 1 + draws(400);
+    let mut named: Vec<&str> = METHODS.into_iter().filter(|_| draws(2) == 0).collect();
+    if named.is_empty() {
+        named.push(METHODS[draws(5) as usize]);
+    }
+    let mut text = format!(
+        "study = \"backfill\"\npreset = \"{}\"\ndiscovery = \"{}\"\nreplicas = {replicas}\ndevices = {devices}\n\
+         down = {}\ngroups = {}\nobjects_per_group = {objects}\nranges = {}\nobject_size = \"{}B\"\n",
+        ["thesis", "ceph16-loopback"][draws(2) as usize],
+        named.join(","),
+        1 + draws(replicas - 1),
+        1 + draws(5),
+        1 << draws(12),
+        [1, 700, 65_536, 20_000_000][draws(4) as usize],
+    );
+    text += &match draws(3) {
+        0 => format!("outage = \"{}s\"\nwrites_per_second = \"{}/s\"\n", 1 + draws(60), 1 + draws(9)),
+        _ => format!("stale = \"{}%\"\n", [0, 1, 5, 20, 60, 100][draws(6) as usize]),
+    };
+    if draws(2) == 0 {
+        let created = draws(100);
+        text += &format!("created = \"{created}%\"\ndeleted = \"{}%\"\n", draws(101 - created));
+    }
+    text += &format!(
+        "log_entries = {}\nmax_backfills = {}\nrecovery_max_active = {}\nscan_batch = {}\nrecovery_sleep = \"{}ms\"\n",
+        [1, 2, 20, 1_000][draws(4) as usize],
+        1 + draws(3),
+        1 + draws(4),
+        [1, 7, 64, 512][draws(4) as usize],
+        [0, 0, 1, 100][draws(4) as usize],
+    );
+    if draws(3) == 0 {
+        text += &format!("sketch_cells = {}\n", 16 + draws(200));
+    }
+    if draws(3) == 0 {
+        text += &format!("client_writes = \"{}/s\"\n", 1 + draws(40));
+    }
+    text
+}
+
+/// What holds of every backfill.
+///
+/// # Errors
+/// The measure, and what is wrong with it.
+pub fn laws(outcome: &Outcome) -> Result<(), String> {
+    let value = |name: &str| outcome.measures.get(name).and_then(|measure| measure.value());
+    for (name, measure) in &outcome.measures {
+        let Some(value) = measure.value() else {
+            let reason = measure.reason().filter(|reason| !reason.is_empty());
+            reason.ok_or(format!("{name} is missing without a reason"))?;
+            continue;
+        };
+        if !value.is_finite() || value < 0.0 {
+            return Err(format!("{name} is {value}"));
+        }
+    }
+    let prefixes = METHODS.map(|method| format!("{}_", method.replace('-', "_")));
+    for prefix in std::iter::once("").chain(prefixes.iter().map(String::as_str)) {
+        let of = |name: &str| value(&format!("{prefix}{name}"));
+        let Some(stale) = of("objects_stale") else { continue };
+        if of("clean_s").is_none() {
+            return Err(format!("{prefix}: not all groups become clean"));
+        }
+        if let (Some(backfill), Some(clean)) = (of("backfill_s"), of("clean_s"))
+            && backfill > clean
+        {
+            return Err(format!("{prefix}: backfills take {backfill} s, and all is clean after {clean} s"));
+        }
+        let done = ["objects_recovered", "objects_removed", "objects_recovered_by_log"]
+            .map(|name| of(name).unwrap_or(0.0));
+        let clients = of("client_wait_mean_s").is_some();
+        // Deletes that a log names are done at once and not counted; what clients write meanwhile may be recovered too.
+        let most = if clients { f64::INFINITY } else { stale };
+        if done.iter().sum::<f64>() > most {
+            return Err(format!(
+                "{prefix}: {done:?} objects were brought up to date, and {stale} were stale"
+            ));
+        }
+        if of("backfill_s").is_some() && of("objects_looked_at") < of("objects_recovered") {
+            return Err(format!("{prefix}: more objects were recovered than looked at"));
+        }
+    }
+    let scan = value("scan_backfill_s");
+    for method in ["bitmap", "merkle", "merkle_levels", "sketch"] {
+        let looked = |method: &str| value(&format!("{method}_objects_looked_at"));
+        let clients = value("scan_client_wait_mean_s").is_some();
+        if let (Some(_), Some(all), Some(some), false) = (scan, looked("scan"), looked(method), clients)
+            && some > all
+        {
+            return Err(format!("{method} looks at {some} objects, a scan at {all}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_laws_of_backfills_notice_what_breaks_them() {
+    let sound = || {
+        let mut outcome = Outcome::default();
+        for (name, value) in [
+            ("objects_stale", 10.0),
+            ("objects_recovered", 9.0),
+            ("objects_removed", 1.0),
+            ("objects_recovered_by_log", 0.0),
+            ("objects_looked_at", 12.0),
+            ("backfill_s", 2.0),
+            ("clean_s", 3.0),
+        ] {
+            outcome.measure(name, value, "");
+        }
+        outcome
+    };
+    assert_eq!(laws(&sound()), Ok(()));
+    for (name, value) in [
+        ("objects_recovered", 10.0),
+        ("objects_looked_at", 8.0),
+        ("backfill_s", 4.0),
+        ("clean_s", -1.0),
+        ("objects_stale", f64::NAN),
+    ] {
+        let mut outcome = sound();
+        outcome.measure(name, value, "");
+        assert!(laws(&outcome).is_err(), "{name} = {value}");
+    }
+}
