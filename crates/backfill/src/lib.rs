@@ -12,7 +12,6 @@
 //!
 //! What is deliberately absent: scenarios and reports, erasure codes, and what monitors do beside telling maps.
 
-mod audit;
 mod counts;
 mod device;
 mod event;

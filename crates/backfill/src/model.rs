@@ -3,6 +3,8 @@
 //! One entity a device; one that tells maps, as Ceph's monitors do; one for clients. At time zero all that were away are back: each
 //! replica is told the new map, and what follows is the protocol's.
 
+mod audit;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
@@ -352,6 +354,6 @@ impl Model for Backfill<'_> {
     }
 
     fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
-        crate::audit::audit(self.spec, self.outage, committed)
+        audit::audit(self.spec, self.outage, committed)
     }
 }

@@ -7,6 +7,8 @@
 mod audit;
 mod clients;
 mod exchange;
+mod exchanging;
+mod fill;
 mod filling;
 mod follower;
 mod look;

@@ -15,7 +15,7 @@ use crate::flag::FlagName;
 use crate::key::KeyPath;
 use crate::node::{Entry, Node, Table, Value};
 use crate::suggest::{did_you_mean, nearest};
-use crate::{Problem, Problems, common};
+use crate::{Problem, Problems, header_keys};
 
 use wording::{Choice, Range, bracketed, list_of_keys};
 
@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
     fn unknown_key(&mut self, entry: &Entry, schema: &Json, path: &KeyPath) {
         let own = schema.get("properties").and_then(Json::as_object).into_iter();
         let own: Vec<&str> = own.flat_map(|known| known.keys().map(String::as_str)).collect();
-        let common = if path.is_root() { &common::KEYS[..] } else { &[] };
+        let common = if path.is_root() { &header_keys::KEYS[..] } else { &[] };
         let names: Vec<&str> = common.iter().copied().chain(own).collect();
         let below = path.key(entry.key.as_str());
         let hint = did_you_mean(&entry.key, names.iter().copied())

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::aliases::Aliases;
 use crate::check::check;
-use crate::common;
 use crate::draft::{Draft, Files};
 use crate::flag::FlagName;
 use crate::header::Header;
+use crate::header_keys;
 use crate::key::KeyPath;
 use crate::node::{self, Entry, Node, Table, Value};
 use crate::setting::Setting;
@@ -138,7 +138,7 @@ fn refuse_hidden(set: &[Setting], axes: &[Axis]) -> Problems {
     for setting in set {
         let hidden = axes.iter().find(|axis| axis.key.covers(&setting.key) || setting.key.covers(&axis.key));
         if let Some(axis) = hidden
-            && !KeyPath::root().key(common::SWEEP).covers(&setting.key)
+            && !KeyPath::root().key(header_keys::SWEEP).covers(&setting.key)
         {
             let message =
                 format!("`{}` is swept by the scenario, so one value for it has no effect", axis.key);

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::Problems;
 use crate::check::check;
-use crate::common::{KEYS, SWEEP};
+use crate::header_keys::{KEYS, SWEEP};
 use crate::node::{Node, Table, Value};
 use crate::read::read;
 

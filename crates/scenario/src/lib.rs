@@ -14,13 +14,13 @@
 
 mod aliases;
 mod check;
-mod common;
 mod document;
 mod draft;
 mod flag;
 pub mod gate;
 mod hash;
 mod header;
+mod header_keys;
 mod key;
 mod node;
 mod problem;

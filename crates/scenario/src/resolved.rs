@@ -115,7 +115,7 @@ impl Outline {
         }
         if !axes.is_empty() {
             let axes = axes.iter().map(|axis| (axis.key.clone(), Json::from(axis.values.clone())));
-            whole.insert(crate::common::SWEEP.to_owned(), axes.collect::<Map<_, _>>().into());
+            whole.insert(crate::header_keys::SWEEP.to_owned(), axes.collect::<Map<_, _>>().into());
         }
         whole.into()
     }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::common::SWEEP;
 use crate::header::Header;
+use crate::header_keys::SWEEP;
 
 /// What a study says about its schema.
 #[derive(Clone, Copy, Debug)]

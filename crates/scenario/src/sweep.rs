@@ -5,7 +5,7 @@
 use crate::key::KeyPath;
 use crate::node::{Node, Table, Value};
 use crate::source::Place;
-use crate::{Problem, Problems, common};
+use crate::{Problem, Problems, header_keys};
 
 /// A choice: every point is checked and kept in memory before the first one runs.
 const POINTS_MAX: usize = 10_000;
@@ -33,7 +33,7 @@ pub(crate) fn axes(sweep: &Node, named: &dyn Fn(KeyPath) -> KeyPath) -> Result<V
                     "write a line `[sweep]` and below it lists of values: \"cluster.servers\" = [8, 16, 32]",
                 )
                 .at(sweep.place.clone())
-                .of_key(KeyPath::root().key(common::SWEEP)),
+                .of_key(KeyPath::root().key(header_keys::SWEEP)),
         ),
     }
     axes.iter_mut().for_each(|axis| axis.key = named(axis.key.clone()));
@@ -88,7 +88,7 @@ fn collect(table: &Table, path: &KeyPath, axes: &mut Vec<Axis>, problems: &mut P
 fn check_overlap(axes: &[Axis], problems: &mut Problems) {
     for (index, axis) in axes.iter().enumerate() {
         let name = axis.key.to_string();
-        if common::KEYS.iter().any(|key| KeyPath::root().key(*key).covers(&axis.key)) {
+        if header_keys::KEYS.iter().any(|key| KeyPath::root().key(*key).covers(&axis.key)) {
             let hint = match name.as_str() {
                 "seed" | "replicates" => "set `replicates`: every replicate draws from another seed",
                 _ => "sweep a key of the study",

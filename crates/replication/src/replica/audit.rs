@@ -3,7 +3,7 @@
 use towtank_units::SimTime;
 
 use super::Replica;
-use super::filling::{Fill, Phase};
+use super::fill::{Fill, Phase};
 use super::primary::{Peer, Primary, Slot, Stage};
 use crate::{Cursor, DeviceId, Payload};
 

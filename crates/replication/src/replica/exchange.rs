@@ -5,43 +5,15 @@
 
 use std::collections::BTreeSet;
 
-use towtank_merkle::exchange::{Form, Found, Message, Session, Side, Turn as Answer, answer};
-use towtank_merkle::{Bitmap, Position, PositionRange, Sketch, SkipSet, Tree};
+use towtank_merkle::exchange::{Found, Message, Side, answer};
+use towtank_merkle::{Bitmap, Position, PositionRange, SkipSet};
 
 use super::Turn;
-use super::filling::Phase;
+use super::exchanging::Exchanging;
+use super::fill::Phase;
 use super::look::Look;
 use crate::objects::Objects;
-use crate::{Body, Config, DeviceId, Discovery, Epoch, Key, Note};
-
-/// The primary's side of an exchange of trees or sketches.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Exchanging {
-    by: Discovery,
-    session: Session,
-    tree: Tree,
-    sketch: Option<Sketch>,
-}
-
-impl Exchanging {
-    fn open(config: &Config, by: Discovery, mut tree: Tree, sketch: Option<Sketch>) -> (Exchanging, Message) {
-        let form = match by {
-            Discovery::Merkle => Form::Whole,
-            Discovery::Sketch => Form::Sketch { cells: config.sketch_first_cells },
-            _ => Form::LEVELS,
-        };
-        let side = Side { tree: tree.settle(), sketch: sketch.as_ref() };
-        let (session, head) = Session::open(side, form).expect("a sketch is kept where one is compared");
-        (Exchanging { by, session, tree, sketch }, head)
-    }
-
-    /// None where the answer makes no sense.
-    fn receive(&mut self, bytes: &[u8]) -> Option<Answer> {
-        let message = Message::decode(bytes).ok()?;
-        let side = Side { tree: self.tree.settle(), sketch: self.sketch.as_ref() };
-        self.session.receive(side, &message).ok()
-    }
-}
+use crate::{Body, DeviceId, Discovery, Epoch, Key, Note};
 
 impl<O: Objects> Turn<'_, O> {
     /// A target has a slot: finds out what differs.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use towtank_units::SimTime;
 
-use super::filling::Fill;
+use super::fill::Fill;
 use crate::{Cursor, DeviceId, Info, Key, Operation, RequestId, Token, Version};
 
 /// How far an interval has come.

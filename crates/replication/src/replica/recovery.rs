@@ -65,7 +65,7 @@ impl<O: Objects> Turn<'_, O> {
     pub(super) fn begin_rest(&mut self) {
         let sleep = self.it.config.sleep;
         let Some(primary) = self.it.primary.as_mut().filter(|primary| primary.rest_is_due) else { return };
-        if primary.active() == 0 && !primary.fills.values().any(super::filling::Fill::is_looking) {
+        if primary.active() == 0 && !primary.fills.values().any(super::fill::Fill::is_looking) {
             primary.rest_is_due = false;
             self.wake(sleep, After::Rested);
         }

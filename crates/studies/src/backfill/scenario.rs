@@ -327,6 +327,7 @@ impl Scenario {
             client_writes: self.client_writes,
             discovery: self.discovery,
         };
+        settled.check_clients(draft, &mut problems);
         problems.into_result(settled)
     }
 
@@ -424,6 +425,9 @@ impl Scenario {
     }
 }
 
+/// The most of the disks or cards that clients may take when all is well: a backfill needs the rest.
+const CLIENTS_MAX: f64 = 0.7;
+
 /// The most writes of an outage.
 const CHANGES_MAX: f64 = 50_000_000.0;
 
@@ -465,6 +469,29 @@ pub const fn name_of(method: Discovery) -> &'static str {
 }
 
 impl Settled {
+    /// Clients that the disks or cards could not serve even without a backfill would wait for ever, and the backfill with them.
+    fn check_clients(&self, draft: &Draft, problems: &mut Problems) {
+        let Some(rate) = self.client_writes.filter(|rate| !rate.is_zero()) else { return };
+        let copies = f64::from(self.replicas) / f64::from(self.devices);
+        let write = self.disk_seek.saturating_add(self.disk_rate.span_for(self.object_size));
+        let card = self.nic.span_for(self.object_size);
+        // A primary sends what all others receive.
+        let busy = copies * write.as_secs_f64().max(card.as_secs_f64());
+        let share = rate.per_second_f64() * busy;
+        if share > CLIENTS_MAX {
+            let most = (CLIENTS_MAX / busy).floor();
+            let message = format!(
+                "`client_writes` is {rate}, but {} devices serve at most {most}/s of {} at {:.0} % of their disks or cards",
+                self.devices,
+                self.object_size,
+                100.0 * CLIENTS_MAX
+            );
+            problems.push(
+                draft.problem("client_writes", message).hint("set less, or more devices and faster disks"),
+            );
+        }
+    }
+
     /// The methods, in the order in which they are named.
     #[must_use]
     pub fn methods(&self) -> Vec<Discovery> {

@@ -4,9 +4,9 @@
 use towtank_kernel::{Committed, Fault};
 use towtank_replication::{Cursor, Key, Lot, Objects as _, Summary};
 
+use super::{Backfill, Entity};
 use crate::counts::Counts;
 use crate::device::{Device, Held};
-use crate::model::{Backfill, Entity};
 use crate::objects::{Overlay, View};
 use crate::outage::Outage;
 use crate::spec::Spec;
@@ -14,7 +14,7 @@ use crate::spec::Spec;
 /// Objects of a group whose tree is worked out anew: beyond that an audit would take longer than the run.
 const REBUILT_MAX: u32 = 100_000;
 
-pub(crate) fn audit(
+pub(super) fn audit(
     spec: &Spec,
     outage: &Outage,
     committed: &Committed<'_, Backfill<'_>>,
