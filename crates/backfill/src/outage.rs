@@ -98,7 +98,7 @@ impl<'a> Away<'a> {
     fn new(spec: &'a Spec, config: &Config, layouts: &'a Layouts, group: u32, durable: &Durable) -> Away<'a> {
         let stayed = spec.stayed(group);
         let replica = |device: &DeviceId| {
-            let replica = Replica::start(config.clone(), *device, durable.clone(), SimTime::ZERO);
+            let replica = Replica::start(*config, *device, durable.clone(), SimTime::ZERO);
             (*device, replica, Overlay::default())
         };
         let map = Map { epoch: AWAY, up: stayed.clone(), acting: stayed.clone(), alive: stayed.clone() };
@@ -200,7 +200,7 @@ impl<'a> Away<'a> {
     /// All replicas as they are found: nothing volatile is left.
     fn into_held(self, config: &Config) -> Vec<(DeviceId, Held)> {
         let start = |device: DeviceId, durable: Durable, overlay: Overlay| {
-            let replica = Replica::start(config.clone(), device, durable, SimTime::ZERO);
+            let replica = Replica::start(*config, device, durable, SimTime::ZERO);
             (device, Held { replica, overlay })
         };
         let away = self.spec.up(self.group).into_iter().filter(|device| self.spec.was_away(*device));

@@ -29,6 +29,9 @@ pub fn deserialize<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>, D: Deser
 pub mod beside {
     use super::{BTreeMap, Deserialize, Deserializer, Serialize, Serializer};
 
+    /// Both, or neither.
+    type Both<K, V, T> = Option<(BTreeMap<K, V>, T)>;
+
     /// What stands in the file.
     type Listed<K, V, T> = Option<(Vec<(K, V)>, T)>;
 
@@ -47,7 +50,7 @@ pub mod beside {
     ///
     /// # Errors
     /// As the format has them.
-    pub fn deserialize<'de, K, V, T, D>(from: D) -> Result<Option<(BTreeMap<K, V>, T)>, D::Error>
+    pub fn deserialize<'de, K, V, T, D>(from: D) -> Result<Both<K, V, T>, D::Error>
     where
         K: Deserialize<'de> + Ord,
         V: Deserialize<'de>,

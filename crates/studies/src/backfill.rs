@@ -69,8 +69,7 @@ const FLAGS: &[Flag] = &[
 
 impl Question for Backfill {
     const NAME: &'static str = "backfill";
-    const TITLE: &'static str =
-        "how long until a replica that was away is up to date";
+    const TITLE: &'static str = "how long until a replica that was away is up to date";
     const ABOUT: &'static str = "A device was away for longer than the log of its placement groups remembers. When it is back, each group compares its \
          replicas and copies what differs. The study runs the replication protocol (peering, log recovery, reservations, \
          backfill in batches) on modelled disks and cards, once for each --discovery: scan looks at every object; bitmap \

@@ -80,7 +80,6 @@ impl Run {
             counts.by_log.values().filter_map(|(began, ended)| Some((seconds(*began), seconds((*ended)?))))
         };
         let log_recovery_s = by_log()
-            .map(|(began, ended)| (began, ended))
             .reduce(|(began, ended), (other, later)| (began.min(other), ended.max(later)))
             .map(|(began, ended)| ended - began);
         Run {
