@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use towtank_replication::objects::Size;
-use towtank_replication::{DeviceId, Epoch, Input, Key, Message, RequestId};
+use towtank_replication::{DeviceId, Epoch, Input, Message, RequestId};
 use towtank_units::SimSpan;
 
 /// Something happens.
@@ -29,7 +29,7 @@ pub enum What {
     /// A replica is told something.
     Told(Input<Size>),
     /// A client writes an object.
-    Writes(RequestId, Key),
+    Writes(RequestId),
     /// The next client comes.
     Comes,
     /// A group is clean.

@@ -1,8 +1,8 @@
 //! Where the objects of a group lie in its order: a sorted table, drawn once, that many groups share.
 //!
-//! The hash of an object is drawn from the seed and its number. Groups of one size have sixteen tables among them, so that a device
-//! of hundreds of groups with a million objects each needs tables of a hundred megabytes and not of gigabytes; which
-//! objects change is drawn for each group by itself.
+//! The hash of an object is drawn from the seed and its number. Groups of one size have sixteen tables among them, so
+//! that a device of hundreds of groups with a million objects each needs tables of a hundred megabytes and not of
+//! gigabytes; which objects change is drawn for each group by itself.
 
 use towtank_replication::{Cursor, Key, Version};
 use towtank_streams::{Seed, mix};

@@ -1,7 +1,7 @@
 //! Replicas of placement groups on modelled devices: an outage, and what brings them up to date.
 //!
-//! The protocol is `towtank_replication`, the one that a store runs. Here its messages queue at modelled cards, its work at
-//! modelled disks, and its rests pass in simulated time.
+//! The protocol is `towtank_replication`, the one that a store runs. Here its messages queue at modelled cards, its
+//! work at modelled disks, and its rests pass in simulated time.
 //!
 //! - [`Spec`]: the cluster, what changed, and what single steps cost;
 //! - [`layout`](Layouts): where the objects of a group lie in its order, without keeping objects;

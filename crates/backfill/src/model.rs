@@ -1,7 +1,7 @@
 //! Devices, messages and work, on the kernel.
 //!
-//! One entity a device; one that tells maps, as Ceph's monitors do; one for clients. At time zero all that were away are back: each
-//! replica is told the new map, and what follows is the protocol's.
+//! One entity a device; one that tells maps, as Ceph's monitors do; one for clients. At time zero all that were away
+//! are back: each replica is told the new map, and what follows is the protocol's.
 
 mod audit;
 
@@ -37,7 +37,7 @@ const RETRY: SimSpan = SimSpan::from_ms(10);
 #[derive(Debug)]
 pub struct Backfill<'a> {
     spec: &'a Spec,
-    outage: &'a Outage,
+    outage: &'a Outage<'a>,
     clock: DiskClock,
     /// Groups that clients write to.
     touched: Vec<u32>,
@@ -57,7 +57,7 @@ pub enum Entity {
 impl<'a> Backfill<'a> {
     /// The run after an outage.
     #[must_use]
-    pub fn new(spec: &'a Spec, outage: &'a Outage) -> Backfill<'a> {
+    pub fn new(spec: &'a Spec, outage: &'a Outage<'a>) -> Backfill<'a> {
         let clock = DiskClock::new(spec.disk.clone(), Bytes::new(spec.object_bytes));
         Backfill { spec, outage, clock, touched: spec.touched().collect() }
     }
@@ -90,7 +90,7 @@ impl<'a> Backfill<'a> {
                 return Err("a device is told of a group that it does not hold".into());
             };
             let mut view = View {
-                layouts: &self.outage.layouts,
+                layouts: self.outage.layouts,
                 group,
                 object_bytes: self.spec.object_bytes,
                 overlay: &mut held.overlay,
@@ -180,8 +180,7 @@ impl<'a> Backfill<'a> {
             Answer::Retry => {
                 context.record(Sample::Retried);
                 let group = self.group_of(request);
-                let key = self.key_of(request);
-                context.send(context.me(), RETRY, Event { group, what: What::Writes(request, key) });
+                context.send(context.me(), RETRY, Event { group, what: What::Writes(request) });
             }
             Answer::Done(_) | Answer::Read { .. } => {
                 if let Some(since) = device.asked.remove(&request) {
@@ -209,7 +208,7 @@ impl<'a> Backfill<'a> {
         if let Some(&group) = self.touched.get(at) {
             let id = context.draws(WHICH).below(u64::from(self.spec.objects));
             let request = RequestId { client: u64::from(group) << 32 | id, number: *made };
-            let what = What::Writes(request, self.outage.layouts.key(group, id));
+            let what = What::Writes(request);
             let primary = self.spec.up(group)[0];
             context.send(EntityId(primary.0), self.spec.latency, Event { group, what });
         }
@@ -305,11 +304,12 @@ impl Model for Backfill<'_> {
                 }
                 self.tell(device, group, input, context)
             }
-            (Entity::Device(device), What::Writes(request, key)) => {
+            (Entity::Device(device), What::Writes(request)) => {
                 let now = context.now();
                 device.asked.entry(*request).or_insert(now);
+                let (request, key) = (*request, self.key_of(*request));
                 let operation = Operation::Write(Size(self.spec.object_bytes));
-                self.tell(device, group, Input::Client { request: *request, key: *key, operation }, context)
+                self.tell(device, group, Input::Client { request, key, operation }, context)
             }
             (Entity::Monitor(epochs), What::Wants(epoch, acting)) => {
                 let known = epochs.get_mut(&group).ok_or("a group that nothing happened to wants a map")?;
@@ -338,7 +338,8 @@ impl Model for Backfill<'_> {
         }
     }
 
-    /// The protocol asserts that messages come as they were sent, which speculation cannot promise; and a device is dear to clone.
+    /// The protocol asserts that messages come as they were sent, which speculation cannot promise; and a device is
+    /// dear to clone.
     fn speculative(&self, _id: EntityId) -> bool {
         false
     }

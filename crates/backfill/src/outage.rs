@@ -1,7 +1,8 @@
 //! The changes while devices were away, done by the protocol itself and taking no time: what the run begins with.
 //!
-//! The replicas that stayed form an interval of their own. Clients' writes, deletes and new objects go through them one by one, with
-//! their logs, trees, sketches and bitmaps, so that the state is what the protocol makes of it and not what a study thinks.
+//! The replicas that stayed form an interval of their own. Clients' writes, deletes and new objects go through them
+//! one by one, with their logs, trees, sketches and bitmaps, so that the state is what the protocol makes of it and
+//! not what a study thinks.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,9 +29,9 @@ pub const BACK: Epoch = 3;
 
 /// All devices when those that were away are back.
 #[derive(Clone, Debug)]
-pub struct Outage {
+pub struct Outage<'a> {
     /// Where objects lie.
-    pub layouts: Layouts,
+    pub layouts: &'a Layouts,
     /// The devices.
     pub devices: Vec<Device>,
     /// For each group that was touched, how many objects its stale replicas have that differ.
@@ -42,11 +43,15 @@ pub struct Outage {
 /// Who asks during the outage.
 const CLIENT: u64 = 0;
 
-impl Outage {
+impl<'a> Outage<'a> {
     /// Goes through it; none where `stopped` says so before its end.
     #[must_use]
-    pub fn new(spec: &Spec, seed: Seed, stopped: &dyn Fn() -> bool) -> Option<Outage> {
-        let layouts = Layouts::new(spec.groups, spec.objects, seed);
+    pub fn new(
+        spec: &Spec,
+        layouts: &'a Layouts,
+        seed: Seed,
+        stopped: &dyn Fn() -> bool,
+    ) -> Option<Outage<'a>> {
         let config = spec.config();
         let mut devices: Vec<Device> = (0..spec.devices).map(|_| Device::new(spec.slots)).collect();
         let mut differing = BTreeMap::new();
@@ -57,8 +62,8 @@ impl Outage {
                 return None;
             }
             let durable =
-                filled.entry(group % layouts.tables()).or_insert_with(|| fill(&config, &layouts, group));
-            let mut away = Away::new(spec, &config, &layouts, group, durable);
+                filled.entry(group % layouts.tables()).or_insert_with(|| fill(&config, layouts, group));
+            let mut away = Away::new(spec, &config, layouts, group, durable);
             away.change(Draws::new(seed, group, 0));
             differing.insert(group, away.differing());
             for (device, held) in away.into_held(&config) {

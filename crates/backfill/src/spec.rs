@@ -1,7 +1,7 @@
 //! The cluster, what changed while devices were away, and what single steps cost.
 
 use towtank_devices::DiskSpec;
-use towtank_merkle::{Shape, Subspace};
+use towtank_merkle::Subspace;
 use towtank_replication::{Config, DeviceId, Discovery, Planted};
 use towtank_units::{Frequency, Rate, SimSpan};
 
@@ -159,11 +159,5 @@ impl Spec {
     #[must_use]
     pub fn was_away(&self, device: DeviceId) -> bool {
         device.0 < self.down
-    }
-
-    /// Part of the hash space that is a group's.
-    #[must_use]
-    pub fn shape(&self) -> Shape {
-        self.config().shape
     }
 }

@@ -1,7 +1,7 @@
 //! Whole runs: every discovery on every executor, with and without clients, logs that reach back and logs that do not.
 
 use towtank_backfill::{
-    Backfill, Changes, Costs, Counts, Device, Discovery, Entity, Outage, Overlay, Spec, Writes,
+    Backfill, Changes, Costs, Counts, Device, Discovery, Entity, Layouts, Outage, Overlay, Spec, Writes,
 };
 use towtank_devices::{DiskSpec, SeekRow};
 use towtank_kernel::{Executor, RunOptions, run};
@@ -78,7 +78,8 @@ fn broken_rules_are_noticed() {
 #[test]
 fn damage_is_noticed() {
     let spec = Spec { discovery: Discovery::Merkle, ..spec() };
-    let outage = Outage::new(&spec, Seed(4), &|| false).expect("nobody stops it");
+    let layouts = Layouts::new(spec.groups, spec.objects, Seed(4));
+    let outage = Outage::new(&spec, &layouts, Seed(4), &|| false).expect("nobody stops it");
     let model = Backfill::new(&spec, &outage);
     let options = RunOptions { seed: Seed(4), ..RunOptions::default() };
     let finished = Finished::of(run(&model, options).expect("it runs"));
@@ -111,7 +112,8 @@ fn damage_is_noticed() {
 }
 
 fn counts(spec: &Spec, seed: u64, executor: Executor, workers: u32) -> Counts {
-    let outage = Outage::new(spec, Seed(seed), &|| false).expect("nobody stops it");
+    let layouts = Layouts::new(spec.groups, spec.objects, Seed(seed));
+    let outage = Outage::new(spec, &layouts, Seed(seed), &|| false).expect("nobody stops it");
     let options = RunOptions { seed: Seed(seed), executor, workers, ..RunOptions::default() };
     let outcome =
         run(&Backfill::new(spec, &outage), options).unwrap_or_else(|error| panic!("{spec:?}: {error}"));
@@ -187,7 +189,8 @@ fn a_log_that_reaches_back_needs_no_backfill() {
 #[test]
 fn bitmaps_mark_what_was_written() {
     let spec = Spec { discovery: Discovery::Bitmap, ..spec() };
-    let outage = Outage::new(&spec, Seed(1), &|| false).expect("nobody stops it");
+    let layouts = Layouts::new(spec.groups, spec.objects, Seed(1));
+    let outage = Outage::new(&spec, &layouts, Seed(1), &|| false).expect("nobody stops it");
     let marked = |device: usize| {
         let dirty = outage.devices[device].groups[&0].replica.durable().summary.dirty().expect("it is kept");
         (dirty.since, dirty.ranges.marked())

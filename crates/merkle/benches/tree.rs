@@ -8,7 +8,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use towtank_merkle::{
-    Decoder, ObjectId, Outcome, Position, PositionRange, Shape, Sketch, SkipSet, Subspace, Tree, Version,
+    Bitmap, Decoder, ObjectId, Outcome, Position, PositionRange, Shape, Sketch, SkipSet, Subspace, Tree,
+    Version,
 };
 
 /// Leaves of the trees that the thesis ends with.
@@ -196,6 +197,16 @@ fn opens(name: &'static str) -> Case {
     Case { name, amount: OBJECTS as f64, unit: Unit::Millions, work: Box::new(work) }
 }
 
+/// Writes set a bit of a bitmap each.
+fn marks(name: &'static str) -> Case {
+    let mut bitmap = Bitmap::new(shape(LEAF_BITS));
+    let work = move || {
+        (0..OBJECTS).for_each(|object| bitmap.mark(black_box(hash_of(object))));
+        black_box(bitmap.marked());
+    };
+    Case { name, amount: OBJECTS as f64, unit: Unit::Millions, work: Box::new(work) }
+}
+
 fn cases() -> Vec<Case> {
     vec![
         updates("leaf updates, 2^14 leaves", tree(LEAF_BITS, OBJECTS), late),
@@ -213,6 +224,7 @@ fn cases() -> Vec<Case> {
         encodes("encode 2^20 leaves", 20),
         copies("copy the bytes of 2^20 leaves", 20),
         decodes("decode 2^14 leaves", LEAF_BITS),
+        marks("bitmap marks, 2^14 leaves"),
         sketch_updates("sketch updates, 1,024 cells", 1_024),
         sketch_updates("sketch updates, 16,384 cells", 16_384),
         sketch_decodes("sketch decode, 10 differences", 10),

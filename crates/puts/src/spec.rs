@@ -330,7 +330,7 @@ impl Spec {
             load: self.load(),
             shares: self.shares(),
             racks: self.racks(protocol),
-            read_share: part_of_words(self.read_share.billionths()),
+            read_share: self.read_share.of_words(),
             failures: (self.faults.failed_servers.min(terms.fixed.servers), fail_at),
             measured: Measured { from, until, end },
             traced: Traced {
@@ -367,17 +367,12 @@ impl Spec {
         let others: u64 = self.other_chunks.iter().map(|other| other.share.billionths()).sum();
         assert!(others <= Percent::FULL.billionths(), "other sizes have more than all chunks: {others}");
         let mut total = Percent::FULL.billionths() - others;
-        let mut shares = vec![part_of_words(total)];
+        let mut shares = vec![Percent::from_billionths(total).of_words()];
         for other in &self.other_chunks {
             total += other.share.billionths();
-            shares.push(part_of_words(total));
+            shares.push(Percent::from_billionths(total).of_words());
         }
         assert_eq!(total, Percent::FULL.billionths(), "every chunk has a size");
         shares
     }
-}
-
-/// So many billionths of all 64-bit words.
-fn part_of_words(billionths: u64) -> u64 {
-    ((u128::from(billionths) << 64) / 1_000_000_000).min(u64::MAX.into()) as u64
 }

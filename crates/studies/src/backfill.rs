@@ -1,7 +1,8 @@
-//! A replica was away for longer than the log remembers: how long until it is up to date, by each way to find what differs?
+//! A replica was away for longer than the log remembers: how long until it is up to date, by each way to find what
+//! differs?
 //!
-//! The study of the second paper. The crate `towtank_backfill` runs the replication protocol on modelled devices; here is what a user
-//! may say, what is seen and how it is shown.
+//! The study of the second paper. The crate `towtank_backfill` runs the replication protocol on modelled devices; here
+//! is what a user may say, what is seen and how it is shown.
 //!
 //! - `scenario`: what a user may say, and presets;
 //! - `plan`: the subcommand that works out sizes and costs without a run;
@@ -17,7 +18,7 @@ mod published;
 pub mod scenario;
 mod view;
 
-use towtank_backfill::{Backfill as Model, Outage};
+use towtank_backfill::{Backfill as Model, Layouts, Outage};
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
@@ -112,9 +113,10 @@ impl Question for Backfill {
 
     fn run(ready: &Settled, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
         let (mut runs, mut beside) = (Vec::new(), Outcome::default());
+        let layouts = Layouts::new(ready.groups, ready.objects_per_group, context.seed);
         for method in ready.methods() {
             let spec = ready.spec(method);
-            let outage = Outage::new(&spec, context.seed, &|| context.stopped());
+            let outage = Outage::new(&spec, &layouts, context.seed, &|| context.stopped());
             let Some(outage) = outage else { return Ok(observed::stopped()) };
             let run = context.simulate(&Model::new(&spec, &outage), None)?;
             beside.events += run.run.committed;

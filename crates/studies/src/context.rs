@@ -105,10 +105,6 @@ impl Simulator for RunContext<'_> {
         self.seed
     }
 
-    fn stopped(&self) -> bool {
-        RunContext::stopped(self)
-    }
-
     fn run_model<M: Portable>(
         &self,
         model: &M,

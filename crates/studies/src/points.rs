@@ -5,6 +5,7 @@ use std::ops::Deref;
 use serde_json::Value as Json;
 use towtank_metrics::{MeanInterval, mean_interval_95};
 use towtank_report::{Cell, Column};
+use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use crate::{MeasureSpec, PointResult, Question};
 
@@ -98,4 +99,25 @@ impl<'a, Q: Question> Deref for Points<'a, Q> {
     fn deref(&self) -> &Self::Target {
         &self.points
     }
+}
+
+/// What a swept key is set to at a point.
+#[must_use]
+pub fn setting<'a>(result: &'a PointResult<'_>, key: &str) -> Option<&'a Json> {
+    result.settings.iter().find(|(other, _)| other == key).map(|(_, value)| value)
+}
+
+/// A setting as a number with its unit.
+#[must_use]
+pub fn number(value: &Json) -> Option<(f64, &'static str)> {
+    let Json::String(text) = value else { return value.as_f64().map(|number| (number, "")) };
+    let percent = || text.parse::<Percent>().ok().map(|share| (share.fraction_f64() * 100.0, "%"));
+    let frequency = || text.parse::<Frequency>().ok().map(|rate| (rate.per_second_f64(), "1/s"));
+    let rate = || {
+        let mib = |rate: Rate| rate.bytes_per_second() as f64 / f64::from(1 << 20);
+        text.parse::<Rate>().ok().map(|rate| (mib(rate), "MiB/s"))
+    };
+    let bytes = || text.parse::<Bytes>().ok().map(|bytes| (bytes.get() as f64 / 1024.0, "KiB"));
+    let span = || text.parse::<SimSpan>().ok().map(|span| (span.as_ns() as f64 / 1e3, "us"));
+    percent().or_else(frequency).or_else(rate).or_else(bytes).or_else(span)
 }

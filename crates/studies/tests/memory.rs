@@ -40,6 +40,27 @@ fn rebuilds() -> Vec<(&'static str, String)> {
     ]
 }
 
+fn backfills() -> Vec<(&'static str, String)> {
+    let backfill = |discovery: &str, text: &str| {
+        format!("study = \"backfill\"\npreset = \"ceph16-loopback\"\ndiscovery = \"{discovery}\"\n{text}")
+    };
+    vec![
+        ("a large group", backfill("merkle", "objects_per_group = 2000000\nstale = \"0.5%\"")),
+        ("many changes", backfill("scan", "objects_per_group = 300000\nstale = \"40%\"")),
+        (
+            "many trees",
+            backfill("bitmap,merkle-levels", "groups = 20\nobjects_per_group = 1000\nranges = 262144"),
+        ),
+        (
+            "large sketches",
+            backfill(
+                "sketch",
+                "groups = 60\nobjects_per_group = 1000\nranges = 16\nsketch_cells = 20000\ndown = 2",
+            ),
+        ),
+    ]
+}
+
 fn cases() -> Vec<(&'static str, String)> {
     let put = |text: &str| format!("study = \"put\"\nwarm_up = \"1ms\"\n{text}");
     let stations = (0..64)
@@ -48,6 +69,7 @@ fn cases() -> Vec<(&'static str, String)> {
         format!("study = \"queue\"\nwarm_up = \"1s\"\nspan = \"20s\"\n{}", stations.collect::<String>());
     let mixes = "study = \"capacity-sim\"\nwarm_up = \"1ms\"\nduration = \"2ms\"\n";
     let mut cases = rebuilds();
+    cases.extend(backfills());
     cases.extend([
         ("many puts at once", put("gateways = 100\nservers = 99\nin_flight = 64\nduration = \"1ms\"")),
         (

@@ -44,6 +44,12 @@ impl Percent {
         self.0 as f64 / ONE as f64
     }
 
+    /// That part of all 64-bit words: a uniform word is below it with this chance.
+    #[must_use]
+    pub fn of_words(self) -> u64 {
+        ((u128::from(self.billionths()) << 64) / u128::from(ONE)).min(u64::MAX.into()) as u64
+    }
+
     /// This share of `count`, rounded down, at most `u64::MAX`.
     #[must_use]
     pub fn of(self, count: u64) -> u64 {

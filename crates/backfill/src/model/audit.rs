@@ -1,5 +1,5 @@
-//! What must hold when a run is over: replicas are equal, summaries are those of the objects, nobody holds a slot, and what was
-//! recovered is what differed.
+//! What must hold when a run is over: replicas are equal, summaries are those of the objects, nobody holds a slot, and
+//! what was recovered is what differed.
 
 use towtank_kernel::{Committed, Fault};
 use towtank_replication::{Cursor, Key, Lot, Objects as _, Summary};
@@ -16,7 +16,7 @@ const REBUILT_MAX: u32 = 100_000;
 
 pub(super) fn audit(
     spec: &Spec,
-    outage: &Outage,
+    outage: &Outage<'_>,
     committed: &Committed<'_, Backfill<'_>>,
 ) -> Result<(), Fault> {
     let devices: Vec<&Device> = committed
@@ -55,7 +55,7 @@ pub(super) fn audit(
 }
 
 /// A replica's summary is the one of its objects.
-fn sums_up(spec: &Spec, outage: &Outage, group: u32, held: &Held) -> Result<(), Fault> {
+fn sums_up(spec: &Spec, outage: &Outage<'_>, group: u32, held: &Held) -> Result<(), Fault> {
     if spec.objects > REBUILT_MAX {
         return Ok(());
     }
@@ -71,8 +71,8 @@ fn sums_up(spec: &Spec, outage: &Outage, group: u32, held: &Held) -> Result<(), 
         .into())
 }
 
-fn view_of<'a>(spec: &Spec, outage: &'a Outage, group: u32, overlay: &'a mut Overlay) -> View<'a> {
-    View { layouts: &outage.layouts, group, object_bytes: spec.object_bytes, overlay }
+fn view_of<'a>(spec: &Spec, outage: &Outage<'a>, group: u32, overlay: &'a mut Overlay) -> View<'a> {
+    View { layouts: outage.layouts, group, object_bytes: spec.object_bytes, overlay }
 }
 
 /// All replicas of a clean group hold the same.
@@ -94,7 +94,7 @@ fn equal(spec: &Spec, devices: &[&Device], group: u32) -> Result<(), Fault> {
 }
 
 /// Without clients, a backfill recovers and removes exactly what differed.
-fn recovered(spec: &Spec, outage: &Outage, counts: &Counts, group: u32) -> Result<(), Fault> {
+fn recovered(spec: &Spec, outage: &Outage<'_>, counts: &Counts, group: u32) -> Result<(), Fault> {
     let differing = outage.differing[&group];
     for ((_, target), filled) in counts.backfills.range((group, 0)..=(group, u32::MAX)) {
         let Some((_, tally)) = filled.ended.filter(|_| spec.clients.is_none()) else { continue };

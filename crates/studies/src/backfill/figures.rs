@@ -1,10 +1,9 @@
 //! Pictures: the time of each discovery, what it looks at, and what it sends; over what is swept, lines.
 
-use serde_json::Value;
 use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
-use towtank_units::Percent;
 
 use super::view::View;
+use crate::points::{number, setting, text};
 
 /// All figures.
 #[must_use]
@@ -47,8 +46,10 @@ pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
 fn across(views: &[View<'_>]) -> Option<String> {
     let keys = views.first()?.point.result.settings.iter().map(|(key, _)| key.clone());
     let count = |key: &String| {
-        let mut values: Vec<u64> =
-            views.iter().filter_map(|view| Some(number(setting(view, key)?)?.to_bits())).collect();
+        let mut values: Vec<u64> = views
+            .iter()
+            .filter_map(|view| Some(number(setting(view.point.result, key)?)?.0.to_bits()))
+            .collect();
         values.sort_unstable();
         values.dedup();
         values.len()
@@ -59,17 +60,6 @@ fn across(views: &[View<'_>]) -> Option<String> {
         .map(|(_, key)| key)
 }
 
-fn setting<'a>(view: &View<'a>, key: &str) -> Option<&'a Value> {
-    view.point.result.settings.iter().find(|(other, _)| other == key).map(|(_, value)| value)
-}
-
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::String(text) => text.parse::<Percent>().ok().map(|share| 100.0 * share.fraction_f64()),
-        other => other.as_f64(),
-    }
-}
-
 /// One line for each discovery and each other setting.
 fn lines(
     views: &[View<'_>],
@@ -78,12 +68,12 @@ fn lines(
     (measure, label, unit, factor): (&str, &str, &str, f64),
 ) -> Figure {
     let mut series: Vec<LineSeries> = Vec::new();
-    let mut ends = (f64::INFINITY, 0.0_f64);
+    let (mut ends, mut across) = ((f64::INFINITY, 0.0_f64), "");
     for view in views {
-        let Some(x) = setting(view, key).and_then(number) else { continue };
-        ends = (ends.0.min(x), ends.1.max(x));
+        let Some((x, unit_of_x)) = setting(view.point.result, key).and_then(number) else { continue };
+        (ends, across) = ((ends.0.min(x), ends.1.max(x)), unit_of_x);
         let others = view.point.result.settings.iter().filter(|(other, _)| other != key);
-        let told = others.map(|(other, value)| format!("{other} = {}", crate::points::text(value)));
+        let told = others.map(|(other, value)| format!("{other} = {}", text(value)));
         let told: Vec<String> = told.collect();
         for method in view.methods() {
             let Some(mean) = view.mean(method, measure) else { continue };
@@ -96,10 +86,8 @@ fn lines(
             }
         }
     }
-    let axis = match ends.0 > 0.0 && ends.1 / ends.0 > 20.0 {
-        true => Axis::log(key.replace('_', " "), ""),
-        false => Axis::linear(key.replace('_', " "), if key == "stale" { "%" } else { "" }),
-    };
+    let of_key = if ends.0 > 0.0 && ends.1 / ends.0 > 20.0 { Axis::log } else { Axis::linear };
+    let axis = of_key(key.replace('_', " "), across.to_owned());
     let kind = Kind::Line { x: axis, y: Axis::linear(label, unit), series, references: Vec::new() };
     Figure { id: id.to_owned(), title: title.to_owned(), caption: String::new(), kind }
 }

@@ -15,7 +15,8 @@ use crate::{Measure, Replicate, Value};
 pub struct Run {
     /// The discovery, by its name.
     pub discovery: String,
-    /// From the first backfill's beginning to the last one's end, in seconds; none where some did not end, or there was none.
+    /// From the first backfill's beginning to the last one's end, in seconds; none where some did not end, or there
+    /// was none.
     pub backfill_s: Option<f64>,
     /// The sum over all backfills of the time until it was known what to look at, over their number.
     pub discovery_s: Option<f64>,
@@ -57,7 +58,7 @@ impl Run {
     pub fn of(
         method: Discovery,
         spec: &Spec,
-        outage: &Outage,
+        outage: &Outage<'_>,
         run: &towtank_kernel::Outcome<Model<'_>>,
     ) -> Run {
         let counts: Counts = run.merged_statistics();
@@ -156,14 +157,15 @@ fn of_backfills(run: &Run, value: Option<f64>) -> Value {
     })
 }
 
-/// What a write costs beside, in seconds: measured by the bench of the crate `merkle` on an Intel Xeon with 105 MiB of L3 (median of
-/// nine runs): 9.5 ns for a tree of 2^14 leaves, 350 ns for a sketch beside it; a bit is set in about 2 ns.
+/// What a write costs beside, in seconds: measured by the bench of the crate `merkle` (`BENCHMARKS.md` has the machine and
+/// the spread, up to a factor of two): 7 ns for a bit, 10.5 ns for a tree of 2^14 leaves, and for a sketch of 1,024 cells
+/// 335 ns more; one of 16,384 takes 475.
 fn write_cost(discovery: &str) -> f64 {
     match discovery {
         "scan" => 0.0,
-        "bitmap" => 2e-9,
-        "sketch" => 360e-9,
-        _ => 9.5e-9,
+        "bitmap" => 7e-9,
+        "sketch" => 345.5e-9,
+        _ => 10.5e-9,
     }
 }
 

@@ -1,7 +1,8 @@
-//! `towtank backfill plan`: how many leaves to use for a pool, what they take, and what an outage will cost by each discovery.
+//! `towtank backfill plan`: how many leaves to use for a pool, what they take, and what an outage will cost by each
+//! discovery.
 //!
-//! All of it is worked out, not simulated: `towtank_merkle::plan` has the equations of the thesis. Queues of disks and networks are
-//! not in it; the study simulates them.
+//! All of it is worked out, not simulated: `towtank_merkle::plan` has the equations of the thesis. Queues of disks and
+//! networks are not in it; the study simulates them.
 
 use serde_json::json;
 use towtank_merkle::plan::{Costs, Plan, Pool};
@@ -165,9 +166,6 @@ fn text(pool: &Pool, plan: &Plan) -> String {
             count(plan.stale_ranges),
         ),
     ];
-    if pool.leaf_bits.is_some_and(|bits| 1_u64 << bits != plan.leaves) {
-        lines.push("The leaves that were asked for are not those of the plan.".to_owned());
-    }
     lines.push(String::new());
     lines.push("To find them, for one group:".to_owned());
     let rows: Vec<[String; 4]> = plan

@@ -26,19 +26,25 @@ pub fn present(points: &Points<'_, Backfill>) -> Presentation {
     }
 }
 
-/// Unsafe and unknown first; then the time of each discovery, the shortest first.
-fn answer(view: &View<'_>) -> String {
-    let mut told = Vec::new();
-    for method in view.methods() {
+/// What does not become safe at a point, by each discovery.
+fn unsafe_at(view: &View<'_>) -> Vec<String> {
+    let told = |method: &'static str| {
         let runs = || view.runs(method);
         let unclean: u64 = runs().map(|run| run.groups.1).max().unwrap_or(0);
         let unfinished: u64 = runs().map(|run| run.backfills.1).max().unwrap_or(0);
-        if unclean > 0 || unfinished > 0 {
-            told.push(format!(
-                "With {method}, {unclean} groups do not become clean and {unfinished} backfills do not end."
-            ));
-        }
-    }
+        let place = if view.label.is_empty() { String::new() } else { format!(" and {}", view.label) };
+        (unclean > 0 || unfinished > 0).then(|| {
+            format!(
+                "With {method}{place}, {unclean} groups do not become clean and {unfinished} backfills do not end."
+            )
+        })
+    };
+    view.methods().into_iter().filter_map(told).collect()
+}
+
+/// Unsafe and unknown first; then the time of each discovery, the shortest first.
+fn answer(view: &View<'_>) -> String {
+    let mut told = unsafe_at(view);
     let mut times: Vec<(f64, &str)> = view
         .methods()
         .into_iter()
@@ -80,7 +86,8 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
         }
     }
     shares.sort_by(|left, right| left.0.total_cmp(&right.0));
-    match (shares.first(), shares.last()) {
+    let mut told: Vec<String> = views.iter().flat_map(unsafe_at).collect();
+    told.push(match (shares.first(), shares.last()) {
         (Some(best), Some(worst)) => format!(
             "Best is {} with {}: {:.0} % of a scan's time; worst is {} with {}: {:.0} %.",
             best.1,
@@ -91,7 +98,8 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
             100.0 * worst.0
         ),
         _ => "How long each discovery takes is in the table.".to_owned(),
-    }
+    });
+    told.join(" ")
 }
 
 const MEASURES: [(&str, &str); 8] = [

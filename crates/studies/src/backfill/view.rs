@@ -27,16 +27,17 @@ impl<'a> View<'a> {
     /// The values of a measure of a discovery, one for each replicate that has it.
     #[must_use]
     pub fn values(&self, method: &str, measure: &str) -> Vec<f64> {
-        let alone = self.methods().len() == 1;
-        let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(method)) };
-        self.point.values(&name)
+        self.point.values(&self.name_of(method, measure))
     }
 
     /// Their mean.
     #[must_use]
     pub fn mean(&self, method: &str, measure: &str) -> Option<f64> {
-        let values = self.values(method, measure);
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        self.point.value(&self.name_of(method, measure))
+    }
+
+    fn name_of(&self, method: &str, measure: &str) -> String {
+        if self.methods().len() == 1 { measure.to_owned() } else { format!("{}{measure}", prefix(method)) }
     }
 
     /// The runs of a discovery.

@@ -133,10 +133,6 @@ fn run(
     Ok((!run.partial).then(|| run.merged_statistics()))
 }
 
-fn words(share: Percent) -> u64 {
-    u64::try_from((u128::from(share.billionths()) << 64) / 1_000_000_000).unwrap_or(u64::MAX)
-}
-
 /// So many operations under way, `reads` percent of them reads.
 fn closed(scenario: &Scenario, reads: u64) -> Cluster {
     let from = SimTime::ZERO.saturating_add(scenario.warm_up);
@@ -162,9 +158,9 @@ fn closed(scenario: &Scenario, reads: u64) -> Cluster {
         disks,
         card: CardClock::new(card, scenario.size),
         cached: scenario.cached,
-        hits: words(scenario.cache_hits),
+        hits: scenario.cache_hits.of_words(),
         load: Load::Closed(scenario.depth * scenario.servers),
-        reads: Percent::from_percent(reads).map_or(0, words),
+        reads: Percent::from_percent(reads).map_or(0, Percent::of_words),
         admission: Admission::Open,
         from,
         until,
@@ -178,7 +174,7 @@ fn open(scenario: &Scenario, size: &SizeModel, admission: Admission) -> Cluster 
     let offered = scenario.control.offered.fraction_f64();
     let phase = |reads: &Percent| {
         let gap_ns = 1e9 / (size.straight(reads.fraction_f64()) * offered);
-        Exponential::with_mean(gap_ns).ok().map(|gaps| (gaps, words(*reads)))
+        Exponential::with_mean(gap_ns).ok().map(|gaps| (gaps, reads.of_words()))
     };
     let phases: Vec<_> = scenario.control.reads.iter().filter_map(phase).collect();
     let from = SimTime::ZERO.saturating_add(scenario.warm_up);

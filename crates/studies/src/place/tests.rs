@@ -69,7 +69,7 @@ fn what_leaves_moves_once() {
 fn crush_is_as_even_as_independent_draws() {
     let ratios: Vec<f64> = (0..10)
         .map(|replicate| {
-            let outcome = run("algorithm = \"crush\"\nservers = 50\nkeys = 20000", replicate);
+            let outcome = run("algorithm = \"crush-straw2\"\nservers = 50\nkeys = 20000", replicate);
             value(&outcome, "load_deviation") / value(&outcome, "load_deviation_binomial")
         })
         .collect();

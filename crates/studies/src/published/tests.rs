@@ -109,7 +109,7 @@ fn one_protocol_of_a_published_set_up_is_still_published() {
 
 #[test]
 fn places_of_another_set_up_claim_nothing() {
-    let small = "study = \"place\"\nalgorithm = \"crush_straw\"\nservers = 8\ngroups = 64\nreplicas = 3\n\
+    let small = "study = \"place\"\nalgorithm = \"crush-straw\"\nservers = 8\ngroups = 64\nreplicas = 3\n\
                  change = \"remove\"";
     let planted = [("keys", Json::from(1_000)), ("heavy_weight", Json::from(3.0)), ("vnodes", Json::from(7))];
     check(&Place, &named(&Place, "rebuild-groups"), &outcomes(&Place, small, 40), &planted);

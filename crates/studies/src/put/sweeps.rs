@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};
-use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::view::View;
+use crate::points::{number, setting};
 
 /// Fewer values than this are told apart as well by bars.
 const VALUES_MIN: usize = 3;
@@ -25,7 +25,8 @@ pub fn across(views: &[View<'_>]) -> Option<Across> {
     let settings = views.first()?.result.settings;
     let mut best: Option<(usize, Across)> = None;
     for (key, _) in settings {
-        let found: Option<Vec<(f64, &str)>> = views.iter().map(|view| number(setting(view, key)?)).collect();
+        let found: Option<Vec<(f64, &str)>> =
+            views.iter().map(|view| number(setting(view.result, key)?)).collect();
         let Some(found) = found else { continue };
         let unit = found[0].1;
         if found.iter().any(|(_, other)| *other != unit) {
@@ -42,24 +43,6 @@ pub fn across(views: &[View<'_>]) -> Option<Across> {
         }
     }
     best.map(|(_, across)| across)
-}
-
-fn setting<'a>(view: &View<'a>, key: &str) -> Option<&'a Value> {
-    view.result.settings.iter().find(|(other, _)| other == key).map(|(_, value)| value)
-}
-
-/// A setting as a number with its unit.
-fn number(value: &Value) -> Option<(f64, &'static str)> {
-    let Value::String(text) = value else { return value.as_f64().map(|number| (number, "")) };
-    let percent = || text.parse::<Percent>().ok().map(|share| (share.fraction_f64() * 100.0, "%"));
-    let frequency = || text.parse::<Frequency>().ok().map(|rate| (rate.per_second_f64(), "1/s"));
-    let rate = || {
-        let mib = |rate: Rate| rate.bytes_per_second() as f64 / f64::from(1 << 20);
-        text.parse::<Rate>().ok().map(|rate| (mib(rate), "MiB/s"))
-    };
-    let bytes = || text.parse::<Bytes>().ok().map(|bytes| (bytes.get() as f64 / 1024.0, "KiB"));
-    let span = || text.parse::<SimSpan>().ok().map(|span| (span.as_ns() as f64 / 1e3, "us"));
-    percent().or_else(frequency).or_else(rate).or_else(bytes).or_else(span)
 }
 
 /// One figure for each of the measures that matter most.
@@ -113,7 +96,7 @@ fn line(
     let mut series: Vec<LineSeries> = Vec::new();
     let mut range = (f64::INFINITY, 0.0_f64);
     for view in views {
-        let Some((x, _)) = setting(view, &across.key).and_then(number) else { continue };
+        let Some((x, _)) = setting(view.result, &across.key).and_then(number) else { continue };
         let Some(mean) = view.mean(measure) else { continue };
         range = (range.0.min(mean.mean), range.1.max(mean.mean));
         let end = |pick: fn((f64, f64)) -> f64| Num::from(mean.range.map(|range| pick(range) * factor));
