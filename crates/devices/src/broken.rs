@@ -38,6 +38,9 @@ pub enum Broken {
         /// Of these, inside.
         inside: u64,
     },
+    /// What a page cache counts is not what it holds.
+    #[error("in a page cache, {0}")]
+    Pages(&'static str),
     /// More bytes passed a port of a switch than its rate allows.
     #[error(
         "{gone} bytes passed a port of a switch that was busy for {busy}, which is more than its rate allows"

@@ -12,7 +12,7 @@
 //! rounding. The rules are those of the CODES models that the rebuild study was published with (its local storage model
 //! and its LogGP network), as `disk` and `card` say.
 //!
-//! A page cache will be a module of its own in front of a disk: it serves what it holds and asks the disk for the rest.
+//! A page cache ([`PageCache`]) says what is in memory and what must go; whoever holds it asks a disk for the rest.
 //! Other disks (with several actuators, or flash with its channels) will be modules beside `disk`, with a spec and a
 //! state each, and take several requests of a line at once.
 //!
@@ -26,6 +26,7 @@ mod disk;
 mod lane;
 mod line;
 mod link;
+mod pages;
 mod switch;
 
 pub use broken::Broken;
@@ -35,4 +36,5 @@ pub use disk::{Access, Disk, DiskClock, DiskSpec, SeekRow};
 pub use lane::{Lane, Service};
 pub use line::{Line, Place};
 pub use link::{Link, Uplink, Way};
+pub use pages::{Extent, FileId, Found, PageCache, Replacement};
 pub use switch::{PortId, Sharing, Switch, SwitchSpec, Transfer};
