@@ -10,6 +10,8 @@ mod run;
 mod schema;
 mod show;
 
+use std::path::PathBuf;
+
 use clap::{ArgMatches, FromArgMatches as _};
 
 use towtank::{Registry, Trouble};
@@ -54,7 +56,14 @@ pub fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Troub
 fn answer(study: &dyn Study, name: &str, matches: &ArgMatches) -> Result<Exit, Trouble> {
     let subcommand = study.subcommands().iter().find(|subcommand| subcommand.name == name);
     let subcommand = subcommand.expect("the command line knows the study's subcommands alone");
-    let answer = (subcommand.answer)(&Given(&args::given(subcommand, matches)))?;
+    let given = args::given(subcommand, matches);
+    let given = Given(&given);
+    let answer = (subcommand.answer)(&given)?;
+    if let Some(dir) = matches.get_one::<PathBuf>("out") {
+        let report = towtank::report_of(study, subcommand, &given, &answer)?;
+        towtank::write_report(&report, dir, &[])?;
+        screen::say(&format!("report: {}\n", dir.join("report.html").display()));
+    }
     match matches.get_one::<String>("format").map(String::as_str) {
         Some("json") => print(&format!("{:#}\n", answer.data)),
         _ => print(&answer.text),

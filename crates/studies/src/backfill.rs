@@ -45,6 +45,7 @@ const FLAGS: &[Flag] = &[
     flag("objects-per-group", "objects_per_group"),
     flag("object-size", "object_size"),
     flag("stale", "stale"),
+    flag("stale-objects", "stale_objects"),
     flag("outage", "outage"),
     flag("writes-per-second", "writes_per_second"),
     flag("created", "created"),
@@ -82,7 +83,8 @@ impl Question for Backfill {
     const RESULTS_VERSION: u32 = 1;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["objects_per_group", "groups", "stale", "ranges"];
-    const PUBLISHED: &'static [&'static str] = &["backfill-thesis", "backfill-ceph16"];
+    const PUBLISHED: &'static [&'static str] =
+        &["backfill-thesis", "backfill-thesis-thousand", "backfill-ceph16"];
     const SUBCOMMANDS: &'static [Subcommand] = &[plan::PLAN];
 
     type Scenario = Scenario;

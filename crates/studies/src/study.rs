@@ -136,6 +136,10 @@ pub struct Answer {
     pub text: String,
     /// The same as data.
     pub data: serde_json::Value,
+    /// Tables of its report (`--out`).
+    pub tables: Vec<Table>,
+    /// Figures of its report.
+    pub figures: Vec<Figure>,
 }
 
 /// A measure that a study promises to yield.

@@ -30,6 +30,7 @@
 //! What is deliberately absent: printing, signals, exit codes, clocks, and the form of a command line. Those are a
 //! face's.
 
+mod answer;
 mod catalogue;
 mod compare;
 mod document;
@@ -50,6 +51,7 @@ mod run;
 mod scenario;
 mod trouble;
 
+pub use answer::report_of;
 pub use catalogue::Builtin;
 pub use compare::compare;
 pub use document::{Document, read_text};

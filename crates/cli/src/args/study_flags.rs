@@ -1,5 +1,7 @@
 //! The command of a study: its flags are short names of scenario keys, described by the scenario's schema.
 
+use std::path::PathBuf;
+
 use clap::{Arg, ArgAction, ArgMatches, Args as _};
 use serde_json::Value as Json;
 use towtank::heading;
@@ -40,7 +42,10 @@ fn command_of(subcommand: &Subcommand) -> clap::Command {
     let format = clap::builder::PossibleValuesParser::new(["text", "json"]);
     let about = "What to print on stdout";
     let format = Arg::new("format").long("format").value_name("FORMAT").value_parser(format).help(about);
-    command.arg(format.default_value("text"))
+    let about = "Write a report with figures and its tables into this directory";
+    let out =
+        Arg::new("out").long("out").value_name("DIR").help(about).value_parser(clap::value_parser!(PathBuf));
+    command.arg(format.default_value("text")).arg(out)
 }
 
 /// The flags of a study's subcommand with their values.

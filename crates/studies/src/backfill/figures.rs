@@ -24,6 +24,12 @@ pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
                 ("exchanged", "Bytes exchanged to find what differs"),
                 ("exchanged_bytes", "exchanged", "bytes", 1.0),
             ),
+            lines(
+                views,
+                &key,
+                ("sent", "Bytes sent until all is recovered, objects included"),
+                ("sent_bytes", "sent", "bytes", 1.0),
+            ),
         ],
         None => vec![
             bars(views, ("time", "Time of the backfill"), ("backfill_s", "time", "s")),

@@ -4,9 +4,12 @@
 //! All of it is worked out, not simulated: `towtank_merkle::plan` has the equations of the thesis. Queues of disks and
 //! networks are not in it; the study simulates them.
 
+mod figures;
+
 use serde_json::json;
 use towtank_merkle::plan::{Costs, Plan, Pool};
 use towtank_report::human::quantity;
+use towtank_report::{Cell, Column, Table};
 use towtank_scenario::{Problem, Problems};
 use towtank_units::{Frequency, SimSpan};
 
@@ -111,7 +114,30 @@ fn rate(given: &Given<'_>) -> Result<f64, Problem> {
 fn answer(given: &Given<'_>) -> Result<Answer, Problems> {
     let pool = pool(given)?;
     let plan = pool.plan().map_err(|error| Problem::new(error.to_string()))?;
-    Ok(Answer { text: text(&pool, &plan), data: data(&pool, &plan) })
+    Ok(Answer {
+        text: text(&pool, &plan),
+        data: data(&pool, &plan),
+        tables: vec![discoveries(&plan)],
+        figures: figures::all(&pool, &plan),
+    })
+}
+
+fn discoveries(plan: &Plan) -> Table {
+    let columns = vec![
+        Column::text("discovery"),
+        Column::number("looked_at", "objects"),
+        Column::number("bytes", "bytes"),
+        Column::number("messages", ""),
+        Column::number("seconds", "s"),
+    ];
+    let mut table = Table::new("discoveries", "What finding the stale objects of a group takes", columns);
+    for method in &plan.methods {
+        let numbers = [method.looked_at, method.bytes, method.messages, method.seconds];
+        let mut row = vec![Cell::from(method.discovery.name())];
+        row.extend(numbers.map(Cell::from));
+        table.push(row);
+    }
+    table
 }
 
 fn data(pool: &Pool, plan: &Plan) -> serde_json::Value {

@@ -4,6 +4,8 @@
 //! them with trees, which were not used, is judged. Of the real Ceph, the eight runs of repetition 0 with 5,000 and
 //! 20,000 objects were used for the fit; the others are judged.
 
+mod thousand;
+
 use towtank_merkle::plan::{Costs, Pool};
 use towtank_merkle::sizing;
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
@@ -74,6 +76,7 @@ pub fn claims(views: &[&View<'_>]) -> Vec<Claim> {
     if !thesis.is_empty() {
         claims.extend(table_2(&thesis));
         claims.extend(trees(&thesis));
+        claims.extend(thousand::claims(&thesis));
         claims.extend(sizes());
     }
     claims.extend(live(&ceph));

@@ -1,14 +1,17 @@
 //! What a user may say about a backfill, what a preset fills in, and what is wrong with it.
 
+pub mod preset;
+pub mod settled;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use towtank_backfill::{Changes, Costs, Layouts, Spec, Writes};
-use towtank_devices::{DiskSpec, SeekRow};
 use towtank_merkle::plan::cells_for;
 use towtank_merkle::sizing::{Outage, distinct};
-use towtank_merkle::{Sketch, Tree};
 use towtank_scenario::{Draft, Problems, did_you_mean};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
+
+pub use self::preset::Preset;
+pub use self::settled::Settled;
 
 /// A replica was away for longer than the log remembers, and is brought up to date.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +53,10 @@ pub struct Scenario {
     /// make of it.
     #[serde(default)]
     pub stale: Option<Percent>,
+    /// So many of a group's objects changed meanwhile, in place of `stale`.
+    #[serde(default)]
+    #[schemars(range(max = 4_000_000))]
+    pub stale_objects: Option<u32>,
     /// How long the device was away. With `writes_per_second`, in place of `stale`.
     #[serde(default)]
     pub outage: Option<SimSpan>,
@@ -122,18 +129,6 @@ pub struct Scenario {
     pub client_writes: Option<Frequency>,
 }
 
-/// Where defaults come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preset {
-    /// The cluster of the thesis: disks of 80 random writes a second, a rest of 0.1 s, 5.2 ms an object looked at on
-    /// both sides.
-    #[default]
-    Thesis,
-    /// A small Ceph 16.2 on one machine over loopback, measured: no rest, 26 us an object looked at.
-    Ceph16Loopback,
-}
-
 fn discovery() -> String {
     "scan,merkle,sketch".to_owned()
 }
@@ -162,130 +157,6 @@ fn scan_batch() -> u32 {
     512
 }
 
-/// A scenario in which nothing is left open.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Settled {
-    /// As in [`Scenario`], like all that follows.
-    pub preset: Preset,
-    /// How what differs is found.
-    pub discovery: String,
-    /// Placement groups.
-    pub groups: u32,
-    /// Devices.
-    pub devices: u32,
-    /// Copies.
-    pub replicas: u32,
-    /// Devices that were away.
-    pub down: u32,
-    /// Objects of a group.
-    pub objects_per_group: u32,
-    /// Bytes of an object.
-    pub object_size: Bytes,
-    /// The share of objects that changed, where the scenario says so and not how it came about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stale: Option<Percent>,
-    /// How it came about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outage: Option<SimSpan>,
-    /// How it came about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub writes_per_second: Option<Frequency>,
-    /// The share of changes that made an object.
-    pub created: Percent,
-    /// The share of changes that deleted one.
-    pub deleted: Percent,
-    /// Leaves of a tree.
-    pub ranges: u32,
-    /// Cells of a sketch.
-    pub sketch_cells: u32,
-    /// Entries of a log.
-    pub log_entries: u32,
-    /// Backfills at once.
-    pub max_backfills: u32,
-    /// Objects at once.
-    pub recovery_max_active: u32,
-    /// The rest after each.
-    pub recovery_sleep: SimSpan,
-    /// Objects of a batch.
-    pub scan_batch: u32,
-    /// To look at an object.
-    pub look_cost: SimSpan,
-    /// To hold it against ranges.
-    pub range_check_cost: SimSpan,
-    /// To recover it.
-    pub recovery_cost: SimSpan,
-    /// To begin.
-    pub startup: SimSpan,
-    /// Objects that are in a cache.
-    pub cached_objects: u32,
-    /// Bytes a disk moves in a second.
-    pub disk_rate: Rate,
-    /// To move its head.
-    pub disk_seek: SimSpan,
-    /// Bytes a card moves in a second.
-    pub nic: Rate,
-    /// From card to card.
-    pub latency: SimSpan,
-    /// Writes of clients meanwhile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_writes: Option<Frequency>,
-}
-
-/// The numbers of a preset.
-struct Shipped {
-    recovery_sleep: SimSpan,
-    look_cost: SimSpan,
-    range_check_cost: SimSpan,
-    recovery_cost: SimSpan,
-    startup: SimSpan,
-    cached_objects: u32,
-    disk_rate: u64,
-    disk_seek: SimSpan,
-    nic: u64,
-    latency: SimSpan,
-}
-
-impl Preset {
-    fn shipped(self) -> Shipped {
-        match self {
-            // 5.2 ms for each object looked at, half of it on each side, and 0.135 s for each one recovered fit table
-            // 2 from 10,000 objects on within 6 %. Of the latter, 0.1 s is Ceph's rest on rotating disks, 12.5 ms each
-            // the read and the write of a disk of 80 random operations a second (the thesis's own figure), and 10 ms
-            // are left. The rows of 5,000 objects fit only where looking is free: a metadata cache that holds 5,000
-            // objects and not 10,000 would make it so; that it did is a hypothesis. The thesis says that its R-tree of
-            // ranges makes 32 Ki ranges a bit slower than 16 Ki and does not say what a search costs: 200 ns for each
-            // range is chosen so that more ranges gain next to nothing there.
-            Preset::Thesis => Shipped {
-                recovery_sleep: SimSpan::from_ms(100),
-                look_cost: SimSpan::from_us(2_600),
-                range_check_cost: SimSpan::from_ns(200),
-                recovery_cost: SimSpan::from_ms(10),
-                startup: SimSpan::ZERO,
-                cached_objects: 7_500,
-                disk_rate: 150_000_000,
-                disk_seek: SimSpan::from_us(12_500),
-                nic: 125_000_000,
-                latency: SimSpan::from_us(100),
-            },
-            // Fitted by relative least squares on the eight runs of repetition 0 with one group of 5,000 or 20,000
-            // objects and no rest: 0.163 s, 25.8 us for each object, 1.204 ms for each one that was altered. The last
-            // is of everything that recovering one takes, so disk and network cost next to nothing of their own.
-            Preset::Ceph16Loopback => Shipped {
-                recovery_sleep: SimSpan::ZERO,
-                look_cost: SimSpan::from_ns(12_900),
-                range_check_cost: SimSpan::ZERO,
-                recovery_cost: SimSpan::from_us(1_160),
-                startup: SimSpan::from_ms(163),
-                cached_objects: 0,
-                disk_rate: 2_000_000_000,
-                disk_seek: SimSpan::ZERO,
-                nic: 5_000_000_000,
-                latency: SimSpan::from_us(20),
-            },
-        }
-    }
-}
-
 impl Scenario {
     /// Everything that is wrong with it, or the same with nothing left open.
     ///
@@ -305,10 +176,11 @@ impl Scenario {
             down: self.down,
             objects_per_group: self.objects_per_group,
             object_size: self.object_size.unwrap_or(Bytes::from_kib(1)),
-            stale: match (self.stale, self.outage) {
-                (None, None) => Percent::from_percent(1),
-                (stale, _) => stale,
+            stale: match (self.stale, self.stale_objects, self.outage) {
+                (None, None, None) => Percent::from_percent(1),
+                (stale, _, _) => stale,
             },
+            stale_objects: self.stale_objects,
             outage: self.outage,
             writes_per_second: self.writes_per_second,
             created: self.created,
@@ -348,7 +220,10 @@ impl Scenario {
                 };
                 distinct(objects, outage.writes_per_group())
             }
-            _ => objects * self.stale.map_or(0.01, Percent::fraction_f64),
+            _ => match self.stale_objects {
+                Some(count) => f64::from(count),
+                None => objects * self.stale.map_or(0.01, Percent::fraction_f64),
+            },
         }
     }
 
@@ -395,6 +270,18 @@ impl Scenario {
             let message = "`stale` and `outage` both say how many objects changed";
             problems.push(draft.problem("stale", message).hint("leave one of them out"));
         }
+        if let Some(count) = self.stale_objects {
+            if self.stale.is_some() || self.outage.is_some() {
+                let other = if self.stale.is_some() { "stale" } else { "outage" };
+                let message = format!("`stale_objects` and `{other}` both say how many objects changed");
+                problems.push(draft.problem("stale_objects", message).hint("leave one of them out"));
+            }
+            if count > self.objects_per_group {
+                let message =
+                    format!("`stale_objects` is {count}, but a group has {} objects", self.objects_per_group);
+                problems.push(draft.problem("stale_objects", message).hint("set less, or more objects"));
+            }
+        }
         for (key, share) in
             [("stale", self.stale), ("created", Some(self.created)), ("deleted", Some(self.deleted))]
         {
@@ -429,9 +316,6 @@ impl Scenario {
         }
     }
 }
-
-/// The most of the disks or cards that clients may take when all is well: a backfill needs the rest.
-const CLIENTS_MAX: f64 = 0.7;
 
 /// The most writes of an outage.
 const CHANGES_MAX: f64 = 50_000_000.0;
@@ -470,132 +354,5 @@ pub const fn name_of(method: Discovery) -> &'static str {
         Discovery::Merkle => "merkle",
         Discovery::MerkleLevels => "merkle-levels",
         Discovery::Sketch => "sketch",
-    }
-}
-
-impl Settled {
-    /// Clients that the disks or cards could not serve even without a backfill would wait for ever, and the backfill
-    /// with them.
-    fn check_clients(&self, draft: &Draft, problems: &mut Problems) {
-        let Some(rate) = self.client_writes.filter(|rate| !rate.is_zero()) else { return };
-        let copies = f64::from(self.replicas) / f64::from(self.devices);
-        let write = self.disk_seek.saturating_add(self.disk_rate.span_for(self.object_size));
-        let card = self.nic.span_for(self.object_size);
-        // A primary sends what all others receive.
-        let busy = copies * write.as_secs_f64().max(card.as_secs_f64());
-        let share = rate.per_second_f64() * busy;
-        if share > CLIENTS_MAX {
-            let most = (CLIENTS_MAX / busy).floor();
-            let message = format!(
-                "`client_writes` is {rate}, but {} devices serve at most {most}/s of {} at {:.0} % of their disks or cards",
-                self.devices,
-                self.object_size,
-                100.0 * CLIENTS_MAX
-            );
-            problems.push(
-                draft.problem("client_writes", message).hint("set less, or more devices and faster disks"),
-            );
-        }
-    }
-
-    /// The methods, in the order in which they are named.
-    #[must_use]
-    pub fn methods(&self) -> Vec<Discovery> {
-        methods(&self.discovery).expect("they have been checked")
-    }
-}
-
-/// Bytes that an object that changed takes in a replica's table. Measured on groups of 20,000 and 400,000 objects of
-/// which 20 and 50 % had changed: 426 to 435 in five tables.
-const CHANGED: f64 = 86.0;
-
-impl Settled {
-    /// The cluster of one run.
-    #[must_use]
-    pub fn spec(&self, discovery: Discovery) -> Spec {
-        let seek = SeekRow { from: Bytes::ZERO, read: self.disk_seek, write: self.disk_seek };
-        Spec {
-            groups: self.groups,
-            devices: self.devices,
-            replicas: self.replicas,
-            down: self.down,
-            objects: self.objects_per_group,
-            object_bytes: self.object_size.get(),
-            changes: Changes {
-                writes: self.writes(),
-                created: self.created.fraction_f64(),
-                deleted: self.deleted.fraction_f64(),
-            },
-            discovery,
-            leaf_bits: self.ranges.trailing_zeros() as u8,
-            sketch_cells: self.sketch_cells,
-            log_entries: self.log_entries,
-            slots: self.max_backfills,
-            active: self.recovery_max_active,
-            sleep: self.recovery_sleep,
-            batch: self.scan_batch,
-            costs: Costs {
-                look: if self.objects_per_group <= self.cached_objects {
-                    SimSpan::ZERO
-                } else {
-                    self.look_cost
-                },
-                range_check: self.range_check_cost,
-                recovery: self.recovery_cost,
-                startup: self.startup,
-            },
-            disk: DiskSpec {
-                read: self.disk_rate,
-                write: self.disk_rate,
-                read_overhead: SimSpan::ZERO,
-                write_overhead: SimSpan::ZERO,
-                seeks: vec![seek],
-                extent: Bytes::ZERO,
-            },
-            nic: self.nic,
-            latency: self.latency,
-            clients: self.client_writes.filter(|rate| !rate.is_zero()),
-            planted: None,
-        }
-    }
-
-    fn writes(&self) -> Writes {
-        match (self.stale, self.outage, self.writes_per_second) {
-            (None, Some(outage), Some(writes)) => {
-                Writes::Drawn((outage.as_secs_f64() * writes.per_second_f64()).round() as u64)
-            }
-            (stale, _, _) => {
-                let share = stale.unwrap_or(Percent::ZERO);
-                Writes::Distinct(share.of(u64::from(self.objects_per_group)) as u32)
-            }
-        }
-    }
-
-    /// About how much memory a replicate takes: tables of where objects lie, what changed, and summaries. Those of the
-    /// replicas stand there twice, as the run finds them and as it changes them.
-    #[must_use]
-    pub fn memory(&self) -> Bytes {
-        const PROGRAM: f64 = 10_000_000.0;
-        let spec = self.spec(Discovery::Scan);
-        let touched = spec.touched().count() as f64;
-        let tables_of_changes = f64::from(2 * (self.replicas - self.down) + self.down);
-        let changed = spec.expected_changes() * touched * tables_of_changes * CHANGED;
-        // Discoveries run one after the other, so the largest counts.
-        let summary = self.methods().into_iter().map(|method| self.summary_bytes(method)).max().unwrap_or(0);
-        let summaries = touched * f64::from(self.replicas) * 2.0 * summary as f64;
-        let shuffled = 4.0 * f64::from(self.objects_per_group);
-        let tables = Layouts::memory(self.groups, self.objects_per_group) as f64;
-        Bytes::new((PROGRAM + tables + shuffled + changed + summaries) as u64)
-    }
-
-    /// What a replica keeps up to date for a discovery.
-    fn summary_bytes(&self, method: Discovery) -> u64 {
-        let tree = Tree::memory_bytes(self.ranges.trailing_zeros() as u8);
-        match method {
-            Discovery::Scan => 0,
-            Discovery::Bitmap => u64::from(self.ranges).div_ceil(8),
-            Discovery::Merkle | Discovery::MerkleLevels => tree,
-            Discovery::Sketch => tree + Sketch::memory_bytes(u64::from(self.sketch_cells)),
-        }
     }
 }

@@ -104,6 +104,8 @@ fn what_cannot_be_is_refused() {
         told("stale = \"120%\""),
         told("created = \"60%\"\ndeleted = \"60%\""),
         told("object_size = \"2GiB\""),
+        told("stale = \"1%\"\nstale_objects = 10"),
+        told("stale_objects = 60000"),
         told("outage = \"100h\"\nwrites_per_second = \"1000/s\""),
         told("client_writes = \"40/s\"\nobject_size = \"10MiB\""),
     ];
@@ -128,6 +130,10 @@ fn what_cannot_be_is_refused() {
       hint: what is left of them changes objects in place
     `object_size` is 2GiB, but it must lie from 1B to 1GiB
       hint: 1KiB is what the thesis has
+    `stale_objects` and `stale` both say how many objects changed
+      hint: leave one of them out
+    `stale_objects` is 60000, but a group has 50000 objects
+      hint: set less, or more objects
     `outage` and `writes_per_second` are 360000000 writes, each of which is done before the run
       hint: at most 50000000; set `stale` in place of them
     `client_writes` is 40/s, but 3 devices serve at most 8/s of 10MiB at 70 % of their disks or cards
@@ -182,11 +188,55 @@ fn claims_can_miss_and_are_of_the_published_set_up_alone() {
     assert_eq!(verdict(&broken, "figure_19_quarter"), Some(Verdict::Misses));
 }
 
+/// Times that grow with the group hold the claims of figure 17; a scan that costs nothing makes them miss.
+#[test]
+fn claims_of_a_thousand_objects_can_miss() {
+    let ready = |objects: u32| {
+        let text = format!(
+            "discovery = \"scan,merkle\"\nobjects_per_group = {objects}\nstale_objects = 1000\nranges = 1024"
+        );
+        check(&text).expect("it is sound")
+    };
+    let judged = |scan_is_free: bool| {
+        let sizes = [5_000, 10_000, 20_000, 100_000].map(ready);
+        let outcomes: Vec<Vec<Outcome>> = sizes
+            .iter()
+            .map(|ready| {
+                let run = |seed| {
+                    let mut outcome = ready.run(&RunContext::alone(Seed(seed), 0)).expect("it runs");
+                    if scan_is_free {
+                        outcome.measure("scan_backfill_s", 135.0 - 0.1 * seed as f64, "s");
+                    }
+                    outcome
+                };
+                (0..3).map(run).collect()
+            })
+            .collect();
+        let resolved: Vec<_> = sizes.iter().map(|ready| ready.resolved()).collect();
+        let points: Vec<PointResult<'_>> = resolved
+            .iter()
+            .zip(&outcomes)
+            .map(|(scenario, outcomes)| PointResult { settings: &[], scenario, outcomes })
+            .collect();
+        Backfill.present(&points).claims
+    };
+    let verdict = |claims: &[towtank_report::Claim], name: &str| {
+        claims.iter().find(|claim| claim.name == name).map(|claim| claim.verdict)
+    };
+    let sound = judged(false);
+    for name in ["figure_17_checking", "figure_17_grows"] {
+        assert_eq!(verdict(&sound, name), Some(Verdict::Holds), "{sound:#?}");
+    }
+    let broken = judged(true);
+    assert_eq!(verdict(&broken, "figure_17_checking"), Some(Verdict::Misses), "{broken:#?}");
+}
+
 #[test]
 fn a_resolved_scenario_reads_back_to_itself() {
     for text in [
         "",
         "outage = \"1h\"\nwrites_per_second = \"10/s\"\ngroups = 4",
+        "stale_objects = 17",
         "preset = \"ceph16-loopback\"\ndiscovery = \"sketch\"",
     ] {
         let resolved = check(text).expect("it is sound").resolved();
@@ -207,6 +257,8 @@ fn a_plan_is_worked_out() {
     let answer = (plan::PLAN.answer)(&crate::Given(&given)).expect("its defaults are possible");
     assert_eq!(answer.data["leaves"], 16_384);
     assert!((answer.data["ranges_filled"].as_f64().expect("a number") - 23_500.0).abs() < 50.0);
+    let figures: Vec<&str> = answer.figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(figures, ["outages", "memory", "occupancy", "objects_per_range"]);
     assert!(answer.data["discovery"]["merkle_levels"]["bytes"].as_f64().expect("a number") > 0.0);
     insta::assert_snapshot!(answer.text, @r#"
     Use 16384 leaves a group: 250,000 objects fill 23,493 ranges. Trees take 260.1 KiB a group and 32.51 MiB a device.

@@ -1,0 +1,35 @@
+//! What a study's own subcommand worked out, as a report.
+
+use serde_json::{Value, json};
+use towtank_report::Report;
+use towtank_scenario::hash_of_bytes;
+use towtank_studies::{Answer, Given, Study, Subcommand};
+
+use crate::{Trouble, laws};
+
+/// The report of an answer: nothing was simulated, and what was given stands in place of a scenario.
+///
+/// # Errors
+/// When the report breaks a law of reports, which is an error of ours.
+pub fn report_of(
+    study: &dyn Study,
+    subcommand: &Subcommand,
+    given: &Given<'_>,
+    answer: &Answer,
+) -> Result<Report, Trouble> {
+    let flags = given.0.iter().map(|(flag, value)| ((*flag).to_owned(), json!(value)));
+    let flags = Value::Object(flags.collect());
+    let scenario = json!({ "study": study.name(), "subcommand": subcommand.name, "flags": flags });
+    laws::hold(Report {
+        study: format!("{}-{}", study.name(), subcommand.name),
+        results_version: study.results_version(),
+        title: subcommand.about.to_owned(),
+        answer: answer.text.lines().next().unwrap_or_default().to_owned(),
+        scenario_hash: hash_of_bytes(scenario.to_string().as_bytes()),
+        scenario,
+        replicates: 0,
+        tables: answer.tables.clone(),
+        figures: answer.figures.clone(),
+        ..Report::default()
+    })
+}
