@@ -24,6 +24,16 @@
 //!   or how far its virtual time is, and moves its tags on when it hears the same of them. How long a message takes,
 //!   and whether it arrives, is decided by who carries it.
 //!
+//! # One scheduler before several servers
+//!
+//! Who stands before several servers reads [`About::server`] of what [`Discipline::next`] gives. Whether a server has room is
+//! counted by the discipline, which is told of every completion.
+//!
+//! # Requests given in pieces
+//!
+//! A discipline may cut a request: it gives clones of it that carry a [`Piece`] and the piece's cost and offset. Each is served
+//! and told to [`Discipline::complete`] by itself; [`Discipline::finishes`] says with which one the request is done.
+//!
 //! # How it is undone
 //!
 //! A discipline is part of the state of an entity, and an event that is taken back takes it back too. Every discipline
@@ -53,15 +63,111 @@ pub struct Request<T> {
     pub cost: u64,
     /// By when it should be done, if it is in a hurry.
     pub due: Option<SimTime>,
+    /// What it touches and where it comes from, for the disciplines that look at more than the flow.
+    pub about: About,
     /// What whoever serves it needs to know of it.
     pub item: T,
 }
 
 impl<T> Request<T> {
-    /// A request that is in no hurry.
+    /// A request that is in no hurry, and of which nothing else is known.
     #[must_use]
     pub fn new(flow: FlowId, cost: u64, item: T) -> Request<T> {
-        Request { flow, cost, due: None, item }
+        Request { flow, cost, due: None, about: About::default(), item }
+    }
+
+    /// The same request, and what else is known of it.
+    #[must_use]
+    pub fn about(self, about: About) -> Request<T> {
+        Request { about, ..self }
+    }
+}
+
+/// What a request does.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+pub enum Access {
+    /// It takes data out.
+    #[default]
+    Read,
+    /// It puts data in.
+    Write,
+}
+
+/// What a request touches and where it comes from. Each discipline says which fields it looks at; the rest may be left as
+/// [`About::default`] has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct About {
+    /// The machine that sends it: Lustre's client NID.
+    pub client: u32,
+    /// The server that it is for, where one scheduler stands before several.
+    pub server: u32,
+    /// The file or object that it touches.
+    pub object: u64,
+    /// Its first byte there.
+    pub offset: u64,
+    /// Whether it reads or writes.
+    pub access: Access,
+    /// When it rose at its client; deadlines count from there.
+    pub rose: SimTime,
+    /// The larger request that it is a part of.
+    pub record: Record,
+    /// What its client got since it last sent to this server (dmClock).
+    pub feedback: Feedback,
+    /// Which piece of a request this is. A discipline that cuts requests sets it when it gives a piece.
+    pub piece: Piece,
+    /// A mark by which the discipline that gave it knows it again; whoever serves it leaves it as it is.
+    pub ticket: u64,
+}
+
+/// A larger request whose parts go to several servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Record {
+    /// Which; unique among those under way.
+    pub id: u64,
+    /// How many requests it has in all.
+    pub jobs: u32,
+}
+
+impl Default for Record {
+    fn default() -> Record {
+        Record { id: 0, jobs: 1 }
+    }
+}
+
+/// What a client says of the service that it got elsewhere, in units of cost: the delta and rho of dmClock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Feedback {
+    /// Served in any way.
+    pub delta: u64,
+    /// Served to keep a reservation.
+    pub rho: u64,
+}
+
+/// A piece of a request, by number from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Piece {
+    /// Which.
+    pub number: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+impl Piece {
+    /// A request that is not cut.
+    pub const WHOLE: Piece = Piece { number: 0, of: 1 };
+
+    /// Whether pieces of the request are given after this one.
+    #[must_use]
+    pub fn has_more(self) -> bool {
+        self.number.saturating_add(1) < self.of
+    }
+}
+
+impl Default for Piece {
+    fn default() -> Piece {
+        Piece::WHOLE
     }
 }
 
@@ -93,6 +199,13 @@ pub trait Discipline: Clone {
     /// A request that [`Discipline::next`] gave has been served.
     fn complete(&mut self, now: SimTime, served: &Request<Self::Item>) {
         let _ = (now, served);
+    }
+
+    /// Whether a request that came is wholly served once `served` is; to be asked before [`Discipline::complete`] is told.
+    /// Always, but for a discipline that gives requests in pieces.
+    fn finishes(&self, served: &Request<Self::Item>) -> bool {
+        let _ = served;
+        true
     }
 
     /// When this wants to be woken although nothing comes and nothing is done.

@@ -1,22 +1,35 @@
-//! First come, first served: whose a request is, what it costs and when it is due do not matter.
+//! First come, first served: whose a request is, what it costs and when it is due do not matter. FIFO(D) lets at most D be in
+//! service.
 
 use std::collections::VecDeque;
 
 use towtank_units::SimTime;
 
+use crate::room::Room;
 use crate::{Discipline, NoMessage, Request};
 
 /// Requests in the order in which they came.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Fifo<T> {
     waiting: VecDeque<Request<T>>,
+    /// None where nobody counts: then completions need not be told.
+    room: Option<Room>,
 }
 
 impl<T> Fifo<T> {
-    /// Nobody waits.
+    /// Nobody waits, and nothing bounds what is in service.
     #[must_use]
     pub fn new() -> Fifo<T> {
-        Fifo { waiting: VecDeque::new() }
+        Fifo { waiting: VecDeque::new(), room: None }
+    }
+
+    /// FIFO(D); no depth sets no bound.
+    ///
+    /// # Panics
+    /// When the depth is zero: nobody would ever be served.
+    #[must_use]
+    pub fn with_depth(depth: Option<u32>) -> Fifo<T> {
+        Fifo { room: depth.map(|depth| Room::new(Some(depth))), ..Fifo::new() }
     }
 }
 
@@ -35,7 +48,16 @@ impl<T: Clone> Discipline for Fifo<T> {
     }
 
     fn next(&mut self, _: SimTime) -> Option<Request<T>> {
-        self.waiting.pop_front()
+        if self.room.is_some_and(Room::is_full) {
+            return None;
+        }
+        let request = self.waiting.pop_front()?;
+        self.room.iter_mut().for_each(Room::take);
+        Some(request)
+    }
+
+    fn complete(&mut self, _: SimTime, _: &Request<T>) {
+        self.room.iter_mut().for_each(Room::release);
     }
 
     fn waiting(&self) -> Box<dyn Iterator<Item = &Request<T>> + '_> {
@@ -47,6 +69,7 @@ impl<T: Clone> Discipline for Fifo<T> {
 mod tests {
     use super::*;
     use crate::FlowId;
+    use crate::trial::{at, done, given, push};
 
     #[test]
     fn the_order_is_that_of_coming() {
@@ -59,5 +82,18 @@ mod tests {
             std::iter::from_fn(|| fifo.next(SimTime::from_ns(9))).map(|one| one.item).collect();
         assert_eq!(order, [0, 1, 2, 3]);
         assert_eq!((fifo.waiting().count(), fifo.wake_at(), fifo.tell()), (0, None, None));
+    }
+
+    /// Section 1.13: arrival order while fewer than D are outstanding.
+    #[test]
+    fn a_depth_bounds_what_is_in_service() {
+        let mut fifo = Fifo::with_depth(Some(2));
+        (0..4).for_each(|item| push(&mut fifo, 0, 1, item));
+        assert_eq!(given(&mut fifo, at(0)), [0, 1]);
+        done(&mut fifo, at(1), (0, 1, 0));
+        assert_eq!(given(&mut fifo, at(1)), [2]);
+        let mut boundless = Fifo::with_depth(None);
+        (0..4).for_each(|item| push(&mut boundless, 0, 1, item));
+        assert_eq!(given(&mut boundless, at(0)), [0, 1, 2, 3]);
     }
 }

@@ -21,9 +21,37 @@
 //! What is deliberately absent: clocks, devices, randomness.
 
 mod discipline;
+mod drr;
+mod dsfq;
+mod edf;
 mod fair;
 mod fifo;
+mod flows;
+mod pairs;
+mod priority;
+mod room;
+mod sfq;
+mod ssfq;
+mod start_tags;
+mod tag;
+#[cfg(test)]
+mod trial;
+mod wf2q;
+mod wfq;
+mod wrr;
 
-pub use discipline::{Audience, Discipline, FlowId, NoMessage, Request, SchedulerId};
+pub use discipline::{
+    About, Access, Audience, Discipline, Feedback, FlowId, NoMessage, Piece, Record, Request, SchedulerId,
+};
+pub use drr::Drr;
+pub use dsfq::{Dsfq, Lengths, Report};
+pub use edf::Edf;
 pub use fair::Fair;
 pub use fifo::Fifo;
+pub use flows::{FlowSpec, Flows};
+pub use priority::Priority;
+pub use sfq::Sfq;
+pub use ssfq::Ssfq;
+pub use wf2q::Wf2q;
+pub use wfq::Wfq;
+pub use wrr::Wrr;

@@ -1,0 +1,84 @@
+//! Strict priorities: the flow with the lower number of priority goes first, whatever the others have been waiting; flows of one
+//! priority go in order of coming. What is of low priority may starve: that is the rule, and what it is compared for.
+
+use std::collections::BTreeMap;
+
+use towtank_units::SimTime;
+
+use crate::room::Room;
+use crate::{Discipline, Flows, NoMessage, Request};
+
+/// Requests by the priority of their flow, then in order of coming.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Priority<T> {
+    /// By flow.
+    priorities: Vec<u32>,
+    /// By priority and number of arrival.
+    #[serde(with = "crate::pairs", bound(serialize = "T: serde::Serialize"))]
+    #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
+    waiting: BTreeMap<(u32, u64), Request<T>>,
+    came: u64,
+    room: Room,
+}
+
+impl<T> Priority<T> {
+    /// No depth sets no bound on what is in service.
+    ///
+    /// # Panics
+    /// When the depth is zero: nobody would ever be served.
+    #[must_use]
+    pub fn new(depth: Option<u32>, flows: &Flows) -> Priority<T> {
+        let priorities = flows.specs().iter().map(|spec| spec.priority).collect();
+        Priority { priorities, waiting: BTreeMap::new(), came: 0, room: Room::new(depth) }
+    }
+}
+
+impl<T: Clone> Discipline for Priority<T> {
+    type Item = T;
+    type Message = NoMessage;
+
+    /// # Panics
+    /// When the request is of a flow that was not named.
+    fn arrive(&mut self, _: SimTime, request: Request<T>) {
+        let priority = self.priorities[request.flow.0 as usize];
+        self.waiting.insert((priority, self.came), request);
+        self.came += 1;
+    }
+
+    fn next(&mut self, _: SimTime) -> Option<Request<T>> {
+        if self.room.is_full() {
+            return None;
+        }
+        let (_, request) = self.waiting.pop_first()?;
+        self.room.take();
+        Some(request)
+    }
+
+    fn complete(&mut self, _: SimTime, _: &Request<T>) {
+        self.room.release();
+    }
+
+    fn waiting(&self) -> Box<dyn Iterator<Item = &Request<T>> + '_> {
+        Box::new(self.waiting.values())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FlowSpec;
+    use crate::trial::{at, given, push, served};
+
+    #[test]
+    fn the_lower_priority_number_goes_first() {
+        let spec = |priority| FlowSpec { priority, ..FlowSpec::default() };
+        let mut strict = Priority::new(Some(1), &Flows::new(vec![spec(2), spec(0), spec(2)]));
+        for (item, flow) in (0..).zip([0, 2, 1, 0, 1]) {
+            push(&mut strict, flow, 1, item);
+        }
+        assert_eq!(served(&mut strict), [2, 4, 0, 1, 3]);
+        push(&mut strict, 0, 1, 5);
+        push(&mut strict, 0, 1, 6);
+        assert_eq!(given(&mut strict, at(0)), [5]);
+    }
+}

@@ -1,0 +1,161 @@
+//! Requests in order of start tags, each flow's in order of coming: what start-time fair queueing and all its variants share.
+//!
+//! Section 1.13 of the study's reference, after Jin, Chase and Kaur (SIGMETRICS 2004): a request starts where its flow's request
+//! before it finishes, or at the virtual time if that is later and the flow had nothing queued; it finishes its cost over the
+//! flow's weight further on. The least start goes first; of equal ones the first flow after that which was served last, round and
+//! round. The virtual time is the start of what was given last. It never goes back and is never reset.
+//!
+//! Only a queue's head has a start; the others keep their length and get their start when the one before them goes. So a tag
+//! that is moved moves all behind it. Flows lie in an ordered set by the starts of their heads: the cost of a request grows with
+//! the logarithm of the flows.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::tag::Tag;
+use crate::{FlowId, Flows, Request};
+
+/// Requests of several flows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub(crate) struct StartTags<T> {
+    flows: Vec<Flow<T>>,
+    /// The start of each flow's head, and the flow.
+    heads: BTreeSet<(Tag, u32)>,
+    virtual_time: Tag,
+    /// The flow after the one that was served last: of equal tags, who is asked first.
+    turn: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+struct Flow<T> {
+    weight: u64,
+    /// With the distance from start to finish.
+    waiting: VecDeque<(Tag, Request<T>)>,
+    /// Where the head starts, if anything waits.
+    start: Tag,
+    /// Where the request finished that was given last.
+    finish: Tag,
+}
+
+impl<T> StartTags<T> {
+    /// # Panics
+    /// When a weight is zero.
+    pub fn new(flows: &Flows) -> StartTags<T> {
+        let flow = |weight| Flow {
+            weight: u64::from(weight),
+            waiting: VecDeque::new(),
+            start: Tag::ZERO,
+            finish: Tag::ZERO,
+        };
+        StartTags {
+            flows: flows.weights().map(flow).collect(),
+            heads: BTreeSet::new(),
+            virtual_time: Tag::ZERO,
+            turn: 0,
+        }
+    }
+
+    /// # Panics
+    /// When the request is of a flow that was not named.
+    pub fn arrive(&mut self, request: Request<T>) {
+        let number = request.flow.0;
+        let flow = &mut self.flows[number as usize];
+        let length = Tag::of(request.cost, flow.weight);
+        if flow.waiting.is_empty() {
+            flow.start = flow.finish.max(self.virtual_time);
+            self.heads.insert((flow.start, number));
+        }
+        flow.waiting.push_back((length, request));
+    }
+
+    /// Who is next, without giving it.
+    pub fn first(&self) -> Option<FlowId> {
+        let &(start, _) = self.heads.first()?;
+        let after = self.heads.range((start, self.turn)..=(start, u32::MAX)).next();
+        after.or(self.heads.first()).map(|&(_, flow)| FlowId(flow))
+    }
+
+    pub fn next(&mut self) -> Option<Request<T>> {
+        let flow = self.first()?;
+        self.take(flow)
+    }
+
+    /// Gives the head of a flow, whoever is first.
+    pub fn take(&mut self, flow: FlowId) -> Option<Request<T>> {
+        let number = flow.0;
+        let flow = &mut self.flows[number as usize];
+        let (length, request) = flow.waiting.pop_front()?;
+        self.heads.remove(&(flow.start, number));
+        self.virtual_time = self.virtual_time.max(flow.start);
+        self.turn = number.wrapping_add(1);
+        flow.finish = flow.start.plus(length);
+        if !flow.waiting.is_empty() {
+            flow.start = flow.finish;
+            self.heads.insert((flow.start, number));
+        }
+        Some(request)
+    }
+
+    /// Whether the flow has nothing queued.
+    pub fn is_empty(&self, flow: FlowId) -> bool {
+        self.flows[flow.0 as usize].waiting.is_empty()
+    }
+
+    /// Heads in the order in which they would go.
+    pub fn heads(&self) -> impl Iterator<Item = &Request<T>> {
+        self.heads
+            .iter()
+            .filter_map(|&(_, flow)| self.flows[flow as usize].waiting.front().map(|head| &head.1))
+    }
+
+    /// What the flow got elsewhere delays its next arrival: its last queued request, or its finish, ends later.
+    pub fn delay_tail(&mut self, flow: FlowId, cost: u64) {
+        let flow = &mut self.flows[flow.0 as usize];
+        let delay = Tag::of(cost, flow.weight);
+        match flow.waiting.back_mut() {
+            Some((length, _)) => *length = length.plus(delay),
+            None => flow.finish = flow.finish.plus(delay),
+        }
+    }
+
+    /// What the flow got elsewhere delays all that it has queued, or its finish.
+    pub fn delay_head(&mut self, flow: FlowId, cost: u64) {
+        self.move_head(flow, |start, length| start.plus(length), cost);
+    }
+
+    /// What the flow has in credit brings all that it has queued forward.
+    pub fn advance_head(&mut self, flow: FlowId, cost: u64) {
+        self.move_head(flow, Tag::minus, cost);
+    }
+
+    fn move_head(&mut self, flow: FlowId, moved: impl Fn(Tag, Tag) -> Tag, cost: u64) {
+        let number = flow.0;
+        let flow = &mut self.flows[number as usize];
+        let length = Tag::of(cost, flow.weight);
+        if flow.waiting.is_empty() {
+            flow.finish = moved(flow.finish, length);
+            return;
+        }
+        self.heads.remove(&(flow.start, number));
+        flow.start = moved(flow.start, length);
+        self.heads.insert((flow.start, number));
+    }
+
+    /// Flow by flow, each in order of coming.
+    pub fn waiting(&self) -> impl Iterator<Item = &Request<T>> {
+        self.flows.iter().flat_map(|flow| flow.waiting.iter().map(|waiting| &waiting.1))
+    }
+
+    /// The start and finish of a flow's head, in whole units.
+    #[cfg(test)]
+    pub fn head_tags(&self, flow: u32) -> Option<(u64, u64)> {
+        let flow = &self.flows[flow as usize];
+        let (length, _) = flow.waiting.front()?;
+        Some((flow.start.whole(), flow.start.plus(*length).whole()))
+    }
+
+    /// In whole units.
+    #[cfg(test)]
+    pub fn virtual_time(&self) -> u64 {
+        self.virtual_time.whole()
+    }
+}

@@ -1,0 +1,61 @@
+//! Virtual time as disciplines count it: whole numbers, so that order never depends on how a fraction was rounded elsewhere.
+
+/// A virtual instant or length, in 2^-32 of a unit of cost for each unit of weight. 128 bits hold 2^96 units, which is more than
+/// 2^32 requests of 2^64 units each.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(transparent)]
+pub(crate) struct Tag(u128);
+
+/// How finely a weight divides a unit of cost.
+const FRACTION_BITS: u32 = 32;
+
+impl Tag {
+    pub const ZERO: Tag = Tag(0);
+
+    /// What a cost comes to for a weight, rounded down.
+    pub fn of(cost: u64, weight: u64) -> Tag {
+        // 2^64 units shifted by 32 bits fit in 96.
+        Tag((u128::from(cost) << FRACTION_BITS) / u128::from(weight))
+    }
+
+    pub fn plus(self, other: Tag) -> Tag {
+        Tag(self.0.saturating_add(other.0))
+    }
+
+    pub fn minus(self, other: Tag) -> Tag {
+        Tag(self.0.saturating_sub(other.0))
+    }
+
+    /// What a virtual length costs at so much weight, in the same fine parts.
+    pub fn times(self, weight: u64) -> Tag {
+        Tag(self.0.saturating_mul(u128::from(weight)))
+    }
+
+    /// The inverse of [`Tag::times`], rounded down.
+    pub fn over(self, weight: u64) -> Tag {
+        Tag(self.0 / u128::from(weight))
+    }
+
+    /// In whole units of cost, for those who look on.
+    #[cfg(test)]
+    pub fn whole(self) -> u64 {
+        (self.0 >> FRACTION_BITS) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_divide_costs() {
+        assert_eq!(Tag::of(10, 2).whole(), 5);
+        assert_eq!(Tag::of(u64::MAX, 1).whole(), u64::MAX);
+        assert!(Tag::of(10, 3) < Tag::of(11, 3) && Tag::of(10, 3) > Tag::of(10, 4));
+        assert_eq!(Tag::of(12, 4).times(4), Tag::of(12, 1));
+        assert_eq!(Tag::of(12, 1).over(4), Tag::of(12, 4));
+        assert_eq!(Tag::of(3, 1).minus(Tag::of(4, 1)), Tag::ZERO);
+    }
+}

@@ -1,0 +1,170 @@
+//! Weighted fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989; as PGPS, Parekh and Gallager 1993): a fluid server that
+//! serves all flows at once, each by its weight, is followed in thought, and the request goes first that it would finish first.
+//!
+//! The fluid server does as much work as the real one: it moves on by the cost of what completes, so that the rate of the
+//! resource need not be known and may vary. Its virtual time moves on by work over the weights of the flows that it still has
+//! work for. A request never ends later than there by more than the costliest request.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use towtank_units::SimTime;
+
+use crate::room::Room;
+use crate::tag::Tag;
+use crate::{Discipline, Flows, NoMessage, Request};
+
+/// Requests in the order in which a fluid server would finish them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Wfq<T> {
+    flows: Vec<Flow<T>>,
+    /// The finish tag of each flow's head, and the flow.
+    heads: BTreeSet<(Tag, u32)>,
+    fluid: Fluid,
+    room: Room,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+struct Flow<T> {
+    weight: u64,
+    /// With their finish tags.
+    waiting: VecDeque<(Tag, Request<T>)>,
+    /// The finish tag of the request that came last.
+    finish: Tag,
+}
+
+/// The server that serves all flows at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+struct Fluid {
+    virtual_time: Tag,
+    /// When each flow's last request is finished in it, for the flows that it has work for.
+    busy: BTreeSet<(Tag, u32)>,
+    /// Of the busy flows, together.
+    weight: u64,
+}
+
+impl Fluid {
+    /// So much work has been done.
+    fn work<T>(&mut self, cost: u64, flows: &[Flow<T>]) {
+        let mut left = Tag::of(cost, 1);
+        while let Some(&(finish, flow)) = self.busy.first() {
+            let needed = finish.minus(self.virtual_time).times(self.weight);
+            if needed > left {
+                self.virtual_time = self.virtual_time.plus(left.over(self.weight));
+                return;
+            }
+            left = left.minus(needed);
+            self.virtual_time = finish;
+            self.busy.pop_first();
+            self.weight -= flows[flow as usize].weight;
+        }
+    }
+}
+
+impl<T> Wfq<T> {
+    /// No depth sets no bound on what is in service.
+    ///
+    /// # Panics
+    /// When the depth or a weight is zero: somebody would never be served.
+    #[must_use]
+    pub fn new(depth: Option<u32>, flows: &Flows) -> Wfq<T> {
+        let flow = |weight| Flow { weight: u64::from(weight), waiting: VecDeque::new(), finish: Tag::ZERO };
+        Wfq {
+            flows: flows.weights().map(flow).collect(),
+            heads: BTreeSet::new(),
+            fluid: Fluid::default(),
+            room: Room::new(depth),
+        }
+    }
+}
+
+impl<T: Clone> Discipline for Wfq<T> {
+    type Item = T;
+    type Message = NoMessage;
+
+    /// # Panics
+    /// When the request is of a flow that was not named.
+    fn arrive(&mut self, _: SimTime, request: Request<T>) {
+        let number = request.flow.0;
+        let flow = &mut self.flows[number as usize];
+        let start = flow.finish.max(self.fluid.virtual_time);
+        let finish = start.plus(Tag::of(request.cost, flow.weight));
+        if !self.fluid.busy.remove(&(flow.finish, number)) {
+            self.fluid.weight += flow.weight;
+        }
+        self.fluid.busy.insert((finish, number));
+        if flow.waiting.is_empty() {
+            self.heads.insert((finish, number));
+        }
+        flow.finish = finish;
+        flow.waiting.push_back((finish, request));
+    }
+
+    /// Of equal tags, the flow that was named first.
+    fn next(&mut self, _: SimTime) -> Option<Request<T>> {
+        if self.room.is_full() {
+            return None;
+        }
+        let (_, number) = self.heads.pop_first()?;
+        let flow = &mut self.flows[number as usize];
+        let (_, request) = flow.waiting.pop_front()?;
+        self.heads.extend(flow.waiting.front().map(|head| (head.0, number)));
+        self.room.take();
+        Some(request)
+    }
+
+    fn complete(&mut self, _: SimTime, served: &Request<T>) {
+        self.room.release();
+        self.fluid.work(served.cost, &self.flows);
+    }
+
+    /// Flow by flow.
+    fn waiting(&self) -> Box<dyn Iterator<Item = &Request<T>> + '_> {
+        Box::new(self.flows.iter().flat_map(|flow| flow.waiting.iter().map(|waiting| &waiting.1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{push, served};
+
+    /// Section 3.1, WFQ, after the example of Parekh and Gallager: a flow of half the weight and ten of a twentieth. All its
+    /// eleven requests but the last finish in the fluid server before the first of the others.
+    #[test]
+    fn a_heavy_flow_runs_ahead() {
+        let weights: Vec<u32> = [10].into_iter().chain([1; 10]).collect();
+        let mut wfq = Wfq::new(Some(1), &Flows::weighted(&weights));
+        (0..11).for_each(|item| push(&mut wfq, 0, 10, item));
+        (1..11).for_each(|flow| push(&mut wfq, flow, 10, 100 + flow));
+        let order = served(&mut wfq);
+        // Finishes: 1, 2, .., 11 for the heavy flow, 10 for each of the others; of equal ones the lower flow.
+        assert_eq!(order[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!((order[10], order[20]), (101, 10));
+    }
+
+    /// The fluid server's virtual time: 20 units of work over weights 1 and 1 bring it to 10; then one flow is left, and 5 more
+    /// bring it to 15.
+    #[test]
+    fn virtual_time_follows_the_work() {
+        let mut wfq: Wfq<u32> = Wfq::new(None, &Flows::equal(2));
+        push(&mut wfq, 0, 10, 0);
+        push(&mut wfq, 1, 30, 1);
+        wfq.fluid.work(20, &wfq.flows);
+        assert_eq!((wfq.fluid.virtual_time.whole(), wfq.fluid.weight), (10, 1));
+        wfq.fluid.work(5, &wfq.flows);
+        assert_eq!(wfq.fluid.virtual_time.whole(), 15);
+        wfq.fluid.work(100, &wfq.flows);
+        assert_eq!((wfq.fluid.virtual_time.whole(), wfq.fluid.weight), (30, 0));
+    }
+
+    /// Who was away comes in at the virtual time and has saved nothing.
+    #[test]
+    fn who_was_away_has_saved_nothing() {
+        let mut wfq = Wfq::new(Some(1), &Flows::equal(2));
+        (0..10).for_each(|item| push(&mut wfq, 0, 10, item));
+        assert_eq!(served(&mut wfq).len(), 10);
+        (0..4).for_each(|item| push(&mut wfq, 1, 10, 20 + item));
+        (0..4).for_each(|item| push(&mut wfq, 0, 10, 10 + item));
+        assert_eq!(served(&mut wfq), [10, 20, 11, 21, 12, 22, 13, 23]);
+    }
+}
