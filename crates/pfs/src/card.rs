@@ -1,0 +1,153 @@
+//! A node's card: what it sends goes out in order; what comes shares one port of the switch.
+
+use serde::{Deserialize, Serialize};
+use towtank_devices::{Lane, PortId, Sharing, Switch, SwitchSpec, Transfer};
+use towtank_units::{Bytes, Rate, SimSpan, SimTime};
+
+use crate::event::Message;
+use crate::spec::Network;
+
+/// Both ways.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Card {
+    /// What it sends.
+    pub out: Lane,
+    /// What it receives.
+    pub inward: Inward,
+}
+
+/// What comes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Inward {
+    /// One after the other.
+    Fifo(Lane),
+    /// Senders share the port equally.
+    Fair(Switch<Message>),
+}
+
+/// What becomes of a message that comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It is here.
+    Here(Message),
+    /// It will be, then.
+    At(SimTime, Message),
+    /// It shares the port, which is to be asked then.
+    Shares(Option<SimTime>),
+    /// There was no room for it.
+    Dropped(Message),
+}
+
+const PORT: PortId = PortId(0);
+
+impl Card {
+    /// A card of this network.
+    #[must_use]
+    pub fn new(network: &Network) -> Card {
+        let inward = match (network.sharing, network.card) {
+            (Sharing::Fair, Some(_)) => Inward::Fair(Switch::new(1)),
+            _ => Inward::Fifo(Lane::default()),
+        };
+        Card { out: Lane::default(), inward }
+    }
+
+    /// When something of this size that is sent at `now` comes to the port of who gets it (its last byte, or its first
+    /// where senders share that), and how long it occupies a card.
+    pub fn send(&mut self, network: &Network, now: SimTime, bytes: u64) -> (SimTime, SimSpan) {
+        let span = network.span(bytes);
+        let sent = self.out.serve(now, span);
+        let at = if network.shares() { sent.begin } else { sent.end };
+        (at.saturating_add(network.latency), span)
+    }
+
+    /// Something comes.
+    pub fn take(
+        &mut self,
+        network: &Network,
+        now: SimTime,
+        from: u32,
+        (bytes, span): (u64, SimSpan),
+        message: Message,
+    ) -> Taken {
+        match &mut self.inward {
+            Inward::Fifo(lane) => {
+                let full = |rate: Rate| {
+                    let room = network.buffer.map(|most| rate.span_for(Bytes::new(most)));
+                    room.is_some_and(|most| lane.backlog(now) > most)
+                };
+                if network.card.is_some_and(full) {
+                    return Taken::Dropped(message);
+                }
+                let here = lane.receive(now, span).end;
+                if here > now { Taken::At(here, message) } else { Taken::Here(message) }
+            }
+            Inward::Fair(switch) => {
+                let inside: u64 = switch.inside().map(|(_, transfer)| transfer.bytes).sum();
+                if network.buffer.is_some_and(|most| inside > most) {
+                    return Taken::Dropped(message);
+                }
+                let Some(spec) = network.port() else { return Taken::Here(message) };
+                switch.send(&spec, now, PORT, Transfer { flow: from, bytes, item: message });
+                Taken::Shares(switch.due(&spec, PORT))
+            }
+        }
+    }
+
+    /// A message that has come through the port, and when it is to be asked again if there is none.
+    pub fn through(&mut self, network: &Network, now: SimTime) -> Result<(u32, Message), Option<SimTime>> {
+        match (&mut self.inward, network.port()) {
+            (Inward::Fair(switch), Some(spec)) => match switch.done(&spec, now, PORT) {
+                Some(transfer) => Ok((transfer.flow, transfer.item)),
+                None => Err(switch.due(&spec, PORT)),
+            },
+            _ => Err(None),
+        }
+    }
+
+    /// How long it has received.
+    #[must_use]
+    pub fn received(&self) -> SimSpan {
+        match &self.inward {
+            Inward::Fifo(lane) => lane.busy,
+            Inward::Fair(switch) => switch.busy(PORT),
+        }
+    }
+
+    /// What is in the port.
+    pub fn inside(&self) -> impl Iterator<Item = &Message> {
+        let switch = match &self.inward {
+            Inward::Fair(switch) => Some(switch),
+            Inward::Fifo(_) => None,
+        };
+        switch.into_iter().flat_map(|switch| switch.inside().map(|(_, transfer)| &transfer.item))
+    }
+
+    /// Checks the laws of both ways.
+    ///
+    /// # Errors
+    /// The first that does not hold.
+    pub fn audit(&self, network: &Network) -> Result<(), String> {
+        self.out.audit().map_err(|broken| broken.to_string())?;
+        match (&self.inward, network.port()) {
+            (Inward::Fifo(lane), _) => lane.audit().map_err(|broken| broken.to_string()),
+            (Inward::Fair(switch), Some(spec)) => switch.audit(&spec).map_err(|broken| broken.to_string()),
+            (Inward::Fair(_), None) => Ok(()),
+        }
+    }
+}
+
+impl Network {
+    /// How long something of this size occupies a card.
+    #[must_use]
+    pub fn span(&self, bytes: u64) -> SimSpan {
+        self.card.map_or(SimSpan::ZERO, |rate| rate.span_for(Bytes::new(bytes)))
+    }
+
+    fn shares(&self) -> bool {
+        self.sharing == Sharing::Fair && self.card.is_some()
+    }
+
+    fn port(&self) -> Option<SwitchSpec> {
+        self.card.map(|port| SwitchSpec { port, sharing: self.sharing })
+    }
+}

@@ -1,0 +1,135 @@
+//! What is counted at each node, and merged over all.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use towtank_kernel::Statistics;
+use towtank_metrics::Histogram;
+use towtank_units::{SimSpan, SimTime};
+
+/// One thing worth counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// A client's request is done.
+    Done {
+        /// In which phase.
+        phase: u16,
+        /// Of which application.
+        application: u16,
+        /// How many bytes it moved.
+        bytes: u64,
+        /// When it began.
+        since: SimTime,
+        /// When it was done.
+        at: SimTime,
+    },
+    /// A server is done with a job.
+    Served {
+        /// Of which application.
+        application: u16,
+        /// How many bytes.
+        bytes: u64,
+        /// Within which span of samples.
+        bin: u32,
+    },
+    /// A phase began: told by who lets it begin.
+    Began {
+        /// Which.
+        phase: u16,
+        /// When.
+        at: SimTime,
+    },
+    /// A reader found so many pages in memory, and so many not.
+    Looked {
+        /// In memory.
+        here: u64,
+        /// To be read from the disk.
+        missing: u64,
+    },
+    /// A writer had to write pages back before it could go on.
+    Throttled,
+    /// A metadata server served a request that had waited so long.
+    Metadata(SimSpan),
+    /// A message was lost.
+    Lost,
+}
+
+/// What one application did in one phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Done {
+    /// Requests.
+    pub requests: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// How long they took, in nanoseconds.
+    pub latencies: Histogram,
+    /// When the last one was done.
+    pub last: SimTime,
+}
+
+/// What was counted at one node, or at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Counts {
+    /// By phase and application.
+    pub done: BTreeMap<(u16, u16), Done>,
+    /// Bytes that servers were done with, by application and span of samples.
+    pub served: BTreeMap<(u16, u32), u64>,
+    /// When each phase began.
+    pub began: BTreeMap<u16, SimTime>,
+    /// Pages that readers found in memory.
+    pub pages_here: u64,
+    /// Pages that had to be read.
+    pub pages_missing: u64,
+    /// Times that writers had to write back.
+    pub throttled: u64,
+    /// Requests to metadata servers, and how long they waited for their turn.
+    pub metadata: Histogram,
+    /// Messages that were lost.
+    pub lost: u64,
+}
+
+impl Statistics for Counts {
+    type Sample = Sample;
+
+    fn add(&mut self, sample: Sample) {
+        match sample {
+            Sample::Done { phase, application, bytes, since, at } => {
+                let done = self.done.entry((phase, application)).or_default();
+                done.requests += 1;
+                done.bytes += bytes;
+                done.latencies.record(at.since(since).as_ns());
+                done.last = done.last.max(at);
+            }
+            Sample::Served { application, bytes, bin } => {
+                *self.served.entry((application, bin)).or_default() += bytes;
+            }
+            Sample::Began { phase, at } => drop(self.began.insert(phase, at)),
+            Sample::Looked { here, missing } => {
+                self.pages_here += here;
+                self.pages_missing += missing;
+            }
+            Sample::Throttled => self.throttled += 1,
+            Sample::Metadata(wait) => self.metadata.record(wait.as_ns()),
+            Sample::Lost => self.lost += 1,
+        }
+    }
+
+    fn merge(&mut self, other: &Counts) {
+        for (key, more) in &other.done {
+            let done = self.done.entry(*key).or_default();
+            done.requests += more.requests;
+            done.bytes += more.bytes;
+            done.latencies.merge(&more.latencies);
+            done.last = done.last.max(more.last);
+        }
+        for (key, bytes) in &other.served {
+            *self.served.entry(*key).or_default() += bytes;
+        }
+        self.began.extend(other.began.iter().map(|(phase, at)| (*phase, *at)));
+        self.pages_here += other.pages_here;
+        self.pages_missing += other.pages_missing;
+        self.throttled += other.throttled;
+        self.metadata.merge(&other.metadata);
+        self.lost += other.lost;
+    }
+}

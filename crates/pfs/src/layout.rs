@@ -1,0 +1,199 @@
+//! Where the bytes of a file lie: which servers, in which stripes.
+//!
+//! A file has components, each from where the one before ends; most have one that never ends. A component is striped
+//! round robin over its servers from the file's first server on, so byte `x` of it lies on server `(x / stripe) % count`
+//! of them, and what a server holds of it is dense. Of any range of the file a server holds one contiguous piece, which
+//! is one job.
+
+use serde::{Deserialize, Serialize};
+
+/// Components of a file; bits of an object's number that tell them apart.
+const COMPONENT_BITS: u32 = 4;
+
+/// How the bytes of a component are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Component {
+    /// The first byte that it does not have; none where it never ends.
+    pub end: Option<u64>,
+    /// How many servers have a part of it.
+    pub count: u32,
+    /// Bytes on a server before the next one's turn.
+    pub stripe: u64,
+}
+
+/// How files are spread over servers: file `n` begins at server `n` modulo their number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Striping {
+    servers: u32,
+    components: Vec<Component>,
+}
+
+/// What a server has of a range of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Part {
+    /// The server, from 0.
+    pub server: u32,
+    /// What it knows the file's component by.
+    pub object: u64,
+    /// The first byte, in the server's own numbers.
+    pub offset: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+impl Striping {
+    /// Files that are spread like this over so many servers.
+    ///
+    /// # Panics
+    /// When a component has no servers, more than there are, or no stripe; when they are not in order, the last one
+    /// ends, or there are more than sixteen.
+    #[must_use]
+    pub fn new(servers: u32, components: Vec<Component>) -> Striping {
+        assert!(components.len() <= 1 << COMPONENT_BITS, "a file has at most sixteen components");
+        let sound = |one: &Component| one.count > 0 && one.count <= servers && one.stripe > 0;
+        assert!(components.iter().all(sound), "each component lies on one server at least, and on no more than there are");
+        let ends: Vec<u64> = components.iter().map(|one| one.end.unwrap_or(u64::MAX)).collect();
+        assert!(ends.is_sorted_by(|left, right| left < right), "components come in the order of their bytes");
+        assert!(ends.last() == Some(&u64::MAX), "the last component has no end");
+        Striping { servers, components }
+    }
+
+    /// The jobs that a range of a file makes: at most one for each server and component, in the order of servers from
+    /// the file's first on.
+    #[must_use]
+    pub fn parts(&self, file: u64, offset: u64, bytes: u64) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let end = offset.saturating_add(bytes);
+        let mut begin = 0;
+        for (number, component) in self.components.iter().enumerate() {
+            let until = component.end.unwrap_or(u64::MAX);
+            let (from, to) = (offset.max(begin), end.min(until));
+            if from < to {
+                self.parts_of(file, number, component, (from - begin, to - begin), &mut parts);
+            }
+            begin = until;
+        }
+        parts
+    }
+
+    fn parts_of(
+        &self,
+        file: u64,
+        number: usize,
+        component: &Component,
+        (from, to): (u64, u64),
+        parts: &mut Vec<Part>,
+    ) {
+        let first = (file % u64::from(self.servers)) as u32;
+        // Servers are taken in the order in which the range meets them.
+        let begin = (from / component.stripe % u64::from(component.count)) as u32;
+        for step in 0..component.count {
+            let place = (begin + step) % component.count;
+            let (low, high) = (component.held(place, from), component.held(place, to));
+            if low < high {
+                parts.push(Part {
+                    server: (first + place) % self.servers,
+                    object: file << COMPONENT_BITS | number as u64,
+                    offset: low,
+                    bytes: high - low,
+                });
+            }
+        }
+    }
+}
+
+impl Component {
+    /// Bytes before `x` of the component that lie at a place.
+    fn held(&self, place: u32, x: u64) -> u64 {
+        let round = self.stripe.saturating_mul(u64::from(self.count));
+        let within = (x % round).saturating_sub(u64::from(place) * self.stripe).min(self.stripe);
+        x / round * self.stripe + within
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn plain(servers: u32, count: u32, stripe: u64) -> Striping {
+        Striping::new(servers, vec![Component { end: None, count, stripe }])
+    }
+
+    #[test]
+    fn a_mebibyte_over_four_servers_is_a_stripe_each() {
+        let parts = plain(4, 4, 256 << 10).parts(5, 0, 1 << 20);
+        let servers: Vec<u32> = parts.iter().map(|part| part.server).collect();
+        assert_eq!(servers, [1, 2, 3, 0]);
+        assert!(parts.iter().all(|part| (part.offset, part.bytes) == (0, 256 << 10)));
+    }
+
+    /// Section 1.3 of the reference: the first amount is reduced by the offset inside its stripe.
+    #[test]
+    fn a_range_that_begins_inside_a_stripe() {
+        let parts = plain(3, 3, 100).parts(0, 250, 400);
+        let found: Vec<(u32, u64, u64)> = parts.iter().map(|part| (part.server, part.offset, part.bytes)).collect();
+        // 250..300 lies on server 2, 300..400 on 0, 400..500 on 1, 500..600 on 2, 600..650 on 0.
+        assert_eq!(found, [(2, 50, 150), (0, 100, 150), (1, 100, 100)]);
+    }
+
+    /// Byte by byte, with the rule of the layout written out.
+    fn slowly(striping: &Striping, file: u64, offset: u64, bytes: u64) -> BTreeMap<(u32, u64), Vec<u64>> {
+        let mut found: BTreeMap<(u32, u64), Vec<u64>> = BTreeMap::new();
+        for x in offset..offset + bytes {
+            let mut begin = 0;
+            for (number, component) in striping.components.iter().enumerate() {
+                let until = component.end.unwrap_or(u64::MAX);
+                if x < until {
+                    let (x, count) = (x - begin, u64::from(component.count));
+                    let (stripe, inside) = (x / component.stripe, x % component.stripe);
+                    let server = (file + stripe % count) % u64::from(striping.servers);
+                    let local = stripe / count * component.stripe + inside;
+                    found.entry((server as u32, file << COMPONENT_BITS | number as u64)).or_default().push(local);
+                    break;
+                }
+                begin = until;
+            }
+        }
+        found
+    }
+
+    fn striping() -> impl Strategy<Value = Striping> {
+        let component = |servers: u32| (1..=servers, 1_u64..40, 1_u64..200);
+        (1_u32..6).prop_flat_map(move |servers| {
+            proptest::collection::vec(component(servers), 1..4).prop_map(move |drawn| {
+                let mut end = 0;
+                let last = drawn.len() - 1;
+                let components = drawn.into_iter().enumerate().map(|(at, (count, stripe, length))| {
+                    end += length;
+                    Component { end: (at < last).then_some(end), count, stripe }
+                });
+                Striping::new(servers, components.collect())
+            })
+        })
+    }
+
+    fn same(parts: &[Part], bytes: &BTreeMap<(u32, u64), Vec<u64>>) -> bool {
+        let ranges: BTreeMap<(u32, u64), Vec<u64>> = parts
+            .iter()
+            .map(|part| ((part.server, part.object), (part.offset..part.offset + part.bytes).collect()))
+            .collect();
+        ranges.len() == parts.len() && ranges == *bytes
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_the_bytes_that_lie_there(striping in striping(), file in 0_u64..9, offset in 0_u64..500, bytes in 1_u64..300) {
+            let expected = slowly(&striping, file, offset, bytes);
+            let parts = striping.parts(file, offset, bytes);
+            prop_assert!(same(&parts, &expected), "{:?}, {:?} expected", parts, expected);
+            // A part that is a byte short is noticed.
+            let mut short = parts.clone();
+            short[0].bytes -= 1;
+            prop_assert!(!same(&short, &expected));
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The nodes on the kernel: clients first, then data servers, metadata servers, and the one who lets phases begin.
+
+mod audit;
+mod client;
+mod io;
+mod metadata;
+mod server;
+
+use towtank_devices::PageCache;
+use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model};
+use towtank_metrics::Level;
+use towtank_streams::{Purpose, Uniform};
+use towtank_units::{SimSpan, SimTime};
+
+use crate::card::{Card, Taken};
+use crate::counts::{Counts, Sample};
+use crate::disk::Disk;
+use crate::event::{Event, Message};
+use crate::nodes::{Client, Entity, Flow, Mark, Metadata, Server};
+use crate::spec::Spec;
+
+const WISH: Purpose = Purpose(71);
+const LOSS: Purpose = Purpose(72);
+const DISK: Purpose = Purpose(73);
+const ARRIVAL: Purpose = Purpose(74);
+
+/// The model.
+#[derive(Debug)]
+pub struct Pfs<'a> {
+    spec: &'a Spec,
+    /// Clients.
+    clients: u32,
+}
+
+impl<'a> Pfs<'a> {
+    /// The file system, with nothing done yet.
+    #[must_use]
+    pub fn new(spec: &'a Spec) -> Pfs<'a> {
+        Pfs { spec, clients: spec.clients() }
+    }
+
+    fn server(&self, number: u32) -> EntityId {
+        EntityId(self.clients + number)
+    }
+
+    fn metadata_server(&self, number: u32) -> EntityId {
+        EntityId(self.clients + self.spec.servers + number)
+    }
+
+    fn starter(&self) -> EntityId {
+        EntityId(self.clients + self.spec.servers + self.spec.metadata.servers)
+    }
+
+    /// Sends a message, and its data if it has any, from `now` on.
+    fn send(
+        &self,
+        card: &mut Card,
+        now: SimTime,
+        to: EntityId,
+        data: u64,
+        message: Message,
+        context: &mut Context<'_, Self>,
+    ) {
+        let network = &self.spec.network;
+        let bytes = data.saturating_add(network.header);
+        let (at, span) = card.send(network, now, bytes);
+        let lost = network.lost > 0 && context.draws(LOSS).below(1_000_000) < u64::from(network.lost);
+        if lost {
+            context.record(Sample::Lost);
+            let again = at.saturating_add(network.timeout);
+            context.send_at(context.me(), again, Event::Again { to: to.0, bytes: data, message });
+            return;
+        }
+        let from = context.me().0;
+        context.send_at(to, at, Event::Comes { from, span, bytes, message });
+    }
+
+    /// A message comes to a card. Returns it if it is here.
+    fn comes(
+        &self,
+        card: &mut Card,
+        from: u32,
+        (bytes, span): (u64, SimSpan),
+        message: Message,
+        context: &mut Context<'_, Self>,
+    ) -> Option<Message> {
+        let network = &self.spec.network;
+        match card.take(network, context.now(), from, (bytes, span), message) {
+            Taken::Here(message) => return Some(message),
+            Taken::At(at, message) => context.send_at(context.me(), at, Event::Here { from, message }),
+            Taken::Shares(Some(at)) => context.send_at(context.me(), at, Event::Port),
+            Taken::Shares(None) => {}
+            Taken::Dropped(message) => {
+                context.record(Sample::Lost);
+                let after = network.timeout.max(network.latency);
+                let bytes = bytes.saturating_sub(network.header);
+                context.send(EntityId(from), after, Event::Again { to: context.me().0, bytes, message });
+            }
+        }
+        None
+    }
+
+    fn card<'e>(&self, entity: &'e mut Entity) -> Option<&'e mut Card> {
+        match entity {
+            Entity::Client(client) => Some(&mut client.card),
+            Entity::Server(server) => Some(&mut server.card),
+            Entity::Metadata(metadata) => Some(&mut metadata.card),
+            Entity::Starter(..) => None,
+        }
+    }
+
+    /// A message is here.
+    fn here(
+        &self,
+        entity: &mut Entity,
+        from: u32,
+        message: Message,
+        context: &mut Context<'_, Self>,
+    ) -> Result<(), Fault> {
+        match entity {
+            Entity::Client(client) => self.client_hears(client, from, message, context),
+            Entity::Server(server) => self.server_hears(server, message, context),
+            Entity::Metadata(metadata) => self.metadata_hears(metadata, message, context),
+            Entity::Starter(..) => Err("what lets phases begin has no card".into()),
+        }
+    }
+
+    /// A client is through with the phase that is on.
+    fn through(&self, through: &mut u32, phase: &mut u16, context: &mut Context<'_, Self>) {
+        *through += 1;
+        if *through < self.clients || usize::from(*phase) + 1 >= self.spec.work.phases.len() {
+            return;
+        }
+        (*through, *phase) = (0, *phase + 1);
+        let at = context.now().saturating_add(self.spec.network.latency);
+        context.record(Sample::Began { phase: *phase, at });
+        for node in 0..self.clients + self.spec.servers {
+            let message = Message::Begin { phase: *phase };
+            context.send_at(EntityId(node), at, Event::Here { from: context.me().0, message });
+        }
+    }
+
+    fn is_last(&self, phase: u16) -> bool {
+        usize::from(phase) + 1 == self.spec.work.phases.len()
+    }
+}
+
+impl Model for Pfs<'_> {
+    type Entity = Entity;
+    type Event = Event;
+    type Undo = ();
+    type Statistics = Counts;
+    type Output = ();
+
+    const AUDITS_PENDING: bool = true;
+
+    fn entities(&self) -> u32 {
+        self.starter().0 + 1
+    }
+
+    fn links(&self) -> Links {
+        Links::all(self.spec.network.latency)
+    }
+
+    fn create(&self, id: EntityId) -> Entity {
+        let (spec, network) = (self.spec, &self.spec.network);
+        if id.0 < self.clients {
+            let flows = vec![Flow::default(); usize::from(spec.work.flows)];
+            return Entity::Client(Box::new(Client {
+                card: Card::new(network),
+                cpu: towtank_devices::Lane::default(),
+                rank: spec.work.rank(id.0),
+                phase: 0,
+                begun: 0,
+                through: 0,
+                flows,
+                layouts: std::collections::BTreeSet::new(),
+                waiting: std::collections::VecDeque::new(),
+                come: 0,
+                jobs_sent: 0,
+                jobs_done: 0,
+                records: 0,
+            }));
+        }
+        if id.0 < self.metadata_server(0).0 {
+            return Entity::Server(Box::new(Server {
+                card: Card::new(network),
+                queue: spec.scheduler.queue(),
+                wakes: None,
+                slots: Vec::new(),
+                free: Vec::new(),
+                working: 0,
+                idle: std::collections::VecDeque::new(),
+                blocked: std::collections::BTreeSet::new(),
+                locks: std::collections::BTreeMap::new(),
+                memory: towtank_devices::Lane::default(),
+                cache: spec.cache.as_ref().map(|cache| PageCache::new(cache.pages, cache.replacement)),
+                cleaning: false,
+                disk: Disk::default(),
+                sizes: std::collections::BTreeMap::new(),
+                streams: std::collections::BTreeMap::new(),
+                depth: Level::new(SimTime::ZERO, 0),
+                came: 0,
+                done: 0,
+                mark: Mark::default(),
+            }));
+        }
+        if id.0 < self.starter().0 {
+            let threads = vec![towtank_devices::Lane::default(); spec.metadata.threads as usize];
+            return Entity::Metadata(Box::new(Metadata {
+                card: Card::new(network),
+                threads,
+                busy: SimSpan::ZERO,
+                came: 0,
+                done: 0,
+            }));
+        }
+        Entity::Starter(0, 0)
+    }
+
+    fn start(&self, entity: &mut Entity, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        match entity {
+            Entity::Client(client) => self.begin_phase(client, 0, context),
+            Entity::Starter(..) => context.record(Sample::Began { phase: 0, at: SimTime::ZERO }),
+            Entity::Server(_) | Entity::Metadata(_) => {}
+        }
+        Ok(())
+    }
+
+    fn handle(&self, entity: &mut Entity, event: &Event, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+        match (entity, event) {
+            (entity, Event::Comes { from, span, bytes, message }) => {
+                let card = self.card(entity).ok_or("a message comes to who has no card")?;
+                match self.comes(card, *from, (*bytes, *span), message.clone(), context) {
+                    Some(message) => self.here(entity, *from, message, context),
+                    None => Ok(()),
+                }
+            }
+            (Entity::Starter(through, phase), Event::Here { message: Message::Through, .. }) => {
+                self.through(through, phase, context);
+                Ok(())
+            }
+            (entity, Event::Here { from, message }) => self.here(entity, *from, message.clone(), context),
+            (entity, Event::Again { to, bytes, message }) => {
+                let card = self.card(entity).ok_or("who has no card sends something again")?;
+                self.send(card, context.now(), EntityId(*to), *bytes, message.clone(), context);
+                Ok(())
+            }
+            (entity, Event::Port) => {
+                loop {
+                    let card = self.card(entity).ok_or("who has no card has no port")?;
+                    match card.through(&self.spec.network, context.now()) {
+                        Ok((from, message)) => self.here(entity, from, message, context)?,
+                        Err(Some(at)) => {
+                            context.send_at(context.me(), at, Event::Port);
+                            return Ok(());
+                        }
+                        Err(None) => return Ok(()),
+                    }
+                }
+            }
+            (Entity::Client(client), event) => self.client_does(client, event, context),
+            (Entity::Server(server), event) => self.server_does(server, event, context),
+            (Entity::Metadata(metadata), Event::Served { client, flow }) => {
+                self.metadata_answers(metadata, *client, *flow, context);
+                Ok(())
+            }
+            (Entity::Metadata(_) | Entity::Starter(..), _) => {
+                Err("an event came to whom it does not concern".into())
+            }
+        }
+    }
+
+    /// Servers are dear to clone: their caches know every range of pages.
+    fn speculative(&self, _id: EntityId) -> bool {
+        false
+    }
+
+    fn describe(&self, id: EntityId) -> String {
+        if id.0 < self.clients {
+            format!("client {id}")
+        } else if id.0 < self.metadata_server(0).0 {
+            format!("server {}", id.0 - self.clients)
+        } else if id.0 < self.starter().0 {
+            format!("metadata server {}", id.0 - self.metadata_server(0).0)
+        } else {
+            "the start of phases".to_owned()
+        }
+    }
+
+    fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
+        audit::audit(self, committed)
+    }
+}

@@ -1,0 +1,101 @@
+//! What must hold of all nodes when a run is over: no job is lost or doubled, no device did more than there was time for.
+
+use towtank_iosched::Discipline as _;
+use towtank_kernel::{Committed, Fault};
+
+use super::Pfs;
+use crate::event::{Event, Message};
+use crate::nodes::{Client, Entity, Server};
+
+pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<(), Fault> {
+    let (mut sent, mut answered, mut at_servers, mut done) = (0_u64, 0_u64, 0_u64, 0_u64);
+    for (number, entity) in committed.entities.iter().enumerate() {
+        let told = |error: String| -> Fault { format!("node {number}: {error}").into() };
+        match entity {
+            Entity::Client(client) => {
+                client.card.audit(&model.spec.network).map_err(told)?;
+                of_client(client).map_err(told)?;
+                sent += client.jobs_sent;
+                answered += client.jobs_done;
+            }
+            Entity::Server(server) => {
+                server.card.audit(&model.spec.network).map_err(told)?;
+                of_server(server).map_err(told)?;
+                at_servers += server.came - server.done;
+                done += server.done;
+            }
+            Entity::Metadata(metadata) => {
+                metadata.card.audit(&model.spec.network).map_err(told)?;
+                for thread in &metadata.threads {
+                    thread.audit().map_err(|broken| told(broken.to_string()))?;
+                }
+            }
+            Entity::Starter(..) => {}
+        }
+    }
+    let (mut jobs, mut answers) = (0_u64, 0_u64);
+    let mut count = |message: &Message| match message {
+        Message::Job(_) => jobs += 1,
+        Message::Answer { last: true, .. } => answers += 1,
+        _ => {}
+    };
+    for pending in committed.pending {
+        if let Event::Comes { message, .. } | Event::Here { message, .. } | Event::Again { message, .. } = &pending.event {
+            count(message);
+        }
+    }
+    for entity in committed.entities {
+        let card = match entity {
+            Entity::Client(client) => &client.card,
+            Entity::Server(server) => &server.card,
+            Entity::Metadata(metadata) => &metadata.card,
+            Entity::Starter(..) => continue,
+        };
+        card.inside().for_each(&mut count);
+    }
+    if sent != jobs + at_servers + done {
+        return Err(format!(
+            "clients sent {sent} jobs, but {jobs} are on their way, {at_servers} at servers and {done} done"
+        )
+        .into());
+    }
+    if done != answers + answered {
+        return Err(format!("servers did {done} jobs, but {answers} answers are on their way and {answered} there").into());
+    }
+    Ok(())
+}
+
+fn of_client(client: &Client) -> Result<(), String> {
+    client.cpu.audit().map_err(|broken| broken.to_string())?;
+    let under_way = client.flows.iter().filter(|flow| flow.wish.is_some()).count() as u64;
+    if client.begun != client.through + under_way {
+        return Err(format!(
+            "{} requests were begun, but {} are done and {under_way} under way",
+            client.begun, client.through
+        ));
+    }
+    let open: u64 = client.flows.iter().map(|flow| u64::from(flow.jobs)).sum();
+    if client.jobs_sent != client.jobs_done + open {
+        return Err(format!(
+            "{} jobs were sent, but {} are done and {open} awaited",
+            client.jobs_sent, client.jobs_done
+        ));
+    }
+    Ok(())
+}
+
+fn of_server(server: &Server) -> Result<(), String> {
+    server.memory.audit().map_err(|broken| broken.to_string())?;
+    if let Some(cache) = &server.cache {
+        cache.audit().map_err(|broken| broken.to_string())?;
+    }
+    let here = server.slots.iter().flatten();
+    let (let_go, waiting): (Vec<_>, Vec<_>) = here.partition(|running| running.given.is_some());
+    if (let_go.len() + waiting.len()) as u64 != server.came - server.done {
+        return Err(format!("{} jobs came and {} are done, but not the others are here", server.came, server.done));
+    }
+    if server.queue.waiting().count() != waiting.len() {
+        return Err("the scheduler does not have those jobs that it has not let go".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! Clients: requests, their windows and jobs, and what comes of them.
+
+use towtank_kernel::{Context, Fault};
+use towtank_streams::distributions::Exponential;
+use towtank_units::{SimSpan, SimTime};
+
+use super::{ARRIVAL, Pfs, WISH};
+use crate::counts::Sample;
+use crate::event::{Event, Job, Message};
+use crate::layout::Part;
+use crate::nodes::Client;
+use crate::spec::MetadataBy;
+use crate::work::{Operation, Wish};
+
+/// An odd number whose bits are even spread: 2^64 over the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Where an object's number says which copy it is.
+const COPY_SHIFT: u32 = 60;
+
+type Told<'c, 'a> = Context<'c, Pfs<'a>>;
+
+impl<'a> Pfs<'a> {
+    /// A phase begins at a client.
+    pub(super) fn begin_phase(&self, client: &mut Client, phase: u16, context: &mut Told<'_, 'a>) {
+        (client.phase, client.begun, client.through, client.come) = (phase, 0, 0, 0);
+        if self.requests(client) == 0 {
+            self.say_through(context);
+            return;
+        }
+        if self.spec.work.arrivals.is_some() {
+            self.next_arrival(client, context);
+            return;
+        }
+        for flow in 0..client.flows.len() as u16 {
+            self.next(client, flow, context.now(), context);
+        }
+    }
+
+    /// Requests of the phase that is on.
+    fn requests(&self, client: &Client) -> u64 {
+        match self.spec.work.phases.get(usize::from(client.phase)) {
+            Some(phase) => self.spec.work.requests(*phase, client.rank),
+            None => 0,
+        }
+    }
+
+    fn say_through(&self, context: &mut Told<'_, 'a>) {
+        let at = context.now().saturating_add(self.spec.network.latency);
+        let from = context.me().0;
+        context.send_at(self.starter(), at, Event::Here { from, message: Message::Through });
+    }
+
+    /// A flow begins its next request, which rose at `rose`.
+    fn next(&self, client: &mut Client, flow: u16, rose: SimTime, context: &mut Told<'_, 'a>) {
+        if client.begun == self.requests(client) {
+            return;
+        }
+        let phase = self.spec.work.phases[usize::from(client.phase)];
+        let me = context.me().0;
+        let wish = self.spec.work.wish(me, client.rank, phase, client.begun, &mut context.draws(WISH));
+        client.begun += 1;
+        let state = &mut client.flows[usize::from(flow)];
+        state.wish = Some(wish);
+        (state.rose, state.asked, state.jobs) = (rose, 0, 0);
+        let prepared = client.cpu.serve(context.now(), self.spec.client.request).end;
+        if prepared > context.now() {
+            context.send_at(context.me(), prepared, Event::Prepared { flow });
+        } else {
+            self.prepared(client, flow, wish, context);
+        }
+    }
+
+    /// What comes before a request is done: its layout is asked for, or its jobs go out.
+    fn prepared(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+        let knows = self.spec.client.layouts_are_kept && client.layouts.contains(&wish.file);
+        if wish.operation.moves_bytes() && knows {
+            self.issue(client, flow, wish, context);
+            return;
+        }
+        let message = Message::Ask { client: context.me().0, flow, operation: wish.operation };
+        let servers = u64::from(self.spec.metadata.servers);
+        let which = match self.spec.metadata.by {
+            MetadataBy::Hash => (wish.file.wrapping_mul(SPREAD) >> 32) % servers,
+            MetadataBy::Subtree => u64::from(client.rank.application) % servers,
+        };
+        self.send(&mut client.card, context.now(), self.metadata_server(which as u32), 0, message, context);
+    }
+
+    /// The next window of a request goes out, a job for each server that has a part of it.
+    fn issue(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+        let state = &mut client.flows[usize::from(flow)];
+        let offset = wish.offset + state.asked;
+        let bytes = self.spec.client.window.min(wish.bytes - state.asked);
+        state.asked += bytes;
+        let rose = state.rose;
+        let write = wish.operation == Operation::Write;
+        let copies = if write { self.spec.client.copies } else { 1 };
+        let parts = self.spec.striping.parts(wish.file, offset, bytes);
+        let jobs = parts.len() as u32 * copies;
+        state.jobs = jobs;
+        client.records += 1;
+        for part in &parts {
+            for copy in 0..copies {
+                let job = Job {
+                    client: context.me().0,
+                    flow,
+                    application: client.rank.application,
+                    write,
+                    jobs,
+                    object: part.object | u64::from(copy) << COPY_SHIFT,
+                    offset: part.offset,
+                    bytes: part.bytes,
+                    rose,
+                    record: client.records,
+                };
+                self.send_job(client, part, copy, job, context);
+            }
+        }
+    }
+
+    fn send_job(&self, client: &mut Client, part: &Part, copy: u32, job: Job, context: &mut Told<'_, 'a>) {
+        client.jobs_sent += 1;
+        let at = client.cpu.serve(context.now(), self.spec.client.job).end;
+        let server = self.server((part.server + copy) % self.spec.servers);
+        let data = if job.write && !self.spec.server.handshake { job.bytes } else { 0 };
+        self.send(&mut client.card, at, server, data, Message::Job(job), context);
+    }
+
+    /// A message is here.
+    pub(super) fn client_hears(
+        &self,
+        client: &mut Client,
+        from: u32,
+        message: Message,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<(), Fault> {
+        match message {
+            Message::Begin { phase } => self.begin_phase(client, phase, context),
+            Message::Told { flow } => {
+                let wish = wish_of(client, flow)?;
+                if wish.operation.moves_bytes() {
+                    if self.spec.client.layouts_are_kept {
+                        client.layouts.insert(wish.file);
+                    }
+                    self.issue(client, flow, wish, context);
+                } else {
+                    if wish.operation == Operation::Remove {
+                        client.layouts.remove(&wish.file);
+                    }
+                    self.complete(client, flow, wish, context);
+                }
+            }
+            Message::Ready { slot, bytes, .. } => {
+                let slice = self.spec.network.slice.unwrap_or(bytes).max(1);
+                let mut left = bytes;
+                while left > 0 {
+                    let bytes = left.min(slice);
+                    left -= bytes;
+                    let message = Message::Data { slot, bytes };
+                    let to = towtank_kernel::EntityId(from);
+                    self.send(&mut client.card, context.now(), to, bytes, message, context);
+                }
+            }
+            Message::Answer { flow, last, .. } => {
+                if last {
+                    self.job_done(client, flow, context)?;
+                }
+            }
+            _ => return Err("a client was told what is not for it".into()),
+        }
+        Ok(())
+    }
+
+    fn job_done(&self, client: &mut Client, flow: u16, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        let wish = wish_of(client, flow)?;
+        client.jobs_done += 1;
+        let state = &mut client.flows[usize::from(flow)];
+        state.jobs = state.jobs.checked_sub(1).ok_or("a client has more answers than jobs")?;
+        if state.jobs > 0 {
+            return Ok(());
+        }
+        if state.asked < wish.bytes {
+            self.issue(client, flow, wish, context);
+        } else {
+            self.complete(client, flow, wish, context);
+        }
+        Ok(())
+    }
+
+    /// A request is done.
+    fn complete(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+        let state = &mut client.flows[usize::from(flow)];
+        state.wish = None;
+        context.record(Sample::Done {
+            phase: client.phase,
+            application: client.rank.application,
+            bytes: wish.bytes,
+            since: state.rose,
+            at: context.now(),
+        });
+        client.through += 1;
+        if client.through == self.requests(client) {
+            self.say_through(context);
+            return;
+        }
+        if self.spec.work.arrivals.is_some() {
+            if let Some(rose) = client.waiting.pop_front() {
+                self.next(client, flow, rose, context);
+            }
+        } else if self.spec.work.think.is_zero() {
+            self.next(client, flow, context.now(), context);
+        } else {
+            context.send(context.me(), self.spec.work.think, Event::Next { flow });
+        }
+    }
+
+    /// The next request of a client whose requests come at a rate.
+    fn next_arrival(&self, client: &Client, context: &mut Told<'_, 'a>) {
+        let Some(rate) = self.spec.work.arrivals.filter(|_| client.come < self.requests(client)) else { return };
+        let wait = Exponential::with_mean(rate.mean_gap_ns_f64())
+            .map_or(SimSpan::ZERO, |gaps| gaps.sample_span(&mut context.draws(ARRIVAL)));
+        context.send(context.me(), wait, Event::Arrives);
+    }
+
+    /// Something that a client has asked itself for.
+    pub(super) fn client_does(
+        &self,
+        client: &mut Client,
+        event: &Event,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<(), Fault> {
+        match event {
+            Event::Next { flow } => self.next(client, *flow, context.now(), context),
+            Event::Prepared { flow } => {
+                let wish = wish_of(client, *flow)?;
+                self.prepared(client, *flow, wish, context);
+            }
+            Event::Arrives => {
+                client.come += 1;
+                match client.flows.iter().position(|flow| flow.wish.is_none()) {
+                    Some(flow) => self.next(client, flow as u16, context.now(), context),
+                    None => client.waiting.push_back(context.now()),
+                }
+                self.next_arrival(client, context);
+            }
+            _ => return Err("an event came to a client that is not for it".into()),
+        }
+        Ok(())
+    }
+}
+
+fn wish_of(client: &Client, flow: u16) -> Result<Wish, Fault> {
+    let wish = client.flows.get(usize::from(flow)).and_then(|flow| flow.wish);
+    wish.ok_or_else(|| "a client was answered what it did not ask".into())
+}

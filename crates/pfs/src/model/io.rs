@@ -1,0 +1,263 @@
+//! What a data server does for a job between being let go and being done: pages are looked for in memory, read from the
+//! disk, copied, and written back.
+
+use towtank_devices::{Extent, FileId, Found, PageCache};
+use towtank_kernel::Fault;
+
+use super::server::{Told, running};
+use super::{DISK, Pfs};
+use crate::counts::Sample;
+use crate::disk::{Io, Owner};
+use crate::event::{Event, Job};
+use crate::nodes::Server;
+use crate::spec::{Cache, PAGE};
+
+/// Pages that a reader is first read ahead for.
+const AHEAD_FIRST: u64 = 4;
+
+/// What becomes of a step.
+enum Step {
+    /// So many bytes more are done when they have been copied, page by page.
+    Copies(u64, u64),
+    /// It goes on when something that was begun for it is done.
+    Waits,
+}
+
+impl<'a> Pfs<'a> {
+    /// Works on a job's part until something takes time.
+    pub(super) fn go_on(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        loop {
+            let job = running(server, slot)?;
+            if job.position >= job.part {
+                if self.part_done(server, slot, context)? {
+                    continue;
+                }
+                return Ok(());
+            }
+            let step = match (&self.spec.cache, job.job.write) {
+                (None, _) => self.around(server, slot)?,
+                (Some(cache), false) => self.read(server, slot, cache, context)?,
+                (Some(cache), true) => self.write(server, slot, cache, context)?,
+            };
+            self.disk_begins(server, context);
+            match step {
+                Step::Waits => {
+                    running(server, slot)?.busy = true;
+                    return Ok(());
+                }
+                Step::Copies(bytes, pages) => {
+                    let Some(cache) = &self.spec.cache else { return Ok(()) };
+                    let job = running(server, slot)?;
+                    job.position += bytes;
+                    let page = if job.job.write { cache.write_page } else { cache.read_page };
+                    let copied = server.memory.serve(context.now(), page.saturating_mul(pages)).end;
+                    if copied > context.now() {
+                        running(server, slot)?.busy = true;
+                        context.send_at(context.me(), copied, Event::Copied { slot });
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Without a cache, the disk does the whole part.
+    fn around(&self, server: &mut Server, slot: u32) -> Result<Step, Fault> {
+        let job = running(server, slot)?;
+        let io = Io { write: job.job.write, extents: vec![left_of(&job.job, job.position, job.part)], owner: Owner::Around(slot) };
+        server.disk.waiting.push_back(io);
+        Ok(Step::Waits)
+    }
+
+    fn read(&self, server: &mut Server, slot: u32, spec: &Cache, context: &mut Told<'_, 'a>) -> Result<Step, Fault> {
+        let job = running(server, slot)?;
+        let extent = left_of(&job.job, job.position, job.part);
+        let (object, offset) = (job.job.object, job.job.offset + job.position);
+        let until = job.job.offset + job.part;
+        let cache = cache_of(server)?;
+        match cache.find(&extent) {
+            Found::Here(pages) => {
+                let here = Extent { pages: extent.pages.start..extent.pages.start + pages, ..extent };
+                cache.touch(&here);
+                let job = running(server, slot)?;
+                let fetched = job.fetched.min(pages);
+                job.fetched -= fetched;
+                context.record(Sample::Looked { here: pages - fetched, missing: 0 });
+                Ok(Step::Copies((here.pages.end * PAGE).min(until) - offset, pages))
+            }
+            Found::Coming(_) => {
+                server.blocked.insert(slot);
+                Ok(Step::Waits)
+            }
+            Found::Missing(pages) => {
+                let pages = pages.min(spec.read_batch.max(1));
+                let missing = Extent { pages: extent.pages.start..extent.pages.start + pages, ..extent };
+                context.record(Sample::Looked { here: 0, missing: pages });
+                let kept = cache.begin_read(&missing);
+                let owner = if kept { Owner::Job(slot) } else { Owner::Around(slot) };
+                let next = missing.pages.end;
+                let began = missing.pages.start;
+                if kept {
+                    running(server, slot)?.fetched += pages;
+                } else {
+                    // There is no room: it is read past the cache, this part of it by itself.
+                    running(server, slot)?.part = (next * PAGE).min(until) - running(server, slot)?.job.offset;
+                }
+                server.disk.waiting.push_back(Io { write: false, extents: vec![missing], owner });
+                self.read_ahead(server, object, (began, next), spec);
+                Ok(Step::Waits)
+            }
+        }
+    }
+
+    /// A reader that goes on where it ended is read ahead for, twice as far each time.
+    fn read_ahead(&self, server: &mut Server, object: u64, (began, next): (u64, u64), spec: &Cache) {
+        if spec.read_ahead == 0 {
+            return;
+        }
+        let size = server.sizes.get(&object).copied().unwrap_or(u64::MAX);
+        let (expected, window) = server.streams.get(&object).copied().unwrap_or((0, 0));
+        let window = match began == expected {
+            true => (window * 2).clamp(AHEAD_FIRST, spec.read_ahead.max(AHEAD_FIRST)).min(spec.read_ahead),
+            false => 0,
+        };
+        let Some(cache) = &mut server.cache else { return };
+        let end = next.saturating_add(window).min(size.div_ceil(PAGE));
+        let ahead = Extent { file: FileId(object), pages: next..end.max(next) };
+        let mut until = next;
+        if let (false, Found::Missing(pages)) = (ahead.is_empty(), cache.find(&ahead)) {
+            let ahead = Extent { pages: next..next + pages, ..ahead };
+            if cache.begin_read(&ahead) {
+                until = ahead.pages.end;
+                server.disk.waiting.push_back(Io { write: false, extents: vec![ahead], owner: Owner::Ahead });
+            }
+        }
+        server.streams.insert(object, (until, window));
+    }
+
+    fn write(&self, server: &mut Server, slot: u32, spec: &Cache, context: &mut Told<'_, 'a>) -> Result<Step, Fault> {
+        let job = running(server, slot)?;
+        let extent = left_of(&job.job, job.position, job.part);
+        let bytes = job.part - job.position;
+        let (object, from) = (job.job.object, job.job.offset + job.position);
+        let end = from + bytes;
+        let size = server.sizes.get(&object).copied().unwrap_or(0);
+        let cache = cache_of(server)?;
+        // A page that is written in part, and has content, is read first.
+        let parts = [(from % PAGE != 0 && size > from / PAGE * PAGE, from / PAGE), (end % PAGE != 0 && size > end, end / PAGE)];
+        for (is_part, page) in parts {
+            let single = Extent { file: extent.file, pages: page..page + 1 };
+            match cache.find(&single) {
+                _ if !is_part => {}
+                Found::Here(_) => {}
+                Found::Coming(_) => {
+                    server.blocked.insert(slot);
+                    return Ok(Step::Waits);
+                }
+                Found::Missing(_) => {
+                    if cache.begin_read(&single) {
+                        context.record(Sample::Looked { here: 0, missing: 1 });
+                        server.disk.waiting.push_back(Io { write: false, extents: vec![single], owner: Owner::Job(slot) });
+                        return Ok(Step::Waits);
+                    }
+                }
+            }
+        }
+        let pages = extent.len();
+        let more = cache.not_dirty(&extent);
+        let fits = cache.dirty_pages() == 0 && more > spec.dirty || cache.dirty_pages() + more <= spec.dirty;
+        if fits && cache.write(&extent) {
+            if spec.background.is_some_and(|most| cache.dirty_pages() > most) && !server.cleaning {
+                server.cleaning = true;
+                clean(server, spec)?;
+            }
+            let size = server.sizes.entry(object).or_default();
+            *size = (*size).max(end);
+            return Ok(Step::Copies(bytes, pages));
+        }
+        context.record(Sample::Throttled);
+        let taken = cache.take_dirty(Some(extent.file), spec.write_batch.max(1));
+        if taken.is_empty() {
+            if server.disk.serving.is_none() && server.disk.waiting.is_empty() {
+                // Nothing that is on its way will make room: the cache is too small for it.
+                return self.around(server, slot);
+            }
+            server.blocked.insert(slot);
+        } else {
+            server.disk.waiting.push_back(Io { write: true, extents: taken, owner: Owner::Job(slot) });
+        }
+        Ok(Step::Waits)
+    }
+
+    /// The disk takes the next request.
+    fn disk_begins(&self, server: &mut Server, context: &mut Told<'_, 'a>) {
+        if let Some(span) = server.disk.begin(&self.spec.disk, &mut context.draws(DISK)) {
+            context.send(context.me(), span, Event::DiskDone);
+        }
+    }
+
+    /// The disk is done with a request.
+    pub(super) fn disk_done(&self, server: &mut Server, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        let io = server.disk.serving.take().ok_or("a disk is done with nothing")?;
+        if let (Some(cache), false) = (&mut server.cache, matches!(io.owner, Owner::Around(_))) {
+            for extent in &io.extents {
+                if io.write { cache.end_write(extent) } else { cache.end_read(extent) }
+            }
+        }
+        self.disk_begins(server, context);
+        match io.owner {
+            Owner::Job(slot) => self.wakes(server, slot, context)?,
+            Owner::Around(slot) => {
+                let job = running(server, slot)?;
+                job.position = job.part;
+                let (object, end) = (job.job.object, job.job.offset + job.part);
+                if job.job.write {
+                    let size = server.sizes.entry(object).or_default();
+                    *size = (*size).max(end);
+                }
+                self.wakes(server, slot, context)?;
+            }
+            Owner::Background => {
+                let spec = self.spec.cache.as_ref().ok_or("pages are written back without a cache")?;
+                let most = spec.background.unwrap_or(u64::MAX);
+                if cache_of(server)?.dirty_pages() > most {
+                    clean(server, spec)?;
+                } else {
+                    server.cleaning = false;
+                }
+            }
+            Owner::Ahead => {}
+        }
+        for slot in std::mem::take(&mut server.blocked) {
+            self.wakes(server, slot, context)?;
+        }
+        self.disk_begins(server, context);
+        Ok(())
+    }
+
+    fn wakes(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        running(server, slot)?.busy = false;
+        self.go_on(server, slot, context)
+    }
+}
+
+/// Pages are written back although nobody waits.
+fn clean(server: &mut Server, spec: &Cache) -> Result<(), Fault> {
+    let taken = cache_of(server)?.take_dirty(None, spec.write_batch.max(1));
+    if taken.is_empty() {
+        server.cleaning = false;
+        return Ok(());
+    }
+    server.disk.waiting.push_back(Io { write: true, extents: taken, owner: Owner::Background });
+    Ok(())
+}
+
+fn cache_of(server: &mut Server) -> Result<&mut PageCache, Fault> {
+    server.cache.as_mut().ok_or_else(|| "a server has no cache".into())
+}
+
+/// The pages of a job from a position of it to another.
+fn left_of(job: &Job, from: u64, to: u64) -> Extent {
+    let pages = (job.offset + from) / PAGE..(job.offset + to).div_ceil(PAGE);
+    Extent { file: FileId(job.object), pages }
+}

@@ -1,0 +1,62 @@
+//! Metadata servers: they tell layouts and attributes, make files and remove them.
+
+use towtank_kernel::{Context, EntityId, Fault};
+use towtank_units::SimSpan;
+
+use super::Pfs;
+use crate::counts::Sample;
+use crate::event::{Event, Message};
+use crate::nodes::Metadata;
+use crate::work::Operation;
+
+type Told<'c, 'a> = Context<'c, Pfs<'a>>;
+
+impl<'a> Pfs<'a> {
+    /// A metadata server is asked something.
+    pub(super) fn metadata_hears(
+        &self,
+        metadata: &mut Metadata,
+        message: Message,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<(), Fault> {
+        let Message::Ask { client, flow, operation } = message else {
+            return Err("a metadata server was told what is not for it".into());
+        };
+        let spec = &self.spec.metadata;
+        let span = match operation {
+            Operation::Read | Operation::Write => spec.open,
+            Operation::Create => spec.create,
+            Operation::Stat => spec.stat,
+            Operation::Remove => spec.remove,
+        };
+        metadata.came += 1;
+        metadata.busy = metadata.busy.saturating_add(span);
+        let now = context.now();
+        // Of equals, the first thread.
+        let thread = metadata.threads.iter_mut().min_by_key(|thread| thread.idle_at);
+        let (waits, ends) = match thread {
+            Some(thread) => {
+                let served = thread.serve(now, span);
+                (served.begin.since(now), served.end)
+            }
+            None => (SimSpan::ZERO, now.saturating_add(span)),
+        };
+        context.record(Sample::Metadata(waits));
+        context.send_at(context.me(), ends, Event::Served { client, flow });
+        Ok(())
+    }
+
+    /// It has done what it was asked.
+    pub(super) fn metadata_answers(
+        &self,
+        metadata: &mut Metadata,
+        client: u32,
+        flow: u16,
+        context: &mut Told<'_, 'a>,
+    ) {
+        metadata.done += 1;
+        let answer = self.spec.metadata.answer;
+        let message = Message::Told { flow };
+        self.send(&mut metadata.card, context.now(), EntityId(client), answer, message, context);
+    }
+}

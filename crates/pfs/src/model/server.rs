@@ -1,0 +1,278 @@
+//! Data servers: jobs come to the scheduler, are let go, worked on and answered.
+
+use towtank_iosched::{About, Access, Discipline as _, FlowId, Record, Request};
+use towtank_kernel::{Context, EntityId, Fault};
+
+use super::Pfs;
+use crate::counts::Sample;
+use crate::event::{Event, Job, Message};
+use crate::nodes::{Mark, Running, Server};
+
+pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
+
+impl<'a> Pfs<'a> {
+    /// A message is here.
+    pub(super) fn server_hears(
+        &self,
+        server: &mut Server,
+        message: Message,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<(), Fault> {
+        match message {
+            Message::Job(job) => self.job_comes(server, job, context),
+            Message::Data { slot, bytes } => {
+                let running = running(server, slot)?;
+                running.here += bytes;
+                running.part = running.here;
+                if !running.busy {
+                    self.go_on(server, slot, context)?;
+                }
+                Ok(())
+            }
+            Message::Begin { phase } => {
+                if self.is_last(phase) {
+                    let now = context.now();
+                    let (sent, received) = (server.card.out.busy, server.card.received());
+                    server.mark = Mark { at: now, disk: server.disk.busy, sent, received };
+                    server.depth.restart(now);
+                }
+                Ok(())
+            }
+            _ => Err("a server was told what is not for it".into()),
+        }
+    }
+
+    fn job_comes(&self, server: &mut Server, job: Job, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        let now = context.now();
+        let about = About {
+            client: job.client,
+            server: context.me().0 - self.clients,
+            object: job.object,
+            offset: job.offset,
+            access: if job.write { Access::Write } else { Access::Read },
+            rose: job.rose,
+            record: Record { id: u64::from(job.client) << 32 | job.record, jobs: job.jobs },
+            ..About::default()
+        };
+        let flow = FlowId(u32::from(job.application));
+        let here = if job.write && self.spec.server.handshake { 0 } else { job.bytes };
+        let cost = job.bytes;
+        let running = Running {
+            part: 0,
+            position: 0,
+            answered: 0,
+            here,
+            fetched: 0,
+            busy: false,
+            begun: false,
+            given: None,
+            job,
+        };
+        let slot = server.free.pop().unwrap_or(server.slots.len() as u32);
+        match server.slots.get_mut(slot as usize) {
+            Some(free) => *free = Some(running),
+            None => server.slots.push(Some(running)),
+        }
+        server.came += 1;
+        server.depth.set(now, server.depth.get() + 1);
+        server.queue.arrive(now, Request::new(flow, cost, slot).about(about));
+        self.let_go(server, context)
+    }
+
+    /// All that the scheduler lets go now begins.
+    fn let_go(&self, server: &mut Server, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        let now = context.now();
+        while let Some(request) = server.queue.next(now) {
+            let slot = request.item;
+            running(server, slot)?.given = Some(request);
+            if self.spec.server.before.is_zero() {
+                self.work(server, slot, context)?;
+            } else {
+                context.send(context.me(), self.spec.server.before, Event::Work { slot });
+            }
+        }
+        if let Some(at) = server.queue.wake_at() {
+            let at = at.max(now);
+            if server.wakes.is_none_or(|asked| asked > at || asked < now) {
+                server.wakes = Some(at);
+                context.send_at(context.me(), at, Event::Wake);
+            }
+        }
+        Ok(())
+    }
+
+    /// Something that a server has asked itself for.
+    pub(super) fn server_does(
+        &self,
+        server: &mut Server,
+        event: &Event,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<(), Fault> {
+        match event {
+            Event::Work { slot } => self.work(server, *slot, context),
+            Event::Copied { slot } => {
+                running(server, *slot)?.busy = false;
+                self.go_on(server, *slot, context)
+            }
+            Event::Finish { slot } => self.finish(server, *slot, context),
+            Event::DiskDone => self.disk_done(server, context),
+            Event::Wake => {
+                server.wakes = None;
+                server.queue.wake(context.now());
+                self.let_go(server, context)
+            }
+            _ => Err("an event came to a server that is not for it".into()),
+        }
+    }
+
+    /// A job has been let go: it begins as soon as a thread is free and its file is not locked.
+    fn work(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        if server.working >= self.spec.server.threads {
+            server.idle.push_back(slot);
+            return Ok(());
+        }
+        server.working += 1;
+        if self.spec.server.locks && !locked(server, slot)? {
+            return Ok(());
+        }
+        self.begin(server, slot, context)
+    }
+
+    /// It begins.
+    fn begin(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        let part = self.spec.server.part;
+        let running = running(server, slot)?;
+        running.begun = true;
+        if running.job.write && self.spec.server.handshake {
+            let message = Message::Ready { flow: running.job.flow, slot, bytes: running.job.bytes };
+            let to = EntityId(running.job.client);
+            self.send(&mut server.card, context.now(), to, 0, message, context);
+            return Ok(());
+        }
+        running.part = part.min(running.job.bytes);
+        self.go_on(server, slot, context)
+    }
+
+    /// A part of a job is done: the next one, or what comes after the last.
+    pub(super) fn part_done(
+        &self,
+        server: &mut Server,
+        slot: u32,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<bool, Fault> {
+        let part = self.spec.server.part;
+        let running = running(server, slot)?;
+        if running.position < running.job.bytes {
+            if running.job.write && self.spec.server.handshake {
+                return Ok(false);
+            }
+            running.part = running.position.saturating_add(part).min(running.job.bytes);
+            if !running.job.write {
+                let bytes = running.position - running.answered;
+                running.answered = running.position;
+                let to = (running.job.client, running.job.flow);
+                self.answer(server, to, bytes, false, context);
+            }
+            return Ok(true);
+        }
+        running.busy = true;
+        let after = self.spec.server.after;
+        if after.is_zero() {
+            self.finish(server, slot, context)?;
+        } else {
+            context.send(context.me(), after, Event::Finish { slot });
+        }
+        Ok(false)
+    }
+
+    /// Sends data of a job, or what says that it is done.
+    fn answer(
+        &self,
+        server: &mut Server,
+        (to, flow): (u32, u16),
+        data: u64,
+        last: bool,
+        context: &mut Told<'_, 'a>,
+    ) {
+        let slice = self.spec.network.slice.unwrap_or(data).max(1);
+        let mut left = data;
+        loop {
+            let bytes = left.min(slice);
+            left -= bytes;
+            let message = Message::Answer { flow, bytes, last: last && left == 0 };
+            self.send(&mut server.card, context.now(), EntityId(to), bytes, message, context);
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
+    /// A job is done: its answer leaves, and others take its place.
+    fn finish(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        let now = context.now();
+        let Some(running) = server.slots.get_mut(slot as usize).and_then(Option::take) else {
+            return Err("a server finishes a job that it does not have".into());
+        };
+        let request = running.given.ok_or("a server finishes a job that the scheduler has not let go")?;
+        server.free.push(slot);
+        server.done += 1;
+        server.depth.set(now, server.depth.get() - 1);
+        let job = running.job;
+        let bin = (now.as_ns() / self.spec.sample.as_ns().max(1)) as u32;
+        context.record(Sample::Served { application: job.application, bytes: job.bytes, bin });
+        server.queue.complete(now, &request);
+        // What went out with earlier parts is not sent again.
+        let data = if job.write { 0 } else { job.bytes - running.answered };
+        self.answer(server, (job.client, job.flow), data, true, context);
+        if self.spec.server.locks {
+            for free in unlocked(server, &job)? {
+                self.begin(server, free, context)?;
+            }
+        }
+        server.working -= 1;
+        if let Some(next) = server.idle.pop_front() {
+            self.work(server, next, context)?;
+        }
+        self.let_go(server, context)
+    }
+}
+
+/// A job at a server.
+pub(super) fn running(server: &mut Server, slot: u32) -> Result<&mut Running, Fault> {
+    let running = server.slots.get_mut(slot as usize).and_then(Option::as_mut);
+    running.ok_or_else(|| "a server is told of a job that it does not have".into())
+}
+
+/// Takes the lock of a job's object. Says whether it has it; else it waits.
+fn locked(server: &mut Server, slot: u32) -> Result<bool, Fault> {
+    let job = &running(server, slot)?.job;
+    let (object, write) = (job.object, job.write);
+    let holders = server.locks.entry(object).or_default();
+    let free = !holders.writer && holders.waiting.is_empty() && (!write || holders.readers == 0);
+    if !free {
+        holders.waiting.push_back(slot);
+        return Ok(false);
+    }
+    if write { holders.writer = true } else { holders.readers += 1 }
+    Ok(true)
+}
+
+/// Gives it back. Returns who has it now.
+fn unlocked(server: &mut Server, job: &Job) -> Result<Vec<u32>, Fault> {
+    let holders = server.locks.get_mut(&job.object).ok_or("a job gives back a lock that it does not hold")?;
+    if job.write { holders.writer = false } else { holders.readers -= 1 }
+    let mut freed = Vec::new();
+    while let Some(&next) = holders.waiting.front() {
+        let write = server.slots.get(next as usize).and_then(Option::as_ref).is_some_and(|one| one.job.write);
+        if holders.writer || write && holders.readers > 0 {
+            break;
+        }
+        holders.waiting.pop_front();
+        if write { holders.writer = true } else { holders.readers += 1 }
+        freed.push(next);
+    }
+    if !holders.writer && holders.readers == 0 && holders.waiting.is_empty() {
+        server.locks.remove(&job.object);
+    }
+    Ok(freed)
+}

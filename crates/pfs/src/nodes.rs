@@ -1,0 +1,177 @@
+//! The states of nodes: clients, data servers, metadata servers, and the one who lets phases begin.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use towtank_devices::{Lane, PageCache};
+use towtank_metrics::Level;
+use towtank_units::{SimSpan, SimTime};
+
+use crate::Queue;
+use crate::card::Card;
+use crate::disk::Disk;
+use crate::event::Job;
+use crate::work::{Rank, Wish};
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
+pub enum Entity {
+    /// A client.
+    Client(Box<Client>),
+    /// A data server.
+    Server(Box<Server>),
+    /// A metadata server.
+    Metadata(Box<Metadata>),
+    /// Who lets phases begin: how many clients are through with the one that is on, and which that is.
+    Starter(u32, u16),
+}
+
+/// A client.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Client {
+    /// Its card.
+    pub card: Card,
+    /// What it does itself, one thing after the other.
+    pub cpu: Lane,
+    /// Its place in the work.
+    pub rank: Rank,
+    /// The phase that it is in.
+    pub phase: u16,
+    /// Requests of the phase that it has begun.
+    pub begun: u64,
+    /// Requests of the phase that are done.
+    pub through: u64,
+    /// Requests under way.
+    pub flows: Vec<Flow>,
+    /// Files whose layouts it knows.
+    pub layouts: BTreeSet<u64>,
+    /// Requests that have come and wait for a flow, where they come at a rate.
+    pub waiting: VecDeque<SimTime>,
+    /// How many have come.
+    pub come: u64,
+    /// Jobs that it has sent.
+    pub jobs_sent: u64,
+    /// Jobs whose last answer it has.
+    pub jobs_done: u64,
+    /// Windows that it has begun.
+    pub records: u64,
+}
+
+/// A request under way, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Flow {
+    /// What is wished.
+    pub wish: Option<Wish>,
+    /// When it began.
+    pub rose: SimTime,
+    /// Bytes of it in windows that are done or under way.
+    pub asked: u64,
+    /// Jobs of the window that are not done.
+    pub jobs: u32,
+}
+
+/// A data server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Server {
+    /// Its card.
+    pub card: Card,
+    /// The scheduler in front of it.
+    pub queue: Queue,
+    /// When the scheduler is to be woken, if it has asked for that.
+    pub wakes: Option<SimTime>,
+    /// Jobs here, by slot.
+    pub slots: Vec<Option<Running>>,
+    /// Slots that are free.
+    pub free: Vec<u32>,
+    /// Jobs that are worked on.
+    pub working: u32,
+    /// Jobs that wait to be worked on.
+    pub idle: VecDeque<u32>,
+    /// Jobs that wait for pages that somebody else reads or writes.
+    pub blocked: BTreeSet<u32>,
+    /// Who holds which object: so many readers, or a writer.
+    pub locks: BTreeMap<u64, Holders>,
+    /// Copies pages.
+    pub memory: Lane,
+    /// Its page cache.
+    pub cache: Option<PageCache>,
+    /// Whether pages are being written back although nobody waits.
+    pub cleaning: bool,
+    /// Its disk.
+    pub disk: Disk,
+    /// Bytes of each object that it holds.
+    pub sizes: BTreeMap<u64, u64>,
+    /// Readers that go through an object from the front: the page that they will want next, and how many are read
+    /// ahead.
+    pub streams: BTreeMap<u64, (u64, u64)>,
+    /// Jobs here.
+    pub depth: Level,
+    /// Jobs that came.
+    pub came: u64,
+    /// Jobs that are done.
+    pub done: u64,
+    /// What had been done when the last phase began.
+    pub mark: Mark,
+}
+
+/// What a server had done by an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Mark {
+    /// When.
+    pub at: SimTime,
+    /// How long its disk was busy.
+    pub disk: SimSpan,
+    /// How long its card sent.
+    pub sent: SimSpan,
+    /// How long its card received.
+    pub received: SimSpan,
+}
+
+/// Who holds a lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Holders {
+    /// Jobs that read.
+    pub readers: u32,
+    /// Whether a job writes.
+    pub writer: bool,
+    /// Jobs that wait.
+    pub waiting: VecDeque<u32>,
+}
+
+/// A job at a server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Running {
+    /// What it is.
+    pub job: Job,
+    /// The request that the scheduler gave, once it has let it go.
+    pub given: Option<towtank_iosched::Request<u32>>,
+    /// Bytes of it that are done.
+    pub position: u64,
+    /// Bytes that have been sent to a reader.
+    pub answered: u64,
+    /// Where the part ends that is worked on.
+    pub part: u64,
+    /// Bytes of its data that are here: all, unless the client waits to be asked for them.
+    pub here: u64,
+    /// Pages that were read for it, and not found in memory.
+    pub fetched: u64,
+    /// Whether something is done for it that will end in an event.
+    pub busy: bool,
+    /// Whether it is worked on.
+    pub begun: bool,
+}
+
+/// A metadata server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Metadata {
+    /// Its card.
+    pub card: Card,
+    /// One a thread; none where it serves any number at once.
+    pub threads: Vec<Lane>,
+    /// How long it has been given to do.
+    pub busy: SimSpan,
+    /// Requests.
+    pub came: u64,
+    /// Requests that it has answered.
+    pub done: u64,
+}

@@ -1,0 +1,206 @@
+//! What a parallel file system is like: how many of what, and what each step costs.
+
+use towtank_devices::{Replacement, Sharing};
+use towtank_iosched::Flows;
+use towtank_units::{Rate, SimSpan};
+
+use crate::layout::Striping;
+use crate::work::Work;
+
+/// Bytes of a page.
+pub const PAGE: u64 = 4_096;
+
+/// The file system, and what is asked of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Data servers.
+    pub servers: u32,
+    /// Where the bytes of files lie.
+    pub striping: Striping,
+    /// What clients do.
+    pub work: Work,
+    /// What crosses from node to node.
+    pub network: Network,
+    /// Metadata servers.
+    pub metadata: Metadata,
+    /// What a client does itself.
+    pub client: Client,
+    /// A data server.
+    pub server: Server,
+    /// The scheduler in front of each server's daemon, or of all together.
+    pub scheduler: Scheduler,
+    /// The page cache of each server, if it has one.
+    pub cache: Option<Cache>,
+    /// The disk of each server.
+    pub disk: Drive,
+    /// Shares are taken over spans of this length.
+    pub sample: SimSpan,
+    /// When the run ends, done or not.
+    pub until: Option<SimSpan>,
+}
+
+/// What crosses from node to node: each has a card that sends and one that receives, and all are joined in a star.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// A card, each way; none takes no time.
+    pub card: Option<Rate>,
+    /// From one card to another.
+    pub latency: SimSpan,
+    /// How those who send to one node share its card.
+    pub sharing: Sharing,
+    /// Bytes of a message beside its data.
+    pub header: u64,
+    /// Data is cut into messages of this size; none sends the data of a job as one.
+    pub slice: Option<u64>,
+    /// Of each 1,000,000 messages, so many are lost.
+    pub lost: u32,
+    /// What a node's port of the switch holds at most; what does not fit is lost. None holds everything.
+    pub buffer: Option<u64>,
+    /// When what was lost is sent again.
+    pub timeout: SimSpan,
+}
+
+/// Metadata servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// How many.
+    pub servers: u32,
+    /// Requests that each serves at once; 0 serves any number, each in its own time.
+    pub threads: u32,
+    /// To open a file: its layout is told.
+    pub open: SimSpan,
+    /// To make one.
+    pub create: SimSpan,
+    /// To tell its attributes.
+    pub stat: SimSpan,
+    /// To remove it.
+    pub remove: SimSpan,
+    /// Which server a file belongs to.
+    pub by: MetadataBy,
+    /// Bytes of an answer.
+    pub answer: u64,
+}
+
+/// Which metadata server a file belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetadataBy {
+    /// One of them, by a hash of the file.
+    Hash,
+    /// The one of its client's or application's directory.
+    Subtree,
+}
+
+/// What a client does itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Before each request.
+    pub request: SimSpan,
+    /// For each job, one after the other.
+    pub job: SimSpan,
+    /// Bytes of a request that are under way at once; the rest waits until all of them are through.
+    pub window: u64,
+    /// Whether the layout of a file is asked for once, or for each request.
+    pub layouts_are_kept: bool,
+    /// Copies of each part that a client writes; it reads the first.
+    pub copies: u32,
+    /// Its own page cache, if it has one.
+    pub cache: Option<ClientCache>,
+}
+
+/// A client's page cache: what it has written or read it reads from there, and it does not wait for what it writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCache {
+    /// What it holds.
+    pub pages: u64,
+    /// To copy a page.
+    pub page: SimSpan,
+    /// Pages that it has written and the servers have not, at most.
+    pub dirty: u64,
+}
+
+/// A data server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Before a job that the scheduler let go is worked on.
+    pub before: SimSpan,
+    /// After it is done, before its answer leaves.
+    pub after: SimSpan,
+    /// Jobs that are worked on at once.
+    pub threads: u32,
+    /// A job is worked on in parts of this size, one after the other.
+    pub part: u64,
+    /// Whether the data of a write waits at the client until its job has been let go.
+    pub handshake: bool,
+    /// Whether writes to a file exclude each other and reads.
+    pub locks: bool,
+}
+
+/// Where the scheduler stands, which it is, and what it is told of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheduler {
+    /// Which.
+    pub place: Place,
+    /// How many jobs are let go at once.
+    pub depth: Option<u32>,
+    /// A flow for each application.
+    pub flows: Flows,
+}
+
+/// Where a scheduler stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At each server.
+    Server,
+}
+
+/// A page cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// Pages that it holds.
+    pub pages: u64,
+    /// A writer that would make more pages dirty than this writes some back first.
+    pub dirty: u64,
+    /// Beyond this, pages are written back without anybody waiting; none leaves it to writers.
+    pub background: Option<u64>,
+    /// Which pages go first.
+    pub replacement: Replacement,
+    /// Pages that are written back at once.
+    pub write_batch: u64,
+    /// Pages that are read at once, at most.
+    pub read_batch: u64,
+    /// Pages that are read ahead of a sequential reader, at most.
+    pub read_ahead: u64,
+    /// To copy a page to a reader.
+    pub read_page: SimSpan,
+    /// To copy a page from a writer.
+    pub write_page: SimSpan,
+}
+
+/// A disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drive {
+    /// How fast it reads.
+    pub read: Rate,
+    /// How fast it writes.
+    pub write: Rate,
+    /// Before each request.
+    pub overhead: SimSpan,
+    /// A request takes between this share less and this share more, drawn evenly: 0.5 is half.
+    pub jitter: f64,
+}
+
+impl Spec {
+    /// Clients.
+    #[must_use]
+    pub fn clients(&self) -> u32 {
+        self.work.clients()
+    }
+}
+
+impl Scheduler {
+    /// The queue of a server where nothing has come yet.
+    #[must_use]
+    pub fn queue(&self) -> crate::Queue {
+        crate::Queue::new(self.depth, &self.flows)
+    }
+}
