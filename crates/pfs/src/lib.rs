@@ -35,7 +35,7 @@ pub use spec::{
     Cache, Client as ClientSpec, ClientCache, Drive, Metadata as MetadataSpec, MetadataBy, Network, PAGE, Place,
     Scheduler, Server as ServerSpec, Spec,
 };
-pub use work::{Operation, Order, Phase, Rank, Sharing, Wish, Work};
+pub use work::{Application, Operation, Order, Phase, Rank, Sharing, Wish, Work};
 
 /// The scheduler in front of a server; what it queues are slots.
 pub type Queue = towtank_iosched::Sfq<u32>;

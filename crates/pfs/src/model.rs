@@ -128,7 +128,7 @@ impl<'a> Pfs<'a> {
     /// A client is through with the phase that is on.
     fn through(&self, through: &mut u32, phase: &mut u16, context: &mut Context<'_, Self>) {
         *through += 1;
-        if *through < self.clients || usize::from(*phase) + 1 >= self.spec.work.phases.len() {
+        if *through < self.clients || usize::from(*phase) + 1 >= self.spec.work.phases() {
             return;
         }
         (*through, *phase) = (0, *phase + 1);
@@ -141,7 +141,7 @@ impl<'a> Pfs<'a> {
     }
 
     fn is_last(&self, phase: u16) -> bool {
-        usize::from(phase) + 1 == self.spec.work.phases.len()
+        usize::from(phase) + 1 == self.spec.work.phases()
     }
 }
 
@@ -165,11 +165,12 @@ impl Model for Pfs<'_> {
     fn create(&self, id: EntityId) -> Entity {
         let (spec, network) = (self.spec, &self.spec.network);
         if id.0 < self.clients {
-            let flows = vec![Flow::default(); usize::from(spec.work.flows)];
+            let rank = spec.work.rank(id.0);
+            let flows = vec![Flow::default(); usize::from(spec.work.of(rank).flows)];
             return Entity::Client(Box::new(Client {
                 card: Card::new(network),
                 cpu: towtank_devices::Lane::default(),
-                rank: spec.work.rank(id.0),
+                rank,
                 phase: 0,
                 begun: 0,
                 through: 0,

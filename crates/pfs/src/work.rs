@@ -55,6 +55,8 @@ pub enum Phase {
     Stat,
     /// They remove them.
     Remove,
+    /// They do nothing: their turn comes in another phase.
+    Rest,
 }
 
 /// In which order requests go through the files.
@@ -80,18 +82,18 @@ pub enum Sharing {
     Segmented,
 }
 
-/// The generated work of all clients.
+/// The work of one application's clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
-    /// Clients of each application, one after the other.
-    pub applications: Vec<u32>,
-    /// Files of a client, or of an application where they are shared.
+pub struct Application {
+    /// Its clients.
+    pub clients: u32,
+    /// Files of a client, or of all together where they are shared.
     pub files: u64,
     /// Bytes of a file.
     pub file_bytes: u64,
     /// Bytes of a request; the last one of a file may have fewer.
     pub request_bytes: u64,
-    /// One after the other.
+    /// One after the other. Every application has as many.
     pub phases: Vec<Phase>,
     /// The order within a phase.
     pub order: Order,
@@ -105,6 +107,12 @@ pub struct Work {
     pub arrivals: Option<Frequency>,
 }
 
+/// The generated work of all clients: those of the first application come first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    applications: Vec<Application>,
+}
+
 /// A client's place in the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Rank {
@@ -114,13 +122,40 @@ pub struct Rank {
     pub rank: u32,
     /// How many these are.
     pub of: u32,
+    /// The number of its application's first file among all of the run.
+    pub first_file: u64,
 }
 
 impl Work {
+    /// The work of these applications.
+    ///
+    /// # Panics
+    /// When their numbers of phases differ, or an application has requests or files of no bytes, or no flows.
+    #[must_use]
+    pub fn new(applications: Vec<Application>) -> Work {
+        let phases = applications.first().map_or(0, |one| one.phases.len());
+        assert!(applications.iter().all(|one| one.phases.len() == phases), "phases are common to all");
+        let sound = |one: &Application| one.request_bytes > 0 && one.file_bytes > 0 && one.flows > 0;
+        assert!(applications.iter().all(sound), "a request moves something, and somebody asks for it");
+        Work { applications }
+    }
+
+    /// The applications.
+    #[must_use]
+    pub fn applications(&self) -> &[Application] {
+        &self.applications
+    }
+
+    /// How many phases there are.
+    #[must_use]
+    pub fn phases(&self) -> usize {
+        self.applications.first().map_or(0, |one| one.phases.len())
+    }
+
     /// All clients.
     #[must_use]
     pub fn clients(&self) -> u32 {
-        self.applications.iter().sum()
+        self.applications.iter().map(|one| one.clients).sum()
     }
 
     /// A client's place.
@@ -129,14 +164,37 @@ impl Work {
     /// When there is no such client.
     #[must_use]
     pub fn rank(&self, client: u32) -> Rank {
-        let mut before = 0;
-        for (application, &of) in self.applications.iter().enumerate() {
+        let (mut before, mut first_file) = (0, 0);
+        for (number, application) in self.applications.iter().enumerate() {
+            let of = application.clients;
             if client < before + of {
-                return Rank { application: application as u16, rank: client - before, of };
+                return Rank { application: number as u16, rank: client - before, of, first_file };
             }
             before += of;
+            first_file += application.all_files();
         }
         panic!("there are {before} clients, and {client} is none of them")
+    }
+
+    /// The application of a client.
+    #[must_use]
+    pub fn of(&self, rank: Rank) -> &Application {
+        &self.applications[usize::from(rank.application)]
+    }
+
+    /// Bytes that all clients move in a phase, where places are not drawn.
+    #[must_use]
+    pub fn bytes(&self, phase: usize) -> Option<u64> {
+        self.applications.iter().map(|one| one.bytes(one.phases[phase])).sum()
+    }
+}
+
+impl Application {
+    fn all_files(&self) -> u64 {
+        match self.sharing {
+            Sharing::Own => u64::from(self.clients) * self.files,
+            Sharing::Interleaved | Sharing::Segmented => self.files,
+        }
     }
 
     /// Requests of a file that one client makes.
@@ -144,9 +202,7 @@ impl Work {
         let all = self.file_bytes.div_ceil(self.request_bytes);
         match self.sharing {
             Sharing::Own => all,
-            Sharing::Interleaved => {
-                (all + u64::from(rank.of)).saturating_sub(1 + u64::from(rank.rank)) / u64::from(rank.of)
-            }
+            Sharing::Interleaved => share_of(all, rank),
             Sharing::Segmented => {
                 let (from, to) = self.segment(rank);
                 to - from
@@ -167,32 +223,29 @@ impl Work {
         match phase {
             Phase::Create | Phase::Stat | Phase::Remove => match self.sharing {
                 Sharing::Own => self.files,
-                Sharing::Interleaved | Sharing::Segmented => {
-                    (self.files + u64::from(rank.of)).saturating_sub(1 + u64::from(rank.rank)) / u64::from(rank.of)
-                }
+                Sharing::Interleaved | Sharing::Segmented => share_of(self.files, rank),
             },
             Phase::Read | Phase::Write | Phase::Mix(_) => self.files * self.per_file(rank),
+            Phase::Rest => 0,
         }
     }
 
     /// The file's number among all of the run.
-    fn file(&self, client: u32, rank: Rank, file: u64) -> u64 {
+    fn file(&self, rank: Rank, file: u64) -> u64 {
         match self.sharing {
-            Sharing::Own => u64::from(client) * self.files + file,
-            Sharing::Interleaved | Sharing::Segmented => u64::from(rank.application) * self.files + file,
+            Sharing::Own => rank.first_file + u64::from(rank.rank) * self.files + file,
+            Sharing::Interleaved | Sharing::Segmented => rank.first_file + file,
         }
     }
 
     /// A client's request by its number in a phase. Draws, where places are drawn.
     #[must_use]
-    pub fn wish(&self, client: u32, rank: Rank, phase: Phase, number: u64, draws: &mut impl Uniform) -> Wish {
+    pub fn wish(&self, rank: Rank, phase: Phase, number: u64, draws: &mut impl Uniform) -> Wish {
         let operation = match phase {
-            Phase::Read => Operation::Read,
+            Phase::Read | Phase::Rest => Operation::Read,
             Phase::Write => Operation::Write,
-            Phase::Mix(reads) => match draws.below(1_000_000) < u64::from(reads) {
-                true => Operation::Read,
-                false => Operation::Write,
-            },
+            Phase::Mix(reads) if draws.below(1_000_000) < u64::from(reads) => Operation::Read,
+            Phase::Mix(_) => Operation::Write,
             Phase::Create => Operation::Create,
             Phase::Stat => Operation::Stat,
             Phase::Remove => Operation::Remove,
@@ -202,7 +255,7 @@ impl Work {
                 Sharing::Own => number,
                 Sharing::Interleaved | Sharing::Segmented => number * u64::from(rank.of) + u64::from(rank.rank),
             };
-            return Wish { operation, file: self.file(client, rank, file), offset: 0, bytes: 0 };
+            return Wish { operation, file: self.file(rank, file), offset: 0, bytes: 0 };
         }
         let per_file = self.per_file(rank).max(1);
         let number = match self.order {
@@ -217,24 +270,25 @@ impl Work {
         };
         let offset = place * self.request_bytes;
         let bytes = self.request_bytes.min(self.file_bytes.saturating_sub(offset));
-        Wish { operation, file: self.file(client, rank, number / per_file), offset, bytes }
+        Wish { operation, file: self.file(rank, number / per_file), offset, bytes }
     }
 
-    /// Bytes that all clients move in a phase, where places are not drawn.
-    #[must_use]
-    pub fn bytes(&self, phase: Phase) -> Option<u64> {
-        let moves = matches!(phase, Phase::Read | Phase::Write | Phase::Mix(_));
-        let sets = match self.sharing {
-            Sharing::Own => u64::from(self.clients()),
-            Sharing::Interleaved | Sharing::Segmented => {
-                self.applications.iter().filter(|&&clients| clients > 0).count() as u64
-            }
-        };
-        match self.order {
-            Order::Random if moves => None,
-            _ => Some(if moves { sets * self.files * self.file_bytes } else { 0 }),
+    /// Bytes that its clients move in a phase, where places are not drawn.
+    fn bytes(&self, phase: Phase) -> Option<u64> {
+        match phase {
+            Phase::Read | Phase::Write | Phase::Mix(_) => match self.order {
+                Order::Random => None,
+                Order::Sequential if self.clients == 0 => Some(0),
+                Order::Sequential => Some(self.all_files() * self.file_bytes),
+            },
+            Phase::Create | Phase::Stat | Phase::Remove | Phase::Rest => Some(0),
         }
     }
+}
+
+/// What falls to a client of so many things that are dealt out in turn.
+fn share_of(all: u64, rank: Rank) -> u64 {
+    (all + u64::from(rank.of)).saturating_sub(1 + u64::from(rank.rank)) / u64::from(rank.of)
 }
 
 #[cfg(test)]
@@ -245,9 +299,9 @@ mod tests {
 
     use super::*;
 
-    fn work(sharing: Sharing) -> Work {
-        Work {
-            applications: vec![3, 5],
+    fn application(clients: u32, sharing: Sharing) -> Application {
+        Application {
+            clients,
             files: 4,
             file_bytes: 1_000,
             request_bytes: 64,
@@ -269,15 +323,16 @@ mod tests {
         }
     }
 
-    /// Every byte of every file that there should be, once.
-    fn covered(work: &Work) -> Result<(), String> {
+    /// Every byte of every file that there should be, once. `alone` is a client that believes it is the only one.
+    fn covered(work: &Work, alone: Option<u32>) -> Result<(), String> {
         let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
         let mut bytes = 0;
         for client in 0..work.clients() {
             let rank = work.rank(client);
-            let mut draws = Nothing;
-            for number in 0..work.requests(Phase::Write, rank) {
-                let wish = work.wish(client, rank, Phase::Write, number, &mut draws);
+            let rank = if alone == Some(client) { Rank { rank: 0, of: 1, ..rank } } else { rank };
+            let application = work.of(rank);
+            for number in 0..application.requests(Phase::Write, rank) {
+                let wish = application.wish(rank, Phase::Write, number, &mut Nothing);
                 for byte in wish.offset..wish.offset + wish.bytes {
                     if !seen.insert((wish.file, byte)) {
                         return Err(format!("byte {byte} of file {} is written twice", wish.file));
@@ -286,41 +341,40 @@ mod tests {
                 bytes += wish.bytes;
             }
         }
-        let expected = work.bytes(Phase::Write);
+        let expected = work.bytes(0);
         if expected == Some(bytes) { Ok(()) } else { Err(format!("{bytes} bytes, {expected:?} expected")) }
     }
 
     proptest! {
         #[test]
         fn every_byte_is_written_once(
-            apps in proptest::collection::vec(1_u32..6, 1..4), files in 1_u64..4, file in 1_u64..500, request in 1_u64..90,
-            sharing in 0_usize..3,
+            clients in proptest::collection::vec(1_u32..6, 1..4), files in 1_u64..4, file_bytes in 1_u64..500,
+            request_bytes in 1_u64..90, sharing in 0_usize..3,
         ) {
             let sharing = [Sharing::Own, Sharing::Interleaved, Sharing::Segmented][sharing];
-            let work = Work { applications: apps, files, file_bytes: file, request_bytes: request, ..work(sharing) };
-            prop_assert_eq!(covered(&work), Ok(()));
+            let one = |clients| Application { files, file_bytes, request_bytes, ..application(clients, sharing) };
+            let work = Work::new(clients.into_iter().map(one).collect());
+            prop_assert_eq!(covered(&work, None), Ok(()));
         }
     }
 
-    /// The same count finds files that clients have in common but should not.
+    /// The same count finds a client that does not know of the others.
     #[test]
-    fn files_that_are_shared_by_mistake_are_noticed() {
-        let mut wrong = work(Sharing::Own);
-        assert_eq!(covered(&wrong), Ok(()));
-        wrong.applications = vec![8];
-        wrong.sharing = Sharing::Interleaved;
-        let rank = Rank { application: 0, rank: 0, of: 1 };
-        // A client that believes it is alone does all the requests.
-        assert!(wrong.requests(Phase::Write, rank) > wrong.requests(Phase::Write, wrong.rank(0)));
+    fn what_is_written_twice_is_noticed() {
+        for sharing in [Sharing::Own, Sharing::Interleaved, Sharing::Segmented] {
+            let work = Work::new(vec![application(3, sharing), application(5, sharing)]);
+            assert_eq!(covered(&work, None), Ok(()));
+            assert!(covered(&work, Some(4)).is_err(), "{sharing:?}");
+        }
     }
 
     #[test]
     fn clients_have_their_ranks() {
-        let work = work(Sharing::Own);
+        let work = Work::new(vec![application(3, Sharing::Own), application(5, Sharing::Own)]);
         let of = |client| {
             let rank = work.rank(client);
-            (rank.application, rank.rank, rank.of)
+            (rank.application, rank.rank, rank.of, rank.first_file)
         };
-        assert_eq!([of(0), of(2), of(3), of(7)], [(0, 0, 3), (0, 2, 3), (1, 0, 5), (1, 4, 5)]);
+        assert_eq!([of(0), of(2), of(3), of(7)], [(0, 0, 3, 0), (0, 2, 3, 0), (1, 0, 5, 12), (1, 4, 5, 12)]);
     }
 }

@@ -4,7 +4,7 @@ use towtank_devices::{Replacement, Sharing as Port};
 use towtank_iosched::Flows;
 use towtank_kernel::{Executor, RunOptions, run};
 use towtank_pfs::{
-    Cache, ClientSpec, Component, Counts, Drive, MetadataBy, MetadataSpec, Network, Order, Pfs, Phase, Place,
+    Application, Cache, ClientSpec, Component, Counts, Drive, MetadataBy, MetadataSpec, Network, Order, Pfs, Phase, Place,
     Scheduler, ServerSpec, Sharing, Spec, Striping, Work,
 };
 use towtank_units::{Rate, SimSpan};
@@ -14,8 +14,8 @@ fn spec(clients: u32, files: u64) -> Spec {
     Spec {
         servers: 4,
         striping: Striping::new(4, vec![Component { end: None, count: 4, stripe: 256 << 10 }]),
-        work: Work {
-            applications: vec![clients],
+        work: Work::new(vec![Application {
+            clients,
             files,
             file_bytes: 1 << 20,
             request_bytes: 1 << 20,
@@ -25,7 +25,7 @@ fn spec(clients: u32, files: u64) -> Spec {
             flows: 1,
             think: SimSpan::ZERO,
             arrivals: None,
-        },
+        }]),
         network: Network {
             card: Rate::from_bytes_per_second(125_000_000),
             latency: SimSpan::from_us(400),

@@ -35,6 +35,7 @@ const TEXTS: &[(&str, &str)] = papers![
     "rebuild-peers",
     "rebuild-scaling",
     "backfill-thesis",
+    "backfill-thesis-thousand",
     "backfill-ceph16",
 ];
 

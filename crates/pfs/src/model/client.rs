@@ -27,7 +27,7 @@ impl<'a> Pfs<'a> {
             self.say_through(context);
             return;
         }
-        if self.spec.work.arrivals.is_some() {
+        if self.spec.work.of(client.rank).arrivals.is_some() {
             self.next_arrival(client, context);
             return;
         }
@@ -38,10 +38,9 @@ impl<'a> Pfs<'a> {
 
     /// Requests of the phase that is on.
     fn requests(&self, client: &Client) -> u64 {
-        match self.spec.work.phases.get(usize::from(client.phase)) {
-            Some(phase) => self.spec.work.requests(*phase, client.rank),
-            None => 0,
-        }
+        let application = self.spec.work.of(client.rank);
+        let phase = application.phases.get(usize::from(client.phase));
+        phase.map_or(0, |phase| application.requests(*phase, client.rank))
     }
 
     fn say_through(&self, context: &mut Told<'_, 'a>) {
@@ -55,9 +54,9 @@ impl<'a> Pfs<'a> {
         if client.begun == self.requests(client) {
             return;
         }
-        let phase = self.spec.work.phases[usize::from(client.phase)];
-        let me = context.me().0;
-        let wish = self.spec.work.wish(me, client.rank, phase, client.begun, &mut context.draws(WISH));
+        let application = self.spec.work.of(client.rank);
+        let phase = application.phases[usize::from(client.phase)];
+        let wish = application.wish(client.rank, phase, client.begun, &mut context.draws(WISH));
         client.begun += 1;
         let state = &mut client.flows[usize::from(flow)];
         state.wish = Some(wish);
@@ -203,20 +202,22 @@ impl<'a> Pfs<'a> {
             self.say_through(context);
             return;
         }
-        if self.spec.work.arrivals.is_some() {
+        let work = self.spec.work.of(client.rank);
+        if work.arrivals.is_some() {
             if let Some(rose) = client.waiting.pop_front() {
                 self.next(client, flow, rose, context);
             }
-        } else if self.spec.work.think.is_zero() {
+        } else if work.think.is_zero() {
             self.next(client, flow, context.now(), context);
         } else {
-            context.send(context.me(), self.spec.work.think, Event::Next { flow });
+            context.send(context.me(), work.think, Event::Next { flow });
         }
     }
 
     /// The next request of a client whose requests come at a rate.
     fn next_arrival(&self, client: &Client, context: &mut Told<'_, 'a>) {
-        let Some(rate) = self.spec.work.arrivals.filter(|_| client.come < self.requests(client)) else { return };
+        let arrivals = self.spec.work.of(client.rank).arrivals;
+        let Some(rate) = arrivals.filter(|_| client.come < self.requests(client)) else { return };
         let wait = Exponential::with_mean(rate.mean_gap_ns_f64())
             .map_or(SimSpan::ZERO, |gaps| gaps.sample_span(&mut context.draws(ARRIVAL)));
         context.send(context.me(), wait, Event::Arrives);

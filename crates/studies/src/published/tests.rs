@@ -114,3 +114,17 @@ fn places_of_another_set_up_claim_nothing() {
     let planted = [("keys", Json::from(1_000)), ("heavy_weight", Json::from(3.0)), ("vnodes", Json::from(7))];
     check(&Place, &named(&Place, "rebuild-groups"), &outcomes(&Place, small, 40), &planted);
 }
+
+/// A study that names a published scenario whose text is not listed would never make a claim of it.
+#[test]
+fn every_published_scenario_is_listed() {
+    let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/papers");
+    let is_paper = |name: &str| std::path::Path::new(papers).join(format!("{name}.toml")).exists();
+    let listed = |name: &str| TEXTS.iter().any(|(other, _)| *other == name);
+    for study in crate::all() {
+        for name in study.published().iter().filter(|name| is_paper(name)) {
+            assert!(listed(name), "{name} of {}", study.name());
+        }
+    }
+    assert!(!listed("rebuild-thesis"));
+}
