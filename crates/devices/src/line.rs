@@ -189,7 +189,7 @@ mod tests {
             while line.begin(at(0)).is_some() {
                 assert_eq!(line.audit(), Ok(()));
             }
-            assert!(line.complete(at(1), Place(1)).or(line.complete(at(1), Place(0))).is_some());
+            assert!(line.complete(at(1), Place(1)).or_else(|| line.complete(at(1), Place(0))).is_some());
         }
         assert_eq!((line.audit(), line.items().count()), (Ok(()), 0));
     }

@@ -1,7 +1,9 @@
 //! Virtual time as disciplines count it: whole numbers, so that order never depends on how a fraction was rounded elsewhere.
 
-/// A virtual instant or length, in 2^-32 of a unit of cost for each unit of weight. 128 bits hold 2^96 units, which is more than
-/// 2^32 requests of 2^64 units each.
+use towtank_units::{SimSpan, SimTime};
+
+/// A virtual instant or length, in 2^-32 of a unit of cost for each unit of weight, or of a nanosecond where tags are instants.
+/// 128 bits hold 2^96 units, which is 2^32 requests of 2^64 units each.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -18,6 +20,31 @@ impl Tag {
     pub fn of(cost: u64, weight: u64) -> Tag {
         // 2^64 units shifted by 32 bits fit in 96.
         Tag((u128::from(cost) << FRACTION_BITS) / u128::from(weight))
+    }
+
+    /// Later than all others: what is never reached.
+    pub const NEVER: Tag = Tag(u128::MAX);
+
+    /// An instant as a tag.
+    pub fn at(now: SimTime) -> Tag {
+        Tag(u128::from(now.as_ns()) << FRACTION_BITS)
+    }
+
+    /// A span as a tag.
+    pub fn span(span: SimSpan) -> Tag {
+        Tag(u128::from(span.as_ns()) << FRACTION_BITS)
+    }
+
+    /// How long a cost takes at so many units a second, as a tag in nanoseconds, rounded down.
+    pub fn span_of(cost: u64, per_second: u64) -> Tag {
+        // 2^64 units times 10^9 < 2^30, shifted by 32 bits, fit in 126.
+        Tag(((u128::from(cost) * 1_000_000_000) << FRACTION_BITS) / u128::from(per_second))
+    }
+
+    /// The first whole instant that does not lie before the tag; the last there is for [`Tag::NEVER`].
+    pub fn instant(self) -> SimTime {
+        let up = (self.0 >> FRACTION_BITS) + u128::from(self.0 & ((1 << FRACTION_BITS) - 1) > 0);
+        SimTime::from_ns(u64::try_from(up).unwrap_or(u64::MAX))
     }
 
     pub fn plus(self, other: Tag) -> Tag {
@@ -57,5 +84,14 @@ mod tests {
         assert_eq!(Tag::of(12, 4).times(4), Tag::of(12, 1));
         assert_eq!(Tag::of(12, 1).over(4), Tag::of(12, 4));
         assert_eq!(Tag::of(3, 1).minus(Tag::of(4, 1)), Tag::ZERO);
+    }
+
+    #[test]
+    fn instants_round_up() {
+        assert_eq!(Tag::span_of(1, 3).instant().as_ns(), 333_333_334);
+        assert_eq!(Tag::span_of(3, 3).instant().as_ns(), 1_000_000_000);
+        assert_eq!(Tag::at(SimTime::MAX).instant(), SimTime::MAX);
+        assert_eq!(Tag::NEVER.instant(), SimTime::MAX);
+        assert_eq!(Tag::span(SimSpan::from_ns(7)), Tag::at(SimTime::from_ns(7)));
     }
 }

@@ -1,0 +1,86 @@
+//! What a dmClock client counts, so that each server knows how much of a flow's due the others have given.
+
+use std::collections::BTreeMap;
+
+use super::Phase;
+use crate::Feedback;
+
+/// One client's account of one flow, over all servers.
+///
+/// A request to a server carries how much was served in all since the last request to that server, without what the server served
+/// itself: it has tagged that already. Servers that a client never used are not kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Tracker {
+    total: Feedback,
+    servers: BTreeMap<u32, Server>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+struct Server {
+    /// The totals when a request was last sent to it.
+    at_last: Feedback,
+    /// What it has served itself since.
+    own: Feedback,
+}
+
+impl Tracker {
+    /// Nothing has been served.
+    #[must_use]
+    pub fn new() -> Tracker {
+        Tracker::default()
+    }
+
+    /// What the next request to a server carries. Nothing with the first.
+    pub fn send(&mut self, server: u32) -> Feedback {
+        let total = self.total;
+        let new = Server { at_last: total, own: Feedback::default() };
+        let Some(Server { at_last, own }) = self.servers.insert(server, new) else {
+            return Feedback::default();
+        };
+        Feedback { delta: total.delta - at_last.delta - own.delta, rho: total.rho - at_last.rho - own.rho }
+    }
+
+    /// A server has served a request of this cost.
+    pub fn served(&mut self, server: u32, cost: u64, phase: Phase) {
+        let own = self.servers.get_mut(&server).map(|server| &mut server.own);
+        for account in own.into_iter().chain([&mut self.total]) {
+            account.delta += cost;
+            if phase == Phase::Reservation {
+                account.rho += cost;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_hears_what_the_others_served() {
+        let mut tracker = Tracker::new();
+        assert_eq!([0, 1].map(|server| tracker.send(server)), [Feedback::default(); 2]);
+        tracker.served(0, 10, Phase::Share);
+        tracker.served(1, 4, Phase::Reservation);
+        tracker.served(1, 5, Phase::Share);
+        assert_eq!(tracker.send(0), Feedback { delta: 9, rho: 4 });
+        assert_eq!(tracker.send(0), Feedback::default());
+        assert_eq!(tracker.send(1), Feedback { delta: 10, rho: 0 });
+        tracker.served(0, 1, Phase::Reservation);
+        assert_eq!(tracker.send(1), Feedback { delta: 1, rho: 1 });
+    }
+
+    /// An answer that comes after the next request was sent counts with the one after that, and once.
+    #[test]
+    fn nothing_is_told_twice() {
+        let mut tracker = Tracker::new();
+        let mut heard = 0;
+        for round in 0..20 {
+            heard += tracker.send(0).delta;
+            tracker.send(1);
+            tracker.served(1, 3, Phase::Share);
+            tracker.served(0, round, Phase::Share);
+        }
+        assert_eq!(heard, 19 * 3);
+    }
+}
