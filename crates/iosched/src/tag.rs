@@ -65,6 +65,11 @@ impl Tag {
         Tag(self.0 / u128::from(weight))
     }
 
+    /// How often another length fits into this one.
+    pub fn parts_of(self, part: Tag) -> u64 {
+        u64::try_from(self.0 / part.0.max(1)).unwrap_or(u64::MAX)
+    }
+
     /// In whole units of cost, for those who look on.
     #[cfg(test)]
     pub fn whole(self) -> u64 {

@@ -1,0 +1,282 @@
+//! Lustre's token bucket filter: requests are divided into classes, a rule says how many requests a second a class may send, and a
+//! server that has nobody with a token waits.
+//!
+//! - Rules are ordered; the first that matches a class holds, the default rule is last. They can be started, changed and stopped in a
+//!   run ([`Tbf::start`], [`Tbf::change`], [`Tbf::stop`]).
+//! - When a class is looked at, it gains floor(rate x time since its last request went), and holds at most its depth (3 unless it is
+//!   said otherwise); a request takes one token, and the time is counted anew. What is left of a token is lost, but for a rule in real
+//!   time: there it is kept, and the depth sets no bound.
+//! - Classes lie in order of their deadlines, the last request plus one over the rate. If the first of them has no token, nobody goes
+//!   before its deadline, even if another has: that is Lustre's rule, and it bounds what a server with many classes looks at.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use towtank_units::SimTime;
+
+use crate::room::Room;
+use crate::tag::Tag;
+use crate::{Access, Discipline, FlowId, Flows, NoMessage, Request};
+
+mod rules;
+
+use rules::Class;
+pub use rules::{ClassBy, Rule, RuleError};
+
+/// Classes with tokens.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Tbf<T> {
+    class_by: ClassBy,
+    /// In order; the default rule is not among them.
+    rules: Vec<Rule>,
+    default: Rule,
+    #[serde(with = "crate::pairs", bound(serialize = "T: serde::Serialize"))]
+    #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
+    classes: BTreeMap<Class, Queue<T>>,
+    /// Classes with requests, by deadline, then by who has waited longest for it.
+    by_deadline: BTreeSet<(Tag, u64, Class)>,
+    /// How often a class was laid among them.
+    laid: u64,
+    alarm: Option<SimTime>,
+    room: Room,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+struct Queue<T> {
+    rate: u64,
+    depth: u64,
+    realtime: bool,
+    tokens: u64,
+    /// When its last request went; when it was first seen, until then.
+    counted_from: Tag,
+    waiting: VecDeque<Request<T>>,
+}
+
+impl<T> Queue<T> {
+    fn new(rule: &Rule, now: SimTime) -> Queue<T> {
+        Queue {
+            rate: rule.rate,
+            depth: rule.depth,
+            realtime: rule.realtime,
+            tokens: rule.depth,
+            counted_from: Tag::at(now),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    fn deadline(&self) -> Tag {
+        self.counted_from.plus(Tag::span_of(1, self.rate))
+    }
+
+    /// The tokens that it has now.
+    fn tokens_at(&self, now: Tag) -> u64 {
+        let held = self.tokens.saturating_add(self.gained(now));
+        if self.realtime { held } else { held.min(self.depth) }
+    }
+
+    /// Whole tokens since the time was counted from.
+    fn gained(&self, now: Tag) -> u64 {
+        now.minus(self.counted_from).parts_of(Tag::span_of(1, self.rate))
+    }
+
+    /// Takes one of so many tokens.
+    fn take(&mut self, now: Tag, tokens: u64) -> Option<Request<T>> {
+        let counted = Tag::span_of(self.gained(now), self.rate);
+        self.tokens = tokens - 1;
+        self.counted_from = if self.realtime { self.counted_from.plus(counted) } else { now };
+        self.waiting.pop_front()
+    }
+}
+
+impl<T> Tbf<T> {
+    /// Classes by what `class_by` says, under the default rule alone. No depth sets no bound on what is in service.
+    ///
+    /// # Panics
+    /// When the depth is zero: nobody would ever be served.
+    #[must_use]
+    pub fn new(depth: Option<u32>, class_by: ClassBy, default: Rule) -> Tbf<T> {
+        Tbf {
+            class_by,
+            rules: Vec::new(),
+            default,
+            classes: BTreeMap::new(),
+            by_deadline: BTreeSet::new(),
+            laid: 0,
+            alarm: None,
+            room: Room::new(depth),
+        }
+    }
+
+    /// Classes by flow, and a rule for each flow that has a rate. `tokens` is what a class holds at most where its flow has no burst.
+    ///
+    /// # Panics
+    /// When the depth is zero: nobody would ever be served.
+    #[must_use]
+    pub fn by_flow(depth: Option<u32>, tokens: u64, realtime: bool, flows: &Flows) -> Tbf<T> {
+        let default = Rule { depth: tokens, realtime, ..Rule::default() };
+        let mut tbf = Tbf::new(depth, ClassBy::FLOW, default.clone());
+        for (number, spec) in (0..).zip(flows.specs()).filter(|(_, spec)| spec.rate > 0) {
+            let burst = if spec.burst > 0 { spec.burst } else { tokens };
+            let flows = Some(BTreeSet::from([FlowId(number)]));
+            let rule = Rule {
+                name: format!("flow{number}"),
+                flows,
+                rate: spec.rate,
+                depth: burst,
+                ..default.clone()
+            };
+            tbf.rules.push(rule);
+        }
+        tbf
+    }
+
+    /// The rules in their order, without the default rule.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Starts a rule at a rank; past the last rule it is the last before the default rule.
+    ///
+    /// # Errors
+    /// When there is a rule of that name already, or the rule lets nobody go.
+    pub fn start(&mut self, now: SimTime, rank: usize, rule: Rule) -> Result<(), RuleError> {
+        rule.check()?;
+        if self.rules.iter().chain([&self.default]).any(|known| known.name == rule.name) {
+            return Err(RuleError::Known { name: rule.name });
+        }
+        self.rules.insert(rank.min(self.rules.len()), rule);
+        self.match_anew(now);
+        Ok(())
+    }
+
+    /// Changes the rate of a rule, the default rule's too, and its rank if one is given.
+    ///
+    /// # Errors
+    /// When there is no such rule, the rate is zero, or the default rule is given a rank.
+    pub fn change(
+        &mut self,
+        now: SimTime,
+        name: &str,
+        rate: u64,
+        rank: Option<usize>,
+    ) -> Result<(), RuleError> {
+        if rate == 0 {
+            return Err(RuleError::Never { name: name.to_owned() });
+        }
+        if self.default.name == name {
+            if rank.is_some() {
+                return Err(RuleError::Default { name: name.to_owned() });
+            }
+            self.default.rate = rate;
+        } else {
+            let at = self.place_of(name)?;
+            let rule = Rule { rate, ..self.rules.remove(at) };
+            self.rules.insert(rank.unwrap_or(at).min(self.rules.len()), rule);
+        }
+        self.match_anew(now);
+        Ok(())
+    }
+
+    /// Stops a rule. Its classes come under the next rule that matches.
+    ///
+    /// # Errors
+    /// When there is no such rule, or it is the default rule.
+    pub fn stop(&mut self, now: SimTime, name: &str) -> Result<(), RuleError> {
+        if self.default.name == name {
+            return Err(RuleError::Default { name: name.to_owned() });
+        }
+        let at = self.place_of(name)?;
+        self.rules.remove(at);
+        self.match_anew(now);
+        Ok(())
+    }
+
+    fn place_of(&self, name: &str) -> Result<usize, RuleError> {
+        let unknown = || RuleError::Unknown {
+            name: name.to_owned(),
+            known: self.rules.iter().map(|rule| rule.name.clone()).collect(),
+        };
+        self.rules.iter().position(|rule| rule.name == name).ok_or_else(unknown)
+    }
+
+    /// Gives each class the rule that holds for it now; it keeps its tokens as far as the new depth allows.
+    fn match_anew(&mut self, now: SimTime) {
+        self.by_deadline.clear();
+        for (class, queue) in &mut self.classes {
+            let rule = rule_for(&self.rules, &self.default, class);
+            let tokens = queue.tokens_at(Tag::at(now)).min(rule.depth);
+            if (queue.rate, queue.depth, queue.realtime) != (rule.rate, rule.depth, rule.realtime) {
+                let waiting = std::mem::take(&mut queue.waiting);
+                *queue = Queue { tokens, waiting, ..Queue::new(rule, now) };
+            }
+            if !queue.waiting.is_empty() {
+                self.by_deadline.insert((queue.deadline(), self.laid, *class));
+                self.laid += 1;
+            }
+        }
+        self.alarm = self.alarm.and(Some(now));
+    }
+}
+
+fn rule_for<'a>(rules: &'a [Rule], default: &'a Rule, class: &Class) -> &'a Rule {
+    rules.iter().find(|rule| rule.matches(class)).unwrap_or(default)
+}
+
+impl<T: Clone> Discipline for Tbf<T> {
+    type Item = T;
+    type Message = NoMessage;
+
+    fn arrive(&mut self, now: SimTime, request: Request<T>) {
+        let class = self.class_by.class(&request);
+        let new = || Queue::new(rule_for(&self.rules, &self.default, &class), now);
+        let queue = self.classes.entry(class).or_insert_with(new);
+        if queue.waiting.is_empty() {
+            self.by_deadline.insert((queue.deadline(), self.laid, class));
+            self.laid += 1;
+        }
+        queue.waiting.push_back(request);
+    }
+
+    fn next(&mut self, now: SimTime) -> Option<Request<T>> {
+        self.alarm = None;
+        if self.room.is_full() {
+            return None;
+        }
+        let &(deadline, _, class) = self.by_deadline.first()?;
+        let now = Tag::at(now);
+        let queue = self.classes.get_mut(&class)?;
+        let tokens = queue.tokens_at(now);
+        if tokens == 0 {
+            self.alarm = Some(deadline.instant());
+            return None;
+        }
+        let request = queue.take(now, tokens)?;
+        self.by_deadline.pop_first();
+        if !queue.waiting.is_empty() {
+            self.by_deadline.insert((queue.deadline(), self.laid, class));
+            self.laid += 1;
+        }
+        self.room.take();
+        Some(request)
+    }
+
+    fn complete(&mut self, _: SimTime, _: &Request<T>) {
+        self.room.release();
+    }
+
+    fn wake_at(&self) -> Option<SimTime> {
+        self.alarm
+    }
+
+    fn wake(&mut self, now: SimTime) {
+        self.alarm = self.alarm.filter(|&alarm| alarm > now);
+    }
+
+    /// Class by class.
+    fn waiting(&self) -> Box<dyn Iterator<Item = &Request<T>> + '_> {
+        Box::new(self.classes.values().flat_map(|queue| &queue.waiting))
+    }
+}
+
+#[cfg(test)]
+mod tests;

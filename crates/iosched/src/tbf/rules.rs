@@ -1,0 +1,135 @@
+//! What rules of the token bucket filter match, and what is wrong with them.
+
+use std::collections::BTreeSet;
+
+use super::{Access, FlowId, Request};
+
+/// By what requests are divided into classes; what is false does not divide them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct ClassBy {
+    /// By flow: Lustre's job id, user or group.
+    pub flow: bool,
+    /// By client: Lustre's NID.
+    pub client: bool,
+    /// By whether they read or write: Lustre's opcode.
+    pub access: bool,
+}
+
+impl ClassBy {
+    /// A class for each flow.
+    pub const FLOW: ClassBy = ClassBy { flow: true, client: false, access: false };
+    /// A class for each client.
+    pub const CLIENT: ClassBy = ClassBy { flow: false, client: true, access: false };
+    /// Reads and writes.
+    pub const ACCESS: ClassBy = ClassBy { flow: false, client: false, access: true };
+
+    pub(super) fn class<T>(self, request: &Request<T>) -> Class {
+        let about = &request.about;
+        Class {
+            flow: self.flow.then_some(request.flow),
+            client: self.client.then_some(about.client),
+            access: self.access.then_some(about.access),
+        }
+    }
+}
+
+/// What all requests of a class have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Class {
+    pub(super) flow: Option<FlowId>,
+    pub(super) client: Option<u32>,
+    pub(super) access: Option<Access>,
+}
+
+/// Which classes may send how many requests a second. What is not named matches all; a class that is not divided by what a rule
+/// names never matches it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Rule {
+    /// By which it is changed and stopped.
+    pub name: String,
+    /// The flows that it is for.
+    pub flows: Option<BTreeSet<FlowId>>,
+    /// The clients that it is for.
+    pub clients: Option<BTreeSet<u32>>,
+    /// Whether it is for reads or for writes.
+    pub access: Option<Access>,
+    /// Requests a second.
+    pub rate: u64,
+    /// The most tokens that a class holds.
+    pub depth: u64,
+    /// Keeps parts of tokens, and sets no bound on them.
+    pub realtime: bool,
+}
+
+impl Default for Rule {
+    /// Lustre's default rule: 10,000 requests a second, 3 tokens.
+    fn default() -> Rule {
+        Rule {
+            name: "default".to_owned(),
+            flows: None,
+            clients: None,
+            access: None,
+            rate: 10_000,
+            depth: 3,
+            realtime: false,
+        }
+    }
+}
+
+impl Rule {
+    pub(super) fn matches(&self, class: &Class) -> bool {
+        let flow =
+            self.flows.as_ref().is_none_or(|flows| class.flow.is_some_and(|flow| flows.contains(&flow)));
+        let has = |clients: &BTreeSet<u32>| class.client.is_some_and(|client| clients.contains(&client));
+        flow && self.clients.as_ref().is_none_or(has)
+            && self.access.is_none_or(|one| class.access == Some(one))
+    }
+
+    pub(super) fn check(&self) -> Result<(), RuleError> {
+        if self.rate == 0 || self.depth == 0 {
+            return Err(RuleError::Never { name: self.name.clone() });
+        }
+        Ok(())
+    }
+}
+
+/// Why a rule cannot be started, changed or stopped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuleError {
+    /// A name is taken.
+    #[error("there is a rule `{name}` already: change it, or start another under a new name")]
+    Known {
+        /// The name.
+        name: String,
+    },
+    /// A name is not known.
+    #[error("there is no rule `{name}`: the rules are {}", list(known))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// The default rule has no rank and never ends.
+    #[error("`{name}` is the default rule, which is always last: change its rate, or start a rule before it")]
+    Default {
+        /// The name.
+        name: String,
+    },
+    /// A rule without rate or depth.
+    #[error(
+        "rule `{name}` has a rate or depth of 0, so that its classes would wait for ever: give it at least 1"
+    )]
+    Never {
+        /// The name.
+        name: String,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        return "the default rule alone".to_owned();
+    }
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
