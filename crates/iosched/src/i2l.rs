@@ -1,0 +1,107 @@
+//! I2L: SARC before AVATAR (Zhang, Sivasubramaniam, Wang, Riska and Riedel, 2005 and 2006), by the rules of PFSsim's scheduler of that
+//! name (section 1.13 of the study's reference).
+//!
+//! SARC ([`sarc`]) lets each application send as many requests an interval as its rate allows, and lends what is left over: it refills
+//! all buckets early when the server has nothing to do. AVATAR ([`avatar`]) gives by deadline, and bounds what is outstanding by
+//! a limit that it moves window by window, between throughput and deadlines.
+//!
+//! Departures from PFSsim, each a defect there: an application without completions says nothing of the limit, where PFSsim divides by
+//! zero; a window without any leaves it as it was; everything has a value from the start.
+
+use towtank_units::{SimSpan, SimTime};
+
+use crate::{Discipline, Flows, NoMessage, Request};
+
+mod avatar;
+mod sarc;
+
+use avatar::Avatar;
+use sarc::Sarc;
+
+/// How long SARC's interval and AVATAR's window are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct I2lSpec {
+    /// After which SARC's buckets are full again.
+    pub sarc: SimSpan,
+    /// After which AVATAR sets its limit anew.
+    pub avatar: SimSpan,
+}
+
+/// Buckets of requests, then deadlines with a limit that adapts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct I2l<T> {
+    sarc: Sarc<T>,
+    avatar: Avatar<T>,
+}
+
+impl<T> I2l<T> {
+    /// Rates and delays are those of the flows.
+    ///
+    /// # Panics
+    /// When the interval or the window is zero.
+    #[must_use]
+    pub fn new(spec: I2lSpec, flows: &Flows) -> I2l<T> {
+        let I2lSpec { sarc, avatar } = spec;
+        assert!(!sarc.is_zero() && !avatar.is_zero(), "an interval and a window last some time");
+        I2l { sarc: Sarc::new(sarc, flows), avatar: Avatar::new(avatar, flows) }
+    }
+
+    /// Ends a window and fills the buckets if it is time.
+    fn pass(&mut self, now: SimTime) {
+        self.avatar.end_window_if_due(now);
+        if self.sarc.is_due(now) {
+            self.refill(now);
+        }
+    }
+
+    fn refill(&mut self, now: SimTime) {
+        self.sarc.refill(now);
+        while let Some((came, request)) = self.sarc.drain() {
+            self.avatar.arrive(came, request);
+        }
+    }
+}
+
+impl<T: Clone> Discipline for I2l<T> {
+    type Item = T;
+    type Message = NoMessage;
+
+    /// # Panics
+    /// When the request is of a flow that was not named.
+    fn arrive(&mut self, now: SimTime, request: Request<T>) {
+        self.pass(now);
+        match self.sarc.arrive(now, request) {
+            Some(request) => self.avatar.arrive(now, request),
+            None if self.avatar.is_idle() => self.refill(now),
+            None => (),
+        }
+    }
+
+    fn next(&mut self, now: SimTime) -> Option<Request<T>> {
+        self.avatar.next(now)
+    }
+
+    fn complete(&mut self, now: SimTime, served: &Request<T>) {
+        self.pass(now);
+        if self.avatar.complete(now, served) {
+            self.refill(now);
+        }
+    }
+
+    fn wake_at(&self) -> Option<SimTime> {
+        self.sarc.wake_at().into_iter().chain(self.avatar.wake_at()).min()
+    }
+
+    fn wake(&mut self, now: SimTime) {
+        self.pass(now);
+        self.avatar.wake(now);
+    }
+
+    /// By deadline, then those without a token.
+    fn waiting(&self) -> Box<dyn Iterator<Item = &Request<T>> + '_> {
+        Box::new(self.avatar.waiting().chain(self.sarc.waiting()))
+    }
+}
+
+#[cfg(test)]
+mod tests;
