@@ -1,0 +1,75 @@
+//! Which format the first lines of a trace are: the one whose parser reads them all.
+
+use crate::error::Fault;
+use crate::format::Format;
+use crate::formats::{Parser, fits_oracle, heads, is_darshan};
+use crate::lines::{BLOCK_BYTES, Lines};
+use crate::names::Names;
+use crate::options::Options;
+
+/// The most lines that are tried.
+const LINES_TRIED_MAX: usize = 1_000;
+
+impl Format {
+    /// The format of a trace that begins so: its first bytes, unpacked, of which some tens of lines are enough. `all`: there are no more.
+    ///
+    /// # Errors
+    /// If no format reads them, with a list of all that there are, or if several do.
+    pub fn detect(head: &[u8], all: bool) -> Result<Format, crate::TraceError> {
+        found(head, all).map_err(|fault| fault.at("trace", crate::Place::File))
+    }
+}
+
+pub(crate) fn found(head: &[u8], all: bool) -> Result<Format, Box<Fault>> {
+    if head.trim_ascii().is_empty() {
+        return Err(Fault::new("there is nothing in it").hint("was it written, or unpacked, in full?"));
+    }
+    let head = &head[..head.len().min(BLOCK_BYTES)];
+    let fitting: Vec<Format> = Format::ALL.into_iter().filter(|format| fits(*format, head, all)).collect();
+    let names = |formats: &[Format]| {
+        formats.iter().map(|format| format!("`{format}`")).collect::<Vec<String>>().join(", ")
+    };
+    match fitting[..] {
+        [format] => Ok(format),
+        [] => Err(Fault::new(format!("it is in no format that is known: {}", Format::names()))
+            .hint("name its format to learn which line does not fit")),
+        _ => Err(Fault::new(format!("it can be read as {}", names(&fitting))).hint("name its format")),
+    }
+}
+
+fn fits(format: Format, head: &[u8], all: bool) -> bool {
+    if !format.is_text() {
+        return fits_oracle(head, all);
+    }
+    // The last line may be cut.
+    let whole = if all { head } else { &head[..head.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)] };
+    let first = whole.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if matches!(format, Format::FioV2 | Format::FioV3) && heads(first) != Some(format) {
+        return false;
+    }
+    let mut parser = Parser::new(format, &Options::default());
+    let (mut lines, mut names) = (Lines::new(whole), Names::default());
+    let (mut understood, mut remarks) = (0, 0);
+    while let Ok(Some(line)) = lines.line() {
+        if understood + remarks == LINES_TRIED_MAX {
+            break;
+        }
+        let remark = line.starts_with(b"#");
+        if remark && format == Format::Dxt {
+            understood += usize::from(is_darshan(line));
+            remarks += 1;
+        } else if !line.trim_ascii().is_empty() {
+            understood += 1;
+        }
+        let first = lines_before(understood, remarks);
+        if parser.parse(line, first, &mut names).is_err() {
+            return false;
+        }
+    }
+    understood > 0
+}
+
+/// Whether the line just counted is the first.
+fn lines_before(understood: usize, remarks: usize) -> bool {
+    understood + remarks <= 1
+}

@@ -1,0 +1,362 @@
+//! Rows of text and the numbers in them, straight from bytes: no text of its own for a field.
+
+use crate::error::Fault;
+
+/// The most characters of a field that a message repeats.
+const SHOWN_MAX: usize = 40;
+/// Digits of a fraction that count: a nanosecond, with nine to spare for units above the second.
+const FRACTION_DIGITS_MAX: u32 = 18;
+const NS_PER_SEC: u64 = 1_000_000_000;
+
+/// What parts the cells of a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Comma,
+    Blanks,
+}
+
+/// A line, cell by cell.
+pub(crate) struct Row<'l> {
+    /// What is left; none when the last cell was taken.
+    rest: Option<&'l [u8]>,
+    columns: &'static [&'static str],
+    /// How many cells were taken.
+    taken: usize,
+    mark: Mark,
+}
+
+/// A cell, with the name of its column for messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Cell<'l> {
+    /// What is in it, without blanks around it.
+    pub text: &'l [u8],
+    column: &'static str,
+}
+
+impl<'l> Row<'l> {
+    /// Cells parted by commas.
+    #[inline]
+    pub(crate) fn commas(line: &'l [u8], columns: &'static [&'static str]) -> Row<'l> {
+        Row { rest: Some(line), columns, taken: 0, mark: Mark::Comma }
+    }
+
+    /// Cells parted by any number of blanks and tabs.
+    #[inline]
+    pub(crate) fn words(line: &'l [u8], columns: &'static [&'static str]) -> Row<'l> {
+        let rest = Some(line.trim_ascii()).filter(|rest| !rest.is_empty());
+        Row { rest, columns, taken: 0, mark: Mark::Blanks }
+    }
+
+    /// The next cell.
+    #[inline]
+    pub(crate) fn cell(&mut self) -> Result<Cell<'l>, Box<Fault>> {
+        match self.next() {
+            Some(cell) => Ok(cell),
+            None => Err(self.too_few()),
+        }
+    }
+
+    /// The next cell, if there is one.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Cell<'l>> {
+        let rest = self.rest?;
+        let ends = |byte: &u8| match self.mark {
+            Mark::Comma => *byte == b',',
+            Mark::Blanks => *byte == b' ' || *byte == b'\t',
+        };
+        let text = match rest.iter().position(ends) {
+            Some(end) => {
+                let next = &rest[end + 1..];
+                self.rest = Some(if self.mark == Mark::Blanks { next.trim_ascii_start() } else { next });
+                &rest[..end]
+            }
+            None => {
+                self.rest = None;
+                rest
+            }
+        };
+        let column = self.columns.get(self.taken).copied().unwrap_or("a column");
+        self.taken += 1;
+        Some(Cell { text: text.trim_ascii(), column })
+    }
+
+    /// Whether all cells were taken.
+    pub(crate) fn is_done(&self) -> bool {
+        self.rest.is_none()
+    }
+
+    /// What is left of the line.
+    pub(crate) fn rest(&self) -> &'l [u8] {
+        self.rest.unwrap_or_default()
+    }
+
+    /// There must be no more.
+    #[inline]
+    pub(crate) fn end(&mut self) -> Result<(), Box<Fault>> {
+        if self.rest.is_none() { Ok(()) } else { Err(self.too_many()) }
+    }
+
+    #[cold]
+    fn too_few(&self) -> Box<Fault> {
+        let (taken, wanted) = (self.taken, self.columns.len());
+        let missing = self.columns.get(taken).copied().unwrap_or("a column");
+        Fault::new(format!("it has {taken} columns of {wanted}, and `{missing}` is missing")).hint(self.list())
+    }
+
+    #[cold]
+    fn too_many(&mut self) -> Box<Fault> {
+        let wanted = self.taken;
+        while self.next().is_some() {}
+        let taken = self.taken;
+        Fault::new(format!("it has {taken} columns, and {wanted} are wanted")).hint(self.list())
+    }
+
+    fn list(&self) -> String {
+        let part = if self.mark == Mark::Comma { "," } else { " " };
+        format!("a line is `{}`; is it this format?", self.columns.join(part))
+    }
+}
+
+impl Cell<'_> {
+    /// A whole number.
+    #[inline]
+    pub(crate) fn whole(self) -> Result<u64, Box<Fault>> {
+        match whole(self.text) {
+            Some(number) => Ok(number),
+            None => Err(self.no_number("a whole number")),
+        }
+    }
+
+    /// A whole number of units.
+    #[inline]
+    pub(crate) fn whole_of(self, unit: u64) -> Result<u64, Box<Fault>> {
+        let count = self.whole()?;
+        count.checked_mul(unit).ok_or_else(|| {
+            let (column, limit) = (self.column, u64::MAX / unit);
+            Fault::new(format!("`{column}` is {count}, and at most {limit} fit in 64 bits when taken {unit} times"))
+        })
+    }
+
+    /// A whole number of 32 bits.
+    #[inline]
+    pub(crate) fn small(self) -> Result<u32, Box<Fault>> {
+        let number = self.whole()?;
+        u32::try_from(number).map_err(|_| {
+            Fault::new(format!("`{}` is {number}, and must be at most {}", self.column, u32::MAX))
+        })
+    }
+
+    /// 0 or 1.
+    pub(crate) fn flag(self) -> Result<bool, Box<Fault>> {
+        match self.text {
+            b"0" => Ok(false),
+            b"1" => Ok(true),
+            _ => Err(self.none_of("0 or 1")),
+        }
+    }
+
+    /// Seconds with or without a fraction or an exponent, as nanoseconds, rounded down.
+    #[inline]
+    pub(crate) fn seconds(self) -> Result<u64, Box<Fault>> {
+        match seconds(self.text) {
+            Some(ns) => Ok(ns),
+            None => Err(self.no_number("a number of seconds")),
+        }
+    }
+
+    /// A whole number in base 16.
+    pub(crate) fn hexadecimal(self) -> Result<u64, Box<Fault>> {
+        let text = std::str::from_utf8(self.text).ok().filter(|text| !text.starts_with('+'));
+        text.and_then(|text| u64::from_str_radix(text, 16).ok())
+            .ok_or_else(|| self.none_of("a number of at most 16 digits in base 16"))
+    }
+
+    /// It is not what it must be.
+    #[cold]
+    pub(crate) fn none_of(self, wanted: &str) -> Box<Fault> {
+        Fault::new(format!("`{}` is `{}`, and must be {wanted}", self.column, shown(self.text)))
+    }
+
+    #[cold]
+    fn no_number(self, what: &str) -> Box<Fault> {
+        let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        let (column, text) = (self.column, shown(self.text));
+        if self.text.is_empty() {
+            return Fault::new(format!("`{column}` is empty, and must be {what}"));
+        }
+        if self.text.strip_prefix(b"-").is_some_and(|rest| digits(rest) || seconds(rest).is_some()) {
+            return Fault::new(format!("`{column}` is {text}, and must be 0 or more"));
+        }
+        if digits(self.text) || self.text.iter().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(byte)) {
+            let limit = if what.ends_with("seconds") { u64::MAX / NS_PER_SEC } else { u64::MAX };
+            return Fault::new(format!("`{column}` is {text}, and must be {what} of at most {limit}"));
+        }
+        Fault::new(format!("`{column}` is `{text}`, and must be {what}"))
+    }
+}
+
+/// So much of a field as a message repeats, without what a terminal would obey.
+pub(crate) fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let clean = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
+    let mut short: String = text.chars().take(SHOWN_MAX).map(clean).collect();
+    if text.chars().nth(SHOWN_MAX).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// Digits alone.
+#[inline]
+pub(crate) fn whole(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    // Nineteen digits always fit.
+    let (first, last) = text.split_at(text.len().min(19));
+    let mut number = 0u64;
+    for byte in first {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + u64::from(digit);
+    }
+    for byte in last {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(number)
+}
+
+/// A decimal number of seconds as nanoseconds, rounded down.
+#[inline]
+pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
+    let point = text.iter().position(|byte| matches!(byte, b'.' | b'e' | b'E')).unwrap_or(text.len());
+    let fraction = match text.get(point) {
+        None => &[][..],
+        Some(b'.') => &text[point + 1..],
+        Some(_) => return scientific(text),
+    };
+    let mut ns = if point == 0 && !fraction.is_empty() { 0 } else { whole(&text[..point])?.checked_mul(NS_PER_SEC)? };
+    let mut worth = NS_PER_SEC / 10;
+    for (at, byte) in fraction.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return if matches!(byte, b'e' | b'E') && at > 0 { scientific(text) } else { None };
+        }
+        ns = ns.checked_add(u64::from(digit) * worth)?;
+        worth /= 10;
+    }
+    Some(ns)
+}
+
+/// The same with an exponent, as languages print very small and very large numbers.
+#[cold]
+fn scientific(text: &[u8]) -> Option<u64> {
+    let mark = text.iter().position(|byte| matches!(byte, b'e' | b'E'))?;
+    let (number, exponent) = (&text[..mark], &text[mark + 1..]);
+    let (down, digits) = match exponent.split_first()? {
+        (b'-', digits) => (true, digits),
+        (b'+', digits) => (false, digits),
+        _ => (false, exponent),
+    };
+    let exponent = i64::try_from(whole(digits)?).ok().filter(|exponent| *exponent < 1_000)?;
+    let (mut digits, mut places, mut point) = (0u128, 0i64, false);
+    if !number.iter().any(u8::is_ascii_digit) {
+        return None;
+    }
+    for byte in number {
+        match byte {
+            b'.' if !point => point = true,
+            b'0'..=b'9' if !point || places < i64::from(FRACTION_DIGITS_MAX) => {
+                digits = digits.checked_mul(10)?.checked_add(u128::from(byte - b'0'))?;
+                places += i64::from(point);
+            }
+            b'0'..=b'9' => {}
+            _ => return None,
+        }
+    }
+    let shift = if down { 9 - places - exponent } else { 9 - places + exponent };
+    let power = 10u128.checked_pow(u32::try_from(shift.unsigned_abs()).ok()?);
+    match (shift >= 0, power) {
+        (true, Some(power)) => u64::try_from(digits.checked_mul(power)?).ok(),
+        (true, None) => (digits == 0).then_some(0),
+        (false, power) => Some(power.map_or(0, |power| digits / power)).and_then(|ns| u64::try_from(ns).ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_digits_that_fit() {
+        let check = |text: &str, want: Option<u64>| assert_eq!(whole(text.as_bytes()), want, "{text}");
+        check("0", Some(0));
+        check("007", Some(7));
+        check("18446744073709551615", Some(u64::MAX));
+        check("18446744073709551616", None);
+        check("00000000000000000000000001", Some(1));
+        for text in ["", "-1", "+1", "1.0", "1e3", " 1", "0x10"] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn seconds_are_exact_to_the_nanosecond() {
+        let check = |text: &str, want: Option<u64>| assert_eq!(seconds(text.as_bytes()), want, "{text}");
+        check("0", Some(0));
+        check("1.5", Some(1_500_000_000));
+        check(".25", Some(250_000_000));
+        check("2.", Some(2_000_000_000));
+        check("0.123456789", Some(123_456_789));
+        check("0.1234567899", Some(123_456_789));
+        check("18446744073.709551615", Some(u64::MAX));
+        check("18446744073.709551616", None);
+        check("5e-05", Some(50_000));
+        check("1.25E+2", Some(125_000_000_000));
+        check("1e-300", Some(0));
+        check("0e300", Some(0));
+        check("1e300", None);
+        for text in ["", ".", "-1", "1.2.3", "1e", "e5", "1.e5x", "nan", "inf", "1,5"] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn a_row_tells_what_is_missing_and_what_is_too_much() {
+        const COLUMNS: [&str; 2] = ["a", "b"];
+        let mut row = Row::words(b"  1\t 2 3", &COLUMNS);
+        assert_eq!((row.cell().unwrap().whole(), row.cell().unwrap().whole()), (Ok(1), Ok(2)));
+        let told = row.end().unwrap_err().at("t", crate::Place::Line(4));
+        assert_eq!(told.to_string(), "`t`, line 4: it has 3 columns, and 2 are wanted");
+        assert_eq!(told.hint.as_deref(), Some("a line is `a b`; is it this format?"));
+        let mut row = Row::commas(b"1", &COLUMNS);
+        assert!(row.cell().is_ok() && row.end().is_ok());
+        let told = row.cell().err().unwrap().at("t", crate::Place::File);
+        assert_eq!(told.to_string(), "`t`: it has 1 columns of 2, and `b` is missing");
+    }
+
+    #[test]
+    fn what_is_no_number_is_told_with_the_limit() {
+        let check = |text: &str, seconds: bool, want: &str| {
+            let cell = Cell { text: text.as_bytes(), column: "x" };
+            let told = if seconds { cell.seconds() } else { cell.whole() };
+            assert_eq!(told.unwrap_err().at("t", crate::Place::File).reason, want);
+        };
+        check("-5", false, "`x` is -5, and must be 0 or more");
+        check("", false, "`x` is empty, and must be a whole number");
+        check("abc", false, "`x` is `abc`, and must be a whole number");
+        check(
+            "99999999999999999999",
+            false,
+            "`x` is 99999999999999999999, and must be a whole number of at most 18446744073709551615",
+        );
+        check("-0.5", true, "`x` is -0.5, and must be 0 or more");
+        check("1e40", true, "`x` is 1e40, and must be a number of seconds of at most 18446744073");
+    }
+}

@@ -1,0 +1,133 @@
+//! Block traces of volumes as CSV: MSR Cambridge, Alibaba, Tencent, SYSTOR '17 and SPC. What a request goes to is also whose it is:
+//! none of them says who asked.
+
+use towtank_units::{SimSpan, SimTime};
+
+use super::{Parsed, SECTOR_BYTES};
+use crate::error::Fault;
+use crate::fields::{Cell, Row};
+use crate::names::Names;
+use crate::record::{Op, Record, When};
+
+const MSR: [&str; 7] = ["Timestamp", "Hostname", "DiskNumber", "Type", "Offset", "Size", "ResponseTime"];
+const ALIBABA: [&str; 5] = ["device_id", "opcode", "offset", "length", "timestamp"];
+const TENCENT: [&str; 5] = ["Timestamp", "Offset", "Size", "IOType", "VolumeID"];
+const SYSTOR17: [&str; 6] = ["Timestamp", "Response", "IOType", "LUN", "Offset", "Size"];
+const SPC: [&str; 5] = ["ASU", "LBA", "Size", "Opcode", "Timestamp"];
+
+/// Ticks of Windows file times.
+const TICK_NS: u64 = 100;
+const NS_PER_US: u64 = 1_000;
+const NS_PER_SEC: u64 = 1_000_000_000;
+
+/// MSR Cambridge. A volume's name is its host's and its number: `hm_1`.
+#[derive(Default)]
+pub(crate) struct Msr {
+    /// The volume of the line; kept for its memory.
+    volume: Vec<u8>,
+}
+
+impl Msr {
+    #[inline]
+    pub(super) fn parse(&mut self, line: &[u8], first: bool, names: &mut Names) -> Parsed {
+        if first && is_heading(line, MSR[0]) {
+            return Ok(None);
+        }
+        let mut row = Row::commas(line, &MSR);
+        let at = instant(row.cell()?.whole_of(TICK_NS)?);
+        let (host, disk) = (row.cell()?, row.cell()?);
+        disk.whole()?;
+        self.volume.clear();
+        self.volume.extend_from_slice(host.text);
+        self.volume.push(b'_');
+        self.volume.extend_from_slice(disk.text);
+        let op = direction(row.cell()?, [b"Read", b"Write"])?;
+        let (offset, size) = (row.cell()?.whole()?, row.cell()?.whole()?);
+        let response = SimSpan::from_ns(row.cell()?.whole_of(TICK_NS)?);
+        row.end()?;
+        let record = Record::new(at, op).with_bytes(offset, size).with_volume(names.number(&self.volume)?);
+        Ok(Some(Record { response: Some(response), ..record }))
+    }
+}
+
+pub(super) fn alibaba(line: &[u8], first: bool) -> Parsed {
+    if first && is_heading(line, ALIBABA[0]) {
+        return Ok(None);
+    }
+    let mut row = Row::commas(line, &ALIBABA);
+    let volume = row.cell()?.whole()?;
+    let op = direction(row.cell()?, [b"R", b"W"])?;
+    let (offset, size) = (row.cell()?.whole()?, row.cell()?.whole()?);
+    let at = instant(row.cell()?.whole_of(NS_PER_US)?);
+    row.end()?;
+    Ok(Some(Record::new(at, op).with_bytes(offset, size).with_volume(volume)))
+}
+
+pub(super) fn tencent(line: &[u8], first: bool) -> Parsed {
+    if first && is_heading(line, TENCENT[0]) {
+        return Ok(None);
+    }
+    let mut row = Row::commas(line, &TENCENT);
+    let at = instant(row.cell()?.whole_of(NS_PER_SEC)?);
+    let (offset, size) = (row.cell()?.whole_of(SECTOR_BYTES)?, row.cell()?.whole_of(SECTOR_BYTES)?);
+    let op = if row.cell()?.flag()? { Op::Write } else { Op::Read };
+    let volume = row.cell()?.whole()?;
+    row.end()?;
+    Ok(Some(Record::new(at, op).with_bytes(offset, size).with_volume(volume)))
+}
+
+/// The type may be blank, and then the bytes may be: it was a request of another kind.
+pub(super) fn systor17(line: &[u8], first: bool) -> Parsed {
+    if first && is_heading(line, SYSTOR17[0]) {
+        return Ok(None);
+    }
+    let mut row = Row::commas(line, &SYSTOR17);
+    let at = instant(row.cell()?.seconds()?);
+    let response = unless_blank(row.cell()?, Cell::seconds)?.map(SimSpan::from_ns);
+    let kind = row.cell()?;
+    let op = if kind.text.is_empty() { Op::Other } else { direction(kind, [b"R", b"W"])? };
+    let volume = row.cell()?.whole()?;
+    let read = |cell| if op == Op::Other { unless_blank(cell, Cell::whole) } else { cell.whole().map(Some) };
+    let (offset, size) = (read(row.cell()?)?, read(row.cell()?)?);
+    row.end()?;
+    Ok(Some(Record { offset, size, response, ..Record::new(at, op).with_volume(volume) }))
+}
+
+/// The format allows more columns of its user's own after the fifth.
+pub(super) fn spc(line: &[u8]) -> Parsed {
+    let mut row = Row::commas(line, &SPC);
+    let volume = row.cell()?.whole()?;
+    let (offset, size) = (row.cell()?.whole_of(SECTOR_BYTES)?, row.cell()?.whole()?);
+    let op = direction(row.cell()?, [b"R", b"W"])?;
+    let at = instant(row.cell()?.seconds()?);
+    Ok(Some(Record::new(at, op).with_bytes(offset, size).with_volume(volume)))
+}
+
+#[inline]
+fn instant(ns: u64) -> When {
+    When::At(SimTime::from_ns(ns))
+}
+
+#[inline]
+fn direction(cell: Cell<'_>, words: [&[u8]; 2]) -> Result<Op, Box<Fault>> {
+    if cell.text.eq_ignore_ascii_case(words[0]) {
+        Ok(Op::Read)
+    } else if cell.text.eq_ignore_ascii_case(words[1]) {
+        Ok(Op::Write)
+    } else {
+        let [read, write] = words.map(String::from_utf8_lossy);
+        Err(cell.none_of(&format!("`{read}` or `{write}`")))
+    }
+}
+
+fn unless_blank<'l>(
+    cell: Cell<'l>,
+    read: impl Fn(Cell<'l>) -> Result<u64, Box<Fault>>,
+) -> Result<Option<u64>, Box<Fault>> {
+    if cell.text.is_empty() { Ok(None) } else { read(cell).map(Some) }
+}
+
+/// A first line that begins with the first column's name.
+fn is_heading(line: &[u8], column: &str) -> bool {
+    line.get(..column.len()).is_some_and(|start| start.eq_ignore_ascii_case(column.as_bytes()))
+}

@@ -1,0 +1,204 @@
+//! What a trace is packed by: nothing, gzip or zstd, told by its first bytes.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::FrameDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, DEFAULT_MAX_WINDOW_SIZE};
+
+/// The most that a frame of zstd may ask to be kept: 128 MiB, which `zstd --ultra -22` needs, and `zstd --long=31` exceeds.
+pub const WINDOW_MAX_BYTES: u64 = DEFAULT_MAX_WINDOW_SIZE;
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Packed bytes that are read at once.
+const PACKED_BLOCK_BYTES: usize = 64 << 10;
+
+/// The bytes of a trace, unpacked as they are read.
+pub(crate) enum Unpacked<R: Read> {
+    Plain(Packed<R>),
+    Gzip(MultiGzDecoder<Packed<R>>),
+    Zstd(Box<Frames<Packed<R>>>),
+}
+
+/// What was read to find out, and the rest.
+type Packed<R> = BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>;
+
+impl<R: Read> Unpacked<R> {
+    /// Looks at the first bytes.
+    pub(crate) fn open(mut input: R) -> io::Result<Unpacked<R>> {
+        let mut magic = Vec::new();
+        input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut magic)?;
+        let (gzip, zstd) = (magic.starts_with(GZIP), magic == ZSTD || is_skippable(&magic));
+        let packed = BufReader::with_capacity(PACKED_BLOCK_BYTES, io::Cursor::new(magic).chain(input));
+        Ok(match (gzip, zstd) {
+            (true, _) => Unpacked::Gzip(MultiGzDecoder::new(packed)),
+            (_, true) => Unpacked::Zstd(Box::new(Frames::new(packed))),
+            _ => Unpacked::Plain(packed),
+        })
+    }
+
+    /// What it is packed by, for messages.
+    pub(crate) fn by(&self) -> Option<&'static str> {
+        match self {
+            Unpacked::Plain(_) => None,
+            Unpacked::Gzip(_) => Some("gzip"),
+            Unpacked::Zstd(_) => Some("zstd"),
+        }
+    }
+}
+
+/// A frame of zstd without contents, which parallel packers write first.
+fn is_skippable(magic: &[u8]) -> bool {
+    magic.len() == 4 && magic[0] & 0xf0 == 0x50 && magic[1..] == [0x2a, 0x4d, 0x18]
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Unpacked::Plain(plain) => plain.read(into),
+            Unpacked::Gzip(gzip) => gzip.read(into),
+            Unpacked::Zstd(frames) => frames.read(into),
+        }
+    }
+}
+
+/// The frames of a zstd file, one after the other.
+pub(crate) struct Frames<B: BufRead> {
+    source: B,
+    decoder: FrameDecoder,
+    /// Within a frame.
+    inside: bool,
+}
+
+impl<B: BufRead> Frames<B> {
+    fn new(source: B) -> Frames<B> {
+        Frames { source, decoder: FrameDecoder::new(), inside: false }
+    }
+
+    /// Goes into the next frame; false at the end of the file.
+    fn enter(&mut self) -> io::Result<bool> {
+        loop {
+            if self.source.fill_buf()?.is_empty() {
+                return Ok(false);
+            }
+            match self.decoder.reset(&mut self.source) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                    let skipped = io::copy(&mut self.source.by_ref().take(u64::from(length)), &mut io::sink())?;
+                    if skipped < u64::from(length) {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+    }
+
+    /// The checksum at the end of the frame, where it has one.
+    fn leave(&mut self) -> io::Result<()> {
+        self.inside = false;
+        let (said, found) = (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum());
+        match (said, found) {
+            (Some(said), Some(found)) if said != found => {
+                Err(io::Error::other(format!("its checksum is {found:08x}, and must be {said:08x}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<B: BufRead> Read for Frames<B> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if !self.inside {
+                if !self.enter()? {
+                    return Ok(0);
+                }
+                self.inside = true;
+            }
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                self.decoder
+                    .decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1))
+                    .map_err(io::Error::other)?;
+            }
+            let count = self.decoder.read(into)?;
+            if count > 0 {
+                return Ok(count);
+            }
+            self.leave()?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    use super::*;
+
+    fn unpacked(bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut plain = Vec::new();
+        Unpacked::open(bytes)?.read_to_end(&mut plain)?;
+        Ok(plain)
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packer.write_all(bytes).unwrap();
+        packer.finish().unwrap()
+    }
+
+    fn zstd(bytes: &[u8]) -> Vec<u8> {
+        compress_to_vec(bytes, CompressionLevel::Fastest)
+    }
+
+    #[test]
+    fn each_packing_gives_the_same_bytes_and_parts_follow_each_other() {
+        let text: Vec<u8> = (0..100_000u32).flat_map(|number| format!("{number}\n").into_bytes()).collect();
+        let (first, second) = text.split_at(12_345);
+        let skippable = [&[0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
+        for packed in [
+            text.clone(),
+            gzip(&text),
+            zstd(&text),
+            [gzip(first), gzip(second)].concat(),
+            [zstd(first), zstd(second)].concat(),
+            [skippable.clone(), zstd(first), skippable, zstd(second)].concat(),
+        ] {
+            assert_eq!(unpacked(&packed).unwrap(), text);
+        }
+        assert_eq!(unpacked(b"").unwrap(), b"");
+        assert_eq!(unpacked(b"ab").unwrap(), b"ab");
+    }
+
+    #[test]
+    fn damage_is_an_error_in_each_packing() {
+        let text = b"1,2,3\n".repeat(1_000);
+        for packed in [gzip(&text), zstd(&text)] {
+            for cut in [5, packed.len() / 2, packed.len() - 1] {
+                assert!(unpacked(&packed[..cut]).is_err(), "{cut}");
+            }
+            // The checksums lie at the end, of gzip before the length.
+            for from_end in [1, 5] {
+                let mut bad = packed.clone();
+                let at = bad.len() - from_end;
+                bad[at] ^= 1;
+                assert!(unpacked(&bad).is_err(), "{from_end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_with_a_giant_window_is_refused() {
+        // A window of 2^31 bytes (exponent 21), the window being told by the header, and one raw block.
+        let giant = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x09, 0, 0, b'a'];
+        let told = unpacked(&giant).unwrap_err().to_string();
+        assert!(told.to_lowercase().contains("window"), "{told}");
+    }
+}

@@ -1,0 +1,201 @@
+//! The reader: bytes in, records out, times from the origin that was asked for.
+
+use std::io::{self, Read};
+
+use towtank_units::SimTime;
+
+use crate::detect;
+use crate::error::{Fault, Place, TraceError};
+use crate::format::{Clock, Format};
+use crate::formats::{Parser, RECORD_BYTES};
+use crate::lines::{Lines, Stopped};
+use crate::names::{NAMES_MAX, NAMES_MAX_BYTES, Names};
+use crate::options::{Options, Order, Origin};
+use crate::packing::{Unpacked, WINDOW_MAX_BYTES};
+use crate::record::{Record, When};
+
+/// The most memory that a reader takes: the window of a zstd frame twice, names twice with what it takes to find them, and two MiB of
+/// blocks.
+pub const MEMORY_MAX_BYTES: u64 =
+    2 * WINDOW_MAX_BYTES + 2 * NAMES_MAX_BYTES as u64 + 128 * NAMES_MAX as u64 + (2 << 20);
+
+/// The records of a trace, in the order of the file. After an error there are no more.
+pub struct Reader<R: Read> {
+    name: String,
+    format: Format,
+    options: Options,
+    lines: Lines<Unpacked<R>>,
+    parser: Parser,
+    names: Names,
+    /// What is taken from each instant, once it is known.
+    origin: Option<SimTime>,
+    /// The last instant, as written.
+    last: SimTime,
+    done: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Opens a trace: `name` is for messages; without a format it is detected.
+    ///
+    /// # Errors
+    /// If its beginning cannot be read, or unpacked, or is in no format, or in several.
+    pub fn open(
+        name: &str,
+        input: R,
+        format: Option<Format>,
+        options: Options,
+    ) -> Result<Reader<R>, TraceError> {
+        let unpacked = Unpacked::open(input).map_err(|error| of_io(name, Place::File, None, &error))?;
+        let packed = unpacked.by();
+        let mut lines = Lines::new(unpacked);
+        let format = match format {
+            Some(format) => format,
+            None => {
+                let (head, all) = lines.head().map_err(|error| of_io(name, Place::File, packed, &error))?;
+                detect::found(head, all).map_err(|fault| fault.at(name, Place::File))?
+            }
+        };
+        let origin = match (options.origin, format.clock()) {
+            (Origin::At(instant), _) => Some(instant),
+            (Origin::AsWritten, _) | (Origin::Usual, Clock::Trace | Clock::Record) => Some(SimTime::ZERO),
+            (Origin::FirstRecord, _) | (Origin::Usual, Clock::Wall) => None,
+        };
+        Ok(Reader {
+            name: name.to_owned(),
+            format,
+            options,
+            lines,
+            parser: Parser::new(format, &options),
+            names: Names::default(),
+            origin,
+            last: SimTime::ZERO,
+            done: false,
+        })
+    }
+
+    /// The format, named or detected.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The names met so far, where the format has names.
+    #[must_use]
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The instant, in the format's own time, that is 0 here; none before the first record where that decides it.
+    #[must_use]
+    pub fn origin(&self) -> Option<SimTime> {
+        self.origin
+    }
+
+    #[inline]
+    fn record(&mut self) -> Result<Option<Record>, TraceError> {
+        loop {
+            let first = self.lines.line_number() == 0;
+            let taken = if self.format.is_text() { self.lines.line() } else { self.lines.piece(RECORD_BYTES) };
+            let parsed = match taken {
+                Ok(Some(line)) => self.parser.parse(line, first, &mut self.names),
+                Ok(None) => return self.parser.end().map(|()| None).map_err(|fault| self.told(fault)),
+                Err(stopped) => return Err(of_stopped(&self.name, self.lines.source().by(), stopped)),
+            };
+            match parsed.and_then(|record| record.map(|record| self.placed(record)).transpose()) {
+                Ok(None) => {}
+                Ok(record) => return Ok(record),
+                Err(fault) => return Err(self.told(fault)),
+            }
+        }
+    }
+
+    #[cold]
+    fn told(&self, fault: Box<Fault>) -> TraceError {
+        let text = self.format.is_text();
+        let place =
+            if text { Place::Line(self.lines.line_number()) } else { Place::Byte(self.lines.piece_at()) };
+        fault.at(&self.name, place)
+    }
+
+    /// The record with its time from the origin, its bytes within 64 bits.
+    #[inline]
+    fn placed(&mut self, record: Record) -> Result<Record, Box<Fault>> {
+        if let (Some(offset), Some(size)) = (record.offset, record.size)
+            && offset.checked_add(size).is_none()
+        {
+            return Err(past_the_end(offset, size));
+        }
+        let When::At(at) = record.at else { return Ok(record) };
+        if at < self.last && !self.may_go_back() {
+            return Err(goes_back(at, self.last));
+        }
+        self.last = at;
+        let origin = *self.origin.get_or_insert(at);
+        match at.checked_since(origin) {
+            Some(since) => Ok(Record { at: When::At(SimTime::ZERO.saturating_add(since)), ..record }),
+            None => Err(before_origin(at, origin)),
+        }
+    }
+
+    fn may_go_back(&self) -> bool {
+        match self.options.order {
+            Order::Usual => self.format.may_go_back(),
+            Order::Any => true,
+            Order::Rising => false,
+        }
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = Result<Record, TraceError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let record = self.record().transpose();
+        self.done = !matches!(record, Some(Ok(_)));
+        record
+    }
+}
+
+#[cold]
+fn past_the_end(offset: u64, size: u64) -> Box<Fault> {
+    Fault::new(format!("{size} bytes from {offset} on end past {}, the most that 64 bits hold", u64::MAX))
+        .hint("a trace with such a record is damaged: get it again")
+}
+
+#[cold]
+fn goes_back(at: SimTime, last: SimTime) -> Box<Fault> {
+    let back = last.since(at);
+    Fault::new(format!("it lies {back} before the record that precedes it, and times of this format never fall"))
+        .hint("sort the trace by time, or read it with any order")
+}
+
+#[cold]
+fn before_origin(at: SimTime, origin: SimTime) -> Box<Fault> {
+    let before = origin.since(at);
+    Fault::new(format!("it lies {before} before the instant that is to be 0"))
+        .hint("sort the trace by time, or give an earlier origin")
+}
+
+/// What the system or the packing says when bytes cannot be had.
+#[cold]
+pub(crate) fn of_io(name: &str, place: Place, packed: Option<&str>, error: &io::Error) -> TraceError {
+    let fault = match packed {
+        Some(by) => Fault::new(format!("it is packed by {by}, and cannot be unpacked from here on: {error}"))
+            .hint("copy or pack it again"),
+        None => Fault::new(format!("it cannot be read from here on: {error}")),
+    };
+    fault.at(name, place)
+}
+
+/// The same of a line or piece.
+#[cold]
+pub(crate) fn of_stopped(name: &str, packed: Option<&str>, stopped: Stopped) -> TraceError {
+    match stopped {
+        Stopped::Unread(error, place) => of_io(name, place, packed, &error),
+        Stopped::Refused(fault, place) => fault.at(name, place),
+    }
+}
