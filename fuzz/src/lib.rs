@@ -16,7 +16,7 @@ use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime}
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 22] = [
     ("crush_binary", crush_binary),
     ("crush_edit", crush_edit),
     ("crush_text", crush_text),
@@ -38,6 +38,7 @@ pub const TARGETS: [Target; 21] = [
     ("iops_warp", benchmark),
     ("mix", mix),
     ("merkle", merkle),
+    ("trace", trace),
 ];
 
 /// A CRUSH map in Ceph's binary form. What is read is sound, and written again it reads the same.
@@ -413,5 +414,37 @@ fn merkle_encoding(data: &[u8]) {
         assert_eq!(Message::decode(&message.encode()).as_ref(), Ok(&message), "a message changes");
         let sketch = Sketch::new(8);
         let _ = answer(Side { tree: tree.settle(), sketch: Some(&sketch) }, &message);
+    }
+}
+
+/// A trace, as what it is taken for and as each format, and a layout. Whatever is told has a place, and nothing follows it.
+pub fn trace(data: &[u8]) {
+    use towtank_traces::{Format, Options, Reader, read_layouts};
+    for format in std::iter::once(None).chain(Format::ALL.map(Some)) {
+        let mut trace = match Reader::open("fuzz", data, format, Options::default()) {
+            Ok(trace) => trace,
+            Err(error) => {
+                assert!(!error.to_string().is_empty(), "refused without a word");
+                continue;
+            }
+        };
+        while let Some(record) = trace.next() {
+            match record {
+                Ok(record) => {
+                    let end = record.offset.zip(record.size).map(|(offset, size)| offset.checked_add(size));
+                    assert!(end.is_none_or(|end| end.is_some()), "{record:?} ends past 64 bits");
+                }
+                Err(error) => {
+                    assert!(!error.reason.is_empty(), "refused without a word");
+                    assert!(trace.next().is_none(), "a record follows an error");
+                }
+            }
+        }
+    }
+    if let Ok(layouts) = read_layouts("fuzz", data) {
+        let sound = |stripe: &towtank_traces::Stripe| stripe.bytes > 0;
+        assert!(
+            layouts.values().all(|layout| layout.stripes.iter().all(sound) && !layout.stripes.is_empty())
+        );
     }
 }

@@ -42,7 +42,8 @@ fn fits(format: Format, head: &[u8], all: bool) -> bool {
         return fits_oracle(head, all);
     }
     // The last line may be cut.
-    let whole = if all { head } else { &head[..head.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)] };
+    let whole =
+        if all { head } else { &head[..head.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)] };
     let first = whole.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if matches!(format, Format::FioV2 | Format::FioV3) && heads(first) != Some(format) {
         return false;

@@ -56,6 +56,7 @@ impl Fault {
         self
     }
 
+    #[allow(clippy::boxed_local, reason = "a fault is always in its box")]
     pub(crate) fn at(self: Box<Fault>, file: &str, place: Place) -> TraceError {
         TraceError { file: file.to_owned(), place, reason: self.reason, hint: self.hint }
     }

@@ -56,15 +56,41 @@ impl<'l> Row<'l> {
         }
     }
 
+    /// The next cell as a whole number, its digits looked at once.
+    #[inline]
+    pub(crate) fn whole(&mut self) -> Result<u64, Box<Fault>> {
+        let Some((rest, number, length)) = self.rest.and_then(leading) else { return self.cell()?.whole() };
+        match (rest.get(length), self.mark) {
+            (None, _) => self.rest = None,
+            (Some(b','), Mark::Comma) => self.rest = Some(&rest[length + 1..]),
+            (Some(b' '), Mark::Blanks) => self.rest = Some(rest[length + 1..].trim_ascii_start()),
+            _ => return self.cell()?.whole(),
+        }
+        self.taken += 1;
+        Ok(number)
+    }
+
+    /// The next cell as a whole number of units.
+    #[inline]
+    pub(crate) fn whole_of(&mut self, unit: u64) -> Result<u64, Box<Fault>> {
+        let (rest, taken) = (self.rest, self.taken);
+        if let Some(product) = self.whole()?.checked_mul(unit) {
+            return Ok(product);
+        }
+        (self.rest, self.taken) = (rest, taken);
+        self.cell()?.whole_of(unit)
+    }
+
     /// The next cell, if there is one.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Cell<'l>> {
         let rest = self.rest?;
-        let ends = |byte: &u8| match self.mark {
-            Mark::Comma => *byte == b',',
-            Mark::Blanks => *byte == b' ' || *byte == b'\t',
+        // One loop for each mark: which it is must not be asked for each byte.
+        let end = match self.mark {
+            Mark::Comma => rest.iter().position(|byte| *byte == b','),
+            Mark::Blanks => rest.iter().position(|byte| matches!(byte, b' ' | b'\t')),
         };
-        let text = match rest.iter().position(ends) {
+        let text = match end {
             Some(end) => {
                 let next = &rest[end + 1..];
                 self.rest = Some(if self.mark == Mark::Blanks { next.trim_ascii_start() } else { next });
@@ -77,7 +103,7 @@ impl<'l> Row<'l> {
         };
         let column = self.columns.get(self.taken).copied().unwrap_or("a column");
         self.taken += 1;
-        Some(Cell { text: text.trim_ascii(), column })
+        Some(Cell { text: trimmed(text), column })
     }
 
     /// Whether all cells were taken.
@@ -100,7 +126,8 @@ impl<'l> Row<'l> {
     fn too_few(&self) -> Box<Fault> {
         let (taken, wanted) = (self.taken, self.columns.len());
         let missing = self.columns.get(taken).copied().unwrap_or("a column");
-        Fault::new(format!("it has {taken} columns of {wanted}, and `{missing}` is missing")).hint(self.list())
+        Fault::new(format!("it has {taken} columns of {wanted}, and `{missing}` is missing"))
+            .hint(self.list())
     }
 
     #[cold]
@@ -133,7 +160,9 @@ impl Cell<'_> {
         let count = self.whole()?;
         count.checked_mul(unit).ok_or_else(|| {
             let (column, limit) = (self.column, u64::MAX / unit);
-            Fault::new(format!("`{column}` is {count}, and at most {limit} fit in 64 bits when taken {unit} times"))
+            Fault::new(format!(
+                "`{column}` is {count}, and at most {limit} fit in 64 bits when taken {unit} times"
+            ))
         })
     }
 
@@ -187,11 +216,22 @@ impl Cell<'_> {
         if self.text.strip_prefix(b"-").is_some_and(|rest| digits(rest) || seconds(rest).is_some()) {
             return Fault::new(format!("`{column}` is {text}, and must be 0 or more"));
         }
-        if digits(self.text) || self.text.iter().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(byte)) {
+        if digits(self.text) || self.text.iter().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(byte))
+        {
             let limit = if what.ends_with("seconds") { u64::MAX / NS_PER_SEC } else { u64::MAX };
             return Fault::new(format!("`{column}` is {text}, and must be {what} of at most {limit}"));
         }
         Fault::new(format!("`{column}` is `{text}`, and must be {what}"))
+    }
+}
+
+/// Without blanks around it, which few fields have.
+#[inline]
+fn trimmed(text: &[u8]) -> &[u8] {
+    match text {
+        [first, .., last] if *first > b' ' && *last > b' ' => text,
+        [only] if *only > b' ' => text,
+        _ => text.trim_ascii(),
     }
 }
 
@@ -204,6 +244,45 @@ pub(crate) fn shown(text: &[u8]) -> String {
         short.push('…');
     }
     short
+}
+
+/// The number that a text begins with, and how many digits it has; none where there is no digit, or so many that they may not fit.
+#[inline]
+fn leading(text: &[u8]) -> Option<(&[u8], u64, usize)> {
+    let (mut number, mut length) = (0u64, 0);
+    // Twice eight digits, and what is left; nineteen always fit.
+    while length <= 8
+        && let Some(eight) = text[length..].first_chunk::<8>().and_then(|chunk| eight_digits(*chunk))
+    {
+        number = number * 100_000_000 + eight;
+        length += 8;
+    }
+    while let Some(digit) = text.get(length).map(|byte| byte.wrapping_sub(b'0'))
+        && digit <= 9
+    {
+        if length == 19 {
+            return None;
+        }
+        number = number * 10 + u64::from(digit);
+        length += 1;
+    }
+    (length > 0).then_some((text, number, length))
+}
+
+/// Eight digits at once: neighbours are joined to pairs, pairs to fours, and these to one number (D. Lemire's note on parsing eight
+/// digits, 2018).
+#[inline]
+fn eight_digits(chunk: [u8; 8]) -> Option<u64> {
+    let word = u64::from_le_bytes(chunk);
+    let over = word.wrapping_add(0x4646_4646_4646_4646);
+    let digits = word.wrapping_sub(0x3030_3030_3030_3030);
+    if (over | digits) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let pairs = digits * 10 + (digits >> 8);
+    let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
+    let high = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(0x0000_2710_0000_0001);
+    Some(low.wrapping_add(high) >> 32)
 }
 
 /// Digits alone.
@@ -241,7 +320,11 @@ pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
         Some(b'.') => &text[point + 1..],
         Some(_) => return scientific(text),
     };
-    let mut ns = if point == 0 && !fraction.is_empty() { 0 } else { whole(&text[..point])?.checked_mul(NS_PER_SEC)? };
+    let mut ns = if point == 0 && !fraction.is_empty() {
+        0
+    } else {
+        whole(&text[..point])?.checked_mul(NS_PER_SEC)?
+    };
     let mut worth = NS_PER_SEC / 10;
     for (at, byte) in fraction.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
@@ -303,6 +386,32 @@ mod tests {
         check("00000000000000000000000001", Some(1));
         for text in ["", "-1", "+1", "1.0", "1e3", " 1", "0x10"] {
             check(text, None);
+        }
+    }
+
+    #[test]
+    fn what_a_text_begins_with_is_read_like_the_whole() {
+        for text in [
+            "1",
+            "12345678",
+            "123456789",
+            "1234567890123456",
+            "18446744073709551615",
+            "99999999999999999999",
+            "",
+        ] {
+            for tail in ["", "x", ",5", "/", ":", " 7"] {
+                let both = format!("{text}{tail}");
+                let found = leading(both.as_bytes()).map(|(_, number, length)| (number, length));
+                let fits = !text.is_empty() && text.len() < 20;
+                assert_eq!(found, fits.then(|| (text.parse().unwrap(), text.len())), "{both}");
+            }
+        }
+        for byte in 0..=255u8 {
+            let found = eight_digits([b'1', b'2', byte, b'4', b'5', b'6', b'7', b'8']);
+            let want =
+                byte.is_ascii_digit().then(|| 12_045_678 + u64::from(byte.wrapping_sub(b'0')) * 100_000);
+            assert_eq!(found, want, "{byte}");
         }
     }
 

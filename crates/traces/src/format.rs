@@ -88,11 +88,9 @@ impl Format {
     #[must_use]
     pub const fn clock(self) -> Clock {
         match self {
-            Format::Msr
-            | Format::Alibaba
-            | Format::Tencent
-            | Format::Systor17
-            | Format::OracleGeneral => Clock::Wall,
+            Format::Msr | Format::Alibaba | Format::Tencent | Format::Systor17 | Format::OracleGeneral => {
+                Clock::Wall
+            }
             Format::FioV2 => Clock::Record,
             _ => Clock::Trace,
         }

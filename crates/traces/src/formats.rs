@@ -28,7 +28,7 @@ const SECTOR_BYTES: u64 = 512;
 pub(crate) enum Parser {
     Pfssim,
     PfssimV013,
-    Msr(volumes::Msr),
+    Msr(Box<volumes::Msr>),
     Alibaba,
     Tencent,
     Systor17,
@@ -45,7 +45,7 @@ impl Parser {
         match format {
             Format::Pfssim => Parser::Pfssim,
             Format::PfssimV013 => Parser::PfssimV013,
-            Format::Msr => Parser::Msr(volumes::Msr::default()),
+            Format::Msr => Parser::Msr(Box::default()),
             Format::Alibaba => Parser::Alibaba,
             Format::Tencent => Parser::Tencent,
             Format::Systor17 => Parser::Systor17,

@@ -36,7 +36,8 @@ pub struct Layout {
 /// # Errors
 /// If it cannot be read, or a line is none, or a file has two.
 pub fn read_layouts(name: &str, input: impl Read) -> Result<BTreeMap<u64, Layout>, TraceError> {
-    let mut lines = Lines::new(Unpacked::open(input).map_err(|error| of_io(name, crate::Place::File, None, &error))?);
+    let mut lines =
+        Lines::new(Unpacked::open(input).map_err(|error| of_io(name, crate::Place::File, None, &error))?);
     let mut layouts = BTreeMap::new();
     loop {
         let packed = lines.source().by();
@@ -70,7 +71,8 @@ fn parse(line: &[u8]) -> Result<Option<(u64, Layout)>, Box<Fault>> {
             return Err(Fault::new(format!("server {number} has no stripe")).hint(FORM));
         };
         let bytes = sized(size).filter(|bytes| *bytes > 0);
-        let bytes = bytes.ok_or_else(|| none_of("stripe", size, "a size above 0, with `k`, `m` or neither"))?;
+        let bytes =
+            bytes.ok_or_else(|| none_of("stripe", size, "a size above 0, with `k`, `m` or neither"))?;
         if stripes.len() == STRIPES_MAX {
             return Err(Fault::new(format!("file {file} has more than {STRIPES_MAX} stripes")));
         }
@@ -127,7 +129,10 @@ mod tests {
         check("0 [0 64k]\n0 [1 64k]", "`layout`, line 2: file 0 has a layout already");
         check("0", "`layout`, line 1: file 0 is on no server");
         check("0 [1 ]", "`layout`, line 1: server 1 has no stripe");
-        check("\n0 [1 0]", "`layout`, line 2: the stripe is `0`, and must be a size above 0, with `k`, `m` or neither");
+        check(
+            "\n0 [1 0]",
+            "`layout`, line 2: the stripe is `0`, and must be a size above 0, with `k`, `m` or neither",
+        );
         check("0 [-1 5]", "`layout`, line 1: the server is `-1`, and must be a whole number of 32 bits");
         check(
             "0 [1 17592186044416m] ",

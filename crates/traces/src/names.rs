@@ -55,8 +55,9 @@ impl Names {
     fn add(&mut self, name: &[u8]) -> Result<u64, Box<Fault>> {
         let bytes = self.bytes + name.len();
         if self.names.len() == NAMES_MAX || bytes > NAMES_MAX_BYTES {
-            let reason =
-                format!("there are more than {NAMES_MAX} names, or more than {NAMES_MAX_BYTES} bytes of them");
+            let reason = format!(
+                "there are more than {NAMES_MAX} names, or more than {NAMES_MAX_BYTES} bytes of them"
+            );
             return Err(Fault::new(reason).hint("read a part of the trace that has fewer files"));
         }
         let number = self.names.len() as u64;
@@ -75,8 +76,10 @@ mod tests {
     fn a_name_keeps_its_number() {
         let mut names = Names::default();
         assert!(names.is_empty());
-        let numbers: Vec<u64> =
-            ["a", "b", "a", "a", "c", "b"].iter().map(|name| names.number(name.as_bytes()).unwrap()).collect();
+        let numbers: Vec<u64> = ["a", "b", "a", "a", "c", "b"]
+            .iter()
+            .map(|name| names.number(name.as_bytes()).unwrap())
+            .collect();
         assert_eq!(numbers, [0, 1, 0, 0, 2, 1]);
         assert_eq!((names.len(), names.name(2).as_deref(), names.name(3)), (3, Some("c"), None));
     }

@@ -84,8 +84,12 @@ impl<B: BufRead> Frames<B> {
             }
             match self.decoder.reset(&mut self.source) {
                 Ok(()) => return Ok(true),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    let skipped = io::copy(&mut self.source.by_ref().take(u64::from(length)), &mut io::sink())?;
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let skipped =
+                        io::copy(&mut self.source.by_ref().take(u64::from(length)), &mut io::sink())?;
                     if skipped < u64::from(length) {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }

@@ -95,15 +95,19 @@ impl<R: Read> Reader<R> {
     fn record(&mut self) -> Result<Option<Record>, TraceError> {
         loop {
             let first = self.lines.line_number() == 0;
-            let taken = if self.format.is_text() { self.lines.line() } else { self.lines.piece(RECORD_BYTES) };
+            let taken =
+                if self.format.is_text() { self.lines.line() } else { self.lines.piece(RECORD_BYTES) };
             let parsed = match taken {
                 Ok(Some(line)) => self.parser.parse(line, first, &mut self.names),
                 Ok(None) => return self.parser.end().map(|()| None).map_err(|fault| self.told(fault)),
                 Err(stopped) => return Err(of_stopped(&self.name, self.lines.source().by(), stopped)),
             };
-            match parsed.and_then(|record| record.map(|record| self.placed(record)).transpose()) {
+            match parsed {
                 Ok(None) => {}
-                Ok(record) => return Ok(record),
+                Ok(Some(mut record)) => {
+                    self.place(&mut record).map_err(|fault| self.told(fault))?;
+                    return Ok(Some(record));
+                }
                 Err(fault) => return Err(self.told(fault)),
             }
         }
@@ -112,29 +116,31 @@ impl<R: Read> Reader<R> {
     #[cold]
     fn told(&self, fault: Box<Fault>) -> TraceError {
         let text = self.format.is_text();
-        let place =
-            if text { Place::Line(self.lines.line_number()) } else { Place::Byte(self.lines.piece_at()) };
+        let place = if text {
+            Place::Line(self.lines.line_number().max(1))
+        } else {
+            Place::Byte(self.lines.piece_at())
+        };
         fault.at(&self.name, place)
     }
 
-    /// The record with its time from the origin, its bytes within 64 bits.
+    /// Gives the record its time from the origin, and looks that its bytes are within 64 bits.
     #[inline]
-    fn placed(&mut self, record: Record) -> Result<Record, Box<Fault>> {
+    fn place(&mut self, record: &mut Record) -> Result<(), Box<Fault>> {
         if let (Some(offset), Some(size)) = (record.offset, record.size)
             && offset.checked_add(size).is_none()
         {
             return Err(past_the_end(offset, size));
         }
-        let When::At(at) = record.at else { return Ok(record) };
+        let When::At(at) = record.at else { return Ok(()) };
         if at < self.last && !self.may_go_back() {
             return Err(goes_back(at, self.last));
         }
         self.last = at;
         let origin = *self.origin.get_or_insert(at);
-        match at.checked_since(origin) {
-            Some(since) => Ok(Record { at: When::At(SimTime::ZERO.saturating_add(since)), ..record }),
-            None => Err(before_origin(at, origin)),
-        }
+        let since = at.checked_since(origin).ok_or_else(|| before_origin(at, origin))?;
+        record.at = When::At(SimTime::ZERO.saturating_add(since));
+        Ok(())
     }
 
     fn may_go_back(&self) -> bool {
@@ -154,9 +160,15 @@ impl<R: Read> Iterator for Reader<R> {
         if self.done {
             return None;
         }
-        let record = self.record().transpose();
-        self.done = !matches!(record, Some(Ok(_)));
-        record
+        match self.record() {
+            Ok(Some(record)) => return Some(Ok(record)),
+            Ok(None) => self.done = true,
+            Err(error) => {
+                self.done = true;
+                return Some(Err(error));
+            }
+        }
+        None
     }
 }
 
@@ -169,8 +181,10 @@ fn past_the_end(offset: u64, size: u64) -> Box<Fault> {
 #[cold]
 fn goes_back(at: SimTime, last: SimTime) -> Box<Fault> {
     let back = last.since(at);
-    Fault::new(format!("it lies {back} before the record that precedes it, and times of this format never fall"))
-        .hint("sort the trace by time, or read it with any order")
+    Fault::new(format!(
+        "it lies {back} before the record that precedes it, and times of this format never fall"
+    ))
+    .hint("sort the trace by time, or read it with any order")
 }
 
 #[cold]

@@ -37,9 +37,9 @@ impl Events {
         }
         let mut row = Row::words(line, &COLUMNS);
         let file = device(row.cell()?)?;
-        let (_cpu, _sequence) = (row.cell()?.whole()?, row.cell()?.whole()?);
+        let (_cpu, _sequence) = (row.whole()?, row.whole()?);
         let at = When::At(SimTime::from_ns(row.cell()?.seconds()?));
-        let pid = row.cell()?.whole()?;
+        let pid = row.whole()?;
         if row.cell()?.text != self.kept {
             return Ok(None);
         }
@@ -52,12 +52,12 @@ impl Events {
         if empty || op == Op::Sync {
             return Ok(Some(record));
         }
-        let offset = row.cell()?.whole_of(SECTOR_BYTES)?;
+        let offset = row.whole_of(SECTOR_BYTES)?;
         let plus = row.cell()?;
         if plus.text != b"+" {
             return Err(plus.none_of("`+`"));
         }
-        let size = row.cell()?.whole_of(SECTOR_BYTES)?;
+        let size = row.whole_of(SECTOR_BYTES)?;
         Ok(Some(record.with_bytes(offset, size)))
     }
 }

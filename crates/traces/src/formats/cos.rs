@@ -12,7 +12,7 @@ const NS_PER_MS: u64 = 1_000_000;
 
 pub(super) fn parse(line: &[u8]) -> Parsed {
     let mut row = Row::words(line, &COLUMNS);
-    let at = When::At(SimTime::from_ns(row.cell()?.whole_of(NS_PER_MS)?));
+    let at = When::At(SimTime::from_ns(row.whole_of(NS_PER_MS)?));
     let request = row.cell()?;
     let op = match request.text {
         b"REST.GET.OBJECT" => Op::Read,
@@ -29,7 +29,7 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
     if row.is_done() {
         return Ok(Some(whole));
     }
-    let start = row.cell()?.whole()?;
+    let start = row.whole()?;
     let end = row.cell()?;
     row.end()?;
     if end.text == b"-1" && start == 0 {

@@ -51,9 +51,11 @@ impl Text {
             return Ok(None);
         }
         let Some(file) = self.file else {
-            return Err(Fault::new("no file was named before it").hint("keep the lines that begin with `# DXT`"));
+            return Err(
+                Fault::new("no file was named before it").hint("keep the lines that begin with `# DXT`")
+            );
         };
-        let rank = row.cell()?.whole()?;
+        let rank = row.whole()?;
         let kind = row.cell()?;
         let op = match kind.text {
             b"read" => Op::Read,
@@ -61,7 +63,7 @@ impl Text {
             _ => return Err(kind.none_of("`read` or `write`")),
         };
         // Targets of Lustre and the thread may follow.
-        let (_segment, offset, size) = (row.cell()?.whole()?, row.cell()?.whole()?, row.cell()?.whole()?);
+        let (_segment, offset, size) = (row.whole()?, row.whole()?, row.whole()?);
         let (start, end) = (row.cell()?, row.cell()?);
         let begins = start.seconds()?;
         let Some(response) = end.seconds()?.checked_sub(begins) else {

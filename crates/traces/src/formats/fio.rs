@@ -77,7 +77,7 @@ impl Log {
         let file = row.cell()?;
         let action = row.cell()?;
         if action.text == b"wait" {
-            let wait = row.cell()?.whole_of(NS_PER_US)?;
+            let wait = row.whole_of(NS_PER_US)?;
             // fio writes a length of 0 behind it.
             row.next().map(Cell::whole).transpose()?;
             row.end()?;
@@ -97,7 +97,7 @@ impl Log {
     }
 
     fn line_v3(&mut self, mut row: Row<'_>, names: &mut Names) -> Parsed {
-        let at = When::At(SimTime::from_ns(row.cell()?.whole_of(NS_PER_US)?));
+        let at = When::At(SimTime::from_ns(row.whole_of(NS_PER_US)?));
         let (file, action) = (row.cell()?, row.cell()?);
         request(row, file, action, at, names)
     }
@@ -124,14 +124,15 @@ fn request(mut row: Row<'_>, file: Cell<'_>, action: Cell<'_>, at: When, names: 
         b"sync" | b"datasync" => Op::Sync,
         b"trim" => Op::Trim,
         _ => {
-            let known = "`add`, `open`, `close`, `read`, `write`, `sync`, `datasync`, `trim`, or in version 2 `wait`";
+            let known =
+                "`add`, `open`, `close`, `read`, `write`, `sync`, `datasync`, `trim`, or in version 2 `wait`";
             return Err(action.none_of(known));
         }
     };
     let record = Record { file, ..Record::new(at, op) };
     // A sync has bytes in some logs, and they mean nothing.
     if matches!(op, Op::Read | Op::Write | Op::Trim) || (op == Op::Sync && !row.is_done()) {
-        let (offset, length) = (row.cell()?.whole()?, row.cell()?.whole()?);
+        let (offset, length) = (row.whole()?, row.whole()?);
         row.end()?;
         return Ok(Some(if op == Op::Sync { record } else { record.with_bytes(offset, length) }));
     }

@@ -18,16 +18,12 @@ struct Fields {
     next: i64,
 }
 
+/// `piece` has [`RECORD_BYTES`].
 fn fields(piece: &[u8]) -> Fields {
-    let part = |from: usize, length: usize| {
-        piece[from..from + length].iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
-    };
-    Fields {
-        seconds: part(0, 4) as u32,
-        object: part(4, 8),
-        size: part(12, 4) as u32,
-        next: part(16, 8) as i64,
-    }
+    let [seconds, low, high, size, near, far] = [0, 4, 8, 12, 16, 20]
+        .map(|at| u32::from_le_bytes([piece[at], piece[at + 1], piece[at + 2], piece[at + 3]]));
+    let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+    Fields { seconds, object: wide(low, high), size, next: wide(near, far) as i64 }
 }
 
 /// The record of a piece of [`RECORD_BYTES`].

@@ -14,7 +14,7 @@ const COLUMNS_V013: [&str; 6] = ["time", "offset", "size", "read", "app", "sync"
 pub(super) fn parse(line: &[u8]) -> Parsed {
     let mut row = Row::words(line, &COLUMNS);
     let ns = row.cell()?.seconds()?;
-    let file = row.cell()?.whole()?;
+    let file = row.whole()?;
     let record = rest(row, ns)?;
     Ok(Some(Record { file: Some(file), ..record }))
 }
@@ -27,7 +27,7 @@ pub(super) fn parse_v013(line: &[u8]) -> Parsed {
 }
 
 fn rest(mut row: Row<'_>, ns: u64) -> Result<Record, Box<Fault>> {
-    let (offset, size) = (row.cell()?.whole()?, row.cell()?.whole()?);
+    let (offset, size) = (row.whole()?, row.whole()?);
     let op = if row.cell()?.flag()? { Op::Read } else { Op::Write };
     let app = row.cell()?.small()?;
     let relative = row.cell()?.flag()?;

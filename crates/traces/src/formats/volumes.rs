@@ -20,11 +20,16 @@ const TICK_NS: u64 = 100;
 const NS_PER_US: u64 = 1_000;
 const NS_PER_SEC: u64 = 1_000_000_000;
 
+/// Disks of one host whose number is remembered.
+const DISKS: usize = 16;
+
 /// MSR Cambridge. A volume's name is its host's and its number: `hm_1`.
 #[derive(Default)]
 pub(crate) struct Msr {
-    /// The volume of the line; kept for its memory.
-    volume: Vec<u8>,
+    /// The host of the line before: most traces have one.
+    host: Vec<u8>,
+    /// The volumes of its first disks, so that few lines look for a name.
+    volumes: [Option<u64>; DISKS],
 }
 
 impl Msr {
@@ -34,19 +39,34 @@ impl Msr {
             return Ok(None);
         }
         let mut row = Row::commas(line, &MSR);
-        let at = instant(row.cell()?.whole_of(TICK_NS)?);
-        let (host, disk) = (row.cell()?, row.cell()?);
-        disk.whole()?;
-        self.volume.clear();
-        self.volume.extend_from_slice(host.text);
-        self.volume.push(b'_');
-        self.volume.extend_from_slice(disk.text);
+        let at = instant(row.whole_of(TICK_NS)?);
+        let (host, disk) = (row.cell()?, row.whole()?);
         let op = direction(row.cell()?, [b"Read", b"Write"])?;
-        let (offset, size) = (row.cell()?.whole()?, row.cell()?.whole()?);
-        let response = SimSpan::from_ns(row.cell()?.whole_of(TICK_NS)?);
+        let (offset, size) = (row.whole()?, row.whole()?);
+        let response = SimSpan::from_ns(row.whole_of(TICK_NS)?);
         row.end()?;
-        let record = Record::new(at, op).with_bytes(offset, size).with_volume(names.number(&self.volume)?);
+        let volume = self.volume(host.text, disk, names)?;
+        let record = Record::new(at, op).with_bytes(offset, size).with_volume(volume);
         Ok(Some(Record { response: Some(response), ..record }))
+    }
+
+    #[inline]
+    fn volume(&mut self, host: &[u8], disk: u64, names: &mut Names) -> Result<u64, Box<Fault>> {
+        if self.host != host {
+            self.host.clear();
+            self.host.extend_from_slice(host);
+            self.volumes = [None; DISKS];
+        }
+        let place = usize::try_from(disk).ok().and_then(|disk| self.volumes.get_mut(disk));
+        if let Some(Some(volume)) = place {
+            return Ok(*volume);
+        }
+        let name = [host, b"_", disk.to_string().as_bytes()].concat();
+        let volume = names.number(&name)?;
+        if let Some(place) = place {
+            *place = Some(volume);
+        }
+        Ok(volume)
     }
 }
 
@@ -55,10 +75,10 @@ pub(super) fn alibaba(line: &[u8], first: bool) -> Parsed {
         return Ok(None);
     }
     let mut row = Row::commas(line, &ALIBABA);
-    let volume = row.cell()?.whole()?;
+    let volume = row.whole()?;
     let op = direction(row.cell()?, [b"R", b"W"])?;
-    let (offset, size) = (row.cell()?.whole()?, row.cell()?.whole()?);
-    let at = instant(row.cell()?.whole_of(NS_PER_US)?);
+    let (offset, size) = (row.whole()?, row.whole()?);
+    let at = instant(row.whole_of(NS_PER_US)?);
     row.end()?;
     Ok(Some(Record::new(at, op).with_bytes(offset, size).with_volume(volume)))
 }
@@ -68,10 +88,10 @@ pub(super) fn tencent(line: &[u8], first: bool) -> Parsed {
         return Ok(None);
     }
     let mut row = Row::commas(line, &TENCENT);
-    let at = instant(row.cell()?.whole_of(NS_PER_SEC)?);
-    let (offset, size) = (row.cell()?.whole_of(SECTOR_BYTES)?, row.cell()?.whole_of(SECTOR_BYTES)?);
+    let at = instant(row.whole_of(NS_PER_SEC)?);
+    let (offset, size) = (row.whole_of(SECTOR_BYTES)?, row.whole_of(SECTOR_BYTES)?);
     let op = if row.cell()?.flag()? { Op::Write } else { Op::Read };
-    let volume = row.cell()?.whole()?;
+    let volume = row.whole()?;
     row.end()?;
     Ok(Some(Record::new(at, op).with_bytes(offset, size).with_volume(volume)))
 }
@@ -86,7 +106,7 @@ pub(super) fn systor17(line: &[u8], first: bool) -> Parsed {
     let response = unless_blank(row.cell()?, Cell::seconds)?.map(SimSpan::from_ns);
     let kind = row.cell()?;
     let op = if kind.text.is_empty() { Op::Other } else { direction(kind, [b"R", b"W"])? };
-    let volume = row.cell()?.whole()?;
+    let volume = row.whole()?;
     let read = |cell| if op == Op::Other { unless_blank(cell, Cell::whole) } else { cell.whole().map(Some) };
     let (offset, size) = (read(row.cell()?)?, read(row.cell()?)?);
     row.end()?;
@@ -96,8 +116,8 @@ pub(super) fn systor17(line: &[u8], first: bool) -> Parsed {
 /// The format allows more columns of its user's own after the fifth.
 pub(super) fn spc(line: &[u8]) -> Parsed {
     let mut row = Row::commas(line, &SPC);
-    let volume = row.cell()?.whole()?;
-    let (offset, size) = (row.cell()?.whole_of(SECTOR_BYTES)?, row.cell()?.whole()?);
+    let volume = row.whole()?;
+    let (offset, size) = (row.whole_of(SECTOR_BYTES)?, row.whole()?);
     let op = direction(row.cell()?, [b"R", b"W"])?;
     let at = instant(row.cell()?.seconds()?);
     Ok(Some(Record::new(at, op).with_bytes(offset, size).with_volume(volume)))
