@@ -134,7 +134,7 @@ impl<'a> Pfs<'a> {
         (*through, *phase) = (0, *phase + 1);
         let at = context.now().saturating_add(self.spec.network.latency);
         context.record(Sample::Began { phase: *phase, at });
-        for node in 0..self.clients + self.spec.servers {
+        for node in 0..self.starter().0 {
             let message = Message::Begin { phase: *phase };
             context.send_at(EntityId(node), at, Event::Here { from: context.me().0, message });
         }
@@ -181,6 +181,7 @@ impl Model for Pfs<'_> {
                 jobs_sent: 0,
                 jobs_done: 0,
                 records: 0,
+                mark: Mark::default(),
             }));
         }
         if id.0 < self.metadata_server(0).0 {
@@ -214,6 +215,7 @@ impl Model for Pfs<'_> {
                 busy: SimSpan::ZERO,
                 came: 0,
                 done: 0,
+                before: SimSpan::ZERO,
             }));
         }
         Entity::Starter(0, 0)

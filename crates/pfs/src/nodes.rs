@@ -55,6 +55,8 @@ pub struct Client {
     pub jobs_done: u64,
     /// Windows that it has begun.
     pub records: u64,
+    /// What it had done when the last phase began.
+    pub mark: Mark,
 }
 
 /// A request under way, or none.
@@ -114,13 +116,15 @@ pub struct Server {
     pub mark: Mark,
 }
 
-/// What a server had done by an instant.
+/// What a node had done by an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mark {
     /// When.
     pub at: SimTime,
-    /// How long its disk was busy.
-    pub disk: SimSpan,
+    /// How long its disk was busy; of a client, its processor.
+    pub own: SimSpan,
+    /// How long it copied pages.
+    pub memory: SimSpan,
     /// How long its card sent.
     pub sent: SimSpan,
     /// How long its card received.
@@ -174,4 +178,6 @@ pub struct Metadata {
     pub came: u64,
     /// Requests that it has answered.
     pub done: u64,
+    /// How long it had been given to do when the last phase began.
+    pub before: SimSpan,
 }

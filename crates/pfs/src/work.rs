@@ -49,6 +49,8 @@ pub enum Phase {
     Write,
     /// They do both: of each 1,000,000 requests so many read.
     Mix(u32),
+    /// They write all of their files in order, whatever the order of the other phases.
+    Fill,
     /// They make their files, one request each.
     Create,
     /// They ask for their attributes.
@@ -225,7 +227,7 @@ impl Application {
                 Sharing::Own => self.files,
                 Sharing::Interleaved | Sharing::Segmented => share_of(self.files, rank),
             },
-            Phase::Read | Phase::Write | Phase::Mix(_) => self.files * self.per_file(rank),
+            Phase::Read | Phase::Write | Phase::Fill | Phase::Mix(_) => self.files * self.per_file(rank),
             Phase::Rest => 0,
         }
     }
@@ -243,7 +245,7 @@ impl Application {
     pub fn wish(&self, rank: Rank, phase: Phase, number: u64, draws: &mut impl Uniform) -> Wish {
         let operation = match phase {
             Phase::Read | Phase::Rest => Operation::Read,
-            Phase::Write => Operation::Write,
+            Phase::Write | Phase::Fill => Operation::Write,
             Phase::Mix(reads) if draws.below(1_000_000) < u64::from(reads) => Operation::Read,
             Phase::Mix(_) => Operation::Write,
             Phase::Create => Operation::Create,
@@ -259,8 +261,8 @@ impl Application {
         }
         let per_file = self.per_file(rank).max(1);
         let number = match self.order {
-            Order::Sequential => number,
-            Order::Random => draws.below(self.files * per_file),
+            Order::Random if phase != Phase::Fill => draws.below(self.files * per_file),
+            _ => number,
         };
         let within = number % per_file;
         let place = match self.sharing {
@@ -276,11 +278,10 @@ impl Application {
     /// Bytes that its clients move in a phase, where places are not drawn.
     fn bytes(&self, phase: Phase) -> Option<u64> {
         match phase {
-            Phase::Read | Phase::Write | Phase::Mix(_) => match self.order {
-                Order::Random => None,
-                Order::Sequential if self.clients == 0 => Some(0),
-                Order::Sequential => Some(self.all_files() * self.file_bytes),
-            },
+            Phase::Read | Phase::Write | Phase::Mix(_) if self.order == Order::Random => None,
+            Phase::Read | Phase::Write | Phase::Mix(_) | Phase::Fill => {
+                Some(if self.clients == 0 { 0 } else { self.all_files() * self.file_bytes })
+            }
             Phase::Create | Phase::Stat | Phase::Remove | Phase::Rest => Some(0),
         }
     }

@@ -13,6 +13,7 @@ mod checked;
 mod context;
 mod exports;
 mod measures;
+pub mod pfs;
 pub mod place;
 mod points;
 pub mod preview;
@@ -45,6 +46,7 @@ pub fn all() -> &'static [&'static dyn Study] {
         &preview::Preview,
         &rebuild::Rebuild,
         &backfill::Backfill,
+        &pfs::Pfs,
         &put::Put,
         &capacity_sim::CapacitySim,
     ]

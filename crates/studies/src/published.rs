@@ -21,6 +21,9 @@ macro_rules! papers {
 
 /// The published scenarios as they are shipped, by name.
 const TEXTS: &[(&str, &str)] = papers![
+    "pfs-reads",
+    "pfs-shares",
+    "pfs-writes",
     "put-1m-80ms",
     "put-6x18",
     "put-table2-128k",

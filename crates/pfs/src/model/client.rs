@@ -8,7 +8,7 @@ use super::{ARRIVAL, Pfs, WISH};
 use crate::counts::Sample;
 use crate::event::{Event, Job, Message};
 use crate::layout::Part;
-use crate::nodes::Client;
+use crate::nodes::{Client, Mark};
 use crate::spec::MetadataBy;
 use crate::work::{Operation, Wish};
 
@@ -23,6 +23,9 @@ impl<'a> Pfs<'a> {
     /// A phase begins at a client.
     pub(super) fn begin_phase(&self, client: &mut Client, phase: u16, context: &mut Told<'_, 'a>) {
         (client.phase, client.begun, client.through, client.come) = (phase, 0, 0, 0);
+        let (at, own) = (context.now(), client.cpu.busy);
+        let (sent, received) = (client.card.out.busy, client.card.received());
+        client.mark = Mark { at, own, memory: SimSpan::ZERO, sent, received };
         if self.requests(client) == 0 {
             self.say_through(context);
             return;

@@ -19,8 +19,15 @@ impl<'a> Pfs<'a> {
         message: Message,
         context: &mut Told<'_, 'a>,
     ) -> Result<(), Fault> {
-        let Message::Ask { client, flow, operation } = message else {
-            return Err("a metadata server was told what is not for it".into());
+        let (client, flow, operation) = match message {
+            Message::Ask { client, flow, operation } => (client, flow, operation),
+            Message::Begin { phase } => {
+                if self.is_last(phase) {
+                    metadata.before = metadata.busy;
+                }
+                return Ok(());
+            }
+            _ => return Err("a metadata server was told what is not for it".into()),
         };
         let spec = &self.spec.metadata;
         let span = match operation {

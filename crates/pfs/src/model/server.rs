@@ -33,7 +33,8 @@ impl<'a> Pfs<'a> {
                 if self.is_last(phase) {
                     let now = context.now();
                     let (sent, received) = (server.card.out.busy, server.card.received());
-                    server.mark = Mark { at: now, disk: server.disk.busy, sent, received };
+                    let (own, memory) = (server.disk.busy, server.memory.busy);
+                    server.mark = Mark { at: now, own, memory, sent, received };
                     server.depth.restart(now);
                 }
                 Ok(())

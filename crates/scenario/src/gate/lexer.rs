@@ -163,7 +163,14 @@ impl<'a> Lexer<'a> {
 
     fn word(&mut self) -> Result<Kind, Stray> {
         let start = self.at;
-        let name = self.skip(is_name);
+        self.skip(is_name);
+        // A measure that there is for each of several things names one in brackets: `share[batch]`.
+        if self.peek() == Some('[')
+            && let Some(length) = self.rest().find(']')
+        {
+            self.at += length + 1;
+        }
+        let name = &self.text[start..self.at];
         match name {
             "and" => return Ok(Kind::And),
             "or" => return Ok(Kind::Or),

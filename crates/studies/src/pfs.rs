@@ -1,0 +1,138 @@
+//! A parallel file system: which scheduler, what share, what it costs?
+//!
+//! The study of the third paper (PFSsim). The crate `towtank_pfs` runs clients, metadata servers, striped files, page
+//! caches, disks and the network; here is what a user may say, what is seen and how it is shown.
+//!
+//! - `scenario`: what a user may say, and presets;
+//! - `observed`: what one replicate came to know, and its measures;
+//! - `present`, `figures`: what the report shows;
+//! - `published`: what the paper says.
+
+mod figures;
+mod observed;
+mod present;
+mod published;
+pub mod scenario;
+
+use towtank_pfs::Pfs as Model;
+use towtank_report::Outcome;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, SimTime};
+
+use self::observed::{Kept, Run, Seen};
+use self::scenario::{Scenario, Settled};
+use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+
+/// The study of parallel file systems.
+#[derive(Clone, Copy, Debug)]
+pub struct Pfs;
+
+const fn flag(name: &'static str, key: &'static str) -> Flag {
+    Flag { name, key }
+}
+
+const FLAGS: &[Flag] = &[
+    flag("preset", "preset"),
+    flag("clients", "clients"),
+    flag("weights", "weights"),
+    flag("workload", "workload"),
+    flag("read-share", "read_share"),
+    flag("write-first", "write_first"),
+    flag("files", "files"),
+    flag("file-size", "file_size"),
+    flag("request-size", "request_size"),
+    flag("order", "order"),
+    flag("sharing", "sharing"),
+    flag("flows", "flows"),
+    flag("think-time", "think_time"),
+    flag("arrival-rate", "arrival_rate"),
+    flag("servers", "servers"),
+    flag("stripe", "stripe"),
+    flag("stripe-count", "stripe_count"),
+    flag("replicas", "replicas"),
+    flag("scheduler", "scheduler"),
+    flag("duration", "duration"),
+    flag("sample", "sample"),
+    flag("alone", "alone"),
+    flag("card", "network.card"),
+    flag("latency", "network.latency"),
+    flag("metadata-servers", "metadata.servers"),
+    flag("cache-size", "cache.size"),
+    flag("direct", "cache.direct"),
+    flag("disk-read", "disk.read"),
+    flag("disk-write", "disk.write"),
+];
+
+impl Question for Pfs {
+    const NAME: &'static str = "pfs";
+    const TITLE: &'static str = "which scheduler, what share and what latency in a parallel file system";
+    const ABOUT: &'static str = "Clients of one or several applications read and write files that are striped over data servers, as in PVFS, Lustre or \
+         BeeGFS. A scheduler in front of each server decides whose job is next; behind it are a page cache with write-back and a disk; \
+         all are joined by a star of links. The study says what each application gets, how long its requests take, and which part is the \
+         bottleneck.\n\n\
+         --preset paper is the cluster of the PFSsim paper, hdd and nvme are servers of today (choices, not measurements). What is \
+         measured is the last phase: where files are read, they are written first. Not modelled: metadata beyond service times, \
+         recovery of failed servers, and the processors of servers beside the costs that are keys.";
+    const RESULTS_VERSION: u32 = 1;
+    const FLAGS: &'static [Flag] = FLAGS;
+    const MEMORY_KEYS: &'static [&'static str] = &["files", "file_size", "clients", "stripe_count"];
+    const PUBLISHED: &'static [&'static str] = &["pfs-reads", "pfs-writes", "pfs-shares"];
+
+    type Scenario = Scenario;
+    type Settled = Settled;
+    type Ready = Settled;
+    type Seen = Seen;
+    type Kept = Kept;
+
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Settled, Problems> {
+        scenario.settle(draft)
+    }
+
+    fn settled(ready: &Settled) -> &Settled {
+        ready
+    }
+
+    fn memory(ready: &Settled) -> Option<Bytes> {
+        Some(ready.memory())
+    }
+
+    fn measures() -> Vec<Measure<Seen>> {
+        observed::measures()
+    }
+
+    fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
+        observed::measures_of(settled)
+    }
+
+    fn run(ready: &Settled, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        let mut beside = Outcome::default();
+        let end = ready.duration.map(|span| SimTime::ZERO.saturating_add(span));
+        let mut simulate = |only: Option<&str>| {
+            let spec = ready.spec(only);
+            let run = context.simulate(&Model::new(&spec), end)?;
+            beside.events += run.run.committed;
+            let digest = run.digest.to_string();
+            beside.digest = Some(beside.digest.take().map_or(digest.clone(), |before| format!("{before} {digest}")));
+            beside.partial |= run.partial;
+            Ok::<Run, StudyError>(Run::of(ready, &run))
+        };
+        let mut run = simulate(None)?;
+        if ready.alone && ready.applications.len() > 1 {
+            for number in 0..run.applications.len() {
+                let name = run.applications[number].name.clone();
+                let alone = simulate(Some(&name))?;
+                run.applications[number].alone =
+                    alone.applications[number].latencies.mean().map(|mean| mean / 1e9);
+            }
+        }
+        Ok(Replicate { seen: Ok(Seen { run }), beside })
+    }
+
+    fn keep(seen: Seen) -> Kept {
+        Kept { run: seen.run }
+    }
+
+    fn present(points: &Points<'_, Pfs>) -> Presentation {
+        present::present(points)
+    }
+}

@@ -1,0 +1,191 @@
+//! Pictures: what applications get over time, how long requests take, what is busy; over what is swept, lines.
+
+use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference};
+
+use super::observed::Run;
+use super::present::View;
+use crate::points::{number, setting, text};
+
+/// All figures.
+#[must_use]
+pub fn all(views: &[View<'_>], swept: bool) -> Vec<Figure> {
+    match views.first() {
+        None => Vec::new(),
+        Some(first) if !swept => {
+            let mut all = over_time(first);
+            all.extend(percentiles(first));
+            all.push(parts(first));
+            all.extend(shares(views));
+            all
+        }
+        Some(_) => {
+            let mut all = lines(views);
+            all.extend(shares(views));
+            all
+        }
+    }
+}
+
+fn figure(id: &str, title: &str, caption: &str, kind: Kind) -> Figure {
+    Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.to_owned(), kind }
+}
+
+/// What servers did for each application in each sample, of the first replicate.
+fn over_time(view: &View<'_>) -> Vec<Figure> {
+    let Some(run) = view.runs().next() else { return Vec::new() };
+    let mib = f64::from(1 << 20);
+    let line = |application: &super::observed::Application| {
+        let point = |(at, &bytes): (usize, &u64)| {
+            CurvePoint::new((at as f64 + 0.5) * run.sample, bytes as f64 / run.sample / mib)
+        };
+        let points = application.samples.iter().enumerate().map(point).collect();
+        LineSeries { name: application.name.clone(), points, draw: Draw::Line }
+    };
+    let rate = Kind::Line {
+        x: Axis::linear("time", "s"),
+        y: Axis::linear("throughput", "MiB/s"),
+        series: run.applications.iter().map(line).collect(),
+        references: Vec::new(),
+    };
+    let caption = "What servers did for each application, by sample; the first replicate.";
+    let mut all = vec![figure("throughput", "Throughput over time", caption, rate)];
+    if run.applications.len() > 1 {
+        all.push(share_over_time(run));
+    }
+    all
+}
+
+fn share_over_time(run: &Run) -> Figure {
+    let weights: u32 = run.applications.iter().map(|one| one.weight).sum();
+    let line = |number: usize| {
+        let point = |(at, share): (usize, f64)| CurvePoint::new((at as f64 + 0.5) * run.sample, 100.0 * share);
+        let points = run.shares(number).into_iter().enumerate().map(point).collect();
+        LineSeries { name: run.applications[number].name.clone(), points, draw: Draw::Line }
+    };
+    let ideal = |application: &super::observed::Application| Reference::Horizontal {
+        name: format!("{} by weight", application.name),
+        at: (100.0 * f64::from(application.weight) / f64::from(weights)).into(),
+    };
+    let kind = Kind::Line {
+        x: Axis::linear("time", "s"),
+        y: Axis::linear("share", "%"),
+        series: (0..run.applications.len()).map(line).collect(),
+        references: run.applications.iter().map(ideal).collect(),
+    };
+    let caption = "Shares of what servers did, by sample, as long as all applications had something to do.";
+    figure("share_over_time", "Shares over time", caption, kind)
+}
+
+/// How long requests take: so many per cent take no longer.
+fn percentiles(view: &View<'_>) -> Option<Figure> {
+    let run = view.runs().next()?;
+    let line = |application: &super::observed::Application| {
+        let point = |percent: u32| {
+            let estimate = application.latencies.quantile(f64::from(percent) / 200.0)?;
+            Some(CurvePoint::new(estimate.value / 1e6, f64::from(percent) / 2.0))
+        };
+        let points: Vec<CurvePoint> = (1..200).filter_map(point).collect();
+        LineSeries { name: application.name.clone(), points, draw: Draw::Line }
+    };
+    let series: Vec<LineSeries> = run.applications.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    let kind = Kind::Line {
+        x: Axis::log("latency", "ms"),
+        y: Axis::linear("requests that take no longer", "%"),
+        series,
+        references: Vec::new(),
+    };
+    Some(figure("latency", "How long requests take", "The first replicate.", kind))
+}
+
+fn parts(view: &View<'_>) -> Figure {
+    let parts = view.parts();
+    let values: Vec<Num> = parts.iter().map(|(share, _)| (100.0 * share).into()).collect();
+    let none = vec![Num::MISSING; values.len()];
+    let kind = Kind::Bar {
+        x: "part".to_owned(),
+        y: Axis::linear("busy", "%"),
+        categories: parts.iter().map(|(_, name)| (*name).to_owned()).collect(),
+        series: vec![BarSeries { name: "busy".to_owned(), values, low: none.clone(), high: none }],
+        stacked: false,
+        references: Vec::new(),
+    };
+    figure("parts", "What is busy", "Of the measured time; means over nodes and replicates.", kind)
+}
+
+/// Shares against weights, where there are several applications.
+fn shares(views: &[View<'_>]) -> Option<Figure> {
+    let mut points = Vec::new();
+    for view in views.iter().filter(|view| view.scenario.applications.len() > 1) {
+        let weights: u32 = view.scenario.applications.values().map(|one| one.weight).sum();
+        for (name, application) in &view.scenario.applications {
+            if let Some(share) = view.point.mean(&format!("share[{name}]")) {
+                let ideal = 100.0 * f64::from(application.weight) / f64::from(weights);
+                points.push(CurvePoint::new(ideal, 100.0 * share.mean));
+            }
+        }
+    }
+    if points.is_empty() {
+        return None;
+    }
+    let even = vec![CurvePoint::new(0.0, 0.0), CurvePoint::new(100.0, 100.0)];
+    let kind = Kind::Line {
+        x: Axis::linear("share of the weights", "%"),
+        y: Axis::linear("share of the service", "%"),
+        series: vec![LineSeries { name: "applications".to_owned(), points, draw: Draw::Points }],
+        references: vec![Reference::Curve { name: "as weights say".to_owned(), points: even }],
+    };
+    Some(figure("shares", "Shares against weights", "", kind))
+}
+
+/// Over the swept number with most values: throughput and latency.
+fn lines(views: &[View<'_>]) -> Vec<Figure> {
+    let Some(first) = views.first() else { return Vec::new() };
+    let keys = first.point.result.settings.iter().map(|(key, _)| key.as_str());
+    let values = |key: &str| {
+        let mut found: Vec<u64> = views
+            .iter()
+            .filter_map(|view| Some(number(setting(view.point.result, key)?)?.0.to_bits()))
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found.len()
+    };
+    let Some((_, key)) = keys.map(|key| (values(key), key)).filter(|(count, _)| *count > 1).max() else {
+        return Vec::new();
+    };
+    let mib = 1.0 / f64::from(1 << 20);
+    vec![
+        line(views, key, ("throughput", "Throughput"), ("throughput_bytes_per_s", "MiB/s", mib)),
+        line(views, key, ("latency_mean", "Mean latency"), ("latency_mean_s", "ms", 1e3)),
+        line(views, key, ("latency_p99", "Latency that 99 % do not exceed"), ("latency_p99_s", "ms", 1e3)),
+        line(views, key, ("disk_busy", "How much the disks are busy"), ("disk_busy", "%", 100.0)),
+        line(views, key, ("cache_hit_share", "Pages found in memory"), ("cache_hit_share", "%", 100.0)),
+    ]
+}
+
+fn line(
+    views: &[View<'_>],
+    key: &str,
+    (id, title): (&str, &str),
+    (measure, unit, factor): (&str, &str, f64),
+) -> Figure {
+    let mut series: Vec<LineSeries> = Vec::new();
+    let (mut ends, mut across) = ((f64::INFINITY, 0.0_f64), "");
+    for view in views {
+        let Some((x, of_x)) = setting(view.point.result, key).and_then(number) else { continue };
+        (ends, across) = ((ends.0.min(x), ends.1.max(x)), of_x);
+        let others = view.point.result.settings.iter().filter(|(other, _)| other != key);
+        let told: Vec<String> = others.map(|(other, value)| format!("{other} = {}", text(value))).collect();
+        let Some(mean) = view.mean(measure) else { continue };
+        let name = if told.is_empty() { measure.replace('_', " ") } else { told.join(", ") };
+        let point = CurvePoint::new(x, mean * factor);
+        match series.iter_mut().find(|one| one.name == name) {
+            Some(line) => line.points.push(point),
+            None => series.push(LineSeries { name, points: vec![point], draw: Draw::Line }),
+        }
+    }
+    let of_key = if ends.0 > 0.0 && ends.1 / ends.0 >= 8.0 { Axis::log } else { Axis::linear };
+    let x = of_key(key.replace('_', " "), across.to_owned());
+    let kind = Kind::Line { x, y: Axis::linear(title.to_lowercase(), unit), series, references: Vec::new() };
+    figure(id, title, "", kind)
+}

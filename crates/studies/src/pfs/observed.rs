@@ -1,0 +1,404 @@
+//! What one replicate came to know, and its measures.
+
+use serde::{Deserialize, Serialize};
+use towtank_metrics::Histogram;
+use towtank_pfs::{Counts, Entity, Pfs};
+use towtank_units::SimTime;
+
+use super::scenario::Settled;
+use crate::{Measure, Value};
+
+/// One run in numbers: what is measured is its last phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// By application, in the order of the scenario.
+    pub applications: Vec<Application>,
+    /// When the measured phase began, in seconds.
+    pub began: f64,
+    /// When its last request was done, in seconds; none where some were not done.
+    pub ended: Option<f64>,
+    /// How long was measured, in seconds.
+    pub measured: f64,
+    /// Bytes a second of each client that moved any, over the time until it was through.
+    pub clients: Vec<f64>,
+    /// By data server.
+    pub servers: Vec<Server>,
+    /// Pages that readers found in memory, and pages that were read for them.
+    pub pages: (u64, u64),
+    /// Times that writers had to write pages back.
+    pub throttled: u64,
+    /// What requests waited at metadata servers: mean, in seconds.
+    pub metadata_wait: Option<f64>,
+    /// Messages that were lost.
+    pub lost: u64,
+    /// The share of time in which a client's card was busy in its busier direction, mean of all.
+    pub client_cards: f64,
+    /// The share in which its processor was.
+    pub client_processors: f64,
+    /// The share in which a metadata server's threads were; none where it serves any number at once.
+    pub metadata: Option<f64>,
+    /// The length of a sample, in seconds.
+    pub sample: f64,
+}
+
+/// What one application got.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Application {
+    /// Its name.
+    pub name: String,
+    /// Its weight.
+    pub weight: u32,
+    /// Requests that were done.
+    pub requests: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// How long they took, in nanoseconds.
+    pub latencies: Histogram,
+    /// When the last one was done, in seconds.
+    pub last: f64,
+    /// Bytes that servers did for it in each sample from the beginning of the measured phase.
+    pub samples: Vec<u64>,
+    /// Its mean latency where it ran by itself, in seconds.
+    pub alone: Option<f64>,
+}
+
+/// What one data server did in the measured phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Server {
+    /// The share of time in which its disk was busy.
+    pub disk: f64,
+    /// The share in which its card sent.
+    pub sent: f64,
+    /// The share in which it received.
+    pub received: f64,
+    /// The share in which it copied pages.
+    pub memory: f64,
+    /// Jobs at it, on average.
+    pub depth: f64,
+}
+
+impl Run {
+    /// What a run came to.
+    #[must_use]
+    pub fn of(settled: &Settled, run: &towtank_kernel::Outcome<Pfs<'_>>) -> Run {
+        let counts: Counts = run.merged_statistics();
+        let spec = settled.spec(None);
+        let phase = (spec.work.phases() - 1) as u16;
+        let seconds = |at: SimTime| at.since(SimTime::ZERO).as_secs_f64();
+        let began = counts.began.get(&phase).copied().unwrap_or(run.now);
+        let wanted = |number: usize| {
+            let application = &spec.work.applications()[number];
+            let first: u32 = spec.work.applications()[..number].iter().map(|one| one.clients).sum();
+            (first..first + application.clients)
+                .map(|client| application.requests(application.phases[usize::from(phase)], spec.work.rank(client)))
+                .sum::<u64>()
+        };
+        let mut all_done = counts.began.contains_key(&phase);
+        let applications: Vec<Application> = settled
+            .applications
+            .iter()
+            .enumerate()
+            .map(|(number, (name, application))| {
+                let done = counts.done.get(&(phase, number as u16)).cloned().unwrap_or_default();
+                all_done &= done.requests == wanted(number);
+                Application {
+                    name: name.clone(),
+                    weight: application.weight,
+                    requests: done.requests,
+                    bytes: done.bytes,
+                    latencies: done.latencies,
+                    last: seconds(done.last),
+                    samples: samples(&counts, number as u16, began, settled),
+                    alone: None,
+                }
+            })
+            .collect();
+        let last = applications.iter().map(|one| one.last).fold(seconds(began), f64::max);
+        let until = if all_done { last } else { seconds(run.now) };
+        let measured = (until - seconds(began)).max(0.0);
+        Run {
+            clients: clients(run, phase, seconds(began)),
+            servers: servers(run, until, measured),
+            client_cards: of_clients(run, |client| {
+                let sent = client.card.out.busy.as_secs_f64() - client.mark.sent.as_secs_f64();
+                let received = client.card.received().as_secs_f64() - client.mark.received.as_secs_f64();
+                (sent.max(received) / measured).min(1.0)
+            }),
+            client_processors: of_clients(run, |client| {
+                ((client.cpu.busy.as_secs_f64() - client.mark.own.as_secs_f64()) / measured).min(1.0)
+            }),
+            metadata: metadata(run, measured),
+            applications,
+            began: seconds(began),
+            ended: all_done.then_some(last),
+            measured,
+            pages: (counts.pages_here, counts.pages_missing),
+            throttled: counts.throttled,
+            metadata_wait: counts.metadata.mean().map(|mean| mean / 1e9),
+            lost: counts.lost,
+            sample: settled.sample.as_secs_f64(),
+        }
+    }
+
+    /// The samples in which every application that asks for anything had something to do: whole ones alone.
+    #[must_use]
+    pub fn common_samples(&self) -> usize {
+        let asked = || self.applications.iter().filter(|one| one.requests > 0);
+        let first = asked().map(|one| one.last).fold(f64::INFINITY, f64::min);
+        if !first.is_finite() || self.sample <= 0.0 {
+            return 0;
+        }
+        let first = if self.ended.is_some() { first } else { self.began + self.measured };
+        ((first - self.began) / self.sample).floor().max(0.0) as usize
+    }
+
+    /// The share that an application had in each of those samples; those in which nothing was done are left out.
+    #[must_use]
+    pub fn shares(&self, number: usize) -> Vec<f64> {
+        let bytes = |one: &Application, at: usize| one.samples.get(at).copied().unwrap_or(0);
+        (0..self.common_samples())
+            .filter_map(|at| {
+                let all: u64 = self.applications.iter().map(|one| bytes(one, at)).sum();
+                (all > 0).then(|| bytes(&self.applications[number], at) as f64 / all as f64)
+            })
+            .collect()
+    }
+
+    /// All latencies.
+    #[must_use]
+    pub fn latencies(&self) -> Histogram {
+        let mut all = Histogram::new();
+        self.applications.iter().for_each(|one| all.merge(&one.latencies));
+        all
+    }
+
+    fn bytes(&self) -> u64 {
+        self.applications.iter().map(|one| one.bytes).sum()
+    }
+
+    fn throughput(&self) -> Value {
+        if self.measured > 0.0 { Ok(self.bytes() as f64 / self.measured) } else { Err(NOTHING.to_owned()) }
+    }
+
+    fn jain(&self) -> Value {
+        let several: Vec<f64> = self
+            .applications
+            .iter()
+            .enumerate()
+            .map(|(number, one)| mean(&self.shares(number)).unwrap_or(f64::NAN) / f64::from(one.weight))
+            .collect();
+        let got = if several.len() > 1 { several } else { self.clients.clone() };
+        let squares: f64 = got.iter().map(|one| one * one).sum();
+        let sum: f64 = got.iter().sum();
+        let index = sum * sum / (got.len() as f64 * squares);
+        if index.is_finite() { Ok(index.min(1.0)) } else { Err(NOTHING.to_owned()) }
+    }
+
+    fn of_servers(&self, value: impl Fn(&Server) -> f64) -> Value {
+        if self.measured > 0.0 {
+            Ok(self.servers.iter().map(value).sum::<f64>() / self.servers.len().max(1) as f64)
+        } else {
+            Err(NOTHING.to_owned())
+        }
+    }
+}
+
+/// Bytes in each sample from the beginning of the measured phase on. Samples lie at multiples of their length; the first
+/// one that is whole begins it.
+fn samples(counts: &Counts, application: u16, began: SimTime, settled: &Settled) -> Vec<u64> {
+    let first = began.as_ns().div_ceil(settled.sample.as_ns().max(1)) as u32;
+    let mut found = Vec::new();
+    for (&(_, bin), &bytes) in counts.served.range((application, first)..=(application, u32::MAX)) {
+        found.resize((bin - first) as usize + 1, 0);
+        found[(bin - first) as usize] = bytes;
+    }
+    found
+}
+
+fn clients(run: &towtank_kernel::Outcome<Pfs<'_>>, phase: u16, began: f64) -> Vec<f64> {
+    let mut rates = Vec::new();
+    for (entity, counts) in run.entities.iter().zip(&run.statistics) {
+        if !matches!(entity, Entity::Client(_)) {
+            continue;
+        }
+        let done = counts.done.iter().filter(|((of, _), _)| *of == phase);
+        for (_, done) in done.filter(|(_, done)| done.bytes > 0) {
+            let span = done.last.since(SimTime::ZERO).as_secs_f64() - began;
+            rates.push(done.bytes as f64 / span);
+        }
+    }
+    rates
+}
+
+fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) -> Vec<Server> {
+    let of = |entity: &Entity| {
+        let Entity::Server(server) = entity else { return None };
+        // What was begun and is not done reaches beyond the end.
+        let share = |busy: towtank_units::SimSpan, before: towtank_units::SimSpan| {
+            ((busy.as_secs_f64() - before.as_secs_f64()) / measured).min(1.0)
+        };
+        let at = SimTime::ZERO.saturating_add(towtank_units::SimSpan::from_ns((until * 1e9).round() as u64));
+        Some(Server {
+            disk: share(server.disk.busy, server.mark.own),
+            memory: share(server.memory.busy, server.mark.memory),
+            sent: share(server.card.out.busy, server.mark.sent),
+            received: share(server.card.received(), server.mark.received),
+            depth: server.depth.mean_at(at.max(run.now)).unwrap_or(0.0),
+        })
+    };
+    run.entities.iter().filter_map(of).collect()
+}
+
+fn of_clients(run: &towtank_kernel::Outcome<Pfs<'_>>, value: impl Fn(&towtank_pfs::Client) -> f64) -> f64 {
+    let values: Vec<f64> = run
+        .entities
+        .iter()
+        .filter_map(|entity| match entity {
+            Entity::Client(client) => Some(value(client)).filter(|value| value.is_finite()),
+            _ => None,
+        })
+        .collect();
+    mean(&values).unwrap_or(0.0)
+}
+
+fn metadata(run: &towtank_kernel::Outcome<Pfs<'_>>, measured: f64) -> Option<f64> {
+    let values: Vec<f64> = run
+        .entities
+        .iter()
+        .filter_map(|entity| match entity {
+            Entity::Metadata(server) if !server.threads.is_empty() => {
+                let busy = server.busy.as_secs_f64() - server.before.as_secs_f64();
+                Some((busy / measured / server.threads.len() as f64).min(1.0))
+            }
+            _ => None,
+        })
+        .filter(|share| share.is_finite())
+        .collect();
+    mean(&values)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// What one replicate came to know.
+pub struct Seen {
+    /// The run.
+    pub run: Run,
+}
+
+/// What is kept of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// All of it.
+    pub run: Run,
+}
+
+const NOTHING: &str = "no request of the measured phase was done";
+const NO_SAMPLE: &str = "no whole sample lies where all applications had something to do";
+
+fn quantile(latencies: &Histogram, q: f64) -> Value {
+    latencies.quantile(q).map(|estimate| estimate.value / 1e9).ok_or_else(|| NOTHING.to_owned())
+}
+
+fn average(latencies: &Histogram) -> Value {
+    latencies.mean().map(|mean| mean / 1e9).ok_or_else(|| NOTHING.to_owned())
+}
+
+/// The measures that every scenario has.
+pub fn measures() -> Vec<Measure<Seen>> {
+    vec![
+        Measure::new("throughput_bytes_per_s", "bytes/s", "what all requests moved, over the time they took", |seen: &Seen| {
+            seen.run.throughput()
+        }),
+        Measure::new("requests_per_s", "requests/s", "requests that were done, over the time they took", |seen: &Seen| {
+            let done: u64 = seen.run.applications.iter().map(|one| one.requests).sum();
+            if seen.run.measured > 0.0 { Ok(done as f64 / seen.run.measured) } else { Err(NOTHING.to_owned()) }
+        }),
+        Measure::new("makespan_s", "s", "from the beginning of the measured phase to its last request", |seen: &Seen| {
+            let ended = seen.run.ended.ok_or("the run ended before all requests were done")?;
+            Ok(ended - seen.run.began)
+        }),
+        Measure::new("latency_mean_s", "s", "how long a request takes, on average", |seen: &Seen| {
+            average(&seen.run.latencies())
+        }),
+        Measure::new("latency_p99_s", "s", "99 % of requests take no longer", |seen: &Seen| {
+            quantile(&seen.run.latencies(), 0.99)
+        }),
+        Measure::new(
+            "jain_index",
+            "fraction",
+            "how evenly applications get what their weights say, or clients the same: 1 is even",
+            |seen: &Seen| seen.run.jain(),
+        ),
+        Measure::new("cache_hit_share", "fraction", "of the pages that were read, those found in memory", |seen: &Seen| {
+            match seen.run.pages {
+                (0, 0) => Err("nothing was read through a page cache".to_owned()),
+                (here, missing) => Ok(here as f64 / (here + missing) as f64),
+            }
+        }),
+        Measure::new("disk_busy", "fraction", "how much of the time a disk is busy, mean of all", |seen: &Seen| {
+            seen.run.of_servers(|one| one.disk)
+        }),
+        Measure::new(
+            "network_busy",
+            "fraction",
+            "how much of the time a server's card is busy in its busier direction, mean of all",
+            |seen: &Seen| seen.run.of_servers(|one| one.sent.max(one.received)),
+        ),
+        Measure::new("queue_depth_mean", "jobs", "jobs at a data server, mean over time and servers", |seen: &Seen| {
+            seen.run.of_servers(|one| one.depth)
+        }),
+        Measure::new("metadata_wait_mean_s", "s", "how long a request waits for a metadata server's turn", |seen: &Seen| {
+            seen.run.metadata_wait.ok_or_else(|| "no metadata server was asked".to_owned())
+        }),
+        Measure::new("writers_throttled", "times", "times that a writer had to write pages back first", |seen: &Seen| {
+            Ok(seen.run.throttled as f64)
+        }),
+        Measure::new("messages_lost", "messages", "messages that were lost and sent again", |seen: &Seen| {
+            Ok(seen.run.lost as f64)
+        }),
+    ]
+}
+
+/// Those, and the ones of each application where there are several.
+pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
+    let mut all = measures();
+    let names = settled.names();
+    if names.len() < 2 {
+        return all;
+    }
+    for (number, name) in names.into_iter().enumerate() {
+        let named = |measure: &str| format!("{measure}[{name}]");
+        all.push(Measure::new(named("share"), "fraction", "its share of what servers did, while all had something to do", move |seen: &Seen| {
+            mean(&seen.run.shares(number)).ok_or_else(|| NO_SAMPLE.to_owned())
+        }));
+        all.push(Measure::new(named("share_sd"), "", "the standard deviation of its share over the samples", move |seen: &Seen| {
+            deviation(&seen.run.shares(number)).ok_or_else(|| NO_SAMPLE.to_owned())
+        }));
+        all.push(Measure::new(named("throughput_bytes_per_s"), "bytes/s", "what its requests moved, until its last one was done", move |seen: &Seen| {
+            let one = &seen.run.applications[number];
+            let span = if seen.run.ended.is_some() { one.last - seen.run.began } else { seen.run.measured };
+            if span > 0.0 { Ok(one.bytes as f64 / span) } else { Err(NOTHING.to_owned()) }
+        }));
+        all.push(Measure::new(named("latency_mean_s"), "s", "how long its requests take, on average", move |seen: &Seen| {
+            average(&seen.run.applications[number].latencies)
+        }));
+        all.push(Measure::new(named("latency_p99_s"), "s", "99 % of its requests take no longer", move |seen: &Seen| {
+            quantile(&seen.run.applications[number].latencies, 0.99)
+        }));
+        all.push(Measure::new(named("slowdown"), "ratio", "its mean latency beside the others over that by itself", move |seen: &Seen| {
+            let one = &seen.run.applications[number];
+            let alone = one.alone.ok_or("it was not run by itself (`alone`)")?;
+            Ok(average(&one.latencies)? / alone)
+        }));
+    }
+    all
+}
+
+/// The standard deviation of samples.
+fn deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() > 1)?;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}

@@ -1,0 +1,213 @@
+//! The answer and the tables of a parallel file system.
+
+use towtank_report::{Cell, Column, Table, human};
+
+use super::observed::Run;
+use super::scenario::Settled;
+use super::{Pfs, figures, published};
+use crate::published::is_published;
+use crate::{Point, Points, Presentation};
+
+/// From this share of the time on, a part is called the bottleneck.
+const BUSY: f64 = 0.9;
+
+/// A point of the sweep.
+pub struct View<'a> {
+    /// As it was stored.
+    pub point: &'a Point<'a, Pfs>,
+    /// Its scenario.
+    pub scenario: &'a Settled,
+    /// What tells it from the others; empty without a sweep.
+    pub label: String,
+}
+
+impl<'a> View<'a> {
+    fn of(point: &'a Point<'a, Pfs>) -> View<'a> {
+        View { point, scenario: &point.scenario, label: point.label() }
+    }
+
+    /// The mean of a measure.
+    pub fn mean(&self, measure: &str) -> Option<f64> {
+        self.point.value(measure)
+    }
+
+    /// What each replicate came to.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.point.kept.iter().map(|kept| &kept.run)
+    }
+
+    /// How much of the time each part is busy, mean of all replicates; the busiest first.
+    pub fn parts(&self) -> Vec<(f64, &'static str)> {
+        let count = self.point.kept.len().max(1) as f64;
+        let of_servers = |value: fn(&super::observed::Server) -> f64| {
+            let of_run = |run: &Run| {
+                run.servers.iter().map(value).sum::<f64>() / run.servers.len().max(1) as f64
+            };
+            self.runs().map(of_run).sum::<f64>() / count
+        };
+        let of_runs = |value: fn(&Run) -> f64| self.runs().map(value).sum::<f64>() / count;
+        let mut parts = vec![
+            (of_servers(|one| one.disk), "the servers' disks"),
+            (of_servers(|one| one.memory), "copying pages at the servers"),
+            (of_servers(|one| one.sent), "the servers' cards, sending"),
+            (of_servers(|one| one.received), "the servers' cards, receiving"),
+            (of_runs(|run| run.client_cards), "the clients' cards"),
+            (of_runs(|run| run.client_processors), "the clients' processors"),
+            (of_runs(|run| run.metadata.unwrap_or(0.0)), "the metadata servers"),
+        ];
+        parts.sort_by(|left, right| right.0.total_cmp(&left.0));
+        parts
+    }
+}
+
+/// What the study says about all its points.
+#[must_use]
+pub fn present(points: &Points<'_, Pfs>) -> Presentation {
+    let views: Vec<View<'_>> = points.iter().map(View::of).collect();
+    let Some(first) = views.first() else { return Presentation::default() };
+    let as_published = |view: &&View<'_>| is_published(&Pfs, view.point.result.scenario, &["alone"]);
+    let judged: Vec<&View<'_>> = views.iter().filter(as_published).collect();
+    let mut tables = vec![applications(&views, points.swept)];
+    tables.push(busy(&views, points.swept));
+    Presentation {
+        answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
+        tables,
+        figures: figures::all(&views, points.swept),
+        claims: published::claims(&judged),
+        warnings: warnings(&views),
+    }
+}
+
+fn unfinished(view: &View<'_>) -> bool {
+    view.runs().any(|run| run.ended.is_none())
+}
+
+fn answer(view: &View<'_>) -> String {
+    let mut told = Vec::new();
+    if unfinished(view) {
+        told.push("Not all requests were done when the run ended.".to_owned());
+    }
+    match (view.mean("throughput_bytes_per_s"), view.mean("requests_per_s")) {
+        (Some(rate), _) if rate > 0.0 => told.push(format!("Clients move {}.", human::quantity(rate, "bytes/s"))),
+        (_, Some(rate)) if rate > 0.0 => told.push(format!("Clients make {}.", human::quantity(rate, "requests/s"))),
+        _ => told.push("No request was done.".to_owned()),
+    }
+    if let (Some(mean), Some(most)) = (view.mean("latency_mean_s"), view.mean("latency_p99_s")) {
+        let (mean, most) = (human::quantity(mean, "s"), human::quantity(most, "s"));
+        told.push(format!("A request takes {mean} on average, and 99 % take at most {most}."));
+    }
+    let names = view.scenario.names();
+    if names.len() > 1 {
+        let shares: Vec<String> = names
+            .iter()
+            .filter_map(|name| {
+                Some(format!("{name} {:.1} %", 100.0 * view.mean(&format!("share[{name}]"))?))
+            })
+            .collect();
+        if !shares.is_empty() {
+            told.push(format!("Shares while all have something to do: {}.", shares.join(", ")));
+        }
+    }
+    told.push(bottleneck(view));
+    told.join(" ")
+}
+
+/// Which part holds the rest up.
+fn bottleneck(view: &View<'_>) -> String {
+    match view.parts().first() {
+        Some((share, part)) if *share >= BUSY => {
+            format!("The bottleneck is {part}: busy {:.0} % of the time.", 100.0 * share)
+        }
+        Some((share, part)) => format!(
+            "No part is busy all the time: most is {part}, {:.0} %; clients wait for the steps of each request.",
+            100.0 * share
+        ),
+        None => String::new(),
+    }
+}
+
+fn answer_of_sweep(views: &[View<'_>]) -> String {
+    let mut told: Vec<String> = views
+        .iter()
+        .filter(|view| unfinished(view))
+        .map(|view| format!("With {}, not all requests were done when the run ended.", view.label))
+        .collect();
+    let mut rates: Vec<(f64, &str)> = views
+        .iter()
+        .filter_map(|view| Some((view.mean("throughput_bytes_per_s")?, view.label.as_str())))
+        .collect();
+    rates.sort_by(|left, right| right.0.total_cmp(&left.0));
+    if let (Some(best), Some(worst)) = (rates.first(), rates.last()) {
+        told.push(format!(
+            "Most is moved with {}: {}; least with {}: {}.",
+            best.1,
+            human::quantity(best.0, "bytes/s"),
+            worst.1,
+            human::quantity(worst.0, "bytes/s")
+        ));
+    }
+    told.join(" ")
+}
+
+fn applications(views: &[View<'_>], swept: bool) -> Table {
+    let mut columns = if swept { vec![Column::text("point")] } else { Vec::new() };
+    columns.push(Column::text("application"));
+    columns.extend([
+        Column::number("clients", "clients"),
+        Column::number("weight", ""),
+        Column::number("share", "fraction"),
+        Column::number("share_sd", ""),
+        Column::number("throughput", "bytes/s"),
+        Column::number("latency_mean", "s"),
+        Column::number("latency_p99", "s"),
+        Column::number("slowdown", "ratio"),
+    ]);
+    let about = "Means over the replicates. Shares are of what servers did while all applications had something to do";
+    let mut table = Table::new("applications", "What each application gets", columns).about(about);
+    for view in views {
+        let several = view.scenario.names().len() > 1;
+        for (name, application) in &view.scenario.applications {
+            let mut row = if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() };
+            let of = |measure: &str| {
+                Cell::from(view.mean(&if several { format!("{measure}[{name}]") } else { measure.to_owned() }))
+            };
+            row.push(Cell::from(name.as_str()));
+            row.push(Cell::from(f64::from(application.clients)));
+            row.push(Cell::from(f64::from(application.weight)));
+            let measures =
+                ["share", "share_sd", "throughput_bytes_per_s", "latency_mean_s", "latency_p99_s", "slowdown"];
+            row.extend(measures.map(of));
+            table.push(row);
+        }
+    }
+    table
+}
+
+fn busy(views: &[View<'_>], swept: bool) -> Table {
+    let mut columns = if swept { vec![Column::text("point")] } else { Vec::new() };
+    columns.extend([Column::text("part"), Column::number("busy", "fraction")]);
+    let about = "How much of the measured time each part is busy: means over nodes and replicates, the busiest first";
+    let mut table = Table::new("parts", "What is busy", columns).about(about);
+    for view in views {
+        for (share, part) in view.parts() {
+            let mut row = if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() };
+            row.extend([Cell::from(part), Cell::from(Some(share))]);
+            table.push(row);
+        }
+    }
+    table
+}
+
+fn warnings(views: &[View<'_>]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for view in views {
+        let lost: u64 = view.runs().map(|run| run.lost).sum();
+        if lost > 0 {
+            let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
+            warnings.push(format!(
+                "{lost} messages were lost and sent again after `network.timeout`{place}: TCP would send sooner, and slow down"
+            ));
+        }
+    }
+    warnings
+}

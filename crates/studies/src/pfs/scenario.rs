@@ -1,0 +1,513 @@
+//! What a user may say about a parallel file system, what a preset fills in, and what is wrong with it.
+
+pub mod preset;
+pub mod settled;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
+
+pub use self::preset::Preset;
+pub use self::settled::Settled;
+
+/// Applications read and write files that are striped over servers, through a scheduler in front of each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Where defaults of network, servers, caches and disks come from: `hdd` and `nvme` are servers of today, `paper` is
+    /// the cluster of the PFSsim paper.
+    #[serde(default)]
+    pub preset: Preset,
+    /// Clients of all applications together. Left out: what the applications say, or 16.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub clients: Option<u32>,
+    /// Applications by their weights, each with the same part of the clients: `1:4` is two, `app1` and `app2`.
+    #[serde(default)]
+    #[schemars(example = "1:4")]
+    pub weights: Option<String>,
+    /// Applications by name, with what is theirs: `[applications.batch]`. What one does not say, the keys of the same name
+    /// outside say for all.
+    #[serde(default)]
+    pub applications: BTreeMap<String, Application>,
+    /// What clients do.
+    #[serde(default)]
+    pub workload: Workload,
+    /// Of a mix, the share of requests that read.
+    #[serde(default = "half")]
+    pub read_share: Percent,
+    /// Whether files are written before what is measured. Left out: yes, where anything is read.
+    #[serde(default)]
+    pub write_first: Option<bool>,
+    /// Files of a client, or of an application whose clients share them.
+    #[serde(default = "files")]
+    #[schemars(range(min = 1, max = 100_000_000))]
+    pub files: u64,
+    /// Bytes of a file.
+    #[serde(default = "file_size")]
+    pub file_size: Bytes,
+    /// Bytes of a request; the last one of a file may have fewer.
+    #[serde(default = "request_size")]
+    pub request_size: Bytes,
+    /// In which order requests go through the files.
+    #[serde(default)]
+    pub order: Order,
+    /// Whose the files are: each client's own, or an application's, with its clients' requests in turn (`interleaved`) or
+    /// each with one part of each file (`segmented`).
+    #[serde(default)]
+    pub sharing: Sharing,
+    /// Requests that a client has under way at once.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 4_096))]
+    pub flows: u32,
+    /// How long a client rests after each request.
+    #[serde(default)]
+    pub think_time: SimSpan,
+    /// A client's requests come at random at this rate, whatever is done. Left out: the next one comes when one is done.
+    #[serde(default)]
+    pub arrival_rate: Option<Frequency>,
+    /// Data servers.
+    #[serde(default = "four")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub servers: u32,
+    /// Bytes of a file on a server before the next one's turn.
+    #[serde(default = "stripe")]
+    pub stripe: Bytes,
+    /// Servers that a file is striped over. Left out: all.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub stripe_count: Option<u32>,
+    /// Copies of what is written, on servers that follow each other; the client writes all of them and reads the first.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 8))]
+    pub replicas: u32,
+    /// The scheduler of each server: `fifo`, `sfq:4` (four jobs at once), `mclock`, and others; `towtank pfs --help` lists
+    /// them.
+    #[serde(default = "scheduler")]
+    #[schemars(example = "sfq:4")]
+    pub scheduler: String,
+    /// How long the run lasts at most, done or not.
+    #[serde(default)]
+    pub duration: Option<SimSpan>,
+    /// Shares over time are taken in spans of this length. Left out: a hundredth of the measured phase, estimated; in
+    /// `paper`, 2.5 s.
+    #[serde(default)]
+    pub sample: Option<SimSpan>,
+    /// Whether each application is also run by itself, for `slowdown`. Left out: yes, where there are two to four.
+    #[serde(default)]
+    pub alone: Option<bool>,
+    /// The network.
+    #[serde(default)]
+    pub network: Network,
+    /// Metadata servers.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// What clients do themselves.
+    #[serde(default)]
+    pub client: Client,
+    /// Data servers.
+    #[serde(default)]
+    pub server: Server,
+    /// The page cache of each data server.
+    #[serde(default)]
+    pub cache: Cache,
+    /// The disk of each data server.
+    #[serde(default)]
+    pub disk: Disk,
+}
+
+/// What is one application's own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Application {
+    /// Its clients. Left out: an equal part of `clients`.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub clients: Option<u32>,
+    /// Its share beside the others' weights. Left out: 1.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub weight: Option<u32>,
+    /// What it gets of each server in any case, where the scheduler knows reservations.
+    pub reservation: Option<Rate>,
+    /// What it never exceeds at a server, where the scheduler knows limits.
+    pub limit: Option<Rate>,
+    /// How long after it began a request should be done, where the scheduler knows deadlines.
+    pub deadline: Option<SimSpan>,
+    /// Its rank, where the scheduler serves by priority: lower goes first.
+    pub priority: Option<u32>,
+    /// As outside.
+    pub workload: Option<Workload>,
+    /// As outside.
+    pub read_share: Option<Percent>,
+    /// As outside.
+    pub files: Option<u64>,
+    /// As outside.
+    pub file_size: Option<Bytes>,
+    /// As outside.
+    pub request_size: Option<Bytes>,
+    /// As outside.
+    pub order: Option<Order>,
+    /// As outside.
+    pub sharing: Option<Sharing>,
+    /// As outside.
+    pub flows: Option<u32>,
+    /// As outside.
+    pub think_time: Option<SimSpan>,
+    /// As outside.
+    pub arrival_rate: Option<Frequency>,
+}
+
+/// What clients do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Workload {
+    /// They read.
+    Read,
+    /// They write.
+    #[default]
+    Write,
+    /// They do both.
+    Mix,
+    /// They make files.
+    Create,
+    /// They ask for attributes of files.
+    Stat,
+    /// They remove files.
+    Remove,
+}
+
+/// In which order requests go through the files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// File by file, from the first byte to the last.
+    #[default]
+    Sequential,
+    /// Each request to a place drawn at random.
+    Random,
+}
+
+/// Whose files are whose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sharing {
+    /// Each client's own.
+    #[default]
+    Own,
+    /// An application's; its clients' requests come in turn.
+    Interleaved,
+    /// An application's; each client has one part of each file.
+    Segmented,
+}
+
+/// What crosses from node to node. What is left out is the preset's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Network {
+    /// Each node's card, each way.
+    pub card: Option<Rate>,
+    /// Whether the network takes no time but `latency`.
+    pub ideal: bool,
+    /// From card to card.
+    pub latency: Option<SimSpan>,
+    /// How senders share the port to one node: `fifo`, or `fair` by flow.
+    pub sharing: Option<PortSharing>,
+    /// Bytes of a message beside its data.
+    pub header: Option<Bytes>,
+    /// Data is sent in messages of this size. Left out: a job's data as one, or 16KiB in packets where a write waits for
+    /// the server (`server.handshake`).
+    pub slice: Option<Bytes>,
+    /// The share of messages that are lost, and sent again after `timeout`.
+    pub loss: Option<Percent>,
+    /// What a port of the switch holds at most; what does not fit is lost.
+    pub buffer: Option<Bytes>,
+    /// When what was lost is sent again.
+    pub timeout: Option<SimSpan>,
+}
+
+/// How senders share a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PortSharing {
+    /// First come, first served.
+    #[default]
+    Fifo,
+    /// Each sender gets the same part at every instant.
+    Fair,
+}
+
+/// Metadata servers. What is left out is the preset's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Metadata {
+    /// How many.
+    #[schemars(range(min = 1, max = 4_096))]
+    pub servers: Option<u32>,
+    /// Requests that each serves at once; 0 serves any number, each in its own time.
+    #[schemars(range(max = 65_536))]
+    pub threads: Option<u32>,
+    /// To open a file.
+    pub open: Option<SimSpan>,
+    /// To make one.
+    pub create: Option<SimSpan>,
+    /// To tell its attributes.
+    pub stat: Option<SimSpan>,
+    /// To remove it.
+    pub remove: Option<SimSpan>,
+    /// Which server a file belongs to: one by a `hash` of it, or that of its application's `subtree`.
+    pub by: Option<MetadataBy>,
+}
+
+/// Which metadata server a file belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MetadataBy {
+    /// By a hash of the file.
+    #[default]
+    Hash,
+    /// By its application.
+    Subtree,
+}
+
+/// What clients do themselves. What is left out is the preset's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Client {
+    /// Before each request.
+    pub request_cost: Option<SimSpan>,
+    /// For each job of a request.
+    pub job_cost: Option<SimSpan>,
+    /// Bytes of a request that are under way at once.
+    pub window: Option<Bytes>,
+    /// Whether a file's layout is asked for once, or for each request.
+    pub keeps_layouts: Option<bool>,
+}
+
+/// Data servers. What is left out is the preset's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Server {
+    /// Before a job that the scheduler let go is worked on.
+    pub before: Option<SimSpan>,
+    /// After it is done, before its answer leaves.
+    pub after: Option<SimSpan>,
+    /// Jobs that are worked on at once.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub threads: Option<u32>,
+    /// A job is worked on in parts of this size.
+    pub part: Option<Bytes>,
+    /// Whether the data of a write waits at the client until the scheduler has let its job go.
+    pub handshake: Option<bool>,
+    /// Whether writers of a file exclude each other, and readers.
+    pub locks: Option<bool>,
+}
+
+/// Page caches. What is left out is the preset's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cache {
+    /// Whether requests go past it to the disk (O_DIRECT).
+    pub direct: bool,
+    /// What it holds.
+    pub size: Option<Bytes>,
+    /// What may be dirty of it before writers must write back.
+    pub dirty: Option<Bytes>,
+    /// What may be dirty of it before it is written back in the background; 0B leaves it to writers.
+    pub background: Option<Bytes>,
+    /// Which pages go first.
+    pub replacement: Option<Replacement>,
+    /// What is written back at once.
+    pub write_batch: Option<Bytes>,
+    /// What is read at once, at most.
+    pub read_batch: Option<Bytes>,
+    /// What is read ahead of a sequential reader, at most.
+    pub read_ahead: Option<Bytes>,
+    /// To copy a page of 4 KiB to a reader.
+    pub read_page: Option<SimSpan>,
+    /// To copy one from a writer.
+    pub write_page: Option<SimSpan>,
+}
+
+/// Which pages go first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Replacement {
+    /// Those used longest ago.
+    #[default]
+    Lru,
+    /// Those that came longest ago.
+    Fifo,
+    /// Those used last.
+    Mru,
+}
+
+/// Disks. What is left out is the preset's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Disk {
+    /// How fast it reads.
+    pub read: Option<Rate>,
+    /// How fast it writes.
+    pub write: Option<Rate>,
+    /// Before each request: seek and rotation, or what a command takes.
+    pub overhead: Option<SimSpan>,
+    /// A request takes up to this share less or more, drawn evenly.
+    pub jitter: Option<Percent>,
+}
+
+fn half() -> Percent {
+    Percent::from_percent(50).expect("it is no more than all")
+}
+
+fn files() -> u64 {
+    100
+}
+
+fn file_size() -> Bytes {
+    Bytes::from_mib(4)
+}
+
+fn request_size() -> Bytes {
+    Bytes::from_mib(1)
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn four() -> u32 {
+    4
+}
+
+fn stripe() -> Bytes {
+    Bytes::from_kib(256)
+}
+
+fn scheduler() -> String {
+    "fifo".to_owned()
+}
+
+impl Scenario {
+    /// Everything that is wrong with it, or the same with nothing left open.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn settle(self, draft: &Draft) -> Result<Settled, Problems> {
+        let mut problems = Problems::new();
+        let applications = self.applications(draft, &mut problems);
+        for (key, bytes) in
+            [("file_size", self.file_size), ("request_size", self.request_size), ("stripe", self.stripe)]
+        {
+            if bytes.is_zero() {
+                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("give at least 1B"));
+            }
+        }
+        if let Some(count) = self.stripe_count.filter(|count| *count > self.servers) {
+            let message = format!("`stripe_count` is {count}, but there are {} servers", self.servers);
+            problems.push(draft.problem("stripe_count", message).hint(format!("at most {}", self.servers)));
+        }
+        if self.replicas > self.servers {
+            let message = format!("`replicas` is {}, but there are {} servers", self.replicas, self.servers);
+            problems.push(draft.problem("replicas", message).hint(format!("at most {}", self.servers)));
+        }
+        if let Err((message, hint)) = settled::scheduler_of(&self.scheduler) {
+            problems.push(draft.problem("scheduler", message).hint(hint));
+        }
+        let settled = self.with_preset(applications);
+        settled.check(draft, &mut problems);
+        problems.into_result(settled)
+    }
+
+    /// The applications with everything filled in.
+    fn applications(
+        &self,
+        draft: &Draft,
+        problems: &mut Problems,
+    ) -> BTreeMap<String, settled::Application> {
+        let mut named = self.applications.clone();
+        match &self.weights {
+            Some(_) if !named.is_empty() => {
+                let message = "`weights` makes applications, but `applications` names them";
+                problems.push(draft.problem("weights", message).hint("give each application its own `weight`"));
+            }
+            Some(weights) => match weights_of(weights) {
+                Ok(weights) => {
+                    let width = weights.len().to_string().len();
+                    named.extend(weights.into_iter().enumerate().map(|(number, weight)| {
+                        let own = Application { weight: Some(weight), ..Application::default() };
+                        (format!("app{:0width$}", number + 1), own)
+                    }));
+                }
+                Err(message) => {
+                    problems.push(draft.problem("weights", message).hint("give weights such as 1:4"));
+                }
+            },
+            None if named.is_empty() => drop(named.insert("all".to_owned(), Application::default())),
+            None => {}
+        }
+        let legal = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        };
+        for name in named.keys().filter(|name| !legal(name)) {
+            let message = format!("`{name}` is no name of an application");
+            problems.push(draft.problem("applications", message).hint("use lower-case letters, digits and `_`"));
+        }
+        let said: u32 = named.values().filter_map(|one| one.clients).sum();
+        let open = named.values().filter(|one| one.clients.is_none()).count() as u32;
+        let all = self.clients.unwrap_or(if open == 0 { said } else { said + 16 });
+        let left = all.saturating_sub(said);
+        if open == 0 && all != said {
+            let message = format!("`clients` is {all}, but the applications have {said}");
+            problems.push(draft.problem("clients", message).hint("leave `clients` out"));
+        } else if left < open {
+            let message = format!("`clients` is {all}, but {open} applications need at least one each of the {left} left");
+            problems.push(draft.problem("clients", message).hint(format!("set at least {}", said + open)));
+        }
+        let mut given = 0;
+        let mut number = 0;
+        let mut settled = BTreeMap::new();
+        for (name, own) in named {
+            let clients = own.clients.unwrap_or_else(|| {
+                number += 1;
+                let until = u64::from(left) * number / u64::from(open.max(1));
+                let mine = until as u32 - given;
+                given = until as u32;
+                mine
+            });
+            settled.insert(name, self.application(own, clients));
+        }
+        settled
+    }
+
+    fn application(&self, own: Application, clients: u32) -> settled::Application {
+        settled::Application {
+            clients,
+            weight: own.weight.unwrap_or(1),
+            reservation: own.reservation,
+            limit: own.limit,
+            deadline: own.deadline,
+            priority: own.priority.unwrap_or(0),
+            workload: own.workload.unwrap_or(self.workload),
+            read_share: own.read_share.unwrap_or(self.read_share),
+            files: own.files.unwrap_or(self.files),
+            file_size: own.file_size.unwrap_or(self.file_size),
+            request_size: own.request_size.unwrap_or(self.request_size),
+            order: own.order.unwrap_or(self.order),
+            sharing: own.sharing.unwrap_or(self.sharing),
+            flows: own.flows.unwrap_or(self.flows),
+            think_time: own.think_time.unwrap_or(self.think_time),
+            arrival_rate: own.arrival_rate.or(self.arrival_rate),
+        }
+    }
+}
+
+/// Weights with colons between them.
+fn weights_of(text: &str) -> Result<Vec<u32>, String> {
+    let one = |word: &str| match word.trim().parse::<u32>() {
+        Ok(weight) if weight > 0 => Ok(weight),
+        _ => Err(format!("`weights` has `{word}`, which is no weight: a whole number from 1")),
+    };
+    text.split(':').map(one).collect()
+}
