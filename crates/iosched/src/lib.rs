@@ -20,6 +20,9 @@
 //!
 //! What is deliberately absent: clocks, devices, randomness.
 
+mod bfq;
+mod bucket;
+mod bucket_tree;
 mod discipline;
 mod drr;
 mod dsfq;
@@ -31,6 +34,7 @@ mod flows;
 mod i2l;
 mod mclock;
 mod pairs;
+mod parda;
 mod priority;
 mod room;
 mod rounds;
@@ -46,6 +50,9 @@ mod wf2q;
 mod wfq;
 mod wrr;
 
+pub use bfq::{Bfq, BfqSpec};
+pub use bucket::TokenBucket;
+pub use bucket_tree::{BucketTree, Parent};
 pub use discipline::{
     About, Access, Audience, Discipline, Feedback, FlowId, NoMessage, Piece, Record, Request, SchedulerId,
 };
@@ -58,6 +65,7 @@ pub use fifo::Fifo;
 pub use flows::{FlowSpec, Flows};
 pub use i2l::{I2l, I2lSpec};
 pub use mclock::{AtLimit, Class, Mclock, Phase, Profile, Tracker};
+pub use parda::{Parda, PardaSpec};
 pub use priority::Priority;
 pub use rounds::{Batch, Rounds, Supported};
 pub use sfq::Sfq;
