@@ -27,6 +27,13 @@ pub struct I2lSpec {
     pub avatar: SimSpan,
 }
 
+impl Default for I2lSpec {
+    /// Choices: PFSsim has no default.
+    fn default() -> I2lSpec {
+        I2lSpec { sarc: SimSpan::from_ms(100), avatar: SimSpan::from_secs(1) }
+    }
+}
+
 /// Buckets of requests, then deadlines with a limit that adapts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct I2l<T> {

@@ -23,6 +23,7 @@
 mod bfq;
 mod bucket;
 mod bucket_tree;
+mod description;
 mod discipline;
 mod drr;
 mod dsfq;
@@ -38,6 +39,7 @@ mod parda;
 mod priority;
 mod room;
 mod rounds;
+mod scheduler;
 mod sfq;
 mod sfqrc;
 mod ssfq;
@@ -53,6 +55,7 @@ mod wrr;
 pub use bfq::{Bfq, BfqSpec};
 pub use bucket::TokenBucket;
 pub use bucket_tree::{BucketTree, Parent};
+pub use description::{Description, DescriptionError, Kind};
 pub use discipline::{
     About, Access, Audience, Discipline, Feedback, FlowId, NoMessage, Piece, Record, Request, SchedulerId,
 };
@@ -68,6 +71,7 @@ pub use mclock::{AtLimit, Class, Mclock, Phase, Profile, Tracker};
 pub use parda::{Parda, PardaSpec};
 pub use priority::Priority;
 pub use rounds::{Batch, Rounds, Supported};
+pub use scheduler::Scheduler;
 pub use sfq::Sfq;
 pub use sfqrc::{Sfqrc, SfqrcSpec};
 pub use ssfq::Ssfq;

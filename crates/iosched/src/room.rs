@@ -20,10 +20,6 @@ impl Room {
         self.depth.is_some_and(|depth| self.in_service >= depth)
     }
 
-    pub fn in_service(self) -> u32 {
-        self.in_service
-    }
-
     pub fn take(&mut self) {
         self.in_service += 1;
     }

@@ -30,6 +30,14 @@ pub struct SfqrcSpec {
     pub step: SimSpan,
 }
 
+impl Default for SfqrcSpec {
+    /// Choices, of the size of a hard disk's: PFSsim has no default.
+    fn default() -> SfqrcSpec {
+        let rate = Rate::from_bytes_per_second(100_000_000).expect("it is not zero");
+        SfqrcSpec { read: rate, write: rate, seek: SimSpan::from_ms(8), step: SimSpan::from_ms(10) }
+    }
+}
+
 impl SfqrcSpec {
     fn service(&self, cost: u64, access: Access, seeks: bool) -> SimSpan {
         match access {

@@ -1,6 +1,6 @@
 //! Virtual time as disciplines count it: whole numbers, so that order never depends on how a fraction was rounded elsewhere.
 
-use towtank_units::{SimSpan, SimTime};
+use towtank_units::SimTime;
 
 /// A virtual instant or length, in 2^-32 of a unit of cost for each unit of weight, or of a nanosecond where tags are instants.
 /// 128 bits hold 2^96 units, which is 2^32 requests of 2^64 units each.
@@ -28,11 +28,6 @@ impl Tag {
     /// An instant as a tag.
     pub fn at(now: SimTime) -> Tag {
         Tag(u128::from(now.as_ns()) << FRACTION_BITS)
-    }
-
-    /// A span as a tag.
-    pub fn span(span: SimSpan) -> Tag {
-        Tag(u128::from(span.as_ns()) << FRACTION_BITS)
     }
 
     /// How long a cost takes at so many units a second, as a tag in nanoseconds, rounded down.
@@ -97,6 +92,5 @@ mod tests {
         assert_eq!(Tag::span_of(3, 3).instant().as_ns(), 1_000_000_000);
         assert_eq!(Tag::at(SimTime::MAX).instant(), SimTime::MAX);
         assert_eq!(Tag::NEVER.instant(), SimTime::MAX);
-        assert_eq!(Tag::span(SimSpan::from_ns(7)), Tag::at(SimTime::from_ns(7)));
     }
 }
