@@ -51,4 +51,28 @@ pub enum Broken {
         /// How long it was busy.
         busy: SimSpan,
     },
+    /// Pages of flash that were programmed are neither in use, nor stale, nor erased, or are in use without being mapped.
+    #[error(
+        "{programmed} pages of flash were programmed, but {erased} were erased, {stale} are stale and {valid} in use, of {mapped} mapped"
+    )]
+    LostPages {
+        /// Pages that were programmed.
+        programmed: u64,
+        /// Of these, erased again.
+        erased: u64,
+        /// Of these, replaced, and not erased yet.
+        stale: u64,
+        /// Of these, in use.
+        valid: u64,
+        /// Pages of the drive's addresses that were written.
+        mapped: u64,
+    },
+    /// An address and its page of flash do not name each other.
+    #[error("page {logical} of a drive is mapped to page {physical} of its flash, which holds another")]
+    WrongPage {
+        /// The page of the drive's addresses.
+        logical: u64,
+        /// The page of its flash.
+        physical: u64,
+    },
 }

@@ -13,16 +13,16 @@
 //! and its LogGP network), as `disk` and `card` say.
 //!
 //! A page cache ([`PageCache`]) says what is in memory and what must go; whoever holds it asks a disk for the rest.
-//! Other disks (with several actuators, or flash with its channels) will be modules beside `disk`, with a spec and a
-//! state each, and take several requests of a line at once.
+//! [`drives`] are disks that know addresses: a rate, a head that seeks, measured times, and flash with its channels.
 //!
-//! What is deliberately absent: randomness, and any protocol. Requests of different kinds share a lane first come first
+//! What is deliberately absent: randomness of its own (a drive is given a source), and any protocol. Requests of different kinds share a lane first come first
 //! served; weights are the business of a queue discipline in front of it.
 
 mod broken;
 mod bucket;
 mod card;
 mod disk;
+pub mod drives;
 mod lane;
 mod line;
 mod link;

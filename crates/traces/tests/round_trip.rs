@@ -92,14 +92,16 @@ fn line_start(bytes: &[u8], line: u64) -> usize {
     std::iter::once(0).chain(ends).nth(line as usize - 1).unwrap()
 }
 
+/// A trace is refused with these words and this hint.
+fn check(format: Format, text: &str, want: &str, hint: &str) {
+    let error = read(text.as_bytes(), Some(format), Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), want);
+    let found = error.hint.unwrap_or_default();
+    assert!(found.contains(hint) && found.is_empty() == hint.is_empty(), "{found}");
+}
+
 #[test]
-fn each_fault_is_told_with_its_limit_and_what_to_do() {
-    let check = |format: Format, text: &str, want: &str, hint: &str| {
-        let error = read(text.as_bytes(), Some(format), Options::default()).unwrap_err();
-        assert_eq!(error.to_string(), want);
-        let found = error.hint.unwrap_or_default();
-        assert!(found.contains(hint) && found.is_empty() == hint.is_empty(), "{found}");
-    };
+fn each_fault_of_a_volume_is_told_with_its_limit_and_what_to_do() {
     check(Format::Msr, "1,a,0,Read,-5,1,1", "`trace`, line 1: `Offset` is -5, and must be 0 or more", "");
     check(
         Format::Alibaba,
@@ -137,6 +139,10 @@ fn each_fault_is_told_with_its_limit_and_what_to_do() {
         "`trace`, line 1: it has 4 columns of 5, and `VolumeID` is missing",
         "a line is `Timestamp,Offset,Size,IOType,VolumeID`",
     );
+}
+
+#[test]
+fn each_fault_of_a_log_is_told_with_what_to_do() {
     check(
         Format::FioV3,
         "fio version 2 iolog\n",

@@ -1,0 +1,298 @@
+//! A solid-state drive: channels with dies, pages that are written once and erased by the block, a write buffer, and a collector that
+//! makes room.
+//!
+//! - **Where a page is**: page p of the drive's addresses belongs to die p mod dies, so that neighbours lie on all dies. Each die has a
+//!   block that it writes; a page that is written again becomes stale where it was.
+//! - **Collection** is greedy: a die that has fewer than `free_blocks` free ones takes the block with the fewest pages in use, moves
+//!   these within the die, and erases it. The die serves nothing else meanwhile. Spare space is what makes blocks worth collecting; how
+//!   often a page is moved for each one written is the write amplification ([`Wear`]).
+//! - **A write** is done when all its pages are in the buffer: at the rate of the host, or as fast as programs end when it is full. A page
+//!   that is written in part is read first. **A read** of a page in the buffer costs the host's transfer alone; any other is read by
+//!   its die, and sent over its channel.
+//!
+//! A channel sends a page while the die programs the one before (a cache register). Parameters are those that MQSim and the SSD add-on of DiskSim have in common. What is left out: planes, suspended programs,
+//! a mapping that is itself on flash, wear levelling, trim, and merging of writes in the buffer. Dies and channels serve in the order of
+//! coming: a read waits for what was written before.
+//!
+//! The state has eight bytes for each page of flash. An entity that is cloned for each event wants a small drive: one of some GiB has
+//! the same write amplification as one of some TiB with the same share of spare space.
+
+mod flash;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use towtank_units::{Bytes, Rate, SimSpan, SimTime};
+
+use self::flash::{Flash, Moves, Shape};
+use super::{DriveError, Io};
+use crate::{Broken, Lane, Service};
+
+/// The most pages of flash that a drive may have, by the memory that their map takes: 128 MiB.
+pub const PAGES_MAX: u64 = 1 << 24;
+
+/// What a solid-state drive can do.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct SsdSpec {
+    /// What it holds for its user; the rest of the flash is spare.
+    pub capacity: Bytes,
+    /// Bytes of a page.
+    pub page: Bytes,
+    /// Pages of a block.
+    pub block_pages: u32,
+    /// Blocks of a die.
+    pub die_blocks: u32,
+    /// Channels.
+    pub channels: u32,
+    /// Dies of a channel.
+    pub channel_dies: u32,
+    /// A die reads a page.
+    pub read: SimSpan,
+    /// A die programs a page.
+    pub program: SimSpan,
+    /// A die erases a block.
+    pub erase: SimSpan,
+    /// Bytes over a channel in a second.
+    pub channel_rate: Rate,
+    /// Bytes between host and drive in a second, each way.
+    pub host_rate: Rate,
+    /// What each request costs beside.
+    pub overhead: SimSpan,
+    /// What is kept of writes until it is programmed; 0: a write waits for its programs.
+    pub buffer: Bytes,
+    /// Free blocks of a die below which it collects.
+    pub free_blocks: u32,
+}
+
+impl SsdSpec {
+    fn shape(&self) -> Shape {
+        Shape {
+            dies: self.channels * self.channel_dies,
+            die_blocks: self.die_blocks,
+            block_pages: self.block_pages,
+        }
+    }
+
+    /// Pages of flash, and pages that the user has.
+    fn pages(&self) -> Option<(u64, u64)> {
+        let dies = u64::from(self.channels).checked_mul(u64::from(self.channel_dies))?;
+        let die_pages = u64::from(self.die_blocks).checked_mul(u64::from(self.block_pages))?;
+        let user = self.capacity.pieces_of(self.page)?;
+        dies.checked_mul(die_pages).map(|flash| (flash, user))
+    }
+
+    fn check(&self) -> Result<u32, DriveError> {
+        let some = [
+            ("block_pages", self.block_pages),
+            ("die_blocks", self.die_blocks),
+            ("channels", self.channels),
+            ("channel_dies", self.channel_dies),
+            ("free_blocks", self.free_blocks),
+        ];
+        if let Some((key, _)) = some.into_iter().find(|(_, count)| *count == 0) {
+            return Err(DriveError::new(key, 0, "at least 1"));
+        }
+        let Some((flash, user)) = self.pages().filter(|(flash, _)| *flash <= PAGES_MAX) else {
+            let limit = format!("so that there are at most {PAGES_MAX} pages of flash, of at least one byte");
+            return Err(DriveError::new("page", self.page, limit));
+        };
+        let dies = u64::from(self.channels) * u64::from(self.channel_dies);
+        // A die needs its free blocks, and one that it writes.
+        let kept = u64::from(self.free_blocks) + 1;
+        let usable = u64::from(self.die_blocks).saturating_sub(kept) * u64::from(self.block_pages);
+        if user == 0 || user.div_ceil(dies) > usable {
+            let most = Bytes::new((usable * dies).saturating_mul(self.page.get()));
+            let limit =
+                format!("above 0 and at most {most}: {flash} pages of flash less {kept} blocks of each die");
+            return Err(DriveError::new("capacity", self.capacity, limit));
+        }
+        Ok(user as u32)
+    }
+
+    /// The part of the flash that is spare, of what the user has: α − 1, where formulas have α.
+    #[must_use]
+    pub fn spare_f64(&self) -> f64 {
+        self.pages().map_or(0.0, |(flash, user)| flash as f64 / user as f64 - 1.0)
+    }
+}
+
+/// What was programmed and erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Wear {
+    /// Pages programmed for the host.
+    pub host_pages: u64,
+    /// Pages programmed because their block was erased.
+    pub moved_pages: u64,
+    /// Blocks erased.
+    pub erased_blocks: u64,
+}
+
+impl Wear {
+    /// Pages programmed for each that the host wrote; one if it wrote none.
+    #[must_use]
+    pub fn amplification_f64(&self) -> f64 {
+        if self.host_pages == 0 { 1.0 } else { 1.0 + self.moved_pages as f64 / self.host_pages as f64 }
+    }
+
+    /// What was added since.
+    #[must_use]
+    pub fn since(&self, before: Wear) -> Wear {
+        Wear {
+            host_pages: self.host_pages - before.host_pages,
+            moved_pages: self.moved_pages - before.moved_pages,
+            erased_blocks: self.erased_blocks - before.erased_blocks,
+        }
+    }
+}
+
+/// The state of a solid-state drive.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Ssd {
+    flash: Flash,
+    dies: Vec<Lane>,
+    channels: Vec<Lane>,
+    /// From the host, and to it.
+    inward: Lane,
+    outward: Lane,
+    /// Pages that the buffer holds, by when their program ends.
+    leaving: BTreeSet<(SimTime, u32)>,
+    /// The same by page.
+    held: BTreeMap<u32, SimTime>,
+}
+
+impl Ssd {
+    /// A drive on which nothing was written.
+    ///
+    /// # Errors
+    /// If there can be none, as with less spare space than collection needs.
+    pub fn new(spec: &SsdSpec) -> Result<Ssd, DriveError> {
+        let user_pages = spec.check()?;
+        let shape = spec.shape();
+        Ok(Ssd {
+            flash: Flash::new(shape, user_pages, spec.free_blocks),
+            dies: vec![Lane::default(); shape.dies as usize],
+            channels: vec![Lane::default(); spec.channels as usize],
+            inward: Lane::default(),
+            outward: Lane::default(),
+            leaving: BTreeSet::new(),
+            held: BTreeMap::new(),
+        })
+    }
+
+    /// Writes each page once, in order and in no time: a drive that is full, as one in use is.
+    pub fn fill(&mut self) {
+        for page in 0..self.flash.user_pages() {
+            self.flash.write(page);
+        }
+    }
+
+    /// A request comes now. Addresses beyond the capacity begin again at 0.
+    pub fn serve(&mut self, spec: &SsdSpec, now: SimTime, io: Io) -> Service {
+        self.forget(now);
+        let now_busy = now.saturating_add(spec.overhead);
+        let end = if io.write { self.write(spec, now_busy, io) } else { self.read(spec, now_busy, io) };
+        Service { begin: now, end }
+    }
+
+    /// When everything that has come will be done and programmed.
+    #[must_use]
+    pub fn idle_at(&self) -> SimTime {
+        let lanes = self.dies.iter().chain(&self.channels).chain([&self.inward, &self.outward]);
+        lanes.map(|lane| lane.idle_at).max().unwrap_or(SimTime::ZERO)
+    }
+
+    /// What was programmed and erased so far.
+    #[must_use]
+    pub fn wear(&self) -> Wear {
+        self.flash.wear()
+    }
+
+    /// Checks the laws: no page is lost, and no lane has more to do than there is time for.
+    ///
+    /// # Errors
+    /// When one does not hold.
+    pub fn audit(&self) -> Result<(), Broken> {
+        let mut lanes = self.dies.iter().chain(&self.channels).chain([&self.inward, &self.outward]);
+        lanes.try_for_each(Lane::audit)?;
+        self.flash.audit()
+    }
+
+    /// The pages of a request, each with whether all of it is meant.
+    fn pages(&self, spec: &SsdSpec, io: Io) -> impl Iterator<Item = (u32, bool)> + use<> {
+        let (page, user) = (spec.page.get(), u64::from(self.flash.user_pages()));
+        let (first, end) = (io.offset / page, io.end().div_ceil(page));
+        (first..end).map(move |number| {
+            let whole = number * page >= io.offset && io.end() - number * page >= page;
+            ((number % user) as u32, whole)
+        })
+    }
+
+    fn write(&mut self, spec: &SsdSpec, now: SimTime, io: Io) -> SimTime {
+        let room = spec.buffer.get() / spec.page.get();
+        let arrived = self.inward.serve(now, spec.host_rate.span_for(Bytes::new(io.bytes))).end;
+        let mut done = arrived;
+        for (page, whole) in self.pages(spec, io) {
+            let entered = if (self.leaving.len() as u64) < room {
+                arrived
+            } else {
+                self.leaving.pop_first().map_or(arrived, |(at, page)| {
+                    if self.held.get(&page) == Some(&at) {
+                        self.held.remove(&page);
+                    }
+                    at.max(arrived)
+                })
+            };
+            let programmed = self.program(spec, entered, page, whole);
+            if room > 0 {
+                self.leaving.insert((programmed, page));
+                self.held.insert(page, programmed);
+            }
+            done = done.max(if room > 0 { entered } else { programmed });
+        }
+        done
+    }
+
+    /// A page goes to its die, which makes room if it has to; says when it is programmed.
+    fn program(&mut self, spec: &SsdSpec, entered: SimTime, page: u32, whole: bool) -> SimTime {
+        let die = self.flash.die_of(page);
+        let read_first = !whole && self.flash.is_written(page);
+        let sent = self.channels[die / spec.channel_dies as usize]
+            .serve(entered, spec.channel_rate.span_for(spec.page))
+            .end;
+        let Moves { pages, blocks } = self.flash.write(page);
+        let moved = spec.read.saturating_add(spec.program).saturating_mul(pages);
+        let collected = moved.saturating_add(spec.erase.saturating_mul(blocks));
+        let before = if read_first { spec.read } else { SimSpan::ZERO };
+        let span = collected.saturating_add(before).saturating_add(spec.program);
+        self.dies[die].serve(sent, span).end
+    }
+
+    fn read(&mut self, spec: &SsdSpec, now: SimTime, io: Io) -> SimTime {
+        let (mut first, mut last) = (None::<SimTime>, now);
+        for (page, _) in self.pages(spec, io) {
+            if self.held.contains_key(&page) {
+                continue;
+            }
+            let die = self.flash.die_of(page);
+            let read = self.dies[die].serve(now, spec.read).end;
+            let sent = self.channels[die / spec.channel_dies as usize]
+                .serve(read, spec.channel_rate.span_for(spec.page));
+            first = Some(first.map_or(sent.begin, |first| first.min(sent.begin)));
+            last = last.max(sent.end);
+        }
+        let sent_in = last.since(first.unwrap_or(last));
+        self.outward.cut_through(last, sent_in, spec.host_rate.span_for(Bytes::new(io.bytes))).end
+    }
+
+    /// What was programmed by now is not in the buffer any more.
+    fn forget(&mut self, now: SimTime) {
+        while let Some(&(at, page)) = self.leaving.first().filter(|(at, _)| *at <= now) {
+            self.leaving.pop_first();
+            if self.held.get(&page) == Some(&at) {
+                self.held.remove(&page);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
