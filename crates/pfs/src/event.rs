@@ -1,6 +1,7 @@
 //! What happens to clients, servers and metadata servers, and what they tell each other.
 
 use serde::{Deserialize, Serialize};
+use towtank_iosched::Lengths;
 use towtank_units::{SimSpan, SimTime};
 
 use crate::work::Operation;
@@ -74,6 +75,8 @@ pub enum Message {
         /// Whether the job is done.
         last: bool,
     },
+    /// A scheduler tells the others what its flows got or want.
+    Report(Lengths),
     /// A client is through with a phase.
     Through,
     /// A phase begins.
@@ -140,8 +143,11 @@ pub enum Event {
         /// Which.
         slot: u32,
     },
-    /// The disk is done with what it served.
-    DiskDone,
+    /// The disk is done with what it served at a place.
+    DiskDone {
+        /// Which.
+        place: u16,
+    },
     /// The scheduler asked to be woken.
     Wake,
     /// A port of the switch has something through.

@@ -32,10 +32,10 @@ pub use layout::{Component, Part, Striping};
 pub use model::Pfs;
 pub use nodes::{Client, Entity, Flow, Holders, Mark, Metadata, Running, Server};
 pub use spec::{
-    Cache, Client as ClientSpec, ClientCache, Drive, Metadata as MetadataSpec, MetadataBy, Network, PAGE, Place,
+    Cache, Client as ClientSpec, ClientCache, DiskSpec, Metadata as MetadataSpec, MetadataBy, Network, PAGE, Place,
     Scheduler, Server as ServerSpec, Spec,
 };
 pub use work::{Application, Operation, Order, Phase, Rank, Sharing, Wish, Work};
 
 /// The scheduler in front of a server; what it queues are slots.
-pub type Queue = towtank_iosched::Sfq<u32>;
+pub type Queue = towtank_iosched::Scheduler<u32>;

@@ -119,7 +119,7 @@ impl<'a> Pfs<'a> {
     ) -> Result<(), Fault> {
         match entity {
             Entity::Client(client) => self.client_hears(client, from, message, context),
-            Entity::Server(server) => self.server_hears(server, message, context),
+            Entity::Server(server) => self.server_hears(server, from, message, context),
             Entity::Metadata(metadata) => self.metadata_hears(metadata, message, context),
             Entity::Starter(..) => Err("what lets phases begin has no card".into()),
         }
@@ -187,7 +187,7 @@ impl Model for Pfs<'_> {
         if id.0 < self.metadata_server(0).0 {
             return Entity::Server(Box::new(Server {
                 card: Card::new(network),
-                queue: spec.scheduler.queue(),
+                queue: spec.scheduler.queue(id.0 - self.clients),
                 wakes: None,
                 slots: Vec::new(),
                 free: Vec::new(),
@@ -198,7 +198,7 @@ impl Model for Pfs<'_> {
                 memory: towtank_devices::Lane::default(),
                 cache: spec.cache.as_ref().map(|cache| PageCache::new(cache.pages, cache.replacement)),
                 cleaning: false,
-                disk: Disk::default(),
+                disk: Disk::new(&spec.disk),
                 sizes: std::collections::BTreeMap::new(),
                 streams: std::collections::BTreeMap::new(),
                 depth: Level::new(SimTime::ZERO, 0),

@@ -147,6 +147,10 @@ pub struct Holders {
 pub struct Running {
     /// What it is.
     pub job: Job,
+    /// Where the job is that this is a piece of, if the scheduler cut it.
+    pub piece_of: Option<u32>,
+    /// Whether pieces of it have been let go.
+    pub cut: bool,
     /// The request that the scheduler gave, once it has let it go.
     pub given: Option<towtank_iosched::Request<u32>>,
     /// Bytes of it that are done.

@@ -1,7 +1,8 @@
 //! What a parallel file system is like: how many of what, and what each step costs.
 
+use towtank_devices::drives::{DiskModel, HeadOrder};
 use towtank_devices::{Replacement, Sharing};
-use towtank_iosched::Flows;
+use towtank_iosched::{Description, Flows};
 use towtank_units::{Rate, SimSpan};
 
 use crate::layout::Striping;
@@ -32,7 +33,7 @@ pub struct Spec {
     /// The page cache of each server, if it has one.
     pub cache: Option<Cache>,
     /// The disk of each server.
-    pub disk: Drive,
+    pub disk: DiskSpec,
     /// Shares are taken over spans of this length.
     pub sample: SimSpan,
     /// When the run ends, done or not.
@@ -140,8 +141,8 @@ pub struct Server {
 pub struct Scheduler {
     /// Which.
     pub place: Place,
-    /// How many jobs are let go at once.
-    pub depth: Option<u32>,
+    /// Of each server: that of its number, or the last one.
+    pub descriptions: Vec<Description>,
     /// A flow for each application.
     pub flows: Flows,
 }
@@ -178,15 +179,11 @@ pub struct Cache {
 
 /// A disk.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drive {
-    /// How fast it reads.
-    pub read: Rate,
-    /// How fast it writes.
-    pub write: Rate,
-    /// Before each request.
-    pub overhead: SimSpan,
-    /// A request takes between this share less and this share more, drawn evenly: 0.5 is half.
-    pub jitter: f64,
+pub struct DiskSpec {
+    /// What it can do.
+    pub model: DiskModel,
+    /// Who of those that wait is next.
+    pub order: HeadOrder,
 }
 
 impl Spec {
@@ -199,8 +196,13 @@ impl Spec {
 
 impl Scheduler {
     /// The queue of a server where nothing has come yet.
+    ///
+    /// # Panics
+    /// When a flow would never be served: whoever makes a spec asks [`Description::build`] before.
     #[must_use]
-    pub fn queue(&self) -> crate::Queue {
-        crate::Queue::new(self.depth, &self.flows)
+    pub fn queue(&self, server: u32) -> crate::Queue {
+        let description = self.descriptions.get(server as usize).or(self.descriptions.last());
+        let description = description.expect("a scheduler is named");
+        description.build(&self.flows).expect("the flows were checked with the spec")
     }
 }

@@ -71,7 +71,10 @@ impl Question for Pfs {
          all are joined by a star of links. The study says what each application gets, how long its requests take, and which part is the \
          bottleneck.\n\n\
          --preset paper is the cluster of the PFSsim paper, hdd and nvme are servers of today (choices, not measurements). What is \
-         measured is the last phase: where files are read, they are written first. Not modelled: metadata beyond service times, \
+         measured is the last phase: where files are read, they are written first.\n\n\
+         Schedulers (D is how many jobs are let go at once): fifo[:D], sfq[:D], ssfq, wfq, wf2q+, drr, wrr, priority, dsfq-a, -d, -f, -atb and \
+         -alb (between servers), edf, i2l, sfqrc, dta, mclock, Lustre's crr-n, orr, trr and tbf, bfq, token-bucket and htb. Weights, \
+         reservations, limits, deadlines and rates are keys of applications. Not modelled: metadata beyond service times, \
          recovery of failed servers, and the processors of servers beside the costs that are keys.";
     const RESULTS_VERSION: u32 = 1;
     const FLAGS: &'static [Flag] = FLAGS;

@@ -178,7 +178,7 @@ impl<'a> Pfs<'a> {
         context.record(Sample::Throttled);
         let taken = cache.take_dirty(Some(extent.file), spec.write_batch.max(1));
         if taken.is_empty() {
-            if server.disk.serving.is_none() && server.disk.waiting.is_empty() {
+            if server.disk.is_idle() {
                 // Nothing that is on its way will make room: the cache is too small for it.
                 return self.around(server, slot);
             }
@@ -191,14 +191,20 @@ impl<'a> Pfs<'a> {
 
     /// The disk takes the next request.
     fn disk_begins(&self, server: &mut Server, context: &mut Told<'_, 'a>) {
-        if let Some(span) = server.disk.begin(&self.spec.disk, &mut context.draws(DISK)) {
-            context.send(context.me(), span, Event::DiskDone);
+        let now = context.now();
+        while let Some((place, done)) = server.disk.begin(&self.spec.disk, now, &mut context.draws(DISK)) {
+            context.send_at(context.me(), done, Event::DiskDone { place });
         }
     }
 
     /// The disk is done with a request.
-    pub(super) fn disk_done(&self, server: &mut Server, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
-        let io = server.disk.serving.take().ok_or("a disk is done with nothing")?;
+    pub(super) fn disk_done(
+        &self,
+        server: &mut Server,
+        place: u16,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<(), Fault> {
+        let io = server.disk.end(context.now(), place).ok_or("a disk is done with nothing")?;
         if let (Some(cache), false) = (&mut server.cache, matches!(io.owner, Owner::Around(_))) {
             for extent in &io.extents {
                 if io.write { cache.end_write(extent) } else { cache.end_read(extent) }

@@ -1,6 +1,8 @@
 //! Data servers: jobs come to the scheduler, are let go, worked on and answered.
 
-use towtank_iosched::{About, Access, Discipline as _, FlowId, Record, Request};
+use towtank_iosched::{
+    About, Access, Audience, Discipline as _, FlowId, Lengths, Piece, Record, Request, SchedulerId,
+};
 use towtank_kernel::{Context, EntityId, Fault};
 
 use super::Pfs;
@@ -15,10 +17,16 @@ impl<'a> Pfs<'a> {
     pub(super) fn server_hears(
         &self,
         server: &mut Server,
+        from: u32,
         message: Message,
         context: &mut Told<'_, 'a>,
     ) -> Result<(), Fault> {
         match message {
+            Message::Report(lengths) => {
+                let from = SchedulerId(from.saturating_sub(self.clients));
+                server.queue.hear(context.now(), from, lengths);
+                self.let_go(server, context)
+            }
             Message::Job(job) => self.job_comes(server, job, context),
             Message::Data { slot, bytes } => {
                 let running = running(server, slot)?;
@@ -33,7 +41,7 @@ impl<'a> Pfs<'a> {
                 if self.is_last(phase) {
                     let now = context.now();
                     let (sent, received) = (server.card.out.busy, server.card.received());
-                    let (own, memory) = (server.disk.busy, server.memory.busy);
+                    let (own, memory) = (server.disk.busy_at(now), server.memory.busy);
                     server.mark = Mark { at: now, own, memory, sent, received };
                     server.depth.restart(now);
                 }
@@ -67,13 +75,11 @@ impl<'a> Pfs<'a> {
             busy: false,
             begun: false,
             given: None,
+            piece_of: None,
+            cut: false,
             job,
         };
-        let slot = server.free.pop().unwrap_or(server.slots.len() as u32);
-        match server.slots.get_mut(slot as usize) {
-            Some(free) => *free = Some(running),
-            None => server.slots.push(Some(running)),
-        }
+        let slot = into_slot(server, running);
         server.came += 1;
         server.depth.set(now, server.depth.get() + 1);
         server.queue.arrive(now, Request::new(flow, cost, slot).about(about));
@@ -84,13 +90,21 @@ impl<'a> Pfs<'a> {
     fn let_go(&self, server: &mut Server, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
         let now = context.now();
         while let Some(request) = server.queue.next(now) {
-            let slot = request.item;
-            running(server, slot)?.given = Some(request);
+            let slot = if request.about.piece == Piece::WHOLE {
+                let slot = request.item;
+                running(server, slot)?.given = Some(request);
+                slot
+            } else {
+                self.piece(server, request)?
+            };
             if self.spec.server.before.is_zero() {
                 self.work(server, slot, context)?;
             } else {
                 context.send(context.me(), self.spec.server.before, Event::Work { slot });
             }
+        }
+        while let Some((audience, lengths)) = server.queue.tell() {
+            self.report(&audience, &lengths, context);
         }
         if let Some(at) = server.queue.wake_at() {
             let at = at.max(now);
@@ -100,6 +114,41 @@ impl<'a> Pfs<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The scheduler has let a piece of a job go: it is worked on like a job of its own.
+    fn piece(&self, server: &mut Server, request: Request<u32>) -> Result<u32, Fault> {
+        let whole = running(server, request.item)?;
+        whole.cut = true;
+        let bytes = request.cost;
+        let job = Job { offset: request.about.offset, bytes, ..whole.job.clone() };
+        let piece = Running {
+            position: 0,
+            answered: 0,
+            part: 0,
+            here: if job.write && self.spec.server.handshake { 0 } else { bytes },
+            fetched: 0,
+            busy: false,
+            begun: false,
+            cut: false,
+            piece_of: Some(request.item),
+            given: Some(request),
+            job,
+        };
+        Ok(into_slot(server, piece))
+    }
+
+    /// A scheduler tells others something: all of them, or one.
+    fn report(&self, audience: &Audience, lengths: &Lengths, context: &mut Told<'_, 'a>) {
+        let me = context.me().0 - self.clients;
+        for server in (0..self.spec.servers).filter(|server| *server != me) {
+            if matches!(audience, Audience::One(one) if one.0 != server) {
+                continue;
+            }
+            let at = context.now().saturating_add(self.spec.network.latency);
+            let message = Message::Report(lengths.clone());
+            context.send_at(self.server(server), at, Event::Here { from: context.me().0, message });
+        }
     }
 
     /// Something that a server has asked itself for.
@@ -116,7 +165,7 @@ impl<'a> Pfs<'a> {
                 self.go_on(server, *slot, context)
             }
             Event::Finish { slot } => self.finish(server, *slot, context),
-            Event::DiskDone => self.disk_done(server, context),
+            Event::DiskDone { place } => self.disk_done(server, *place, context),
             Event::Wake => {
                 server.wakes = None;
                 server.queue.wake(context.now());
@@ -216,15 +265,22 @@ impl<'a> Pfs<'a> {
         };
         let request = running.given.ok_or("a server finishes a job that the scheduler has not let go")?;
         server.free.push(slot);
-        server.done += 1;
-        server.depth.set(now, server.depth.get() - 1);
+        let last = server.queue.finishes(&request);
+        if last {
+            if let Some(whole) = running.piece_of {
+                server.slots[whole as usize] = None;
+                server.free.push(whole);
+            }
+            server.done += 1;
+            server.depth.set(now, server.depth.get() - 1);
+        }
         let job = running.job;
         let bin = (now.as_ns() / self.spec.sample.as_ns().max(1)) as u32;
         context.record(Sample::Served { application: job.application, bytes: job.bytes, bin });
         server.queue.complete(now, &request);
         // What went out with earlier parts is not sent again.
         let data = if job.write { 0 } else { job.bytes - running.answered };
-        self.answer(server, (job.client, job.flow), data, true, context);
+        self.answer(server, (job.client, job.flow), data, last, context);
         if self.spec.server.locks {
             for free in unlocked(server, &job)? {
                 self.begin(server, free, context)?;
@@ -236,6 +292,16 @@ impl<'a> Pfs<'a> {
         }
         self.let_go(server, context)
     }
+}
+
+/// Where a server keeps a job from now on.
+fn into_slot(server: &mut Server, running: Running) -> u32 {
+    let slot = server.free.pop().unwrap_or(server.slots.len() as u32);
+    match server.slots.get_mut(slot as usize) {
+        Some(free) => *free = Some(running),
+        None => server.slots.push(Some(running)),
+    }
+    slot
 }
 
 /// A job at a server.

@@ -239,7 +239,7 @@ fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) ->
         };
         let at = SimTime::ZERO.saturating_add(towtank_units::SimSpan::from_ns((until * 1e9).round() as u64));
         Some(Server {
-            disk: share(server.disk.busy, server.mark.own),
+            disk: share(server.disk.busy_at(run.now), server.mark.own),
             memory: share(server.memory.busy, server.mark.memory),
             sent: share(server.card.out.busy, server.mark.sent),
             received: share(server.card.received(), server.mark.received),

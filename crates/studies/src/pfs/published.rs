@@ -91,7 +91,8 @@ fn shares(views: &[&View<'_>]) -> Vec<Claim> {
     let find = |weight: u32| {
         let fits = |view: &&&View<'_>| {
             let weights: Vec<u32> = view.scenario.applications.values().map(|one| one.weight).collect();
-            weights == [1, weight] && view.scenario.scheduler == "sfq:4"
+            let scheduler = view.scenario.schedulers.first().map(ToString::to_string);
+            weights == [1, weight] && scheduler.as_deref() == Some("sfq:4")
         };
         views.iter().find(fits).copied()
     };

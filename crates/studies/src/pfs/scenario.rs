@@ -84,11 +84,15 @@ pub struct Scenario {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 8))]
     pub replicas: u32,
-    /// The scheduler of each server: `fifo`, `sfq:4` (four jobs at once), `mclock`, and others; `towtank pfs --help` lists
-    /// them.
+    /// The scheduler of each server: `fifo`, `sfq:4` (four jobs at once), `mclock:32`, and others; `towtank pfs --help`
+    /// lists them.
     #[serde(default = "scheduler")]
     #[schemars(example = "sfq:4")]
     pub scheduler: String,
+    /// Where servers have different schedulers: that of each, by its number; the last one is also that of all further
+    /// servers.
+    #[serde(default)]
+    pub schedulers: Vec<String>,
     /// How long the run lasts at most, done or not.
     #[serde(default)]
     pub duration: Option<SimSpan>,
@@ -131,6 +135,12 @@ pub struct Application {
     pub weight: Option<u32>,
     /// What it gets of each server in any case, where the scheduler knows reservations.
     pub reservation: Option<Rate>,
+    /// What its bucket gains at each server, where the scheduler counts bytes (`token-bucket`, `htb`, `sfqrc`).
+    pub rate: Option<Rate>,
+    /// What its bucket gains at each server, where the scheduler counts requests (`tbf`, `i2l`).
+    pub request_rate: Option<Frequency>,
+    /// What its bucket holds, in bytes or requests. Left out: what it gains in a tenth of a second.
+    pub burst: Option<u64>,
     /// What it never exceeds at a server, where the scheduler knows limits.
     pub limit: Option<Rate>,
     /// How long after it began a request should be done, where the scheduler knows deadlines.
@@ -343,10 +353,44 @@ pub enum Replacement {
     Mru,
 }
 
+/// What a disk's time depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DiskModel {
+    /// An overhead and a rate, wherever it is.
+    #[default]
+    Rate,
+    /// Seek, rotation and zones of a drive of 7,200 revolutions and 4 TB (a choice).
+    Seek,
+    /// Times by size and jump, fitted to those measured of a drive of 7,200 revolutions and 500 GB.
+    Table,
+    /// Flash: channels, dies, a write buffer, and blocks that are collected.
+    Ssd,
+}
+
+/// Who of those that wait for a disk is next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HeadOrder {
+    /// Who came first.
+    #[default]
+    Fifo,
+    /// Who is nearest to the head.
+    Sstf,
+    /// The next one above the head, and then the lowest.
+    Clook,
+}
+
 /// Disks. What is left out is the preset's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Disk {
+    /// What its time depends on. `read`, `write`, `overhead` and `jitter` are of `rate`.
+    pub model: DiskModel,
+    /// Who of those that wait is next; `rate` always takes who came first.
+    pub order: HeadOrder,
+    /// Of `ssd`: what it holds. Its map of pages takes 8 bytes for each 8 KiB.
+    pub capacity: Option<Bytes>,
     /// How fast it reads.
     pub read: Option<Rate>,
     /// How fast it writes.
@@ -356,6 +400,8 @@ pub struct Disk {
     /// A request takes up to this share less or more, drawn evenly.
     pub jitter: Option<Percent>,
 }
+
+const HINT: &str = "`towtank pfs --help` lists all schedulers";
 
 fn half() -> Percent {
     Percent::from_percent(50).expect("it is no more than all")
@@ -412,8 +458,14 @@ impl Scenario {
             let message = format!("`replicas` is {}, but there are {} servers", self.replicas, self.servers);
             problems.push(draft.problem("replicas", message).hint(format!("at most {}", self.servers)));
         }
-        if let Err((message, hint)) = settled::scheduler_of(&self.scheduler) {
-            problems.push(draft.problem("scheduler", message).hint(hint));
+        let named = self.schedulers.iter().map(|text| ("schedulers", text));
+        for (key, text) in std::iter::once(("scheduler", &self.scheduler)).chain(named) {
+            if let Err(error) = text.parse::<towtank_iosched::Description>() {
+                problems.push(draft.problem(key, format!("`{key}`: {error}")).hint(HINT));
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
         }
         let settled = self.with_preset(applications);
         settled.check(draft, &mut problems);
@@ -486,6 +538,9 @@ impl Scenario {
             clients,
             weight: own.weight.unwrap_or(1),
             reservation: own.reservation,
+            rate: own.rate,
+            request_rate: own.request_rate,
+            burst: own.burst,
             limit: own.limit,
             deadline: own.deadline,
             priority: own.priority.unwrap_or(0),

@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use towtank_iosched::{FlowSpec, Flows};
+use towtank_devices::drives::{
+    self, Noise, RateSpec, SeekCurve, SeekSpec, SsdSpec, TableSpec, TrackBuffer, Zone,
+};
+use towtank_iosched::{Description, FlowSpec, Flows, Kind};
 use towtank_pfs::{
-    Application as Work, Cache as PageCache, ClientSpec, Component, Drive, MetadataSpec, Phase, Place,
+    Application as Work, Cache as PageCache, ClientSpec, Component, DiskSpec, MetadataSpec, Phase, Place,
     Scheduler, ServerSpec, Spec, Striping,
 };
-use towtank_scenario::{Draft, Problems, did_you_mean};
+use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
-use super::{MetadataBy, Order, PortSharing, Preset, Replacement, Scenario, Sharing, Workload};
+use super::{
+    DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Preset, Replacement, Scenario, Sharing, Workload,
+};
 
 /// A scenario in which nothing is left open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,8 +35,8 @@ pub struct Settled {
     pub stripe_count: u32,
     /// Copies of what is written.
     pub replicas: u32,
-    /// The scheduler.
-    pub scheduler: String,
+    /// The scheduler of each server, by its number, or the last one.
+    pub schedulers: Vec<Description>,
     /// How long at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<SimSpan>,
@@ -66,6 +71,15 @@ pub struct Application {
     /// What it never exceeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Rate>,
+    /// What its bucket gains, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// What its bucket gains, in requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_rate: Option<Frequency>,
+    /// What its bucket holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u64>,
     /// When a request should be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<SimSpan>,
@@ -196,6 +210,12 @@ pub struct Cache {
 /// Disks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
+    /// What its time depends on.
+    pub model: DiskModel,
+    /// Who is next.
+    pub order: HeadOrder,
+    /// Of `ssd`.
+    pub capacity: Bytes,
     /// How fast it reads.
     pub read: Rate,
     /// How fast it writes.
@@ -204,27 +224,6 @@ pub struct Disk {
     pub overhead: SimSpan,
     /// More or less.
     pub jitter: Percent,
-}
-
-/// The most jobs that may be let go at once.
-const DEPTH_MAX: u32 = 1_000_000;
-
-/// A scheduler's name and its depth; or what is wrong with it, and a hint.
-///
-/// # Errors
-/// When it is none.
-pub fn scheduler_of(text: &str) -> Result<Option<u32>, (String, String)> {
-    let names = ["sfq", "fifo"];
-    let (name, depth) = text.split_once(':').map_or((text, None), |(name, depth)| (name, Some(depth)));
-    if !names.contains(&name) {
-        let hint = did_you_mean(name, names).unwrap_or_else(|| format!("the schedulers are {}", names.join(", ")));
-        return Err((format!("`scheduler` is `{text}`, which is none"), hint));
-    }
-    match depth.map(str::parse::<u32>) {
-        None => Ok(None),
-        Some(Ok(depth)) if depth > 0 && depth <= DEPTH_MAX => Ok(Some(depth)),
-        Some(_) => Err((format!("the depth in `{text}` is no number from 1 to {DEPTH_MAX}"), "sfq:4".to_owned())),
-    }
 }
 
 fn rate(bytes: u64) -> Rate {
@@ -241,6 +240,8 @@ impl Scenario {
         let (network, metadata, client) = (self.network, self.metadata, self.client);
         let (server, cache, disk) = (self.server, self.cache, self.disk);
         let handshake = server.handshake.unwrap_or(false);
+        let named = if self.schedulers.is_empty() { vec![self.scheduler] } else { self.schedulers };
+        let schedulers = named.iter().filter_map(|text| text.parse().ok()).collect();
         let settled = Settled {
             preset: self.preset,
             write_first,
@@ -248,7 +249,7 @@ impl Scenario {
             stripe: self.stripe,
             stripe_count: self.stripe_count.unwrap_or(self.servers),
             replicas: self.replicas,
-            scheduler: self.scheduler,
+            schedulers,
             duration: self.duration,
             sample: SimSpan::ZERO,
             alone,
@@ -299,6 +300,9 @@ impl Scenario {
                 write_page: cache.write_page.unwrap_or(shipped.write_page),
             },
             disk: Disk {
+                model: disk.model,
+                order: disk.order,
+                capacity: disk.capacity.unwrap_or(Bytes::from_gib(16)),
                 read: disk.read.unwrap_or(rate(shipped.disk_read)),
                 write: disk.write.unwrap_or(rate(shipped.disk_write)),
                 overhead: disk.overhead.unwrap_or(shipped.disk_overhead),
@@ -348,6 +352,15 @@ impl Settled {
             let message = format!("the applications make {requests:.0} requests, and {REQUESTS_MAX:.0} is the most");
             problems.push(draft.problem("files", message).hint("set fewer `files`, or a larger `request_size`"));
         }
+        let flows = self.flows();
+        for description in &self.schedulers {
+            if let Err(error) = description.build::<u32>(&flows) {
+                problems.push(draft.problem("scheduler", error.to_string()).hint("give each application a weight"));
+            }
+        }
+        if let Err(error) = self.disk.spec().model.drive() {
+            problems.push(draft.problem("disk.capacity", error.to_string()).hint("16GiB is the default"));
+        }
         for (name, one) in &self.applications {
             for (key, zero) in
                 [("file_size", one.file_size.is_zero()), ("request_size", one.request_size.is_zero()), ("flows", one.flows == 0), ("files", one.files == 0)]
@@ -362,6 +375,14 @@ impl Settled {
                 problems.push(draft.problem("applications", message).hint("at most 100%"));
             }
         }
+    }
+
+    /// What schedulers are told of the applications.
+    #[must_use]
+    pub fn flows(&self) -> Flows {
+        let requests = |one: &Description| matches!(one.kind, Kind::Tbf { .. } | Kind::I2l(_));
+        let by_requests = self.schedulers.iter().any(requests);
+        Flows::new(self.applications.values().map(|one| one.flow(by_requests)).collect())
     }
 
     /// The names of the applications, in the order of their numbers.
@@ -449,16 +470,11 @@ impl Settled {
             },
             scheduler: Scheduler {
                 place: Place::Server,
-                depth: scheduler_of(&self.scheduler).expect("it has been checked"),
-                flows: Flows::new(self.applications.values().map(Application::flow).collect()),
+                descriptions: self.schedulers.clone(),
+                flows: self.flows(),
             },
             cache,
-            disk: Drive {
-                read: self.disk.read,
-                write: self.disk.write,
-                overhead: self.disk.overhead,
-                jitter: self.disk.jitter.fraction_f64(),
-            },
+            disk: self.disk.spec(),
             sample: self.sample,
             until: self.duration,
         }
@@ -530,14 +546,20 @@ impl Application {
         }
     }
 
-    fn flow(&self) -> FlowSpec {
+    fn flow(&self, by_requests: bool) -> FlowSpec {
+        let rate = match by_requests {
+            true => self.request_rate.map_or(0, |rate| rate.per_second_f64().round() as u64),
+            false => self.rate.map_or(0, Rate::bytes_per_second),
+        };
         FlowSpec {
             weight: self.weight,
             priority: self.priority,
             reservation: self.reservation.map_or(0, Rate::bytes_per_second),
             limit: self.limit.map_or(0, Rate::bytes_per_second),
             delay: self.deadline.unwrap_or(SimSpan::ZERO),
-            ..FlowSpec::default()
+            rate,
+            burst: self.burst.unwrap_or((rate / 10).max(1)),
+            request_cost: self.request_size.get(),
         }
     }
 
@@ -554,5 +576,80 @@ impl Application {
     /// Requests of all its clients.
     fn requests(&self) -> f64 {
         self.all_files() * (self.file_size.get() as f64 / self.request_size.get().max(1) as f64).ceil()
+    }
+}
+
+impl Disk {
+    fn spec(&self) -> DiskSpec {
+        let model = match self.model {
+            DiskModel::Rate => drives::DiskModel::Rate(RateSpec {
+                read: self.read,
+                write: self.write,
+                read_overhead: self.overhead,
+                write_overhead: self.overhead,
+                noise: if self.jitter == Percent::ZERO { Noise::None } else { Noise::Uniform(self.jitter) },
+            }),
+            DiskModel::Seek => drives::DiskModel::Seek(seek()),
+            DiskModel::Table => drives::DiskModel::Table(TableSpec::fitted_7200_rpm()),
+            DiskModel::Ssd => drives::DiskModel::Ssd(ssd(self.capacity)),
+        };
+        let order = match self.order {
+            HeadOrder::Fifo => drives::HeadOrder::Fifo,
+            HeadOrder::Sstf => drives::HeadOrder::Sstf,
+            HeadOrder::Clook => drives::HeadOrder::CLook,
+        };
+        DiskSpec { model, order }
+    }
+}
+
+/// A drive of 7,200 revolutions and about 4 TB, by choice: 240 MB/s on the outer tracks and 120 on the inner ones, 0.6,
+/// 8.5 and 16 ms over one cylinder, a third and all.
+fn seek() -> SeekSpec {
+    const CYLINDERS: u32 = 240_000;
+    let turn = SimSpan::from_us(8_333);
+    let track = |rate: u64| Bytes::new(rate * 8_333 / 1_000_000);
+    let ms = |tenths: u64| SimSpan::from_us(100 * tenths);
+    let curve = SeekCurve {
+        one: ms(6),
+        knee_cylinders: CYLINDERS / 3,
+        knee: ms(85),
+        full_cylinders: CYLINDERS - 1,
+        full: ms(160),
+    };
+    let zone = |mb: u64| Zone { cylinders: CYLINDERS / 5, track: track(mb * 1_000_000) };
+    SeekSpec {
+        curve,
+        turn,
+        zones: [240, 215, 185, 150, 120].map(zone).to_vec(),
+        surfaces: 10,
+        head_switch: SimSpan::from_us(500),
+        write_settle: SimSpan::from_us(200),
+        overhead: SimSpan::from_us(100),
+        stream_gap: SimSpan::from_us(500),
+        buffer: TrackBuffer { segments: 32, segment: Bytes::from_mib(2), bus: rate(600_000_000) },
+    }
+}
+
+/// Flash as MQSim's default has it (8 channels of 8 dies here, pages of 8 KiB, blocks of 256 pages, 75 us, 750 us and 3.8 ms to
+/// read, program and erase, 333 MB/s a channel), with 7 % of it spare and a host link of 4 GB/s.
+fn ssd(capacity: Bytes) -> SsdSpec {
+    const DIES: u64 = 64;
+    let page = Bytes::from_kib(8);
+    let pages = capacity.get().div_ceil(page.get()).saturating_mul(107) / 100;
+    SsdSpec {
+        capacity,
+        page,
+        block_pages: 256,
+        die_blocks: u32::try_from(pages.div_ceil(256 * DIES) + 4).unwrap_or(u32::MAX),
+        channels: 8,
+        channel_dies: 8,
+        read: SimSpan::from_us(75),
+        program: SimSpan::from_us(750),
+        erase: SimSpan::from_us(3_800),
+        channel_rate: rate(333_000_000),
+        host_rate: rate(4_000_000_000),
+        overhead: SimSpan::from_us(10),
+        buffer: Bytes::from_mib(64),
+        free_blocks: 2,
     }
 }

@@ -1,0 +1,332 @@
+//! Whole runs: random file systems on all executors, closed forms, and the laws against damage.
+
+mod common;
+
+use common::{application, disk, rate, spec};
+use proptest::prelude::*;
+use towtank_devices::Sharing as Port;
+use towtank_devices::drives::Noise;
+use towtank_iosched::{Description, FlowSpec, Flows};
+use towtank_kernel::{Executor, Outcome, RunOptions, run};
+use towtank_pfs::{
+    Application, Component, Counts, Entity, Event, Message, Order, Pfs, Phase, Sharing, Spec, Striping, Work,
+};
+use towtank_streams::Seed;
+use towtank_testkit::{Finished, travels};
+use towtank_units::{Frequency, SimSpan};
+
+fn options(seed: u64, executor: Executor, workers: u32) -> RunOptions<'static> {
+    RunOptions { seed: Seed(seed), executor, workers, ..RunOptions::default() }
+}
+
+/// Requests and bytes that a work has in all, by phase.
+fn wanted(work: &Work) -> Vec<(u64, Option<u64>)> {
+    (0..work.phases())
+        .map(|phase| {
+            let requests = (0..work.clients())
+                .map(|client| {
+                    let rank = work.rank(client);
+                    let application = work.of(rank);
+                    application.requests(application.phases[phase], rank)
+                })
+                .sum();
+            (requests, work.bytes(phase))
+        })
+        .collect()
+}
+
+/// All requests are done, and all their bytes; nothing is left anywhere.
+fn whole(spec: &Spec, outcome: &Outcome<Pfs<'_>>) -> Result<(), String> {
+    let counts: Counts = outcome.merged_statistics();
+    if outcome.pending > 0 && spec.until.is_none() {
+        return Err(format!("{} events are left", outcome.pending));
+    }
+    for (phase, (requests, bytes)) in wanted(&spec.work).into_iter().enumerate() {
+        let of = |value: fn(&towtank_pfs::Done) -> u64| -> u64 {
+            counts.done.iter().filter(|((of, _), _)| usize::from(*of) == phase).map(|(_, one)| value(one)).sum()
+        };
+        if of(|done| done.requests) != requests {
+            return Err(format!("{} of {requests} requests of phase {phase} are done", of(|done| done.requests)));
+        }
+        if bytes.is_some_and(|bytes| of(|done| done.bytes) != bytes) {
+            return Err(format!("{} of {bytes:?} bytes of phase {phase} were moved", of(|done| done.bytes)));
+        }
+    }
+    let copies = u64::from(spec.client.copies);
+    let served: u64 = counts.served.values().sum();
+    let moved: u64 = counts.done.values().map(|done| done.bytes).sum();
+    if copies == 1 && served != moved {
+        return Err(format!("servers did {served} bytes, and clients moved {moved}"));
+    }
+    Ok(())
+}
+
+/// A random file system: small, so that all executors are quick.
+fn random() -> impl Strategy<Value = Spec> {
+    let application = (
+        1_u32..4,
+        1_u64..4,
+        1_u64..60_000,
+        700_u64..40_000,
+        0_u8..3,
+        any::<bool>(),
+        1_u16..4,
+        (0_u64..3_000, proptest::option::of(1_u64..400)),
+    )
+        .prop_map(|(clients, files, file_bytes, request_bytes, sharing, random, flows, (think, arrivals))| {
+            Application {
+                clients,
+                files,
+                file_bytes,
+                request_bytes,
+                phases: Vec::new(),
+                order: if random { Order::Random } else { Order::Sequential },
+                sharing: [Sharing::Own, Sharing::Interleaved, Sharing::Segmented][usize::from(sharing)],
+                flows,
+                think: SimSpan::from_us(think),
+                arrivals: arrivals.and_then(Frequency::from_per_second),
+            }
+        });
+    let phases = [
+        [Phase::Write, Phase::Read],
+        [Phase::Fill, Phase::Mix(400_000)],
+        [Phase::Create, Phase::Stat],
+        [Phase::Fill, Phase::Remove],
+        [Phase::Rest, Phase::Read],
+    ];
+    let names = Description::USAGES.map(|(name, _)| match name {
+        "dsfq-atb" => "dsfq-atb:4:5ms",
+        "dsfq-alb" => "dsfq-alb:4:100KiB",
+        "htb" => "htb:4:rate=50MB/s",
+        other => other,
+    });
+    let parts = (
+        proptest::collection::vec((application, 0..phases.len()), 1..4),
+        1_u32..5,
+        (1_u32..5, 300_u64..30_000),
+        0..names.len(),
+        (any::<bool>(), any::<bool>(), any::<bool>(), 0_u8..4),
+        (4_u64..200, 1_u64..100, 0_u64..40, 0_u64..40),
+        (1_u32..3, 500_u64..50_000, 1_u32..5, 500_u64..30_000),
+    );
+    parts.prop_map(move |(applications, servers, (count, stripe), name, flags, pages, more)| {
+        let (handshake, locks, fair, kind) = flags;
+        let (capacity, dirty, background, ahead) = pages;
+        let (copies, window, threads, part) = more;
+        let chosen = applications.into_iter().map(|(one, phase)| Application { phases: phases[phase].to_vec(), ..one });
+        let mut spec = spec(chosen.collect());
+        spec.servers = servers;
+        let count = count.min(servers);
+        spec.striping = Striping::new(servers, vec![Component { end: None, count, stripe }]);
+        let description: Description = names[name].parse().expect("it is one");
+        let flow = |weight: u32| FlowSpec {
+            weight,
+            rate: 20_000_000,
+            burst: 4_000_000,
+            delay: SimSpan::from_ms(30),
+            request_cost: 100_000,
+            ..FlowSpec::default()
+        };
+        spec.scheduler.descriptions = vec![description];
+        spec.scheduler.flows = Flows::new((1..=3).map(flow).collect());
+        spec.server.handshake = handshake;
+        spec.server.locks = locks;
+        spec.server.threads = threads;
+        spec.server.part = part;
+        spec.client.copies = copies.min(servers);
+        spec.client.window = window;
+        spec.client.layouts_are_kept = !locks;
+        spec.network.sharing = if fair { Port::Fair } else { Port::Fifo };
+        spec.network.slice = handshake.then_some(16 << 10);
+        match kind {
+            0 => spec.cache = None,
+            1 => spec.network.lost = 20_000,
+            2 => spec.network.buffer = Some(60_000),
+            _ => spec.metadata.threads = 1,
+        }
+        if let Some(cache) = &mut spec.cache {
+            (cache.pages, cache.dirty) = (capacity, dirty.min(capacity));
+            cache.background = (background > 0).then_some(background);
+            cache.read_ahead = ahead;
+            cache.write_batch = 4;
+        }
+        spec.disk = disk(50_000_000, 30_000_000, SimSpan::from_us(300), Noise::None);
+        spec
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_file_systems_end_with_everything_done_on_all_executors(spec in random(), seed in 0_u64..1_000) {
+        let model = Pfs::new(&spec);
+        let first = run(&model, options(seed, Executor::Sequential, 1));
+        let first = match first {
+            Ok(first) => first,
+            Err(error) => return Err(TestCaseError::fail(format!("{error}"))),
+        };
+        prop_assert_eq!(whole(&spec, &first), Ok(()));
+        for (executor, workers) in [(Executor::Check, 1), (Executor::Conservative, 2), (Executor::Optimistic, 2)] {
+            let other = run(&model, options(seed, executor, workers));
+            prop_assert_eq!(other.map(|other| other.digest.to_string()), Ok(first.digest.to_string()));
+        }
+    }
+}
+
+/// What is left undone, and what is done twice, is told by the same check.
+#[test]
+fn work_that_is_not_done_is_noticed() {
+    let spec = spec(vec![application(3, 4)]);
+    let outcome = run(&Pfs::new(&spec), options(1, Executor::Sequential, 1)).expect("it runs");
+    assert_eq!(whole(&spec, &outcome), Ok(()));
+    for files in [3, 5] {
+        let other = Spec { work: Work::new(vec![application(3, files)]), ..spec.clone() };
+        assert!(whole(&other, &outcome).is_err(), "{files} files");
+    }
+}
+
+/// The audit, held against states that were broken behind the model's back.
+#[test]
+fn damage_is_noticed() {
+    let spec = spec(vec![application(4, 6)]);
+    let model = Pfs::new(&spec);
+    let finished = Finished::of(run(&model, options(3, Executor::Sequential, 1)).expect("it runs"));
+    let told = finished.complaint(&model, "a job is lost at a server", |state| {
+        let server = state.entities.iter_mut().find_map(|one| match one {
+            Entity::Server(server) => Some(server),
+            _ => None,
+        });
+        server.expect("there is one").done -= 1;
+    });
+    assert!(told.contains("jobs came"), "{told}");
+    let told = finished.complaint(&model, "an answer is lost", |state| {
+        let Entity::Client(client) = &mut state.entities[0] else { panic!("entity 0 is a client") };
+        client.jobs_done -= 1;
+    });
+    assert!(told.contains("jobs were sent"), "{told}");
+    let told = finished.complaint(&model, "a job is sent twice", |state| {
+        let Entity::Client(client) = &mut state.entities[0] else { panic!("entity 0 is a client") };
+        client.jobs_sent += 1;
+        client.jobs_done += 1;
+    });
+    assert!(told.contains("clients sent"), "{told}");
+    let told = finished.complaint(&model, "a request is done that nobody began", |state| {
+        let Entity::Client(client) = &mut state.entities[0] else { panic!("entity 0 is a client") };
+        client.through += 1;
+    });
+    assert!(told.contains("requests were begun"), "{told}");
+    let told = finished.complaint(&model, "a card has sent more than there was time for", |state| {
+        let Entity::Client(client) = &mut state.entities[1] else { panic!("entity 1 is a client") };
+        client.card.out.busy = SimSpan::from_secs(1 << 20);
+    });
+    assert!(told.contains("node 1"), "{told}");
+}
+
+/// A run that is cut keeps its laws: what is on its way counts.
+#[test]
+fn a_cut_run_keeps_its_laws() {
+    let mut spec = spec(vec![application(4, 20)]);
+    spec.network.lost = 10_000;
+    let model = Pfs::new(&spec);
+    for ms in [1, 7, 40, 133, 800] {
+        let options = RunOptions {
+            end: Some(towtank_units::SimTime::ZERO.saturating_add(SimSpan::from_ms(ms))),
+            ..options(5, Executor::Sequential, 1)
+        };
+        let outcome = run(&model, options).expect("its laws hold");
+        assert!(outcome.pending > 0, "{ms} ms: it was not cut");
+    }
+}
+
+/// One server with one disk and no cache, requests at random to an idle network: an M/D/1 queue. With service of 1 ms and
+/// 600 requests a second its mean wait is rho / (2 (1 - rho)) services = 0.75 ms.
+#[test]
+fn a_disk_alone_is_an_m_d_1_queue() {
+    let clients = 20;
+    let one = Application {
+        clients,
+        files: 1,
+        file_bytes: 4_096 * 5_000,
+        request_bytes: 4_096,
+        phases: vec![Phase::Read],
+        order: Order::Random,
+        sharing: Sharing::Own,
+        flows: 64,
+        think: SimSpan::ZERO,
+        arrivals: Frequency::from_per_second(30),
+    };
+    let mut spec = spec(vec![one]);
+    spec.servers = 1;
+    spec.striping = Striping::new(1, vec![Component { end: None, count: 1, stripe: 1 << 20 }]);
+    spec.cache = None;
+    (spec.network.card, spec.network.latency) = (None, SimSpan::from_us(1));
+    spec.client.layouts_are_kept = true;
+    (spec.client.request, spec.client.job) = (SimSpan::ZERO, SimSpan::ZERO);
+    (spec.server.before, spec.server.after) = (SimSpan::ZERO, SimSpan::ZERO);
+    spec.scheduler.descriptions = vec!["fifo".parse().expect("it is one")];
+    (spec.server.threads, spec.server.part) = (1_000_000, 1 << 30);
+    spec.disk = disk(4_096_000_000, 4_096_000_000, SimSpan::from_us(999), Noise::None);
+    let wait = |seed: u64| {
+        let outcome = run(&Pfs::new(&spec), options(seed, Executor::Sequential, 1)).expect("it runs");
+        let counts: Counts = outcome.merged_statistics();
+        // The first request of each client also asks for a layout: one in 5,000.
+        counts.done[&(0, 0)].latencies.mean().expect("some were done") / 1e6 - 1.0 - 0.002
+    };
+    let waits: Vec<f64> = (0..4).map(wait).collect();
+    let mean = waits.iter().sum::<f64>() / 4.0;
+    // 400,000 requests; the histogram's bins are good to 1.6 %, of a latency of 1.75 ms.
+    assert!((mean - 0.75).abs() < 0.03, "{mean}: {waits:?}");
+}
+
+/// With two applications that always have something to do, SFQ gives shares as the weights say.
+#[test]
+fn shares_follow_weights_and_a_fifo_gives_none() {
+    let share = |scheduler: &str, weights: &[u32]| {
+        let one = Application { phases: vec![Phase::Write], ..application(16, 30) };
+        let mut spec = spec(vec![one.clone(), one]);
+        spec.cache = None;
+        spec.scheduler.descriptions = vec![scheduler.parse().expect("it is one")];
+        spec.scheduler.flows = Flows::weighted(weights);
+        let end = towtank_units::SimTime::ZERO.saturating_add(SimSpan::from_secs(20));
+        let options = RunOptions { end: Some(end), ..options(2, Executor::Sequential, 1) };
+        let outcome = run(&Pfs::new(&spec), options).expect("it runs");
+        let counts: Counts = outcome.merged_statistics();
+        let of = |application: u16| -> u64 { counts.served.range((application, 0)..=(application, u32::MAX)).map(|(_, bytes)| *bytes).sum() };
+        of(1) as f64 / (of(0) + of(1)) as f64
+    };
+    for (weights, ideal) in [([1, 1], 0.5), ([1, 2], 2.0 / 3.0), ([1, 4], 0.8)] {
+        let found = share("sfq:4", &weights);
+        assert!((found - ideal).abs() < 0.02, "{weights:?}: {found}");
+    }
+    let blind = share("fifo:4", &[1, 4]);
+    assert!((blind - 0.5).abs() < 0.05, "{blind}");
+}
+
+/// Twice the data with two copies, on twice the disks' work.
+#[test]
+fn copies_are_written_and_one_is_read() {
+    let mut spec = spec(vec![application(2, 3)]);
+    spec.client.copies = 2;
+    let outcome = run(&Pfs::new(&spec), options(1, Executor::Sequential, 1)).expect("it runs");
+    let counts: Counts = outcome.merged_statistics();
+    let served: u64 = counts.served.values().sum();
+    let mib = 1 << 20;
+    assert_eq!(served, 6 * mib * 2 + 6 * mib);
+}
+
+/// Entities and events go through serde and come back, so that a run may be spread over processes.
+#[test]
+fn nodes_travel() {
+    let mut spec = spec(vec![application(3, 2)]);
+    spec.network.card = Some(rate(20_000_000));
+    spec.scheduler.descriptions = vec!["dsfq-a:4".parse().expect("it is one")];
+    let model = Pfs::new(&spec);
+    let options = options(4, Executor::Conservative, 2);
+    let want = run(&model, options.clone()).expect("it runs");
+    let crossed = travels(&model, &options, &want).expect("it travels");
+    assert!(crossed > 0);
+    let event = Event::Here { from: 0, message: Message::Through };
+    let text = serde_json::to_string(&event).expect("it is plain data");
+    assert_eq!(serde_json::from_str::<Event>(&text).expect("it reads back"), event);
+}
