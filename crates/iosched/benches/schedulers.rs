@@ -1,8 +1,9 @@
-//! How long one request takes in each scheduler: it comes, is given and is done, among 64 flows with requests waiting; and among 4,096
-//! for those whose cost could grow with the flows.
+//! How long one request takes in each scheduler: it comes, is given and is done, among 64 flows with requests waiting;
+//! and among 4,096 for those whose cost could grow with the flows.
 //!
-//! `cargo bench -p towtank-iosched -- [runs] [part of a case's name]`. Times are of the processor where the system tells
-//! them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the wall clock elsewhere.
+//! `cargo bench -p towtank-iosched -- [runs] [part of a case's name]`. Times are of the processor where the system
+//! tells them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the wall clock
+//! elsewhere.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,13 +1,15 @@
-//! Budget fair queueing, after Linux's BFQ: one flow at a time has the resource to itself, for a budget in units of cost; which one is
-//! next is decided by B-WF2Q+ over what budgets were used.
+//! Budget fair queueing, after Linux's BFQ: one flow at a time has the resource to itself, for a budget in units of
+//! cost; which one is next is decided by B-WF2Q+ over what budgets were used.
 //!
-//! - A flow's turn ends when its budget does not suffice for its next request, when it has lasted for the timeout, or when it has nothing
-//!   more: then the scheduler idles for a while, since the flow may send its next request as soon as it has the answer to the last.
-//! - A flow that used its budget up gets twice as much next time, up to the most; one that ran empty or out of time gets what it used,
-//!   and at least the least. So sequential flows get long turns, and sporadic ones short.
+//! - A flow's turn ends when its budget does not suffice for its next request, when it has lasted for the timeout, or
+//!   when it has nothing more: then the scheduler idles for a while, since the flow may send its next request as soon
+//!   as it has the answer to the last.
+//! - A flow that used its budget up gets twice as much next time, up to the most; one that ran empty or out of time
+//!   gets what it used, and at least the least. So sequential flows get long turns, and sporadic ones short.
 //! - Tags are corrected when a turn ends: it finishes at its start plus what was used over the weight.
 //!
-//! Left out: raising weights for interactive flows, merging of queues, injection, and BFQ's estimate of the device's peak rate.
+//! Left out: raising weights for interactive flows, merging of queues, injection, and BFQ's estimate of the device's
+//! peak rate.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,8 +1,9 @@
-//! Token buckets: each flow gains tokens at a rate and holds at most a burst of them; a request takes its cost. Who has too few waits;
-//! among those who have enough, the first to come goes first. A flow without a rate has no bucket.
+//! Token buckets: each flow gains tokens at a rate and holds at most a burst of them; a request takes its cost. Who has
+//! too few waits; among those who have enough, the first to come goes first. A flow without a rate has no bucket.
 //!
-//! A bucket is kept as the instant at which it will be full, so that no fraction of a token is lost. A request that costs more than the
-//! burst goes when the bucket is full, and leaves it in debt: it is served, and the rate is kept over time.
+//! A bucket is kept as the instant at which it will be full, so that no fraction of a token is lost. A request that
+//! costs more than the burst goes when the bucket is full, and leaves it in debt: it is served, and the rate is kept
+//! over time.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,8 +1,10 @@
-//! Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): flows take turns; in each turn a flow may spend its quantum, and
-//! what it could not spend because its next request costs more is saved for its next turn, as long as it has requests.
+//! Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): flows take turns; in each turn a flow may spend its
+//! quantum, and what it could not spend because its next request costs more is saved for its next turn, as long as it
+//! has requests.
 //!
-//! A quantum is the weight times a quantum for a weight of 1, q. What two flows with work waiting got, each over its weight, differs by
-//! at most q + c_f/w_f + c_g/w_g. With quanta of at least the costliest request, a request takes the same time for any number of flows.
+//! A quantum is the weight times a quantum for a weight of 1, q. What two flows with work waiting got, each over its
+//! weight, differs by at most q + c_f/w_f + c_g/w_g. With quanta of at least the costliest request, a request takes the
+//! same time for any number of flows.
 
 use std::collections::VecDeque;
 
@@ -54,7 +56,8 @@ impl<T> Drr<T> {
         }
     }
 
-    /// Lets rounds pass in which nobody can afford its head: all gain as many quanta as somebody needs to afford it one turn later.
+    /// Lets rounds pass in which nobody can afford its head: all gain as many quanta as somebody needs to afford it one
+    /// turn later.
     fn skip_rounds(&mut self) {
         let rounds_needed = |flow: &Flow<T>| {
             let cost = flow.waiting.front().map_or(0, |head| head.cost);
@@ -131,7 +134,8 @@ mod tests {
     use super::*;
     use crate::trial::{at, push, served};
 
-    /// The example of the paper's section on DRR: quanta of 500; flow 0 has 200, 750, 20, flow 1 has 500, 500, flow 2 has 200, 600, 100.
+    /// The example of the paper's section on DRR: quanta of 500; flow 0 has 200, 750, 20, flow 1 has 500, 500, flow 2
+    /// has 200, 600, 100.
     #[test]
     fn deficits_by_hand() {
         let mut drr = Drr::new(None, 500, &Flows::equal(3));

@@ -1,8 +1,16 @@
 //! Queue disciplines: who is served next, when several kinds of requests want one resource.
 //!
-//! A discipline ([`Discipline`]) is told what comes and asked who goes; how long anything takes is the business of whoever
-//! serves. So the same code decides in a simulated disk and, later, in a real store. [`Fifo`] serves in the order of coming,
-//! [`Fair`] in proportion to weights.
+//! A discipline ([`Discipline`]) is told what comes and asked who goes; how long anything takes is the business of
+//! whoever serves. So the same code decides in a simulated disk and, later, in a real store.
+//!
+//! - In order of coming: [`Fifo`]. By priority or deadline: [`Priority`], [`Edf`], [`I2l`], [`Dta`].
+//! - By shares: [`Fair`], [`Sfq`], [`Ssfq`], [`Wfq`], [`Wf2q`], [`Drr`], [`Wrr`], [`Bfq`]; of several servers together:
+//!   [`Dsfq`].
+//! - By rates, credits and reservations: [`TokenBucket`], [`BucketTree`], [`Tbf`], [`Sfqrc`], [`Mclock`].
+//! - In batches of clients, objects or targets: [`Rounds`].
+//!
+//! [`Description`] names one in a word, [`Flows`] says what flows are promised, and [`Scheduler`] is any of them.
+//! [`Parda`] stands at the client and is no discipline.
 //!
 //! ```
 //! use towtank_iosched::{Discipline, Fair, FlowId, Request};
@@ -16,6 +24,16 @@
 //! }
 //! let order: Vec<String> = std::iter::from_fn(|| fair.next(now)).map(|one| one.item).collect();
 //! assert_eq!(order, ["a0", "b0", "a1", "a2", "a3", "b1", "b2", "b3"]);
+//! ```
+//!
+//! ```
+//! use towtank_iosched::{Description, Flows, Scheduler};
+//!
+//! let description: Description = "dsfq-atb:4:100ms".parse()?;
+//! let scheduler: Scheduler<u32> = description.build(&Flows::weighted(&[3, 1]))?;
+//! let error = "sqf:4".parse::<Description>().unwrap_err().to_string();
+//! assert!(error.starts_with("`sqf` is no scheduler: write `sfq`, or another of fifo, sfq"), "{error}");
+//! # Ok::<(), towtank_iosched::DescriptionError>(())
 //! ```
 //!
 //! What is deliberately absent: clocks, devices, randomness.

@@ -1,10 +1,10 @@
 //! Lustre's round-robin policies of its network request scheduler: CRR-N by client, ORR by object, TRR by target.
 //!
-//! Requests of one client, object or target form a batch of at most a quantum. Batches go in order of their round and, within it,
-//! of when they were begun. Who has used its quantum up, or has nothing waiting though some of its quantum is left, begins its next
-//! batch in a later round; nobody begins one in a round that has passed. Inside a batch CRR-N keeps the order of coming; ORR and TRR
-//! go by ascending offset, then the shorter one first. ORR and TRR order reads, writes or both ([`Supported`]); what they do not order
-//! goes in order of coming, in turn with what they do.
+//! Requests of one client, object or target form a batch of at most a quantum. Batches go in order of their round and,
+//! within it, of when they were begun. Who has used its quantum up, or has nothing waiting though some of its quantum
+//! is left, begins its next batch in a later round; nobody begins one in a round that has passed. Inside a batch CRR-N
+//! keeps the order of coming; ORR and TRR go by ascending offset, then the shorter one first. ORR and TRR order reads,
+//! writes or both ([`Supported`]); what they do not order goes in order of coming, in turn with what they do.
 //!
 //! Offsets are those of the object ([`crate::About::offset`]); an order by physical place is had by putting that there.
 
@@ -223,7 +223,8 @@ mod tests {
         request(0, cost, item).about(About { object, offset, ..About::default() })
     }
 
-    /// Section 3.1, CRR-N with a quantum of 2: round 0 has two of each client, and so on, each batch in order of coming.
+    /// Section 3.1, CRR-N with a quantum of 2: round 0 has two of each client, and so on, each batch in order of
+    /// coming.
     #[test]
     fn clients_go_in_batches_of_a_quantum() {
         let mut crr = Rounds::by_client(None, 2);

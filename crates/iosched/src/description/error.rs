@@ -8,7 +8,7 @@ use crate::FlowId;
 #[non_exhaustive]
 pub enum DescriptionError {
     /// There is no scheduler of that name.
-    #[error("`{name}` is no scheduler{}: name one of {}", meant(*nearest), names())]
+    #[error("`{name}` is no scheduler: write {}{}", meant(*nearest), names())]
     Name {
         /// What was written.
         name: String,
@@ -26,7 +26,7 @@ pub enum DescriptionError {
         usage: &'static str,
     },
     /// A flow would starve.
-    #[error("flow {} has a weight of 0, and `{scheduler}` would never serve it: give it a weight of at least 1", flow.0)]
+    #[error("flow {} has weight 0, and `{scheduler}` would never serve it: give it a weight of at least 1", flow.0)]
     Weight {
         /// Which.
         flow: FlowId,
@@ -36,7 +36,7 @@ pub enum DescriptionError {
 }
 
 fn meant(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!(", did you mean `{name}`?"))
+    nearest.map_or_else(|| "one of ".to_owned(), |name| format!("`{name}`, or another of "))
 }
 
 fn names() -> String {

@@ -71,10 +71,10 @@ fn every_usage_is_understood() {
 fn mistakes_are_answered_with_what_to_write() {
     let names = Description::USAGES.map(|usage| usage.0).join(", ");
     for (text, want) in [
-        ("sfqq:4", format!("`sfqq` is no scheduler, did you mean `sfq`?: name one of {names}")),
-        ("dsfq", format!("`dsfq` is no scheduler, did you mean `dsfq-a`?: name one of {names}")),
-        ("elevator", format!("`elevator` is no scheduler: name one of {names}")),
-        ("", format!("`` is no scheduler: name one of {names}")),
+        ("sfqq:4", format!("`sfqq` is no scheduler: write `sfq`, or another of {names}")),
+        ("dsfq", format!("`dsfq` is no scheduler: write `dsfq-a`, or another of {names}")),
+        ("elevator", format!("`elevator` is no scheduler: write one of {names}")),
+        ("", format!("`` is no scheduler: write one of {names}")),
         ("sfq:0", "`sfq:0`: with a depth of 0 nobody is ever served: write `sfq[:D]`".to_owned()),
         ("sfq:4k", "`sfq:4k`: `4k` is no depth: write `sfq[:D]`".to_owned()),
         ("sfq:4:5", "`sfq:4:5`: `5` is not understood: write `sfq[:D]`".to_owned()),
@@ -106,7 +106,7 @@ fn a_flow_that_would_starve_is_refused() {
     let error = parsed("sfq:4").build::<u32>(&flows).expect_err("flow 1 would starve");
     assert_eq!(
         error.to_string(),
-        "flow 1 has a weight of 0, and `sfq:4` would never serve it: give it a weight of at least 1"
+        "flow 1 has weight 0, and `sfq:4` would never serve it: give it a weight of at least 1"
     );
     assert!(parsed("mclock").build::<u32>(&flows).is_ok());
     assert!(parsed("edf").build::<u32>(&flows).is_ok());

@@ -1,9 +1,9 @@
 //! AVATAR: earliest deadline first, with a limit L on what is outstanding that is set anew at the end of each window.
 //!
-//! At the end of a window with X completions: XL counts what is outstanding, what is queued and due inside the next window, and what came
-//! and was due inside this one; XU counts all that is outstanding or queued or came. The bounds are L XL/X and L XU/X. Each
-//! application that completed something asks for a limit of its own, by E = (delay - mean wait) / (95th percentile of service); the
-//! least of them holds, and 100 means no limit. Fractions are in 2^-16.
+//! At the end of a window with X completions: XL counts what is outstanding, what is queued and due inside the next
+//! window, and what came and was due inside this one; XU counts all that is outstanding or queued or came. The bounds
+//! are L XL/X and L XU/X. Each application that completed something asks for a limit of its own, by E = (delay - mean
+//! wait) / (95th percentile of service); the least of them holds, and 100 means no limit. Fractions are in 2^-16.
 
 use std::collections::BTreeMap;
 

@@ -62,7 +62,8 @@ fn a_server_that_runs_out_of_work_lends_at_once() {
     assert_eq!(i2l.waiting().count(), 0);
 }
 
-/// X = 4 completions of 10 ms each after no wait: E = 100/10 = 10. Nothing is left: XL = 0 + 0 + 4, XU = 4; L XU/X = 4 bounds it.
+/// X = 4 completions of 10 ms each after no wait: E = 100/10 = 10. Nothing is left: XL = 0 + 0 + 4, XU = 4; L XU/X = 4
+/// bounds it.
 #[test]
 fn the_limit_is_set_at_the_end_of_a_window() {
     let mut i2l = i2l();

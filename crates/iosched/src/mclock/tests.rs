@@ -16,8 +16,8 @@ fn phases(mclock: &mut Mclock<u32>, now: SimTime) -> Vec<(u32, Phase)> {
     std::iter::from_fn(|| mclock.next(now)).map(|one| (one.item, Phase::of(&one.about))).collect()
 }
 
-/// r = 10 a second and l = 20 a second, costs of 1: R at 0, 100, 200 ms, L at 0, 50, 100 ms. What goes by share brings R forward
-/// by 100 ms.
+/// r = 10 a second and l = 20 a second, costs of 1: R at 0, 100, 200 ms, L at 0, 50, 100 ms. What goes by share brings
+/// R forward by 100 ms.
 #[test]
 fn reservation_and_limit_by_hand() {
     let mut mclock = mclock(&[spec(10, 1, 20)], AtLimit::Wait);

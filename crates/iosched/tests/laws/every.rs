@@ -15,7 +15,8 @@ use crate::server::{Job, Server, Trace, run};
 const RATE: u64 = 1_000_000;
 const PLACES: usize = 16;
 
-/// Every scheduler, with the depth that it is to keep, if it keeps one, and whether it lets nobody wait while it has room.
+/// Every scheduler, with the depth that it is to keep, if it keeps one, and whether it lets nobody wait while it has
+/// room.
 const ALL: [(&str, Option<usize>, bool); 30] = [
     ("fifo", None, true),
     ("fifo:3", Some(3), true),

@@ -1,5 +1,5 @@
-//! A server that a discipline stands before, in the way of the trait: so many places, each serving at one rate. It notes all that
-//! happens, and says where a law that every discipline keeps is broken.
+//! A server that a discipline stands before, in the way of the trait: so many places, each serving at one rate. It
+//! notes all that happens, and says where a law that every discipline keeps is broken.
 
 use std::collections::{BTreeMap, BTreeSet};
 

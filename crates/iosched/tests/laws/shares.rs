@@ -66,8 +66,8 @@ fn in_order(
     shares_within(&trace.given, weights, bound)
 }
 
-/// While all flows wait, a flow is neither behind its part of all work by more than its own costliest request and its part of anybody's,
-/// nor ahead by more than its own costliest.
+/// While all flows wait, a flow is neither behind its part of all work by more than its own costliest request and its
+/// part of anybody's, nor ahead by more than its own costliest.
 fn wf2q_law(
     discipline: impl Discipline<Item = u32>,
     costs: &[Vec<u64>],
@@ -133,7 +133,8 @@ proptest! {
         prop_assert_eq!(wf2q_law(Wf2q::new(Some(1), &Flows::weighted(&weights)), &costs, &weights), Ok(()));
     }
 
-    /// A turn is as long as its budget, or as one request: then the same bound as of deficit round robin holds with budgets as quanta.
+    /// A turn is as long as its budget, or as one request: then the same bound as of deficit round robin holds with
+    /// budgets as quanta.
     #[test]
     fn bfq_keeps_the_bound_of_its_budgets(costs in two_costs(), weights in two_weights()) {
         let spec = BfqSpec { budget_min: 500, budget_max: 4_000, idle: SimSpan::ZERO, timeout: SimSpan::from_secs(9) };
