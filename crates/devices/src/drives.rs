@@ -19,6 +19,7 @@
 
 mod fit;
 mod order;
+mod presets;
 mod rate;
 mod seek;
 mod ssd;

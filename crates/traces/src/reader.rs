@@ -14,10 +14,10 @@ use crate::options::{Options, Order, Origin};
 use crate::packing::{Unpacked, WINDOW_MAX_BYTES};
 use crate::record::{Record, When};
 
-/// The most memory that a reader takes: the window of a zstd frame twice, names twice with what it takes to find them, and two MiB of
-/// blocks.
+/// The most memory that a reader takes: the window of a zstd frame up to four times while its buffer grows, names twice with what
+/// it takes to find them, and two MiB of blocks.
 pub const MEMORY_MAX_BYTES: u64 =
-    2 * WINDOW_MAX_BYTES + 2 * NAMES_MAX_BYTES as u64 + 128 * NAMES_MAX as u64 + (2 << 20);
+    4 * WINDOW_MAX_BYTES + 2 * NAMES_MAX_BYTES as u64 + 128 * NAMES_MAX as u64 + (2 << 20);
 
 /// The records of a trace, in the order of the file. After an error there are no more.
 pub struct Reader<R: Read> {

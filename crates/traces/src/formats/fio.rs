@@ -121,11 +121,11 @@ fn request(mut row: Row<'_>, file: Cell<'_>, action: Cell<'_>, at: When, names: 
         b"close" => Op::Close,
         b"read" => Op::Read,
         b"write" => Op::Write,
-        b"sync" | b"datasync" => Op::Sync,
+        b"sync" | b"datasync" | b"sync_file_range" => Op::Sync,
         b"trim" => Op::Trim,
         _ => {
-            let known =
-                "`add`, `open`, `close`, `read`, `write`, `sync`, `datasync`, `trim`, or in version 2 `wait`";
+            let known = "`add`, `open`, `close`, `read`, `write`, `sync`, `datasync`, `sync_file_range`, `trim`, or in \
+                         version 2 `wait`";
             return Err(action.none_of(known));
         }
     };
