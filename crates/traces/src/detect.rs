@@ -6,6 +6,7 @@ use crate::formats::{Parser, fits_oracle, heads, is_darshan};
 use crate::lines::{BLOCK_BYTES, Lines};
 use crate::names::Names;
 use crate::options::Options;
+use crate::packing::unread;
 
 /// The most lines that are tried.
 const LINES_TRIED_MAX: usize = 1_000;
@@ -32,7 +33,7 @@ pub(crate) fn found(head: &[u8], all: bool) -> Result<Format, Box<Fault>> {
     match fitting[..] {
         [format] => Ok(format),
         [] => Err(Fault::new(format!("it is in no format that is known: {}", Format::names()))
-            .hint("name its format to learn which line does not fit")),
+            .hint(unread(head).unwrap_or("name its format to learn which line does not fit"))),
         _ => Err(Fault::new(format!("it can be read as {}", names(&fitting))).hint("name its format")),
     }
 }
@@ -50,27 +51,20 @@ fn fits(format: Format, head: &[u8], all: bool) -> bool {
     }
     let mut parser = Parser::new(format, &Options::default());
     let (mut lines, mut names) = (Lines::new(whole), Names::default());
-    let (mut understood, mut remarks) = (0, 0);
-    while let Ok(Some(line)) = lines.line() {
-        if understood + remarks == LINES_TRIED_MAX {
-            break;
-        }
-        let remark = line.starts_with(b"#");
-        if remark && format == Format::Dxt {
-            understood += usize::from(is_darshan(line));
-            remarks += 1;
-        } else if !line.trim_ascii().is_empty() {
-            understood += 1;
-        }
-        let first = lines_before(understood, remarks);
-        if parser.parse(line, first, &mut names).is_err() {
+    let (mut seen, mut understood) = (0, 0);
+    while seen < LINES_TRIED_MAX {
+        let line = match lines.line() {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(_) => return false,
+        };
+        if parser.parse(line, seen == 0, &mut names).is_err() {
             return false;
         }
+        // Anybody's remarks are passed over in a text of Darshan, and say nothing of what it is.
+        let remark = format == Format::Dxt && line.starts_with(b"#") && !is_darshan(line);
+        understood += usize::from(!remark && !line.trim_ascii().is_empty());
+        seen += 1;
     }
     understood > 0
-}
-
-/// Whether the line just counted is the first.
-fn lines_before(understood: usize, remarks: usize) -> bool {
-    understood + remarks <= 1
 }

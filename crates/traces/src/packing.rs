@@ -9,7 +9,10 @@ use ruzstd::decoding::{BlockDecodingStrategy, DEFAULT_MAX_WINDOW_SIZE};
 
 /// The most that a frame of zstd may ask to be kept: 128 MiB, which `zstd --ultra -22` needs, and `zstd --long=31` exceeds.
 pub const WINDOW_MAX_BYTES: u64 = DEFAULT_MAX_WINDOW_SIZE;
-const GZIP: &[u8] = &[0x1f, 0x8b];
+/// With the one method that there is.
+const GZIP: &[u8] = &[0x1f, 0x8b, 8];
+/// Flags of gzip that are always 0.
+const GZIP_RESERVED: u8 = 0xe0;
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Packed bytes that are read at once.
 const PACKED_BLOCK_BYTES: usize = 64 << 10;
@@ -29,7 +32,9 @@ impl<R: Read> Unpacked<R> {
     pub(crate) fn open(mut input: R) -> io::Result<Unpacked<R>> {
         let mut magic = Vec::new();
         input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut magic)?;
-        let (gzip, zstd) = (magic.starts_with(GZIP), magic == ZSTD || is_skippable(&magic));
+        // A binary trace may begin with the first bytes of gzip: the fourth tells them apart, unless it is of before 1987.
+        let gzip = magic.starts_with(GZIP) && magic.get(3).is_some_and(|flags| flags & GZIP_RESERVED == 0);
+        let zstd = magic == ZSTD || is_skippable(&magic);
         let packed = BufReader::with_capacity(PACKED_BLOCK_BYTES, io::Cursor::new(magic).chain(input));
         Ok(match (gzip, zstd) {
             (true, _) => Unpacked::Gzip(MultiGzDecoder::new(packed)),
@@ -46,6 +51,21 @@ impl<R: Read> Unpacked<R> {
             Unpacked::Zstd(_) => Some("zstd"),
         }
     }
+}
+
+/// What to do about an archive or packing that is not read, by the first bytes of a trace that fits no format.
+pub(crate) fn unread(head: &[u8]) -> Option<&'static str> {
+    const TAR: (usize, &[u8]) = (257, b"ustar");
+    if head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
+        return Some("it is a tar archive: take one file out of it, with `tar -xf`");
+    }
+    let packings: [(&[u8], &str); 4] = [
+        (b"\xfd7zXZ", "it is packed by xz: unpack it, with `xz -d`"),
+        (b"BZh", "it is packed by bzip2: unpack it, with `bzip2 -d`"),
+        (b"PK\x03\x04", "it is a zip archive: take one file out of it, with `unzip`"),
+        (b"\x04\x22\x4d\x18", "it is packed by lz4: unpack it, with `lz4 -d`"),
+    ];
+    packings.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, hint)| *hint)
 }
 
 /// A frame of zstd without contents, which parallel packers write first.

@@ -183,9 +183,28 @@ fn a_format_that_nobody_knows_is_refused_with_a_list() {
         assert!(error.reason.starts_with("it is in no format that is known: "), "{error}");
         assert!(Format::ALL.iter().all(|format| error.reason.contains(&format!("`{format}`"))), "{error}");
     }
+    let heading = read(b"Timestamp,Offset\n", None, Options::default()).unwrap_err();
+    assert_eq!(heading.reason, "it can be read as `msr`, `tencent`, `systor17`");
+    assert_eq!(heading.hint.as_deref(), Some("name its format"));
     let empty = read(b" \n\n", None, Options::default()).unwrap_err();
     assert_eq!(empty.to_string(), "`trace`: there is nothing in it");
     assert_eq!(Format::detect(b"1,R,2,3,4\n1,R,2,", false), Ok(Format::Alibaba));
+}
+
+#[test]
+fn an_archive_is_told_from_a_trace() {
+    let hint = |head: &[u8]| read(head, None, Options::default()).unwrap_err().hint.unwrap_or_default();
+    let mut archive = vec![0; 512];
+    archive[..9].copy_from_slice(b"trace.csv");
+    archive[257..262].copy_from_slice(b"ustar");
+    assert!(hint(&archive).starts_with("it is a tar archive"));
+    assert!(hint(b"\xfd7zXZ\0\0\0").contains("`xz -d`"));
+    assert!(hint(b"BZh91AY&SY").contains("`bzip2 -d`"));
+    assert!(hint(b"hello").contains("name its format"));
+    // A binary trace that begins like gzip is read: its fourth byte is none that gzip has.
+    let record = [&[0x1f, 0x8b, 8, 0x60][..], &[7; 8], &[0, 16, 0, 0], &[0xff; 8]].concat();
+    let found = read(&record, None, WRITTEN).unwrap();
+    assert_eq!((found.len(), found[0].size), (1, Some(4096)));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! seek, settle, head switch, cylinders, surfaces, sectors of the outermost and the innermost track, and buffer. Choices of ours: eight
 //! zones of as many cylinders, whose tracks shrink evenly; 0.2 ms for each request; a bus of 80 MB/s; and a stream that goes on within 0.2 ms.
 //!
-//! `hdd-7200` is a table, our own fit of a drive of 2011; see `fit`.
+//! `hdd-7200` is a table, our own fit of an ST500NM0001; see `fit`.
 //!
 //! The flash has the times and shape of MQSim's default (MLC) and of Microsoft's SSD add-on for DiskSim (SLC). Choices of ours: fewer blocks, so that
 //! the state stays small; two free blocks of a die, where MQSim collects below 5 %; without planes. 7 % are spare as in MQSim, and 15 %

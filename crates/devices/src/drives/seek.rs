@@ -44,7 +44,7 @@ impl SeekCurve {
     /// A curve through the times over one cylinder, a third of all and all, with its knee at the third.
     ///
     /// # Errors
-    /// If there are fewer than 7 cylinders, or the times fall.
+    /// If there are fewer than 6 cylinders, or the times fall.
     pub fn through(
         cylinders: u32,
         one: SimSpan,

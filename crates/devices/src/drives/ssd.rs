@@ -185,7 +185,7 @@ impl Ssd {
         }
     }
 
-    /// A request comes now. Addresses beyond the capacity begin again at 0.
+    /// A request comes now. Addresses beyond the capacity begin again at 0, and no request touches a page twice.
     pub fn serve(&mut self, spec: &SsdSpec, now: SimTime, io: Io) -> Service {
         self.forget(now);
         let now_busy = now.saturating_add(spec.overhead);
@@ -219,7 +219,8 @@ impl Ssd {
     /// The pages of a request, each with whether all of it is meant.
     fn pages(&self, spec: &SsdSpec, io: Io) -> impl Iterator<Item = (u32, bool)> + use<> {
         let (page, user) = (spec.page.get(), u64::from(self.flash.user_pages()));
-        let (first, end) = (io.offset / page, io.end().div_ceil(page));
+        let first = io.offset / page;
+        let end = if io.bytes == 0 { first } else { io.end().div_ceil(page).min(first + user) };
         (first..end).map(move |number| {
             let whole = number * page >= io.offset && io.end() - number * page >= page;
             ((number % user) as u32, whole)

@@ -159,6 +159,22 @@ fn what_cannot_be_is_refused_with_its_limit() {
 }
 
 #[test]
+fn a_request_touches_each_page_once_at_most() {
+    let spec = spec();
+    let pages = 8 * 56 * 64;
+    let written = |request: Io| {
+        let mut ssd = Ssd::new(&spec).unwrap();
+        ssd.serve(&spec, SimTime::ZERO, request);
+        assert_eq!(ssd.audit(), Ok(()));
+        ssd.wear().host_pages
+    };
+    assert_eq!(written(Io { write: true, offset: 10, bytes: 0 }), 0);
+    assert_eq!(written(Io { write: true, offset: 4095, bytes: 2 }), 2);
+    assert_eq!(written(io(true, pages - 1, 2)), 2);
+    assert_eq!(written(Io { write: true, offset: 5, bytes: u64::MAX }), pages);
+}
+
+#[test]
 fn a_lost_page_is_noticed() {
     let spec = spec();
     let mut ssd = Ssd::new(&spec).unwrap();
