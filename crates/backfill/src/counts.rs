@@ -12,13 +12,13 @@ use towtank_units::{SimSpan, SimTime};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
     /// Backfills, by group and target.
-    #[serde(with = "towtank_replication::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub backfills: BTreeMap<(u32, u32), Filled>,
     /// When each group was clean first.
-    #[serde(with = "towtank_replication::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub clean: BTreeMap<u32, SimTime>,
     /// When log recovery of a group began, and when it ended.
-    #[serde(with = "towtank_replication::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub by_log: BTreeMap<u32, (SimTime, Option<SimTime>)>,
     /// Objects that were recovered by logs, each for one replica.
     pub recovered_by_log: u64,

@@ -25,7 +25,7 @@ pub struct Held {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Its replicas, by their groups.
-    #[serde(with = "towtank_replication::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub groups: BTreeMap<u32, Held>,
     /// Who may backfill.
     pub reserver: Reserver,
@@ -40,7 +40,7 @@ pub struct Device {
     /// Its card, receiving.
     pub inward: Link,
     /// Since when clients wait.
-    #[serde(with = "towtank_replication::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub asked: BTreeMap<RequestId, SimTime>,
 }
 

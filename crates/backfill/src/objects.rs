@@ -12,10 +12,10 @@ use crate::layout::Layouts;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Overlay {
     /// Objects that changed, in their order; none: it was deleted.
-    #[serde(with = "towtank_replication::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     changed: BTreeMap<Key, Option<(Version, u64)>>,
     /// Temporary objects.
-    #[serde(with = "towtank_replication::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     staged: BTreeMap<Key, u64>,
     /// Bytes of all objects, less those when it was filled.
     grown: i64,

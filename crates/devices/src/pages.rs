@@ -91,6 +91,7 @@ pub enum Found {
 pub struct PageCache {
     capacity: u64,
     replacement: Replacement,
+    #[serde(with = "towtank_units::pairs")]
     pieces: BTreeMap<Key, Piece>,
     /// Clean ranges by when they were used.
     clean: BTreeSet<(u64, FileId, u64)>,

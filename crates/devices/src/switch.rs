@@ -79,6 +79,10 @@ struct Port<T> {
     got: u128,
     since: SimTime,
     /// By where the count will be when they end; of equals, who came first.
+    #[serde(
+        with = "towtank_units::pairs",
+        bound(serialize = "T: serde::Serialize", deserialize = "T: serde::Deserialize<'de>")
+    )]
     inside: BTreeMap<(u128, u64), Transfer<T>>,
     /// Queues with something to send: where the last transfer of each ends, and how many it has.
     queues: BTreeMap<u32, (u128, u32)>,

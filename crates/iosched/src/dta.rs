@@ -40,7 +40,7 @@ pub struct Dta<T> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Server<T> {
-    #[serde(with = "crate::pairs", bound(serialize = "T: serde::Serialize"))]
+    #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     waiting: BTreeMap<Place, Job<T>>,
     /// In the order in which they became lagged.

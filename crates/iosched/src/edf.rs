@@ -14,7 +14,7 @@ pub struct Edf<T> {
     /// By flow.
     delays: Vec<SimSpan>,
     /// By deadline and number of arrival.
-    #[serde(with = "crate::pairs", bound(serialize = "T: serde::Serialize"))]
+    #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     waiting: BTreeMap<(SimTime, u64), Request<T>>,
     came: u64,

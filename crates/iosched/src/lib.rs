@@ -52,7 +52,6 @@ mod fifo;
 mod flows;
 mod i2l;
 mod mclock;
-mod pairs;
 mod parda;
 mod priority;
 mod room;

@@ -15,7 +15,7 @@ pub struct Priority<T> {
     /// By flow.
     priorities: Vec<u32>,
     /// By priority and number of arrival.
-    #[serde(with = "crate::pairs", bound(serialize = "T: serde::Serialize"))]
+    #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     waiting: BTreeMap<(u32, u64), Request<T>>,
     came: u64,

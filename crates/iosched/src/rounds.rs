@@ -78,7 +78,7 @@ pub struct Rounds<T> {
     quantum: u32,
     /// By client, object or target; those that have nothing waiting and lie in no later round are dropped.
     sources: BTreeMap<u64, Source>,
-    #[serde(with = "crate::pairs", bound(serialize = "T: serde::Serialize"))]
+    #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     ordered: BTreeMap<Place, Request<T>>,
     /// What is not put into order.

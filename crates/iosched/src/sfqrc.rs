@@ -57,7 +57,7 @@ pub struct Sfqrc<T> {
     spec: SfqrcSpec,
     accounts: Vec<Account>,
     /// By deadline and number of arrival.
-    #[serde(with = "crate::pairs", bound(serialize = "T: serde::Serialize"))]
+    #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     basic: BTreeMap<(SimTime, u64), Request<T>>,
     came: u64,

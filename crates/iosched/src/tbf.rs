@@ -30,7 +30,7 @@ pub struct Tbf<T> {
     /// In order; the default rule is not among them.
     rules: Vec<Rule>,
     default: Rule,
-    #[serde(with = "crate::pairs", bound(serialize = "T: serde::Serialize"))]
+    #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     classes: BTreeMap<Class, Queue<T>>,
     /// Classes with requests, by deadline, then by who has waited longest for it.

@@ -71,8 +71,10 @@ pub struct Done {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
     /// By phase and application.
+    #[serde(with = "towtank_units::pairs")]
     pub done: BTreeMap<(u16, u16), Done>,
     /// Bytes that servers were done with, by application and span of samples.
+    #[serde(with = "towtank_units::pairs")]
     pub served: BTreeMap<(u16, u32), u64>,
     /// When each phase began.
     pub began: BTreeMap<u16, SimTime>,

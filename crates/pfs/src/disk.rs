@@ -70,6 +70,7 @@ pub struct Disk {
 /// Where files lie on a disk: each gets room in the order in which it is first touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct LocalFiles {
+    #[serde(with = "towtank_units::pairs")]
     extents: BTreeMap<(FileId, u64), u64>,
     used: u64,
 }
@@ -111,7 +112,12 @@ impl Disk {
     }
 
     /// The next request begins, if a place is free and one waits: its place, and when it will be done.
-    pub fn begin(&mut self, spec: &DiskSpec, now: SimTime, draws: &mut impl Uniform) -> Option<(u16, SimTime)> {
+    pub fn begin(
+        &mut self,
+        spec: &DiskSpec,
+        now: SimTime,
+        draws: &mut impl Uniform,
+    ) -> Option<(u16, SimTime)> {
         let place = self.serving.iter().position(Option::is_none)?;
         let io = self.take_next(spec)?;
         self.since.get_or_insert(now);

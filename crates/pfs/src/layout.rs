@@ -51,7 +51,10 @@ impl Striping {
     pub fn new(servers: u32, components: Vec<Component>) -> Striping {
         assert!(components.len() <= 1 << COMPONENT_BITS, "a file has at most sixteen components");
         let sound = |one: &Component| one.count > 0 && one.count <= servers && one.stripe > 0;
-        assert!(components.iter().all(sound), "each component lies on one server at least, and on no more than there are");
+        assert!(
+            components.iter().all(sound),
+            "each component lies on one server at least, and on no more than there are"
+        );
         let ends: Vec<u64> = components.iter().map(|one| one.end.unwrap_or(u64::MAX)).collect();
         assert!(ends.is_sorted_by(|left, right| left < right), "components come in the order of their bytes");
         assert!(ends.last() == Some(&u64::MAX), "the last component has no end");
@@ -135,7 +138,8 @@ mod tests {
     #[test]
     fn a_range_that_begins_inside_a_stripe() {
         let parts = plain(3, 3, 100).parts(0, 250, 400);
-        let found: Vec<(u32, u64, u64)> = parts.iter().map(|part| (part.server, part.offset, part.bytes)).collect();
+        let found: Vec<(u32, u64, u64)> =
+            parts.iter().map(|part| (part.server, part.offset, part.bytes)).collect();
         // 250..300 lies on server 2, 300..400 on 0, 400..500 on 1, 500..600 on 2, 600..650 on 0.
         assert_eq!(found, [(2, 50, 150), (0, 100, 150), (1, 100, 100)]);
     }
@@ -152,7 +156,10 @@ mod tests {
                     let (stripe, inside) = (x / component.stripe, x % component.stripe);
                     let server = (file + stripe % count) % u64::from(striping.servers);
                     let local = stripe / count * component.stripe + inside;
-                    found.entry((server as u32, file << COMPONENT_BITS | number as u64)).or_default().push(local);
+                    found
+                        .entry((server as u32, file << COMPONENT_BITS | number as u64))
+                        .or_default()
+                        .push(local);
                     break;
                 }
                 begin = until;

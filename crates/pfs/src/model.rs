@@ -230,7 +230,12 @@ impl Model for Pfs<'_> {
         Ok(())
     }
 
-    fn handle(&self, entity: &mut Entity, event: &Event, context: &mut Context<'_, Self>) -> Result<(), Fault> {
+    fn handle(
+        &self,
+        entity: &mut Entity,
+        event: &Event,
+        context: &mut Context<'_, Self>,
+    ) -> Result<(), Fault> {
         match (entity, event) {
             (entity, Event::Comes { from, span, bytes, message }) => {
                 let card = self.card(entity).ok_or("a message comes to who has no card")?;
@@ -249,19 +254,17 @@ impl Model for Pfs<'_> {
                 self.send(card, context.now(), EntityId(*to), *bytes, message.clone(), context);
                 Ok(())
             }
-            (entity, Event::Port) => {
-                loop {
-                    let card = self.card(entity).ok_or("who has no card has no port")?;
-                    match card.through(&self.spec.network, context.now()) {
-                        Ok((from, message)) => self.here(entity, from, message, context)?,
-                        Err(Some(at)) => {
-                            context.send_at(context.me(), at, Event::Port);
-                            return Ok(());
-                        }
-                        Err(None) => return Ok(()),
+            (entity, Event::Port) => loop {
+                let card = self.card(entity).ok_or("who has no card has no port")?;
+                match card.through(&self.spec.network, context.now()) {
+                    Ok((from, message)) => self.here(entity, from, message, context)?,
+                    Err(Some(at)) => {
+                        context.send_at(context.me(), at, Event::Port);
+                        return Ok(());
                     }
+                    Err(None) => return Ok(()),
                 }
-            }
+            },
             (Entity::Client(client), event) => self.client_does(client, event, context),
             (Entity::Server(server), event) => self.server_does(server, event, context),
             (Entity::Metadata(metadata), Event::Served { client, flow }) => {

@@ -255,7 +255,9 @@ impl Application {
         if !operation.moves_bytes() {
             let file = match self.sharing {
                 Sharing::Own => number,
-                Sharing::Interleaved | Sharing::Segmented => number * u64::from(rank.of) + u64::from(rank.rank),
+                Sharing::Interleaved | Sharing::Segmented => {
+                    number * u64::from(rank.of) + u64::from(rank.rank)
+                }
             };
             return Wish { operation, file: self.file(rank, file), offset: 0, bytes: 0 };
         }

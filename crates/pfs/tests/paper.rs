@@ -42,7 +42,8 @@ fn curves_are_those_of_another_model() {
 fn without_overheads_the_curve_is_another() {
     let reads = |clients: u32| {
         let mut spec = spec(vec![application(clients, 40)]);
-        (spec.server.before, spec.server.after) = (towtank_units::SimSpan::ZERO, towtank_units::SimSpan::ZERO);
+        (spec.server.before, spec.server.after) =
+            (towtank_units::SimSpan::ZERO, towtank_units::SimSpan::ZERO);
         let outcome = run(&Pfs::new(&spec), RunOptions::default()).expect("it runs");
         let counts: Counts = outcome.merged_statistics();
         let done = &counts.done[&(1, 0)];

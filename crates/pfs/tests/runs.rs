@@ -43,10 +43,18 @@ fn whole(spec: &Spec, outcome: &Outcome<Pfs<'_>>) -> Result<(), String> {
     }
     for (phase, (requests, bytes)) in wanted(&spec.work).into_iter().enumerate() {
         let of = |value: fn(&towtank_pfs::Done) -> u64| -> u64 {
-            counts.done.iter().filter(|((of, _), _)| usize::from(*of) == phase).map(|(_, one)| value(one)).sum()
+            counts
+                .done
+                .iter()
+                .filter(|((of, _), _)| usize::from(*of) == phase)
+                .map(|(_, one)| value(one))
+                .sum()
         };
         if of(|done| done.requests) != requests {
-            return Err(format!("{} of {requests} requests of phase {phase} are done", of(|done| done.requests)));
+            return Err(format!(
+                "{} of {requests} requests of phase {phase} are done",
+                of(|done| done.requests)
+            ));
         }
         if bytes.is_some_and(|bytes| of(|done| done.bytes) != bytes) {
             return Err(format!("{} of {bytes:?} bytes of phase {phase} were moved", of(|done| done.bytes)));
@@ -73,20 +81,22 @@ fn random() -> impl Strategy<Value = Spec> {
         1_u16..4,
         (0_u64..3_000, proptest::option::of(1_u64..400)),
     )
-        .prop_map(|(clients, files, file_bytes, request_bytes, sharing, random, flows, (think, arrivals))| {
-            Application {
-                clients,
-                files,
-                file_bytes,
-                request_bytes,
-                phases: Vec::new(),
-                order: if random { Order::Random } else { Order::Sequential },
-                sharing: [Sharing::Own, Sharing::Interleaved, Sharing::Segmented][usize::from(sharing)],
-                flows,
-                think: SimSpan::from_us(think),
-                arrivals: arrivals.and_then(Frequency::from_per_second),
-            }
-        });
+        .prop_map(
+            |(clients, files, file_bytes, request_bytes, sharing, random, flows, (think, arrivals))| {
+                Application {
+                    clients,
+                    files,
+                    file_bytes,
+                    request_bytes,
+                    phases: Vec::new(),
+                    order: if random { Order::Random } else { Order::Sequential },
+                    sharing: [Sharing::Own, Sharing::Interleaved, Sharing::Segmented][usize::from(sharing)],
+                    flows,
+                    think: SimSpan::from_us(think),
+                    arrivals: arrivals.and_then(Frequency::from_per_second),
+                }
+            },
+        );
     let phases = [
         [Phase::Write, Phase::Read],
         [Phase::Fill, Phase::Mix(400_000)],
@@ -113,7 +123,9 @@ fn random() -> impl Strategy<Value = Spec> {
         let (handshake, locks, fair, kind) = flags;
         let (capacity, dirty, background, ahead) = pages;
         let (copies, window, threads, part) = more;
-        let chosen = applications.into_iter().map(|(one, phase)| Application { phases: phases[phase].to_vec(), ..one });
+        let chosen = applications
+            .into_iter()
+            .map(|(one, phase)| Application { phases: phases[phase].to_vec(), ..one });
         let mut spec = spec(chosen.collect());
         spec.servers = servers;
         let count = count.min(servers);
@@ -156,7 +168,7 @@ fn random() -> impl Strategy<Value = Spec> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 80, ..ProptestConfig::default() })]
 
     #[test]
     fn random_file_systems_end_with_everything_done_on_all_executors(spec in random(), seed in 0_u64..1_000) {
@@ -292,7 +304,9 @@ fn shares_follow_weights_and_a_fifo_gives_none() {
         let options = RunOptions { end: Some(end), ..options(2, Executor::Sequential, 1) };
         let outcome = run(&Pfs::new(&spec), options).expect("it runs");
         let counts: Counts = outcome.merged_statistics();
-        let of = |application: u16| -> u64 { counts.served.range((application, 0)..=(application, u32::MAX)).map(|(_, bytes)| *bytes).sum() };
+        let of = |application: u16| -> u64 {
+            counts.served.range((application, 0)..=(application, u32::MAX)).map(|(_, bytes)| *bytes).sum()
+        };
         of(1) as f64 / (of(0) + of(1)) as f64
     };
     for (weights, ideal) in [([1, 1], 0.5), ([1, 2], 2.0 / 3.0), ([1, 4], 0.8)] {

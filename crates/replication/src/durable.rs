@@ -33,7 +33,7 @@ pub struct Durable {
     /// The last changes of the group.
     pub log: Log,
     /// Objects that it does not have in the version that its log says, with that version.
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub missing: BTreeMap<Key, Version>,
     /// What sums up its objects.
     pub summary: Summary,

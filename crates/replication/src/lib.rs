@@ -72,7 +72,6 @@ mod key;
 mod log;
 mod message;
 pub mod objects;
-pub mod pairs;
 mod replica;
 mod reserver;
 mod summary;

@@ -36,22 +36,22 @@ pub struct Replica<P> {
     durable: Durable,
     /// None until the first map after a start: what was sent before is void.
     map: Option<Map>,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     links: BTreeMap<DeviceId, Link<P>>,
     /// Messages of intervals that it has not heard of yet.
     early: Vec<(DeviceId, Message<P>)>,
     tokens: u64,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pending: BTreeMap<Token, After<P>>,
     /// Until when primaries may answer reads, as far as this replica has confirmed or heard; whose it is not to tell is
     /// under none.
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     promises: BTreeMap<Option<DeviceId>, SimTime>,
     /// Temporary objects: the version, and the length so far.
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     staged: BTreeMap<Key, (Version, u64)>,
     /// Objects of which the receiver has not confirmed the last part.
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     sending: BTreeMap<(DeviceId, Key), Version>,
     /// What stands still while it is compared.
     snapshot: Option<(Tree, Option<Sketch>)>,

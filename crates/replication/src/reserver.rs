@@ -59,16 +59,16 @@ pub struct Reserver {
     full_at_bytes: u64,
     used_bytes: u64,
     preempts: bool,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     lots: BTreeMap<Lot, Slots>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Slots {
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     held: BTreeMap<Holder, (u8, u64)>,
     /// By priority, then by who came first.
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     waiting: BTreeMap<(Reverse<u8>, u64), Request>,
     arrivals: u64,
 }

@@ -115,7 +115,8 @@ impl Question for Pfs {
             let run = context.simulate(&Model::new(&spec), end)?;
             beside.events += run.run.committed;
             let digest = run.digest.to_string();
-            beside.digest = Some(beside.digest.take().map_or(digest.clone(), |before| format!("{before} {digest}")));
+            beside.digest =
+                Some(beside.digest.take().map_or(digest.clone(), |before| format!("{before} {digest}")));
             beside.partial |= run.partial;
             Ok::<Run, StudyError>(Run::of(ready, &run))
         };

@@ -24,6 +24,7 @@ mod bits;
 mod bytes;
 mod error;
 mod kind;
+pub mod pairs;
 mod percent;
 mod quantity;
 mod rate;

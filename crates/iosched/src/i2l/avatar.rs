@@ -22,7 +22,7 @@ const START: u64 = 4 * ONE;
 pub(super) struct Avatar<T> {
     delays: Vec<SimSpan>,
     /// By deadline and number of arrival, with the instant of arrival.
-    #[serde(with = "crate::pairs", bound(serialize = "T: serde::Serialize"))]
+    #[serde(with = "towtank_units::pairs", bound(serialize = "T: serde::Serialize"))]
     #[serde(bound(deserialize = "T: serde::Deserialize<'de>"))]
     queued: BTreeMap<(SimTime, u64), (SimTime, Request<T>)>,
     came: u64,

@@ -40,7 +40,9 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
         _ => {}
     };
     for pending in committed.pending {
-        if let Event::Comes { message, .. } | Event::Here { message, .. } | Event::Again { message, .. } = &pending.event {
+        if let Event::Comes { message, .. } | Event::Here { message, .. } | Event::Again { message, .. } =
+            &pending.event
+        {
             count(message);
         }
     }
@@ -60,7 +62,10 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
         .into());
     }
     if done != answers + answered {
-        return Err(format!("servers did {done} jobs, but {answers} answers are on their way and {answered} there").into());
+        return Err(format!(
+            "servers did {done} jobs, but {answers} answers are on their way and {answered} there"
+        )
+        .into());
     }
     Ok(())
 }
@@ -92,7 +97,10 @@ fn of_server(server: &Server) -> Result<(), String> {
     server.disk.audit()?;
     let jobs = || server.slots.iter().flatten().filter(|running| running.piece_of.is_none());
     if jobs().count() as u64 != server.came - server.done {
-        return Err(format!("{} jobs came and {} are done, but not the others are here", server.came, server.done));
+        return Err(format!(
+            "{} jobs came and {} are done, but not the others are here",
+            server.came, server.done
+        ));
     }
     // A job that was cut waits in the scheduler until its last piece has been let go.
     let waiting = jobs().filter(|running| running.given.is_none() && !running.cut).count();

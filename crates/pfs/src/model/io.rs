@@ -25,7 +25,12 @@ enum Step {
 
 impl<'a> Pfs<'a> {
     /// Works on a job's part until something takes time.
-    pub(super) fn go_on(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+    pub(super) fn go_on(
+        &self,
+        server: &mut Server,
+        slot: u32,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<(), Fault> {
         loop {
             let job = running(server, slot)?;
             if job.position >= job.part {
@@ -64,12 +69,22 @@ impl<'a> Pfs<'a> {
     /// Without a cache, the disk does the whole part.
     fn around(&self, server: &mut Server, slot: u32) -> Result<Step, Fault> {
         let job = running(server, slot)?;
-        let io = Io { write: job.job.write, extents: vec![left_of(&job.job, job.position, job.part)], owner: Owner::Around(slot) };
+        let io = Io {
+            write: job.job.write,
+            extents: vec![left_of(&job.job, job.position, job.part)],
+            owner: Owner::Around(slot),
+        };
         server.disk.waiting.push_back(io);
         Ok(Step::Waits)
     }
 
-    fn read(&self, server: &mut Server, slot: u32, spec: &Cache, context: &mut Told<'_, 'a>) -> Result<Step, Fault> {
+    fn read(
+        &self,
+        server: &mut Server,
+        slot: u32,
+        spec: &Cache,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<Step, Fault> {
         let job = running(server, slot)?;
         let extent = left_of(&job.job, job.position, job.part);
         let (object, offset) = (job.job.object, job.job.offset + job.position);
@@ -101,7 +116,8 @@ impl<'a> Pfs<'a> {
                     running(server, slot)?.fetched += pages;
                 } else {
                     // There is no room: it is read past the cache, this part of it by itself.
-                    running(server, slot)?.part = (next * PAGE).min(until) - running(server, slot)?.job.offset;
+                    running(server, slot)?.part =
+                        (next * PAGE).min(until) - running(server, slot)?.job.offset;
                 }
                 server.disk.waiting.push_back(Io { write: false, extents: vec![missing], owner });
                 self.read_ahead(server, object, (began, next), spec);
@@ -135,7 +151,13 @@ impl<'a> Pfs<'a> {
         server.streams.insert(object, (until, window));
     }
 
-    fn write(&self, server: &mut Server, slot: u32, spec: &Cache, context: &mut Told<'_, 'a>) -> Result<Step, Fault> {
+    fn write(
+        &self,
+        server: &mut Server,
+        slot: u32,
+        spec: &Cache,
+        context: &mut Told<'_, 'a>,
+    ) -> Result<Step, Fault> {
         let job = running(server, slot)?;
         let extent = left_of(&job.job, job.position, job.part);
         let bytes = job.part - job.position;
@@ -144,7 +166,10 @@ impl<'a> Pfs<'a> {
         let size = server.sizes.get(&object).copied().unwrap_or(0);
         let cache = cache_of(server)?;
         // A page that is written in part, and has content, is read first.
-        let parts = [(from % PAGE != 0 && size > from / PAGE * PAGE, from / PAGE), (end % PAGE != 0 && size > end, end / PAGE)];
+        let parts = [
+            (from % PAGE != 0 && size > from / PAGE * PAGE, from / PAGE),
+            (end % PAGE != 0 && size > end, end / PAGE),
+        ];
         for (is_part, page) in parts {
             let single = Extent { file: extent.file, pages: page..page + 1 };
             match cache.find(&single) {
@@ -157,7 +182,11 @@ impl<'a> Pfs<'a> {
                 Found::Missing(_) => {
                     if cache.begin_read(&single) {
                         context.record(Sample::Looked { here: 0, missing: 1 });
-                        server.disk.waiting.push_back(Io { write: false, extents: vec![single], owner: Owner::Job(slot) });
+                        server.disk.waiting.push_back(Io {
+                            write: false,
+                            extents: vec![single],
+                            owner: Owner::Job(slot),
+                        });
                         return Ok(Step::Waits);
                     }
                 }

@@ -320,14 +320,22 @@ fn locked(server: &mut Server, slot: u32) -> Result<bool, Fault> {
         holders.waiting.push_back(slot);
         return Ok(false);
     }
-    if write { holders.writer = true } else { holders.readers += 1 }
+    if write {
+        holders.writer = true
+    } else {
+        holders.readers += 1
+    }
     Ok(true)
 }
 
 /// Gives it back. Returns who has it now.
 fn unlocked(server: &mut Server, job: &Job) -> Result<Vec<u32>, Fault> {
     let holders = server.locks.get_mut(&job.object).ok_or("a job gives back a lock that it does not hold")?;
-    if job.write { holders.writer = false } else { holders.readers -= 1 }
+    if job.write {
+        holders.writer = false
+    } else {
+        holders.readers -= 1
+    }
     let mut freed = Vec::new();
     while let Some(&next) = holders.waiting.front() {
         let write = server.slots.get(next as usize).and_then(Option::as_ref).is_some_and(|one| one.job.write);
@@ -335,7 +343,11 @@ fn unlocked(server: &mut Server, job: &Job) -> Result<Vec<u32>, Fault> {
             break;
         }
         holders.waiting.pop_front();
-        if write { holders.writer = true } else { holders.readers += 1 }
+        if write {
+            holders.writer = true
+        } else {
+            holders.readers += 1
+        }
         freed.push(next);
     }
     if !holders.writer && holders.readers == 0 && holders.waiting.is_empty() {

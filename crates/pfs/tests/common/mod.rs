@@ -4,8 +4,8 @@ use towtank_devices::drives::{DiskModel, HeadOrder, Noise, RateSpec};
 use towtank_devices::{Replacement, Sharing as Port};
 use towtank_iosched::Flows;
 use towtank_pfs::{
-    Application, Cache, ClientSpec, Component, DiskSpec, MetadataBy, MetadataSpec, Network, Order, Phase, Place,
-    Scheduler, ServerSpec, Sharing, Spec, Striping, Work,
+    Application, Cache, ClientSpec, Component, DiskSpec, MetadataBy, MetadataSpec, Network, Order, Phase,
+    Place, Scheduler, ServerSpec, Sharing, Spec, Striping, Work,
 };
 use towtank_units::{Rate, SimSpan};
 

@@ -13,7 +13,7 @@ pub(super) struct Fill {
     /// Objects below were compared: they are as the primary's, or on their way.
     pub(super) started: Cursor,
     /// Objects that are on their way, and in which version; none to be removed.
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub(super) in_flight: BTreeMap<Key, Option<Version>>,
     pub(super) phase: Phase,
     pub(super) tally: Tally,

@@ -20,10 +20,10 @@ pub(super) enum Look {
 pub(super) struct Batch {
     pub(super) runs: Vec<Run>,
     pub(super) end: Cursor,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     ours: BTreeMap<Key, Version>,
     /// The target's, up to a cursor; none while they are awaited.
-    #[serde(with = "crate::pairs::beside")]
+    #[serde(with = "towtank_units::pairs::beside")]
     theirs: Option<(BTreeMap<Key, Version>, Cursor)>,
     /// Objects that were written to since the batch was begun, which the target did not get.
     touched: BTreeSet<Key>,

@@ -45,7 +45,7 @@ pub(super) struct InFlight {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Peer {
     pub(super) follows: bool,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub(super) missing: BTreeMap<Key, Version>,
     /// Below are its objects as its log says, for as much as it was told: never behind what it has written down.
     pub(super) cursor: Cursor,
@@ -77,25 +77,25 @@ pub(super) struct Primary<P> {
     pub(super) stage: Stage,
     /// Who has not answered yet.
     pub(super) asked: BTreeSet<DeviceId>,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub(super) infos: BTreeMap<DeviceId, Info>,
     /// Until when an earlier primary may answer reads.
     pub(super) promised_until: SimTime,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub(super) peers: BTreeMap<DeviceId, Peer>,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub(super) in_flight: BTreeMap<Version, InFlight>,
     /// Requests that wait until the group serves.
     pub(super) waiting: VecDeque<Ask<P>>,
     /// Requests that wait for an object.
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub(super) blocked: BTreeMap<Key, VecDeque<Ask<P>>>,
     /// Reads that wait for the lease.
     pub(super) reads: Vec<Ask<P>>,
     pub(super) lease_until: SimTime,
     /// When the lease was asked for, and who has not confirmed it.
     pub(super) renewing: Option<(SimTime, BTreeSet<DeviceId>)>,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub(super) recovering: BTreeMap<Key, Recovering>,
     /// Objects that clients wait for.
     pub(super) urgent: BTreeSet<Key>,
@@ -103,7 +103,7 @@ pub(super) struct Primary<P> {
     pub(super) unfound: BTreeSet<Key>,
     pub(super) recovers_by_log: bool,
     pub(super) slot: Slot,
-    #[serde(with = "crate::pairs")]
+    #[serde(with = "towtank_units::pairs")]
     pub(super) fills: BTreeMap<DeviceId, Fill>,
     pub(super) rounds: u64,
     pub(super) rests: bool,

@@ -58,7 +58,8 @@ fn over_time(view: &View<'_>) -> Vec<Figure> {
 fn share_over_time(run: &Run) -> Figure {
     let weights: u32 = run.applications.iter().map(|one| one.weight).sum();
     let line = |number: usize| {
-        let point = |(at, share): (usize, f64)| CurvePoint::new((at as f64 + 0.5) * run.sample, 100.0 * share);
+        let point =
+            |(at, share): (usize, f64)| CurvePoint::new((at as f64 + 0.5) * run.sample, 100.0 * share);
         let points = run.shares(number).into_iter().enumerate().map(point).collect();
         LineSeries { name: run.applications[number].name.clone(), points, draw: Draw::Line }
     };
@@ -87,7 +88,8 @@ fn percentiles(view: &View<'_>) -> Option<Figure> {
         let points: Vec<CurvePoint> = (1..200).filter_map(point).collect();
         LineSeries { name: application.name.clone(), points, draw: Draw::Line }
     };
-    let series: Vec<LineSeries> = run.applications.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    let series: Vec<LineSeries> =
+        run.applications.iter().map(line).filter(|line| !line.points.is_empty()).collect();
     let kind = Kind::Line {
         x: Axis::log("latency", "ms"),
         y: Axis::linear("requests that take no longer", "%"),

@@ -90,7 +90,9 @@ impl Run {
             let application = &spec.work.applications()[number];
             let first: u32 = spec.work.applications()[..number].iter().map(|one| one.clients).sum();
             (first..first + application.clients)
-                .map(|client| application.requests(application.phases[usize::from(phase)], spec.work.rank(client)))
+                .map(|client| {
+                    application.requests(application.phases[usize::from(phase)], spec.work.rank(client))
+                })
                 .sum::<u64>()
         };
         let mut all_done = counts.began.contains_key(&phase);
@@ -308,17 +310,34 @@ fn average(latencies: &Histogram) -> Value {
 /// The measures that every scenario has.
 pub fn measures() -> Vec<Measure<Seen>> {
     vec![
-        Measure::new("throughput_bytes_per_s", "bytes/s", "what all requests moved, over the time they took", |seen: &Seen| {
-            seen.run.throughput()
-        }),
-        Measure::new("requests_per_s", "requests/s", "requests that were done, over the time they took", |seen: &Seen| {
-            let done: u64 = seen.run.applications.iter().map(|one| one.requests).sum();
-            if seen.run.measured > 0.0 { Ok(done as f64 / seen.run.measured) } else { Err(NOTHING.to_owned()) }
-        }),
-        Measure::new("makespan_s", "s", "from the beginning of the measured phase to its last request", |seen: &Seen| {
-            let ended = seen.run.ended.ok_or("the run ended before all requests were done")?;
-            Ok(ended - seen.run.began)
-        }),
+        Measure::new(
+            "throughput_bytes_per_s",
+            "bytes/s",
+            "what all requests moved, over the time they took",
+            |seen: &Seen| seen.run.throughput(),
+        ),
+        Measure::new(
+            "requests_per_s",
+            "requests/s",
+            "requests that were done, over the time they took",
+            |seen: &Seen| {
+                let done: u64 = seen.run.applications.iter().map(|one| one.requests).sum();
+                if seen.run.measured > 0.0 {
+                    Ok(done as f64 / seen.run.measured)
+                } else {
+                    Err(NOTHING.to_owned())
+                }
+            },
+        ),
+        Measure::new(
+            "makespan_s",
+            "s",
+            "from the beginning of the measured phase to its last request",
+            |seen: &Seen| {
+                let ended = seen.run.ended.ok_or("the run ended before all requests were done")?;
+                Ok(ended - seen.run.began)
+            },
+        ),
         Measure::new("latency_mean_s", "s", "how long a request takes, on average", |seen: &Seen| {
             average(&seen.run.latencies())
         }),
@@ -331,30 +350,45 @@ pub fn measures() -> Vec<Measure<Seen>> {
             "how evenly applications get what their weights say, or clients the same: 1 is even",
             |seen: &Seen| seen.run.jain(),
         ),
-        Measure::new("cache_hit_share", "fraction", "of the pages that were read, those found in memory", |seen: &Seen| {
-            match seen.run.pages {
+        Measure::new(
+            "cache_hit_share",
+            "fraction",
+            "of the pages that were read, those found in memory",
+            |seen: &Seen| match seen.run.pages {
                 (0, 0) => Err("nothing was read through a page cache".to_owned()),
                 (here, missing) => Ok(here as f64 / (here + missing) as f64),
-            }
-        }),
-        Measure::new("disk_busy", "fraction", "how much of the time a disk is busy, mean of all", |seen: &Seen| {
-            seen.run.of_servers(|one| one.disk)
-        }),
+            },
+        ),
+        Measure::new(
+            "disk_busy",
+            "fraction",
+            "how much of the time a disk is busy, mean of all",
+            |seen: &Seen| seen.run.of_servers(|one| one.disk),
+        ),
         Measure::new(
             "network_busy",
             "fraction",
             "how much of the time a server's card is busy in its busier direction, mean of all",
             |seen: &Seen| seen.run.of_servers(|one| one.sent.max(one.received)),
         ),
-        Measure::new("queue_depth_mean", "jobs", "jobs at a data server, mean over time and servers", |seen: &Seen| {
-            seen.run.of_servers(|one| one.depth)
-        }),
-        Measure::new("metadata_wait_mean_s", "s", "how long a request waits for a metadata server's turn", |seen: &Seen| {
-            seen.run.metadata_wait.ok_or_else(|| "no metadata server was asked".to_owned())
-        }),
-        Measure::new("writers_throttled", "times", "times that a writer had to write pages back first", |seen: &Seen| {
-            Ok(seen.run.throttled as f64)
-        }),
+        Measure::new(
+            "queue_depth_mean",
+            "jobs",
+            "jobs at a data server, mean over time and servers",
+            |seen: &Seen| seen.run.of_servers(|one| one.depth),
+        ),
+        Measure::new(
+            "metadata_wait_mean_s",
+            "s",
+            "how long a request waits for a metadata server's turn",
+            |seen: &Seen| seen.run.metadata_wait.ok_or_else(|| "no metadata server was asked".to_owned()),
+        ),
+        Measure::new(
+            "writers_throttled",
+            "times",
+            "times that a writer had to write pages back first",
+            |seen: &Seen| Ok(seen.run.throttled as f64),
+        ),
         Measure::new("messages_lost", "messages", "messages that were lost and sent again", |seen: &Seen| {
             Ok(seen.run.lost as f64)
         }),
@@ -370,28 +404,51 @@ pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
     }
     for (number, name) in names.into_iter().enumerate() {
         let named = |measure: &str| format!("{measure}[{name}]");
-        all.push(Measure::new(named("share"), "fraction", "its share of what servers did, while all had something to do", move |seen: &Seen| {
-            mean(&seen.run.shares(number)).ok_or_else(|| NO_SAMPLE.to_owned())
-        }));
-        all.push(Measure::new(named("share_sd"), "", "the standard deviation of its share over the samples", move |seen: &Seen| {
-            deviation(&seen.run.shares(number)).ok_or_else(|| NO_SAMPLE.to_owned())
-        }));
-        all.push(Measure::new(named("throughput_bytes_per_s"), "bytes/s", "what its requests moved, until its last one was done", move |seen: &Seen| {
-            let one = &seen.run.applications[number];
-            let span = if seen.run.ended.is_some() { one.last - seen.run.began } else { seen.run.measured };
-            if span > 0.0 { Ok(one.bytes as f64 / span) } else { Err(NOTHING.to_owned()) }
-        }));
-        all.push(Measure::new(named("latency_mean_s"), "s", "how long its requests take, on average", move |seen: &Seen| {
-            average(&seen.run.applications[number].latencies)
-        }));
-        all.push(Measure::new(named("latency_p99_s"), "s", "99 % of its requests take no longer", move |seen: &Seen| {
-            quantile(&seen.run.applications[number].latencies, 0.99)
-        }));
-        all.push(Measure::new(named("slowdown"), "ratio", "its mean latency beside the others over that by itself", move |seen: &Seen| {
-            let one = &seen.run.applications[number];
-            let alone = one.alone.ok_or("it was not run by itself (`alone`)")?;
-            Ok(average(&one.latencies)? / alone)
-        }));
+        all.push(Measure::new(
+            named("share"),
+            "fraction",
+            "its share of what servers did, while all had something to do",
+            move |seen: &Seen| mean(&seen.run.shares(number)).ok_or_else(|| NO_SAMPLE.to_owned()),
+        ));
+        all.push(Measure::new(
+            named("share_sd"),
+            "",
+            "the standard deviation of its share over the samples",
+            move |seen: &Seen| deviation(&seen.run.shares(number)).ok_or_else(|| NO_SAMPLE.to_owned()),
+        ));
+        all.push(Measure::new(
+            named("throughput_bytes_per_s"),
+            "bytes/s",
+            "what its requests moved, until its last one was done",
+            move |seen: &Seen| {
+                let one = &seen.run.applications[number];
+                let span =
+                    if seen.run.ended.is_some() { one.last - seen.run.began } else { seen.run.measured };
+                if span > 0.0 { Ok(one.bytes as f64 / span) } else { Err(NOTHING.to_owned()) }
+            },
+        ));
+        all.push(Measure::new(
+            named("latency_mean_s"),
+            "s",
+            "how long its requests take, on average",
+            move |seen: &Seen| average(&seen.run.applications[number].latencies),
+        ));
+        all.push(Measure::new(
+            named("latency_p99_s"),
+            "s",
+            "99 % of its requests take no longer",
+            move |seen: &Seen| quantile(&seen.run.applications[number].latencies, 0.99),
+        ));
+        all.push(Measure::new(
+            named("slowdown"),
+            "ratio",
+            "its mean latency beside the others over that by itself",
+            move |seen: &Seen| {
+                let one = &seen.run.applications[number];
+                let alone = one.alone.ok_or("it was not run by itself (`alone`)")?;
+                Ok(average(&one.latencies)? / alone)
+            },
+        ));
     }
     all
 }

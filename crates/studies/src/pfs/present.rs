@@ -40,9 +40,8 @@ impl<'a> View<'a> {
     pub fn parts(&self) -> Vec<(f64, &'static str)> {
         let count = self.point.kept.len().max(1) as f64;
         let of_servers = |value: fn(&super::observed::Server) -> f64| {
-            let of_run = |run: &Run| {
-                run.servers.iter().map(value).sum::<f64>() / run.servers.len().max(1) as f64
-            };
+            let of_run =
+                |run: &Run| run.servers.iter().map(value).sum::<f64>() / run.servers.len().max(1) as f64;
             self.runs().map(of_run).sum::<f64>() / count
         };
         let of_runs = |value: fn(&Run) -> f64| self.runs().map(value).sum::<f64>() / count;
@@ -88,8 +87,12 @@ fn answer(view: &View<'_>) -> String {
         told.push("Not all requests were done when the run ended.".to_owned());
     }
     match (view.mean("throughput_bytes_per_s"), view.mean("requests_per_s")) {
-        (Some(rate), _) if rate > 0.0 => told.push(format!("Clients move {}.", human::quantity(rate, "bytes/s"))),
-        (_, Some(rate)) if rate > 0.0 => told.push(format!("Clients make {}.", human::quantity(rate, "requests/s"))),
+        (Some(rate), _) if rate > 0.0 => {
+            told.push(format!("Clients move {}.", human::quantity(rate, "bytes/s")))
+        }
+        (_, Some(rate)) if rate > 0.0 => {
+            told.push(format!("Clients make {}.", human::quantity(rate, "requests/s")))
+        }
         _ => told.push("No request was done.".to_owned()),
     }
     if let (Some(mean), Some(most)) = (view.mean("latency_mean_s"), view.mean("latency_p99_s")) {
@@ -100,9 +103,7 @@ fn answer(view: &View<'_>) -> String {
     if names.len() > 1 {
         let shares: Vec<String> = names
             .iter()
-            .filter_map(|name| {
-                Some(format!("{name} {:.1} %", 100.0 * view.mean(&format!("share[{name}]"))?))
-            })
+            .filter_map(|name| Some(format!("{name} {:.1} %", 100.0 * view.mean(&format!("share[{name}]"))?)))
             .collect();
         if !shares.is_empty() {
             told.push(format!("Shares while all have something to do: {}.", shares.join(", ")));
@@ -169,13 +170,23 @@ fn applications(views: &[View<'_>], swept: bool) -> Table {
         for (name, application) in &view.scenario.applications {
             let mut row = if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() };
             let of = |measure: &str| {
-                Cell::from(view.mean(&if several { format!("{measure}[{name}]") } else { measure.to_owned() }))
+                Cell::from(view.mean(&if several {
+                    format!("{measure}[{name}]")
+                } else {
+                    measure.to_owned()
+                }))
             };
             row.push(Cell::from(name.as_str()));
             row.push(Cell::from(f64::from(application.clients)));
             row.push(Cell::from(f64::from(application.weight)));
-            let measures =
-                ["share", "share_sd", "throughput_bytes_per_s", "latency_mean_s", "latency_p99_s", "slowdown"];
+            let measures = [
+                "share",
+                "share_sd",
+                "throughput_bytes_per_s",
+                "latency_mean_s",
+                "latency_p99_s",
+                "slowdown",
+            ];
             row.extend(measures.map(of));
             table.push(row);
         }
@@ -186,7 +197,8 @@ fn applications(views: &[View<'_>], swept: bool) -> Table {
 fn busy(views: &[View<'_>], swept: bool) -> Table {
     let mut columns = if swept { vec![Column::text("point")] } else { Vec::new() };
     columns.extend([Column::text("part"), Column::number("busy", "fraction")]);
-    let about = "How much of the measured time each part is busy: means over nodes and replicates, the busiest first";
+    let about =
+        "How much of the measured time each part is busy: means over nodes and replicates, the busiest first";
     let mut table = Table::new("parts", "What is busy", columns).about(about);
     for view in views {
         for (share, part) in view.parts() {

@@ -15,7 +15,8 @@ const PAPER: &str = "PFSsim: simulating I/O schedulers of parallel file systems"
 #[must_use]
 pub fn claims(views: &[&View<'_>]) -> Vec<Claim> {
     let whole = |view: &&&View<'_>| {
-        view.scenario.preset == Preset::Paper && view.runs().all(|run| run.ended.is_some() || view.scenario.duration.is_some())
+        view.scenario.preset == Preset::Paper
+            && view.runs().all(|run| run.ended.is_some() || view.scenario.duration.is_some())
     };
     let views: Vec<&View<'_>> = views.iter().filter(whole).copied().collect();
     curves(&views).into_iter().chain(shares(&views)).collect()
@@ -68,15 +69,69 @@ fn curves(views: &[&View<'_>]) -> Vec<Claim> {
     let range = |low: f64, high: f64| Tolerance::Range { low, high };
     let (read, write) = (Workload::Read, Workload::Write);
     let judged: [(&str, &str, f64, Option<Reading>, Tolerance); 9] = [
-        ("t1_read_doubles", "reads: 8 clients move twice as much as 4", 2.0, ratio(read, (8, 4), rate), range(1.9, 2.1)),
-        ("t2_read_drops", "reads drop sharply at 16 clients: less than a quarter of 8", 0.25, ratio(read, (16, 8), rate), Tolerance::AtMost),
-        ("t3_read_stable", "reads are stable from 32 to 64 clients", 1.0, ratio(read, (64, 32), rate), range(0.9, 1.1)),
-        ("t4_write_falls_8", "writes fall from 4 to 8 clients", 1.0, ratio(write, (8, 4), rate), Tolerance::AtMost),
-        ("t4_write_falls_16", "writes fall from 8 to 16 clients", 1.0, ratio(write, (16, 8), rate), Tolerance::AtMost),
-        ("t4_write_falls_32", "writes fall from 16 to 32 clients", 1.0, ratio(write, (32, 16), rate), Tolerance::AtMost),
-        ("t4_write_flattens", "writes hardly change from 32 to 64 clients", 1.0, ratio(write, (64, 32), rate), range(0.9, 1.1)),
-        ("t5_read_latency", "the time of a read grows faster than the clients, from 8 to 16", 2.0, ratio(read, (16, 8), "latency_mean_s"), Tolerance::AtLeast),
-        ("t5_write_latency", "the time of a write grows faster than the clients, from 4 to 8", 2.0, ratio(write, (8, 4), "latency_mean_s"), Tolerance::AtLeast),
+        (
+            "t1_read_doubles",
+            "reads: 8 clients move twice as much as 4",
+            2.0,
+            ratio(read, (8, 4), rate),
+            range(1.9, 2.1),
+        ),
+        (
+            "t2_read_drops",
+            "reads drop sharply at 16 clients: less than a quarter of 8",
+            0.25,
+            ratio(read, (16, 8), rate),
+            Tolerance::AtMost,
+        ),
+        (
+            "t3_read_stable",
+            "reads are stable from 32 to 64 clients",
+            1.0,
+            ratio(read, (64, 32), rate),
+            range(0.9, 1.1),
+        ),
+        (
+            "t4_write_falls_8",
+            "writes fall from 4 to 8 clients",
+            1.0,
+            ratio(write, (8, 4), rate),
+            Tolerance::AtMost,
+        ),
+        (
+            "t4_write_falls_16",
+            "writes fall from 8 to 16 clients",
+            1.0,
+            ratio(write, (16, 8), rate),
+            Tolerance::AtMost,
+        ),
+        (
+            "t4_write_falls_32",
+            "writes fall from 16 to 32 clients",
+            1.0,
+            ratio(write, (32, 16), rate),
+            Tolerance::AtMost,
+        ),
+        (
+            "t4_write_flattens",
+            "writes hardly change from 32 to 64 clients",
+            1.0,
+            ratio(write, (64, 32), rate),
+            range(0.9, 1.1),
+        ),
+        (
+            "t5_read_latency",
+            "the time of a read grows faster than the clients, from 8 to 16",
+            2.0,
+            ratio(read, (16, 8), "latency_mean_s"),
+            Tolerance::AtLeast,
+        ),
+        (
+            "t5_write_latency",
+            "the time of a write grows faster than the clients, from 4 to 8",
+            2.0,
+            ratio(write, (8, 4), "latency_mean_s"),
+            Tolerance::AtLeast,
+        ),
     ];
     judged
         .into_iter()
@@ -102,11 +157,18 @@ fn shares(views: &[&View<'_>]) -> Vec<Claim> {
         let name = format!("t6_share_1_{weight}");
         let statement = format!("SFQ(4) with weights 1 and {weight}: the second group's share");
         let tolerance = Tolerance::Absolute { amount: 0.01 };
-        claims.push(claim(&name, &statement, published, reading(&view.point.values("share[app2]")), tolerance));
+        claims.push(claim(
+            &name,
+            &statement,
+            published,
+            reading(&view.point.values("share[app2]")),
+            tolerance,
+        ));
     }
     for (less, more) in [(1, 2), (2, 4)] {
         let (Some(less_view), Some(more_view)) = (find(less), find(more)) else { continue };
-        let (below, above) = (less_view.point.values("share_sd[app2]"), more_view.point.values("share_sd[app2]"));
+        let (below, above) =
+            (less_view.point.values("share_sd[app2]"), more_view.point.values("share_sd[app2]"));
         let ratio = towtank_metrics::ratio_95(&above, &below, towtank_metrics::Pairing::Independent);
         let ours = ratio.map_or_else(Reading::default, Reading::from);
         let name = format!("t7_deviation_{less}_{more}");

@@ -473,16 +473,13 @@ impl Scenario {
     }
 
     /// The applications with everything filled in.
-    fn applications(
-        &self,
-        draft: &Draft,
-        problems: &mut Problems,
-    ) -> BTreeMap<String, settled::Application> {
+    fn applications(&self, draft: &Draft, problems: &mut Problems) -> BTreeMap<String, settled::Application> {
         let mut named = self.applications.clone();
         match &self.weights {
             Some(_) if !named.is_empty() => {
                 let message = "`weights` makes applications, but `applications` names them";
-                problems.push(draft.problem("weights", message).hint("give each application its own `weight`"));
+                problems
+                    .push(draft.problem("weights", message).hint("give each application its own `weight`"));
             }
             Some(weights) => match weights_of(weights) {
                 Ok(weights) => {
@@ -504,7 +501,8 @@ impl Scenario {
         };
         for name in named.keys().filter(|name| !legal(name)) {
             let message = format!("`{name}` is no name of an application");
-            problems.push(draft.problem("applications", message).hint("use lower-case letters, digits and `_`"));
+            problems
+                .push(draft.problem("applications", message).hint("use lower-case letters, digits and `_`"));
         }
         let said: u32 = named.values().filter_map(|one| one.clients).sum();
         let open = named.values().filter(|one| one.clients.is_none()).count() as u32;
@@ -514,7 +512,9 @@ impl Scenario {
             let message = format!("`clients` is {all}, but the applications have {said}");
             problems.push(draft.problem("clients", message).hint("leave `clients` out"));
         } else if left < open {
-            let message = format!("`clients` is {all}, but {open} applications need at least one each of the {left} left");
+            let message = format!(
+                "`clients` is {all}, but {open} applications need at least one each of the {left} left"
+            );
             problems.push(draft.problem("clients", message).hint(format!("set at least {}", said + open)));
         }
         let mut given = 0;

@@ -349,22 +349,29 @@ impl Settled {
         }
         let requests: f64 = self.applications.values().map(Application::requests).sum();
         if requests > REQUESTS_MAX {
-            let message = format!("the applications make {requests:.0} requests, and {REQUESTS_MAX:.0} is the most");
-            problems.push(draft.problem("files", message).hint("set fewer `files`, or a larger `request_size`"));
+            let message =
+                format!("the applications make {requests:.0} requests, and {REQUESTS_MAX:.0} is the most");
+            problems
+                .push(draft.problem("files", message).hint("set fewer `files`, or a larger `request_size`"));
         }
         let flows = self.flows();
         for description in &self.schedulers {
             if let Err(error) = description.build::<u32>(&flows) {
-                problems.push(draft.problem("scheduler", error.to_string()).hint("give each application a weight"));
+                problems.push(
+                    draft.problem("scheduler", error.to_string()).hint("give each application a weight"),
+                );
             }
         }
         if let Err(error) = self.disk.spec().model.drive() {
             problems.push(draft.problem("disk.capacity", error.to_string()).hint("16GiB is the default"));
         }
         for (name, one) in &self.applications {
-            for (key, zero) in
-                [("file_size", one.file_size.is_zero()), ("request_size", one.request_size.is_zero()), ("flows", one.flows == 0), ("files", one.files == 0)]
-            {
+            for (key, zero) in [
+                ("file_size", one.file_size.is_zero()),
+                ("request_size", one.request_size.is_zero()),
+                ("flows", one.flows == 0),
+                ("files", one.files == 0),
+            ] {
                 if zero {
                     let message = format!("`{key}` of `{name}` is 0");
                     problems.push(draft.problem("applications", message).hint("give at least 1"));
