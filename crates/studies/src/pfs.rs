@@ -140,3 +140,6 @@ impl Question for Pfs {
         present::present(points)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -106,6 +106,29 @@ fn backfills_travel() {
 }
 
 #[test]
+fn file_systems_travel() {
+    for scheduler in [
+        "fifo", "sfq:4", "ssfq:4", "dsfq-a:4", "mclock:4", "orr:4", "tbf:8", "bfq:4", "i2l", "dta:2",
+        "sfqrc:4",
+    ] {
+        for more in [
+            "workload = \"read\"\n[network]\nsharing = \"fair\"",
+            "workload = \"mix\"\n[server]\nhandshake = true\nlocks = true",
+            "workload = \"write\"\n[disk]\nmodel = \"seek\"",
+        ] {
+            let small = "files = 2\nfile_size = \"300KiB\"\nrequest_size = \"100KiB\"\nstripe = \"32KiB\"\nclients = 4\nservers = 3";
+            let apps = "[applications.a]\nrate = \"50MB/s\"\nrequest_rate = \"1000/s\"\ndeadline = \"20ms\"\n[applications.b]\nweight = 3\n\
+                        rate = \"50MB/s\"\nrequest_rate = \"1000/s\"\ndeadline = \"20ms\"";
+            let (workload, tables) = more.split_once('\n').unwrap_or((more, ""));
+            let head = format!(
+                "study = \"pfs\"\npreset = \"paper\"\nscheduler = \"{scheduler}\"\nalone = false\n{workload}\n{small}"
+            );
+            travelled(&format!("{head}\n{tables}\n{apps}"));
+        }
+    }
+}
+
+#[test]
 fn capacity_travels() {
     let small =
         "servers = 4\ndepth = 2\nwarm_up = \"200us\"\nduration = \"1ms\"\ntrip = \"20us\"\nsize = \"64KiB\"";

@@ -61,6 +61,27 @@ fn backfills() -> Vec<(&'static str, String)> {
     ]
 }
 
+fn file_systems() -> Vec<(&'static str, String)> {
+    let pfs = |text: &str| format!("study = \"pfs\"\nalone = false\n{text}");
+    vec![
+        ("small files", pfs("clients = 64\nfiles = 3000\nfile_size = \"4KiB\"\nrequest_size = \"4KiB\"")),
+        (
+            "many ranges of pages",
+            pfs("preset = \"paper\"\nworkload = \"read\"\nclients = 32\nfiles = 400\nfile_size = \"1MiB\""),
+        ),
+        (
+            "many jobs at once",
+            pfs(
+                "clients = 200\nflows = 64\nservers = 32\nfiles = 8\nfile_size = \"8MiB\"\nrequest_size = \"8MiB\"",
+            ),
+        ),
+        (
+            "many clients",
+            pfs("clients = 30000\nfiles = 1\nfile_size = \"64KiB\"\nstripe_count = 1\nservers = 64"),
+        ),
+    ]
+}
+
 fn cases() -> Vec<(&'static str, String)> {
     let put = |text: &str| format!("study = \"put\"\nwarm_up = \"1ms\"\n{text}");
     let stations = (0..64)
@@ -70,6 +91,7 @@ fn cases() -> Vec<(&'static str, String)> {
     let mixes = "study = \"capacity-sim\"\nwarm_up = \"1ms\"\nduration = \"2ms\"\n";
     let mut cases = rebuilds();
     cases.extend(backfills());
+    cases.extend(file_systems());
     cases.extend([
         ("many puts at once", put("gateways = 100\nservers = 99\nin_flight = 64\nduration = \"1ms\"")),
         (

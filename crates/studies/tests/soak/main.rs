@@ -10,6 +10,7 @@
 
 mod backfill;
 mod capacity_sim;
+mod pfs;
 mod place;
 mod put;
 mod queue;
@@ -33,7 +34,8 @@ struct Kind {
     cases: u64,
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
+    Kind { study: "pfs", scenario: pfs::scenario, laws: pfs::laws, cases: 60 },
     Kind { study: "backfill", scenario: backfill::scenario, laws: backfill::laws, cases: 60 },
     Kind { study: "rebuild", scenario: rebuild::scenario, laws: rebuild::laws, cases: 150 },
     Kind { study: "put", scenario: put::scenario, laws: put::laws, cases: 60 },
@@ -179,6 +181,11 @@ fn soak(kind: &Kind) {
     eprintln!("{}: {ran} scenarios, {refused} refused, {events} events", kind.study);
     assert!(failures.is_empty(), "{} scenarios failed, the first one:\n{}", failures.len(), failures[0]);
     assert!(ran > refused || most < 10, "{} scenarios were refused, and only {ran} ran", refused);
+}
+
+#[test]
+fn random_file_systems_agree_on_all_executors_and_keep_their_laws() {
+    soak(&KINDS[0]);
 }
 
 #[test]

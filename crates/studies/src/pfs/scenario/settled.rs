@@ -242,6 +242,15 @@ impl Scenario {
         let handshake = server.handshake.unwrap_or(false);
         let named = if self.schedulers.is_empty() { vec![self.scheduler] } else { self.schedulers };
         let schedulers = named.iter().filter_map(|text| text.parse().ok()).collect();
+        // What may be dirty is the same part of another cache.
+        let size = cache.size.unwrap_or(shipped.cache);
+        let part_of_cache = |bytes: Bytes| match size == shipped.cache {
+            true => bytes,
+            false => {
+                let part = u128::from(bytes.get()) * u128::from(size.get()) / u128::from(shipped.cache.get());
+                Bytes::new(u64::try_from(part).unwrap_or(u64::MAX))
+            }
+        };
         let settled = Settled {
             preset: self.preset,
             write_first,
@@ -290,8 +299,8 @@ impl Scenario {
             cache: Cache {
                 direct: cache.direct,
                 size: cache.size.unwrap_or(shipped.cache),
-                dirty: cache.dirty.unwrap_or(shipped.dirty),
-                background: cache.background.unwrap_or(shipped.background),
+                dirty: cache.dirty.unwrap_or_else(|| part_of_cache(shipped.dirty)),
+                background: cache.background.unwrap_or_else(|| part_of_cache(shipped.background)),
                 replacement: cache.replacement.unwrap_or_default(),
                 write_batch: cache.write_batch.unwrap_or(shipped.write_batch),
                 read_batch: cache.read_batch.unwrap_or(shipped.read_batch),

@@ -1,0 +1,175 @@
+//! The study against closed forms, its own promises, and results that were broken on purpose.
+
+use towtank_report::{Claim, Verdict};
+use towtank_scenario::{Document, Source};
+use towtank_streams::Seed;
+
+use super::*;
+use crate::{PointResult, Prepared, Study};
+
+fn check(text: &str) -> Result<Box<dyn Prepared>, Problems> {
+    let source = Source::file("pfs.toml", format!("study = \"pfs\"\n{text}"));
+    let outline = Document::parse(&source)?.outline()?;
+    Pfs.check(outline.points()[0].draft())
+}
+
+fn outcome(text: &str, seed: u64) -> Outcome {
+    let prepared = check(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+    prepared.run(&RunContext::alone(Seed(seed), 0)).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn value(outcome: &Outcome, measure: &str) -> f64 {
+    let found = outcome.measures.get(measure).unwrap_or_else(|| panic!("no {measure}"));
+    found.value().unwrap_or_else(|| panic!("{measure} is missing: {:?}", found.reason()))
+}
+
+/// One client that writes past the cache: all of it at the disks' rate, one job on each of four disks at a time.
+#[test]
+fn one_writer_takes_what_its_steps_take() {
+    let text = "preset = \"paper\"\nclients = 1\nfiles = 10\nfile_size = \"1MiB\"\n[cache]\ndirect = true\n[disk]\njitter = \"0%\"";
+    let outcome = outcome(text, 1);
+    // 64 pages at 0.6 ms, before and after 2 ms each, a request 1 ms, its layout 1 ms and two ways, jobs 0.1 ms each, data
+    // at 125 MB/s one after the other, two ways of 0.4 ms.
+    let disk = 64.0 * 0.6;
+    let data = (4.0 * 262_244.0 + 400.0) / 125e6 * 1e3;
+    let expected = (disk + 4.0 + 1.0 + 1.0 + 0.4 + 4.0 * 0.4 + data) / 1e3;
+    let mean = value(&outcome, "latency_mean_s");
+    assert!((mean / expected - 1.0).abs() < 0.03, "{mean}, {expected} expected");
+    assert_eq!(value(&outcome, "requests_per_s") * value(&outcome, "makespan_s"), 10.0);
+}
+
+#[test]
+fn two_applications_share_by_weight_and_slow_each_other() {
+    let text = "preset = \"paper\"\nweights = \"1:3\"\nclients = 16\nfiles = 30\nfile_size = \"1MiB\"\nscheduler = \"sfq:4\"\n\
+                sample = \"500ms\"\n[cache]\ndirect = true";
+    let outcome = outcome(text, 2);
+    let (first, second) = (value(&outcome, "share[app1]"), value(&outcome, "share[app2]"));
+    assert!((second - 0.75).abs() < 0.03, "{second}");
+    assert!((first + second - 1.0).abs() < 1e-9);
+    assert!(value(&outcome, "slowdown[app1]") > value(&outcome, "slowdown[app2]"));
+    assert!(value(&outcome, "slowdown[app2]") > 1.0);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let told = |text: &str| match check(text) {
+        Ok(_) => panic!("{text} was taken"),
+        Err(problems) => {
+            let lines = problems.iter().map(|problem| {
+                format!("{}\n  hint: {}", problem.message(), problem.next_step().unwrap_or("none"))
+            });
+            lines.collect::<Vec<_>>().join("\n")
+        }
+    };
+    let all = [
+        told("scheduler = \"sqf:4\""),
+        told("scheduler = \"sfq:0\""),
+        told("weights = \"1:0\""),
+        told("weights = \"1:2\"\n[applications.a]\nclients = 2"),
+        told("clients = 2\nweights = \"1:2:3\""),
+        told("clients = 9\n[applications.a]\nclients = 2"),
+        told("stripe_count = 5"),
+        told("replicas = 5"),
+        told("file_size = \"0B\""),
+        told("[cache]\nsize = \"1MiB\"\ndirty = \"2MiB\""),
+        told("[applications.Big]\nclients = 2"),
+        told("[disk]\nmodel = \"ssd\"\ncapacity = \"1TiB\""),
+        told("files = 100000000\nclients = 1000000\nrequest_size = \"1KiB\""),
+        told("[disk]\njitter = \"100%\""),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn a_resolved_scenario_reads_back_to_itself() {
+    for text in [
+        "",
+        "weights = \"1:4\"\npreset = \"paper\"",
+        "[applications.a]\nworkload = \"read\"\nrate = \"5MB/s\"\n[applications.b]\nclients = 3\nlimit = \"9MB/s\"",
+        "schedulers = [\"fifo\", \"sfq:4\"]\nduration = \"3s\"\n[network]\nbuffer = \"1MiB\"",
+    ] {
+        let resolved = check(text).expect("it is sound").resolved();
+        let settled: Settled = serde_json::from_value(resolved.clone()).expect("it reads back");
+        assert_eq!(serde_json::to_value(&settled).expect("it is plain data"), resolved, "{text}");
+    }
+}
+
+const SHARES: &str = "preset = \"paper\"\nworkload = \"write\"\nclients = 32\nfiles = 400\nfile_size = \"1MiB\"\nscheduler = \"sfq:4\"\n\
+                      duration = \"200s\"\nalone = false";
+
+fn claims(text: &str, change: impl Fn(&mut Outcome)) -> Vec<Claim> {
+    let prepared = check(text).expect("it is sound");
+    let outcomes: Vec<Outcome> = (0..3)
+        .map(|seed| {
+            let mut outcome = prepared.run(&RunContext::alone(Seed(seed), 0)).expect("it runs");
+            change(&mut outcome);
+            outcome
+        })
+        .collect();
+    let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
+    Pfs.present(&[point]).claims
+}
+
+/// The published set-up is judged; with shares that ignore weights its claim misses, and another set-up is not judged.
+#[test]
+fn claims_can_miss_and_are_of_the_published_set_up_alone() {
+    let published = format!("{SHARES}\nweights = \"1:4\"");
+    let verdict =
+        |claims: &[Claim]| claims.iter().find(|one| one.name == "t6_share_1_4").map(|one| one.verdict);
+    assert_eq!(verdict(&claims(&published, |_| {})), Some(Verdict::Holds));
+    let even = |outcome: &mut Outcome| outcome.measure("share[app2]", 0.5, "fraction");
+    assert_eq!(verdict(&claims(&published, even)), Some(Verdict::Misses));
+    assert!(claims(&published.replace("sfq:4", "fifo:4"), |_| {}).is_empty());
+    assert!(claims(&published.replace("clients = 32", "clients = 34"), |_| {}).is_empty());
+}
+
+/// Curves whose shape is another miss: each claim of figures 2 and 3 is planted once.
+#[test]
+fn claims_of_the_curves_can_miss() {
+    let judged = |workload: &str, rates: [f64; 5]| {
+        let texts = [4, 8, 16, 32, 64].map(|clients| {
+            format!(
+                "preset = \"paper\"\nworkload = \"{workload}\"\nfiles = 400\nfile_size = \"1MiB\"\nscheduler = \"fifo:8\"\n\
+                 clients = {clients}"
+            )
+        });
+        let resolved: Vec<_> =
+            texts.iter().map(|text| check(text).expect("it is sound").resolved()).collect();
+        // A small run has the form of an outcome; its values are planted.
+        let small = outcome("clients = 1\nfiles = 1\nfile_size = \"4KiB\"", 1);
+        let outcomes: Vec<Vec<Outcome>> = rates
+            .iter()
+            .map(|rate| {
+                let planted = |seed: u32| {
+                    let mut outcome = small.clone();
+                    let noise = 1.0 + 1e-4 * f64::from(seed);
+                    outcome.measure("throughput_bytes_per_s", rate * noise, "bytes/s");
+                    outcome.measure("latency_mean_s", noise / rate, "s");
+                    outcome
+                };
+                (0..3).map(planted).collect()
+            })
+            .collect();
+        let points: Vec<PointResult<'_>> = resolved
+            .iter()
+            .zip(&outcomes)
+            .map(|(scenario, outcomes)| PointResult { settings: &[], scenario, outcomes })
+            .collect();
+        let claims = Pfs.present(&points).claims;
+        let missed = claims.iter().filter(|one| one.verdict == Verdict::Misses);
+        missed.map(|one| one.name.clone()).collect::<Vec<_>>()
+    };
+    assert!(judged("read", [210.0, 420.0, 67.0, 59.0, 58.0]).is_empty());
+    assert_eq!(judged("read", [210.0, 280.0, 67.0, 59.0, 58.0]), ["t1_read_doubles"]);
+    assert_eq!(judged("read", [210.0, 420.0, 200.0, 59.0, 40.0]), ["t2_read_drops", "t3_read_stable"]);
+    assert_eq!(
+        judged("write", [20.0, 39.0, 40.0, 45.0, 27.0]),
+        [
+            "t4_write_falls_8",
+            "t4_write_falls_16",
+            "t4_write_falls_32",
+            "t4_write_flattens",
+            "t5_write_latency"
+        ]
+    );
+}

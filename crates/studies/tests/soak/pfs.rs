@@ -1,0 +1,184 @@
+//! Small file systems: every scheduler, workload and disk, caches that are too small, networks that lose.
+
+use towtank_report::Outcome;
+
+const SCHEDULERS: [&str; 25] = [
+    "fifo",
+    "fifo:2",
+    "sfq:4",
+    "ssfq:4",
+    "wfq:2",
+    "wf2q+:3",
+    "drr:4",
+    "wrr:4",
+    "priority:2",
+    "dsfq-a:4",
+    "dsfq-d:4",
+    "dsfq-f:4",
+    "dsfq-atb:4:5ms",
+    "dsfq-alb:4:100KiB",
+    "edf:3",
+    "i2l",
+    "sfqrc:4",
+    "dta:2",
+    "mclock:4",
+    "crr-n:4",
+    "orr:4",
+    "trr:4",
+    "tbf:8",
+    "bfq:4",
+    "token-bucket:4",
+];
+const WORKLOADS: [&str; 6] = ["read", "write", "mix", "create", "stat", "remove"];
+
+/// A few clients on a few servers.
+pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
+    let servers = 1 + draws(5);
+    let mut text = format!(
+        "study = \"pfs\"\npreset = \"{}\"\nworkload = \"{}\"\nservers = {servers}\nstripe_count = {}\nreplicas = {}\n\
+         files = {}\nfile_size = \"{}B\"\nrequest_size = \"{}B\"\nstripe = \"{}B\"\nflows = {}\nscheduler = \"{}\"\n\
+         order = \"{}\"\nsharing = \"{}\"\nsample = \"{}ms\"\n",
+        ["paper", "hdd", "nvme"][draws(3) as usize],
+        WORKLOADS[draws(6) as usize],
+        1 + draws(servers),
+        1 + draws(servers.min(3)),
+        1 + draws(4),
+        1 + draws(200_000),
+        2_000 + draws(100_000),
+        1_000 + draws(70_000),
+        1 + draws(4),
+        SCHEDULERS[draws(25) as usize],
+        ["sequential", "random"][draws(2) as usize],
+        ["own", "interleaved", "segmented"][draws(3) as usize],
+        1 + draws(20),
+    );
+    if draws(2) == 0 {
+        text += &format!("think_time = \"{}us\"\n", draws(5_000));
+    }
+    if draws(3) == 0 {
+        text += &format!("arrival_rate = \"{}/s\"\n", 1 + draws(500));
+    }
+    if draws(4) == 0 {
+        text += &format!("duration = \"{}ms\"\n", 1 + draws(200));
+    }
+    if draws(3) == 0 {
+        text += &format!("write_first = {}\n", draws(2) == 0);
+    }
+    applications(draws, &mut text);
+    text += &format!("[cache]\ndirect = {}\n", draws(4) == 0);
+    text += &format!(
+        "size = \"{}KiB\"\ndirty = \"{}KiB\"\nbackground = \"{}KiB\"\nread_ahead = \"{}KiB\"\nreplacement = \"{}\"\n",
+        64 + draws(900),
+        4 + draws(60),
+        draws(2) * 8,
+        draws(64),
+        ["lru", "fifo", "mru"][draws(3) as usize],
+    );
+    text += &format!(
+        "[disk]\nmodel = \"{}\"\norder = \"{}\"\ncapacity = \"64MiB\"\n",
+        ["rate", "rate", "seek", "table", "ssd"][draws(5) as usize],
+        ["fifo", "sstf", "clook"][draws(3) as usize],
+    );
+    text += &format!("[network]\nsharing = \"{}\"\n", ["fifo", "fair"][draws(2) as usize]);
+    match draws(4) {
+        0 => text += "loss = \"2%\"\n",
+        1 => text += &format!("buffer = \"{}KiB\"\n", 20 + draws(200)),
+        2 => text += "ideal = true\n",
+        _ => {}
+    }
+    text += &format!("[server]\nhandshake = {}\nlocks = {}\n", draws(2) == 0, draws(3) == 0);
+    text += &format!("threads = {}\npart = \"{}B\"\n", 1 + draws(5), 1_000 + draws(90_000));
+    text += &format!("[metadata]\nservers = {}\nthreads = {}\n", 1 + draws(3), draws(3));
+    text
+}
+
+fn applications(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
+    let count = draws(4);
+    if count == 0 {
+        *text += &format!("clients = {}\n", 1 + draws(5));
+        return;
+    }
+    for number in 0..count {
+        *text += &format!(
+            "[applications.a{number}]\nclients = {}\nweight = {}\nrate = \"{}MB/s\"\nrequest_rate = \"{}/s\"\n\
+             reservation = \"{}MB/s\"\nlimit = \"{}MB/s\"\ndeadline = \"{}ms\"\npriority = {}\n",
+            1 + draws(3),
+            1 + draws(8),
+            5 + draws(50),
+            100 + draws(3_000),
+            1 + draws(5),
+            20 + draws(80),
+            1 + draws(60),
+            draws(3),
+        );
+        if draws(2) == 0 {
+            *text += &format!("workload = \"{}\"\n", WORKLOADS[draws(6) as usize]);
+        }
+    }
+}
+
+/// What holds of every file system.
+///
+/// # Errors
+/// The measure, and what is wrong with it.
+pub fn laws(outcome: &Outcome) -> Result<(), String> {
+    let mut shares = (0.0, 0);
+    for (name, measure) in &outcome.measures {
+        let Some(value) = measure.value() else {
+            let reason = measure.reason().filter(|reason| !reason.is_empty());
+            reason.ok_or(format!("{name} is missing without a reason"))?;
+            continue;
+        };
+        if !value.is_finite() || value < 0.0 {
+            return Err(format!("{name} is {value}"));
+        }
+        let is_share = ["share[", "jain_index", "cache_hit_share", "disk_busy", "network_busy"];
+        if is_share.iter().any(|one| name.starts_with(one)) && value > 1.0 + 1e-9 {
+            return Err(format!("{name} is {value}, more than all"));
+        }
+        if name.starts_with("share[") {
+            shares = (shares.0 + value, shares.1 + 1);
+        }
+    }
+    if shares.1 > 0 && (shares.0 - 1.0_f64).abs() > 1e-9 {
+        return Err(format!("{} shares are {} together", shares.1, shares.0));
+    }
+    let value = |name: &str| outcome.measures.get(name).and_then(|measure| measure.value());
+    if let (Some(mean), Some(makespan)) = (value("latency_mean_s"), value("makespan_s"))
+        && mean > makespan * (1.0 + 1e-9)
+        && value("requests_per_s").is_some_and(|rate| rate > 0.0)
+    {
+        return Err(format!("a request takes {mean} s on average, and all are done after {makespan} s"));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_laws_of_file_systems_notice_what_breaks_them() {
+    let sound = || {
+        let mut outcome = Outcome::default();
+        for (name, value) in [
+            ("latency_mean_s", 0.5),
+            ("makespan_s", 2.0),
+            ("requests_per_s", 10.0),
+            ("disk_busy", 0.4),
+            ("share[a]", 0.3),
+            ("share[b]", 0.7),
+        ] {
+            outcome.measure(name, value, "");
+        }
+        outcome
+    };
+    assert_eq!(laws(&sound()), Ok(()));
+    for (name, value) in [
+        ("latency_mean_s", 2.5),
+        ("disk_busy", 1.1),
+        ("share[a]", 0.4),
+        ("makespan_s", -1.0),
+        ("share[b]", 1.2),
+    ] {
+        let mut outcome = sound();
+        outcome.measure(name, value, "");
+        assert!(laws(&outcome).is_err(), "{name} = {value}");
+    }
+}
