@@ -91,6 +91,52 @@ fn wf2q_law(
     Ok(())
 }
 
+/// When a fluid server that serves all flows at once, by weight, would have done each request of each flow.
+fn fluid(costs: &[Vec<u64>], weights: &[u32]) -> Vec<Vec<f64>> {
+    let mut left: Vec<Vec<f64>> =
+        costs.iter().map(|costs| costs.iter().map(|&cost| cost as f64).collect()).collect();
+    let mut at: Vec<usize> = vec![0; costs.len()];
+    let mut ends: Vec<Vec<f64>> = vec![Vec::new(); costs.len()];
+    let mut now = 0.0;
+    loop {
+        let busy: Vec<usize> = (0..costs.len()).filter(|&flow| at[flow] < costs[flow].len()).collect();
+        let all: f64 = busy.iter().map(|&flow| f64::from(weights[flow])).sum();
+        let part = |flow: usize| f64::from(weights[flow]) / all * RATE as f64;
+        let next = busy.iter().copied().min_by(|&one, &other| {
+            (left[one][at[one]] / part(one)).total_cmp(&(left[other][at[other]] / part(other)))
+        });
+        let Some(first) = next else { return ends };
+        let span = left[first][at[first]] / part(first);
+        now += span;
+        for &flow in &busy {
+            left[flow][at[flow]] -= part(flow) * span;
+        }
+        ends[first].push(now);
+        at[first] += 1;
+    }
+}
+
+/// Nothing is done later than the fluid server would do it by more than the costliest request takes.
+fn wfq_law(
+    discipline: impl Discipline<Item = u32>,
+    costs: &[Vec<u64>],
+    weights: &[u32],
+) -> Result<(), String> {
+    let trace = run(discipline, &backlog(costs), RATE, 1)?;
+    let most = costs.iter().map(|costs| costliest(costs)).fold(0.0, f64::max);
+    let ends = fluid(costs, weights);
+    let mut done = vec![0; costs.len()];
+    for step in &trace.done {
+        let flow = step.flow as usize;
+        let (end, fluid) = (step.at_ns as f64 / 1e9, ends[flow][done[flow]]);
+        done[flow] += 1;
+        if end > fluid + most / RATE as f64 + 1e-6 {
+            return Err(format!("flow {flow} was done at {end}, and in the fluid server at {fluid}"));
+        }
+    }
+    Ok(())
+}
+
 fn two_costs() -> impl Strategy<Value = Vec<Vec<u64>>> {
     prop::collection::vec(prop::collection::vec(1u64..2_000, 40..80), 2..=2)
 }
@@ -100,7 +146,7 @@ fn two_weights() -> impl Strategy<Value = [u32; 2]> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// Section 1.13: (D + 1)(c_f/w_f + c_g/w_g).
     #[test]
@@ -116,6 +162,15 @@ proptest! {
         let trace = run(ssfq, &backlog(&costs), RATE, depth as usize).unwrap();
         let bound = f64::from(depth + 1) * (100.0 / f64::from(weights[0]) + 100.0 / f64::from(weights[1]));
         prop_assert_eq!(shares_within(&trace.done, weights, bound), Ok(()));
+    }
+
+    #[test]
+    fn wfq_is_never_far_behind_a_fluid_server(
+        costs in prop::collection::vec(prop::collection::vec(1u64..2_000, 1..40), 3..=3),
+        weights in [1u32..32, 1u32..32, 1u32..32],
+    ) {
+        prop_assert_eq!(wfq_law(Wfq::new(Some(1), &Flows::weighted(&weights)), &costs, &weights), Ok(()));
+        prop_assert_eq!(wfq_law(Wf2q::new(Some(1), &Flows::weighted(&weights)), &costs, &weights), Ok(()));
     }
 
     #[test]
@@ -153,6 +208,8 @@ fn planted_shares_are_found() {
     let bound = by_weight(&even, weights);
     assert_eq!(sfq_law(Sfq::new(Some(2), &flows), &even, weights, 2), Ok(()));
     assert!(sfq_law(Sfq::new(Some(2), &swapped), &even, weights, 2).is_err(), "weights swapped");
+    assert_eq!(wfq_law(Wfq::new(Some(1), &flows), &even, &weights), Ok(()));
+    assert!(wfq_law(Wfq::new(Some(1), &swapped), &even, &weights).is_err(), "weights swapped");
     assert_eq!(in_order(Drr::new(Some(1), 100, &flows), &even, weights, 100.0 + bound), Ok(()));
     assert!(in_order(Drr::new(Some(1), 100, &swapped), &even, weights, 100.0 + bound).is_err());
     assert!(

@@ -1,8 +1,12 @@
-//! Two servers, each with a DSFQ scheduler: what flows get of both together goes by weight, however their data lies.
+//! Two servers, each with a scheduler that knows of the other: what flows get of both together goes by weight, however
+//! their data lies. DSFQ's schedulers tell each other; dmClock's clients carry what they got.
 
 use std::collections::VecDeque;
 
-use towtank_iosched::{Description, Discipline, FlowId, Flows, Lengths, Request, Scheduler, SchedulerId};
+use towtank_iosched::{
+    About, AtLimit, Description, Discipline, FlowId, Flows, Lengths, Mclock, Phase, Request, Scheduler,
+    SchedulerId, Tracker,
+};
 use towtank_units::SimTime;
 
 /// Requests of this cost, one at a time at each server, each in a step of a microsecond.
@@ -56,4 +60,45 @@ fn flows_share_all_servers_by_weight() {
     }
     let [both, second] = got("sfq:4", true);
     assert!((28..=36).contains(&(second * 100 / both)), "sfq: {both} to {second}");
+}
+
+/// The same flows, and mClock at both servers. Requests carry what their clients' trackers say, or nothing.
+fn got_by_clocks(feedback: bool) -> [u64; 2] {
+    let build = || Mclock::new(Some(1), AtLimit::Wait, &Flows::equal(2));
+    let mut clocks: [Mclock<u32>; 2] = [build(), build()];
+    let mut trackers = [Tracker::new(), Tracker::new()];
+    let mut got = [0; 2];
+    let send =
+        |clocks: &mut [Mclock<u32>; 2], trackers: &mut [Tracker; 2], flow: usize, server: usize, now| {
+            let said = trackers[flow].send(server as u32);
+            let about = About {
+                feedback: if feedback { said } else { About::default().feedback },
+                ..About::default()
+            };
+            clocks[server].arrive(now, Request::new(FlowId(flow as u32), COST, 0).about(about));
+        };
+    for (flow, server) in [(0, 0), (0, 1), (1, 1)].into_iter().cycle().take(24) {
+        send(&mut clocks, &mut trackers, flow, server, SimTime::ZERO);
+    }
+    for step in 1..=STEPS {
+        let now = SimTime::from_ns(step * 1_000);
+        for server in 0..2 {
+            let request = clocks[server].next(now).expect("somebody always waits");
+            clocks[server].complete(now, &request);
+            let flow = request.flow.0 as usize;
+            got[flow] += 1;
+            trackers[flow].served(server as u32, COST, Phase::of(&request.about));
+            send(&mut clocks, &mut trackers, flow, server, now);
+        }
+    }
+    got
+}
+
+/// A planted client that says nothing of the other server keeps three quarters of all.
+#[test]
+fn clients_of_dmclock_share_all_servers_by_weight() {
+    let [both, second] = got_by_clocks(true);
+    assert!(second * 100 >= both * 95, "{both} to {second}");
+    let [both, second] = got_by_clocks(false);
+    assert!((28..=36).contains(&(second * 100 / both)), "without feedback: {both} to {second}");
 }
