@@ -133,6 +133,11 @@ impl PageCache {
     #[must_use]
     pub fn find(&self, extent: &Extent) -> Found {
         let Range { start, end } = extent.pages;
+        // What is asked for is mostly what came at once.
+        if let Some(piece) = self.pieces.get(&(extent.file, start)).filter(|piece| piece.end >= end) {
+            let pages = end - start;
+            return if piece.state == State::Reading { Found::Coming(pages) } else { Found::Here(pages) };
+        }
         let at = self.pieces.range(..=(extent.file, start)).next_back();
         match at.filter(|((file, _), piece)| *file == extent.file && piece.end > start) {
             Some((_, piece)) if piece.state == State::Reading => Found::Coming(piece.end.min(end) - start),
@@ -162,6 +167,9 @@ impl PageCache {
     #[must_use]
     pub fn not_dirty(&self, extent: &Extent) -> u64 {
         let Range { start, end } = extent.pages;
+        if !self.overlaps(extent) {
+            return extent.len();
+        }
         let before = self.pieces.range(..(extent.file, start)).next_back();
         let before = before.filter(|((file, _), piece)| *file == extent.file && piece.end > start);
         let within = self.pieces.range((extent.file, start)..(extent.file, end));
@@ -174,16 +182,51 @@ impl PageCache {
         extent.len() - dirty
     }
 
+    /// Whether any page of it is here.
+    fn overlaps(&self, extent: &Extent) -> bool {
+        let last = self.pieces.range(..(extent.file, extent.pages.end)).next_back();
+        last.is_some_and(|((file, _), piece)| *file == extent.file && piece.end > extent.pages.start)
+    }
+
     /// Pages were read from memory: those that are kept by reading move on.
     pub fn touch(&mut self, extent: &Extent) {
         if self.replacement == Replacement::Fifo {
             return;
         }
         let step = self.next_step();
+        let again = |piece: &mut Piece| piece.used = step;
+        if self.change_whole(extent, again) {
+            return;
+        }
         self.split(extent);
         for key in self.keys_in(extent) {
-            self.change(key, |piece| piece.used = step);
+            self.change(key, again);
         }
+    }
+
+    /// Changes a range that is exactly these pages, in its place. Says whether there is one; it does not become dirty, nor
+    /// does it cease to be.
+    fn change_whole(&mut self, extent: &Extent, into: impl Fn(&mut Piece)) -> bool {
+        let (file, start) = (extent.file, extent.pages.start);
+        let Some(piece) = self.pieces.get_mut(&(file, start)).filter(|piece| piece.end == extent.pages.end)
+        else {
+            return false;
+        };
+        let before = *piece;
+        into(piece);
+        let after = *piece;
+        debug_assert_eq!(
+            before.state == State::Dirty,
+            after.state == State::Dirty,
+            "dirty pages are counted elsewhere"
+        );
+        if before.state == State::Clean {
+            self.clean.remove(&(before.used, file, start));
+        }
+        if after.state == State::Clean {
+            self.clean.insert((after.used, file, start));
+        }
+        true
     }
 
     /// Makes room for so many pages by letting clean ones go. Says whether there is room now.
@@ -230,9 +273,11 @@ impl PageCache {
 
     /// Pages are written in memory. Says whether there is room for them; without, nothing was written.
     pub fn write(&mut self, extent: &Extent) -> bool {
-        self.split(extent);
-        let own: Vec<(Key, Option<Piece>)> =
-            self.keys_in(extent).into_iter().map(|key| (key, self.take(key))).collect();
+        let mut own: Vec<(Key, Option<Piece>)> = Vec::new();
+        if self.overlaps(extent) {
+            self.split(extent);
+            own = self.keys_in(extent).into_iter().map(|key| (key, self.take(key))).collect();
+        }
         if !self.make_room(extent.len()) {
             for (key, piece) in own {
                 piece.into_iter().for_each(|piece| self.put(key, piece));
@@ -287,6 +332,14 @@ impl PageCache {
     }
 
     fn settle(&mut self, extent: &Extent, from: State, into: impl Fn(&mut Piece)) {
+        let only_from = |piece: &mut Piece| {
+            if piece.state == from {
+                into(piece);
+            }
+        };
+        if self.change_whole(extent, only_from) {
+            return;
+        }
         self.split(extent);
         for key in self.keys_in(extent) {
             if self.pieces.get(&key).is_some_and(|piece| piece.state == from) {

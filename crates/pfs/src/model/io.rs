@@ -93,10 +93,13 @@ impl<'a> Pfs<'a> {
         match cache.find(&extent) {
             Found::Here(pages) => {
                 let here = Extent { pages: extent.pages.start..extent.pages.start + pages, ..extent };
-                cache.touch(&here);
                 let job = running(server, slot)?;
                 let fetched = job.fetched.min(pages);
                 job.fetched -= fetched;
+                // What was just read for it has just been used.
+                if fetched < pages {
+                    cache_of(server)?.touch(&here);
+                }
                 context.record(Sample::Looked { here: pages - fetched, missing: 0 });
                 Ok(Step::Copies((here.pages.end * PAGE).min(until) - offset, pages))
             }

@@ -372,7 +372,8 @@ impl Settled {
             }
         }
         if let Err(error) = self.disk.spec().model.drive() {
-            problems.push(draft.problem("disk.capacity", error.to_string()).hint("16GiB is the default"));
+            let message = format!("`disk.capacity` is {}: {error}", self.disk.capacity);
+            problems.push(draft.problem("disk.capacity", message).hint("16GiB is the default"));
         }
         for (name, one) in &self.applications {
             for (key, zero) in [
