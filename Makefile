@@ -65,7 +65,7 @@ fuzz: setup-build $(FUZZ) ## fuzz every parser for FUZZ_SECONDS each (60)
 	done
 
 soak: setup-build ## random scenarios of every study for SECONDS each (600)
-	for study in backfill rebuild put capacity-sim queue place; do \
+	for study in pfs backfill rebuild put capacity-sim queue place; do \
 	  SOAK_STUDY=$$study SOAK_SECONDS=$(SECONDS) SOAK_SEED=$(SEED) \
 	    cargo test --release --locked -p towtank-studies --test soak -- --nocapture --test-threads 1; \
 	done

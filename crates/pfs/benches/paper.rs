@@ -4,12 +4,12 @@
 // A bench is there to look at the clock.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
+#[path = "../tests/cluster/mod.rs"]
+mod cluster;
 
 use std::time::Instant;
 
-use common::{application, spec};
+use cluster::{application, spec};
 use towtank_kernel::{RunOptions, run};
 use towtank_pfs::{Application, Pfs, Phase, Spec};
 

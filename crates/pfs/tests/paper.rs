@@ -1,8 +1,8 @@
 //! The set-up of the PFSsim paper against a model that was made apart from this one.
 
-mod common;
+mod cluster;
 
-use common::{application, spec};
+use cluster::{application, spec};
 use towtank_kernel::{RunOptions, run};
 use towtank_pfs::{Counts, Pfs};
 

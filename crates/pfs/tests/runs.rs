@@ -1,8 +1,8 @@
 //! Whole runs: random file systems on all executors, closed forms, and the laws against damage.
 
-mod common;
+mod cluster;
 
-use common::{application, disk, rate, spec};
+use cluster::{application, disk, rate, spec};
 use proptest::prelude::*;
 use towtank_devices::Sharing as Port;
 use towtank_devices::drives::Noise;
@@ -69,34 +69,8 @@ fn whole(spec: &Spec, outcome: &Outcome<Pfs<'_>>) -> Result<(), String> {
     Ok(())
 }
 
-/// A random file system: small, so that all executors are quick.
-fn random() -> impl Strategy<Value = Spec> {
-    let application = (
-        1_u32..4,
-        1_u64..4,
-        1_u64..60_000,
-        700_u64..40_000,
-        0_u8..3,
-        any::<bool>(),
-        1_u16..4,
-        (0_u64..3_000, proptest::option::of(1_u64..400)),
-    )
-        .prop_map(
-            |(clients, files, file_bytes, request_bytes, sharing, random, flows, (think, arrivals))| {
-                Application {
-                    clients,
-                    files,
-                    file_bytes,
-                    request_bytes,
-                    phases: Vec::new(),
-                    order: if random { Order::Random } else { Order::Sequential },
-                    sharing: [Sharing::Own, Sharing::Interleaved, Sharing::Segmented][usize::from(sharing)],
-                    flows,
-                    think: SimSpan::from_us(think),
-                    arrivals: arrivals.and_then(Frequency::from_per_second),
-                }
-            },
-        );
+/// A random application: small, so that all executors are quick.
+fn random_application() -> impl Strategy<Value = Application> {
     let phases = [
         [Phase::Write, Phase::Read],
         [Phase::Fill, Phase::Mix(400_000)],
@@ -104,33 +78,54 @@ fn random() -> impl Strategy<Value = Spec> {
         [Phase::Fill, Phase::Remove],
         [Phase::Rest, Phase::Read],
     ];
+    let sizes = (1_u32..4, 1_u64..4, 1_u64..60_000, 700_u64..40_000);
+    let ways = (0..phases.len(), 0_usize..3, any::<bool>(), 1_u16..4);
+    let times = (0_u64..3_000, proptest::option::of(1_u64..400));
+    (sizes, ways, times).prop_map(move |(sizes, (phase, sharing, random, flows), (think, arrivals))| {
+        let (clients, files, file_bytes, request_bytes) = sizes;
+        Application {
+            clients,
+            files,
+            file_bytes,
+            request_bytes,
+            phases: phases[phase].to_vec(),
+            order: if random { Order::Random } else { Order::Sequential },
+            sharing: [Sharing::Own, Sharing::Interleaved, Sharing::Segmented][sharing],
+            flows,
+            think: SimSpan::from_us(think),
+            arrivals: arrivals.and_then(Frequency::from_per_second),
+        }
+    })
+}
+
+/// Any scheduler, with its own depth and options where it asks for some.
+fn random_scheduler() -> impl Strategy<Value = Description> {
     let names = Description::USAGES.map(|(name, _)| match name {
         "dsfq-atb" => "dsfq-atb:4:5ms",
         "dsfq-alb" => "dsfq-alb:4:100KiB",
         "htb" => "htb:4:rate=50MB/s",
         other => other,
     });
+    (0..names.len()).prop_map(move |name| names[name].parse().expect("it is one"))
+}
+
+/// A random file system.
+fn random() -> impl Strategy<Value = Spec> {
     let parts = (
-        proptest::collection::vec((application, 0..phases.len()), 1..4),
-        1_u32..5,
-        (1_u32..5, 300_u64..30_000),
-        0..names.len(),
+        proptest::collection::vec(random_application(), 1..4),
+        (1_u32..5, 1_u32..5, 300_u64..30_000),
+        random_scheduler(),
         (any::<bool>(), any::<bool>(), any::<bool>(), 0_u8..4),
         (4_u64..200, 1_u64..100, 0_u64..40, 0_u64..40),
         (1_u32..3, 500_u64..50_000, 1_u32..5, 500_u64..30_000),
     );
-    parts.prop_map(move |(applications, servers, (count, stripe), name, flags, pages, more)| {
+    parts.prop_map(|(applications, (servers, count, stripe), description, flags, pages, more)| {
         let (handshake, locks, fair, kind) = flags;
-        let (capacity, dirty, background, ahead) = pages;
         let (copies, window, threads, part) = more;
-        let chosen = applications
-            .into_iter()
-            .map(|(one, phase)| Application { phases: phases[phase].to_vec(), ..one });
-        let mut spec = spec(chosen.collect());
+        let mut spec = spec(applications);
         spec.servers = servers;
         let count = count.min(servers);
         spec.striping = Striping::new(servers, vec![Component { end: None, count, stripe }]);
-        let description: Description = names[name].parse().expect("it is one");
         let flow = |weight: u32| FlowSpec {
             weight,
             rate: 20_000_000,
@@ -141,12 +136,9 @@ fn random() -> impl Strategy<Value = Spec> {
         };
         spec.scheduler.descriptions = vec![description];
         spec.scheduler.flows = Flows::new((1..=3).map(flow).collect());
-        spec.server.handshake = handshake;
-        spec.server.locks = locks;
-        spec.server.threads = threads;
-        spec.server.part = part;
-        spec.client.copies = copies.min(servers);
-        spec.client.window = window;
+        (spec.server.handshake, spec.server.locks) = (handshake, locks);
+        (spec.server.threads, spec.server.part) = (threads, part);
+        (spec.client.copies, spec.client.window) = (copies.min(servers), window);
         spec.client.layouts_are_kept = !locks;
         spec.network.sharing = if fair { Port::Fair } else { Port::Fifo };
         spec.network.slice = handshake.then_some(16 << 10);
@@ -156,15 +148,18 @@ fn random() -> impl Strategy<Value = Spec> {
             2 => spec.network.buffer = Some(60_000),
             _ => spec.metadata.threads = 1,
         }
-        if let Some(cache) = &mut spec.cache {
-            (cache.pages, cache.dirty) = (capacity, dirty.min(capacity));
-            cache.background = (background > 0).then_some(background);
-            cache.read_ahead = ahead;
-            cache.write_batch = 4;
-        }
+        small_cache(&mut spec, pages);
         spec.disk = disk(50_000_000, 30_000_000, SimSpan::from_us(300), Noise::None);
         spec
     })
+}
+
+fn small_cache(spec: &mut Spec, (capacity, dirty, background, ahead): (u64, u64, u64, u64)) {
+    if let Some(cache) = &mut spec.cache {
+        (cache.pages, cache.dirty) = (capacity, dirty.min(capacity));
+        cache.background = (background > 0).then_some(background);
+        (cache.read_ahead, cache.write_batch) = (ahead, 4);
+    }
 }
 
 proptest! {

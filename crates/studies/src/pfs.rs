@@ -13,6 +13,7 @@ mod observed;
 mod present;
 mod published;
 pub mod scenario;
+mod view;
 
 use towtank_pfs::Pfs as Model;
 use towtank_report::Outcome;

@@ -57,6 +57,27 @@ fn comparisons_are_judged_in_the_measures_unit() {
     }
 }
 
+/// A measure of one of several things, which is named in brackets; its part comes after them.
+#[test]
+fn a_measure_may_be_of_one_of_several() {
+    let known = [Known { name: "share[batch_2]", unit: "fraction" }];
+    let judge = |text: &str| {
+        let gate = Gate::parse("--fail-if", text, &known).expect(text);
+        gate.judge(|name| {
+            (name == "share[batch_2]").then(|| Reading {
+                value: Some(0.4),
+                low: Some(0.3),
+                ..Reading::default()
+            })
+        })
+    };
+    assert_eq!(judge("share[batch_2] > 50%"), Judgement::Met);
+    assert!(matches!(judge("share[batch_2].low < 0.35 and share[batch_2] < 1"), Judgement::NotMet(_)));
+    for wrong in ["share[batch_3] > 1", "share > 1", "share[batch_2 > 1", "share[] > 1"] {
+        assert!(Gate::parse("--fail-if", wrong, &known).is_err(), "{wrong}");
+    }
+}
+
 #[test]
 fn a_gate_says_why_it_is_not_met() {
     let why = |text: &str| match judge(text) {

@@ -3,7 +3,7 @@
 use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference};
 
 use super::observed::Run;
-use super::present::View;
+use super::view::View;
 use crate::points::{number, setting, text};
 
 /// All figures.

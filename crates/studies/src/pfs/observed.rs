@@ -124,10 +124,10 @@ impl Run {
             client_cards: of_clients(run, |client| {
                 let sent = client.card.out.busy.as_secs_f64() - client.mark.sent.as_secs_f64();
                 let received = client.card.received().as_secs_f64() - client.mark.received.as_secs_f64();
-                (sent.max(received) / measured).min(1.0)
+                share_of(sent.max(received), measured)
             }),
             client_processors: of_clients(run, |client| {
-                ((client.cpu.busy.as_secs_f64() - client.mark.own.as_secs_f64()) / measured).min(1.0)
+                share_of(client.cpu.busy.as_secs_f64() - client.mark.own.as_secs_f64(), measured)
             }),
             metadata: metadata(run, measured),
             applications,
@@ -145,7 +145,7 @@ impl Run {
     /// The samples in which every application that asks for anything had something to do: whole ones alone.
     #[must_use]
     pub fn common_samples(&self) -> usize {
-        let asked = || self.applications.iter().filter(|one| one.requests > 0);
+        let asked = || self.applications.iter().filter(|one| one.bytes > 0);
         let first = asked().map(|one| one.last).fold(f64::INFINITY, f64::min);
         if !first.is_finite() || self.sample <= 0.0 {
             return 0;
@@ -183,17 +183,19 @@ impl Run {
     }
 
     fn jain(&self) -> Value {
-        let several: Vec<f64> = self
-            .applications
-            .iter()
-            .enumerate()
-            .map(|(number, one)| mean(&self.shares(number)).unwrap_or(f64::NAN) / f64::from(one.weight))
-            .collect();
-        let got = if several.len() > 1 { several } else { self.clients.clone() };
+        let moving = || (0..self.applications.len()).filter(|&number| self.applications[number].bytes > 0);
+        let got: Vec<f64> = if moving().count() > 1 {
+            let by_weight = |number: usize| {
+                Some(mean(&self.shares(number))? / f64::from(self.applications[number].weight))
+            };
+            moving().map(by_weight).collect::<Option<_>>().ok_or(NO_SAMPLE)?
+        } else {
+            self.clients.clone()
+        };
         let squares: f64 = got.iter().map(|one| one * one).sum();
         let sum: f64 = got.iter().sum();
         let index = sum * sum / (got.len() as f64 * squares);
-        if index.is_finite() { Ok(index.min(1.0)) } else { Err(NOTHING.to_owned()) }
+        if index.is_finite() { Ok(index.min(1.0)) } else { Err("no bytes were moved".to_owned()) }
     }
 
     fn of_servers(&self, value: impl Fn(&Server) -> f64) -> Value {
@@ -235,9 +237,8 @@ fn clients(run: &towtank_kernel::Outcome<Pfs<'_>>, phase: u16, began: f64) -> Ve
 fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) -> Vec<Server> {
     let of = |entity: &Entity| {
         let Entity::Server(server) = entity else { return None };
-        // What was begun and is not done reaches beyond the end.
         let share = |busy: towtank_units::SimSpan, before: towtank_units::SimSpan| {
-            ((busy.as_secs_f64() - before.as_secs_f64()) / measured).min(1.0)
+            share_of(busy.as_secs_f64() - before.as_secs_f64(), measured)
         };
         let at = SimTime::ZERO.saturating_add(towtank_units::SimSpan::from_ns((until * 1e9).round() as u64));
         Some(Server {
@@ -249,6 +250,11 @@ fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) ->
         })
     };
     run.entities.iter().filter_map(of).collect()
+}
+
+/// How much of a time something was busy; nothing of no time. What was begun and is not done reaches beyond the end.
+fn share_of(busy_s: f64, measured_s: f64) -> f64 {
+    if measured_s > 0.0 { (busy_s / measured_s).clamp(0.0, 1.0) } else { 0.0 }
 }
 
 fn of_clients(run: &towtank_kernel::Outcome<Pfs<'_>>, value: impl Fn(&towtank_pfs::Client) -> f64) -> f64 {
@@ -270,7 +276,7 @@ fn metadata(run: &towtank_kernel::Outcome<Pfs<'_>>, measured: f64) -> Option<f64
         .filter_map(|entity| match entity {
             Entity::Metadata(server) if !server.threads.is_empty() => {
                 let busy = server.busy.as_secs_f64() - server.before.as_secs_f64();
-                Some((busy / measured / server.threads.len() as f64).min(1.0))
+                Some(share_of(busy / server.threads.len() as f64, measured))
             }
             _ => None,
         })
@@ -309,6 +315,13 @@ fn average(latencies: &Histogram) -> Value {
 
 /// The measures that every scenario has.
 pub fn measures() -> Vec<Measure<Seen>> {
+    let mut all = of_requests();
+    all.extend(of_parts());
+    all
+}
+
+/// What requests came to.
+fn of_requests() -> Vec<Measure<Seen>> {
     vec![
         Measure::new(
             "throughput_bytes_per_s",
@@ -350,6 +363,12 @@ pub fn measures() -> Vec<Measure<Seen>> {
             "how evenly applications get what their weights say, or clients the same: 1 is even",
             |seen: &Seen| seen.run.jain(),
         ),
+    ]
+}
+
+/// What the parts of the file system did.
+fn of_parts() -> Vec<Measure<Seen>> {
+    vec![
         Measure::new(
             "cache_hit_share",
             "fraction",

@@ -3,61 +3,13 @@
 use towtank_report::{Cell, Column, Table, human};
 
 use super::observed::Run;
-use super::scenario::Settled;
+use super::view::{DISKS, View};
 use super::{Pfs, figures, published};
 use crate::published::is_published;
-use crate::{Point, Points, Presentation};
+use crate::{Points, Presentation};
 
 /// From this share of the time on, a part is called the bottleneck.
 const BUSY: f64 = 0.9;
-
-/// A point of the sweep.
-pub struct View<'a> {
-    /// As it was stored.
-    pub point: &'a Point<'a, Pfs>,
-    /// Its scenario.
-    pub scenario: &'a Settled,
-    /// What tells it from the others; empty without a sweep.
-    pub label: String,
-}
-
-impl<'a> View<'a> {
-    fn of(point: &'a Point<'a, Pfs>) -> View<'a> {
-        View { point, scenario: &point.scenario, label: point.label() }
-    }
-
-    /// The mean of a measure.
-    pub fn mean(&self, measure: &str) -> Option<f64> {
-        self.point.value(measure)
-    }
-
-    /// What each replicate came to.
-    pub fn runs(&self) -> impl Iterator<Item = &Run> {
-        self.point.kept.iter().map(|kept| &kept.run)
-    }
-
-    /// How much of the time each part is busy, mean of all replicates; the busiest first.
-    pub fn parts(&self) -> Vec<(f64, &'static str)> {
-        let count = self.point.kept.len().max(1) as f64;
-        let of_servers = |value: fn(&super::observed::Server) -> f64| {
-            let of_run =
-                |run: &Run| run.servers.iter().map(value).sum::<f64>() / run.servers.len().max(1) as f64;
-            self.runs().map(of_run).sum::<f64>() / count
-        };
-        let of_runs = |value: fn(&Run) -> f64| self.runs().map(value).sum::<f64>() / count;
-        let mut parts = vec![
-            (of_servers(|one| one.disk), "the servers' disks"),
-            (of_servers(|one| one.memory), "copying pages at the servers"),
-            (of_servers(|one| one.sent), "the servers' cards, sending"),
-            (of_servers(|one| one.received), "the servers' cards, receiving"),
-            (of_runs(|run| run.client_cards), "the clients' cards"),
-            (of_runs(|run| run.client_processors), "the clients' processors"),
-            (of_runs(|run| run.metadata.unwrap_or(0.0)), "the metadata servers"),
-        ];
-        parts.sort_by(|left, right| right.0.total_cmp(&left.0));
-        parts
-    }
-}
 
 /// What the study says about all its points.
 #[must_use]
@@ -93,7 +45,7 @@ fn answer(view: &View<'_>) -> String {
         (_, Some(rate)) if rate > 0.0 => {
             told.push(format!("Clients make {}.", human::quantity(rate, "requests/s")))
         }
-        _ => told.push("No request was done.".to_owned()),
+        _ => told.push("No request of the measured phase was done.".to_owned()),
     }
     if let (Some(mean), Some(most)) = (view.mean("latency_mean_s"), view.mean("latency_p99_s")) {
         let (mean, most) = (human::quantity(mean, "s"), human::quantity(most, "s"));
@@ -110,20 +62,27 @@ fn answer(view: &View<'_>) -> String {
         }
     }
     told.push(bottleneck(view));
+    told.retain(|sentence| !sentence.is_empty());
     told.join(" ")
 }
 
 /// Which part holds the rest up.
 fn bottleneck(view: &View<'_>) -> String {
-    match view.parts().first() {
+    // A disk that only writes back in the background is waited for by nobody.
+    let waits = |run: &Run| run.throttled > 0 || run.pages.1 > 0;
+    let disks_count = view.scenario.cache.direct || view.runs().any(waits);
+    let mut parts = view.parts();
+    parts.retain(|(_, part)| disks_count || *part != DISKS);
+    match parts.first() {
         Some((share, part)) if *share >= BUSY => {
             format!("The bottleneck is {part}: busy {:.0} % of the time.", 100.0 * share)
         }
-        Some((share, part)) => format!(
-            "No part is busy all the time: most is {part}, {:.0} %; clients wait for the steps of each request.",
+        Some((share, part)) if *share > 0.0 => format!(
+            "No part that clients wait for is busy all the time: most is {part}, {:.0} %. They wait for the steps of their \
+             requests, for the scheduler, or for a flow that is free.",
             100.0 * share
         ),
-        None => String::new(),
+        _ => String::new(),
     }
 }
 
@@ -216,10 +175,30 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
         let lost: u64 = view.runs().map(|run| run.lost).sum();
         if lost > 0 {
             let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
+            let lost = human::digits(lost as f64);
             warnings.push(format!(
                 "{lost} messages were lost and sent again after `network.timeout`{place}: TCP would send sooner, and slow down"
             ));
         }
     }
+    for view in views {
+        let reserved: u64 = view
+            .scenario
+            .applications
+            .values()
+            .filter_map(|one| one.reservation)
+            .map(towtank_units::Rate::bytes_per_second)
+            .sum();
+        let disk = &view.scenario.disk;
+        let most = disk.read.bytes_per_second().max(disk.write.bytes_per_second());
+        if reserved > most && disk.model == super::scenario::DiskModel::Rate {
+            let (reserved, most) =
+                (human::quantity(reserved as f64, "bytes/s"), human::quantity(most as f64, "bytes/s"));
+            warnings.push(format!(
+                "reservations are {reserved} at each server, and its disk does {most}: not all can be kept"
+            ));
+        }
+    }
+    warnings.dedup();
     warnings
 }

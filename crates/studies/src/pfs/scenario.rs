@@ -1,5 +1,7 @@
 //! What a user may say about a parallel file system, what a preset fills in, and what is wrong with it.
 
+mod filled;
+mod model;
 pub mod preset;
 pub mod settled;
 

@@ -76,8 +76,32 @@ fn what_cannot_be_is_refused() {
         told("[disk]\nmodel = \"ssd\"\ncapacity = \"1TiB\""),
         told("files = 100000000\nclients = 1000000\nrequest_size = \"1KiB\""),
         told("[disk]\njitter = \"100%\""),
+        told("[applications.a]\nrequest_rate = \"0.4/s\""),
+        told("[applications.a]\nreservation = \"9MB/s\"\nlimit = \"5MB/s\""),
     ];
     insta::assert_snapshot!(all.join("\n"));
+}
+
+/// Without a deadline of its own an application is never due, and does not go before those that have one.
+#[test]
+fn without_a_deadline_nothing_is_urgent() {
+    let text = "preset = \"paper\"\nclients = 16\nfiles = 30\nfile_size = \"1MiB\"\nscheduler = \"edf:2\"\nsample = \"500ms\"\n\
+                alone = false\n[cache]\ndirect = true\n[applications.a]\ndeadline = \"1s\"\n[applications.b]";
+    let outcome = outcome(text, 2);
+    assert!(value(&outcome, "share[a]") > 0.9, "{}", value(&outcome, "share[a]"));
+}
+
+/// What ended before it was measured has no bottleneck, and says that nothing was done.
+#[test]
+fn a_run_that_ends_too_soon_names_no_bottleneck() {
+    let text = "preset = \"paper\"\nworkload = \"read\"\nclients = 4\nfiles = 100\nduration = \"1s\"";
+    let prepared = check(text).expect("it is sound");
+    let outcomes = [prepared.run(&RunContext::alone(Seed(1), 0)).expect("it runs")];
+    let point = PointResult { settings: &[], scenario: &prepared.resolved(), outcomes: &outcomes };
+    assert_eq!(
+        Pfs.present(&[point]).answer,
+        "Not all requests were done when the run ended. No request of the measured phase was done."
+    );
 }
 
 #[test]

@@ -35,13 +35,13 @@ struct Kind {
 }
 
 const KINDS: [Kind; 7] = [
-    Kind { study: "pfs", scenario: pfs::scenario, laws: pfs::laws, cases: 60 },
     Kind { study: "backfill", scenario: backfill::scenario, laws: backfill::laws, cases: 60 },
     Kind { study: "rebuild", scenario: rebuild::scenario, laws: rebuild::laws, cases: 150 },
     Kind { study: "put", scenario: put::scenario, laws: put::laws, cases: 60 },
     Kind { study: "capacity-sim", scenario: capacity_sim::scenario, laws: capacity_sim::laws, cases: 60 },
     Kind { study: "queue", scenario: queue::scenario, laws: queue::laws, cases: 60 },
     Kind { study: "place", scenario: place::scenario, laws: place::laws, cases: 60 },
+    Kind { study: "pfs", scenario: pfs::scenario, laws: pfs::laws, cases: 60 },
 ];
 
 /// Each scenario runs on the sequential executor, the check executor and one of these, in turn: threads that wait for each other
@@ -185,7 +185,7 @@ fn soak(kind: &Kind) {
 
 #[test]
 fn random_file_systems_agree_on_all_executors_and_keep_their_laws() {
-    soak(&KINDS[0]);
+    soak(&KINDS[6]);
 }
 
 #[test]
