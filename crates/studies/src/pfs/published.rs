@@ -84,7 +84,7 @@ fn curves(views: &[&View<'_>]) -> Vec<Claim> {
     };
     let judged = |one: &Curve| {
         let ours = ratio(one.workload, one.clients, one.measure)?;
-        Some(claim(one.name, one.statement, one.published, ours, one.tolerance.clone()))
+        Some(claim(one.name, one.statement, one.published, ours, one.tolerance))
     };
     CURVES.iter().filter_map(judged).collect()
 }
