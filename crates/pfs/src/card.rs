@@ -82,8 +82,8 @@ impl Card {
                 if here > now { Taken::At(here, message) } else { Taken::Here(message) }
             }
             Inward::Fair(switch) => {
-                let inside: u64 = switch.inside().map(|(_, transfer)| transfer.bytes).sum();
-                if network.buffer.is_some_and(|most| inside > most) {
+                let inside = || switch.inside().map(|(_, transfer)| transfer.bytes).sum::<u64>();
+                if network.buffer.is_some_and(|most| inside() > most) {
                     return Taken::Dropped(message);
                 }
                 let Some(spec) = network.port() else { return Taken::Here(message) };
