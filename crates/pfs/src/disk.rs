@@ -37,14 +37,6 @@ pub struct Io {
     pub owner: Owner,
 }
 
-impl Io {
-    /// How many pages.
-    #[must_use]
-    pub fn pages(&self) -> u64 {
-        self.extents.iter().map(Extent::len).sum()
-    }
-}
-
 /// The disk of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
@@ -61,10 +53,6 @@ pub struct Disk {
     since: Option<SimTime>,
     /// How long it had something to do before that.
     busy: SimSpan,
-    /// Pages that it has read.
-    pub pages_read: u64,
-    /// Pages that it has written.
-    pub pages_written: u64,
 }
 
 /// Where files lie on a disk: each gets room in the order in which it is first touched.
@@ -106,8 +94,6 @@ impl Disk {
             drive,
             since: None,
             busy: SimSpan::ZERO,
-            pages_read: 0,
-            pages_written: 0,
         }
     }
 
@@ -139,10 +125,6 @@ impl Disk {
                 self.head = request.end();
                 page = until;
             }
-        }
-        match io.write {
-            true => self.pages_written += io.pages(),
-            false => self.pages_read += io.pages(),
         }
         self.serving[place] = Some(io);
         Some((place as u16, done))

@@ -52,8 +52,6 @@ pub enum Message {
     Job(Job),
     /// A server is ready for the data of a job.
     Ready {
-        /// For which request.
-        flow: u16,
         /// Where the server keeps the job.
         slot: u32,
         /// How many bytes.
@@ -70,8 +68,6 @@ pub enum Message {
     Answer {
         /// For which request.
         flow: u16,
-        /// How many bytes of it are done with this.
-        bytes: u64,
         /// Whether the job is done.
         last: bool,
     },
@@ -116,10 +112,12 @@ pub enum Event {
         /// What it says.
         message: Message,
     },
-    /// A client's flow begins its next request.
+    /// A client's flow has thought and begins its next request, if its phase is still on.
     Next {
         /// Which.
         flow: u16,
+        /// In which phase it began to think.
+        phase: u16,
     },
     /// A request arrives at a client that does not wait for the last one.
     Arrives,

@@ -32,8 +32,8 @@ pub use layout::{Component, Part, Striping};
 pub use model::Pfs;
 pub use nodes::{Client, Entity, Flow, Holders, Mark, Metadata, Running, Server};
 pub use spec::{
-    Cache, Client as ClientSpec, ClientCache, DiskSpec, Metadata as MetadataSpec, MetadataBy, Network, PAGE,
-    Place, Scheduler, Server as ServerSpec, Spec,
+    Cache, Client as ClientSpec, DiskSpec, Metadata as MetadataSpec, MetadataBy, Network, PAGE, Scheduler,
+    Server as ServerSpec, Spec,
 };
 pub use work::{Application, Operation, Order, Phase, Rank, Sharing, Wish, Work};
 

@@ -119,8 +119,6 @@ pub struct Server {
 /// What a node had done by an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mark {
-    /// When.
-    pub at: SimTime,
     /// How long its disk was busy; of a client, its processor.
     pub own: SimSpan,
     /// How long it copied pages.
@@ -165,8 +163,18 @@ pub struct Running {
     pub fetched: u64,
     /// Whether something is done for it that will end in an event.
     pub busy: bool,
-    /// Whether it is worked on.
-    pub begun: bool,
+    /// Pages of its part that it writes only some bytes of, and whose other bytes it has read.
+    pub patched: Patched,
+}
+
+/// Which pages at the ends of a written part have been read. What was read stays with the job: its page may leave the
+/// cache again before the job writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Patched {
+    /// The page in which the part begins.
+    pub first: bool,
+    /// The page in which it ends.
+    pub last: bool,
 }
 
 /// A metadata server.

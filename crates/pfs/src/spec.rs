@@ -28,7 +28,7 @@ pub struct Spec {
     pub client: Client,
     /// A data server.
     pub server: Server,
-    /// The scheduler in front of each server's daemon, or of all together.
+    /// The scheduler in front of each server.
     pub scheduler: Scheduler,
     /// The page cache of each server, if it has one.
     pub cache: Option<Cache>,
@@ -36,8 +36,6 @@ pub struct Spec {
     pub disk: DiskSpec,
     /// Shares are taken over spans of this length.
     pub sample: SimSpan,
-    /// When the run ends, done or not.
-    pub until: Option<SimSpan>,
 }
 
 /// What crosses from node to node: each has a card that sends and one that receives, and all are joined in a star.
@@ -104,19 +102,6 @@ pub struct Client {
     pub layouts_are_kept: bool,
     /// Copies of each part that a client writes; it reads the first.
     pub copies: u32,
-    /// Its own page cache, if it has one.
-    pub cache: Option<ClientCache>,
-}
-
-/// A client's page cache: what it has written or read it reads from there, and it does not wait for what it writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientCache {
-    /// What it holds.
-    pub pages: u64,
-    /// To copy a page.
-    pub page: SimSpan,
-    /// Pages that it has written and the servers have not, at most.
-    pub dirty: u64,
 }
 
 /// A data server.
@@ -136,22 +121,13 @@ pub struct Server {
     pub locks: bool,
 }
 
-/// Where the scheduler stands, which it is, and what it is told of flows.
+/// The scheduler in front of each server, and what it is told of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// Which.
-    pub place: Place,
     /// Of each server: that of its number, or the last one.
     pub descriptions: Vec<Description>,
     /// A flow for each application.
     pub flows: Flows,
-}
-
-/// Where a scheduler stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// At each server.
-    Server,
 }
 
 /// A page cache.

@@ -22,6 +22,7 @@ use towtank_units::{Bytes, SimTime};
 
 use self::observed::{Kept, Run, Seen};
 use self::scenario::{Scenario, Settled};
+use crate::question::add_run;
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The study of parallel file systems.
@@ -77,7 +78,7 @@ impl Question for Pfs {
          -alb (between servers), edf, i2l, sfqrc, dta, mclock, Lustre's crr-n, orr, trr and tbf, bfq, token-bucket and htb. Weights, \
          reservations, limits, deadlines and rates are keys of applications. Not modelled: metadata beyond service times, \
          recovery of failed servers, and the processors of servers beside the costs that are keys.";
-    const RESULTS_VERSION: u32 = 1;
+    const RESULTS_VERSION: u32 = 2;
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["files", "file_size", "clients", "stripe_count"];
     const PUBLISHED: &'static [&'static str] = &["pfs-reads", "pfs-writes", "pfs-shares"];
@@ -114,12 +115,8 @@ impl Question for Pfs {
         let mut simulate = |only: Option<&str>| {
             let spec = ready.spec(only);
             let run = context.simulate(&Model::new(&spec), end)?;
-            beside.events += run.run.committed;
-            let digest = run.digest.to_string();
-            beside.digest =
-                Some(beside.digest.take().map_or(digest.clone(), |before| format!("{before} {digest}")));
-            beside.partial |= run.partial;
-            Ok::<Run, StudyError>(Run::of(ready, &run))
+            add_run(&mut beside, &run);
+            Ok::<Run, StudyError>(Run::of(ready, &spec.work, &run))
         };
         let mut run = simulate(None)?;
         if ready.alone && ready.applications.len() > 1 {

@@ -9,6 +9,7 @@ use crate::nodes::{Client, Entity, Server};
 
 pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<(), Fault> {
     let (mut sent, mut answered, mut at_servers, mut done) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut at_metadata = 0_u64;
     for (number, entity) in committed.entities.iter().enumerate() {
         let told = |error: String| -> Fault { format!("node {number}: {error}").into() };
         match entity {
@@ -26,6 +27,10 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
             }
             Entity::Metadata(metadata) => {
                 metadata.card.audit(&model.spec.network).map_err(told)?;
+                if metadata.came < metadata.done {
+                    return Err(told(format!("{} requests came, {} are done", metadata.came, metadata.done)));
+                }
+                at_metadata += metadata.came - metadata.done;
                 for thread in &metadata.threads {
                     thread.audit().map_err(|broken| told(broken.to_string()))?;
                 }
@@ -54,6 +59,15 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
             Entity::Starter(..) => continue,
         };
         card.inside().for_each(&mut count);
+    }
+    let served =
+        committed.pending.iter().filter(|pending| matches!(pending.event, Event::Served { .. })).count()
+            as u64;
+    if at_metadata != served {
+        return Err(format!(
+            "metadata servers have {at_metadata} requests, but {served} of them will be answered"
+        )
+        .into());
     }
     if sent != jobs + at_servers + done {
         return Err(format!(

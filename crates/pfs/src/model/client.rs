@@ -23,9 +23,9 @@ impl<'a> Pfs<'a> {
     /// A phase begins at a client.
     pub(super) fn begin_phase(&self, client: &mut Client, phase: u16, context: &mut Told<'_, 'a>) {
         (client.phase, client.begun, client.through, client.come) = (phase, 0, 0, 0);
-        let (at, own) = (context.now(), client.cpu.busy);
+        let own = client.cpu.busy;
         let (sent, received) = (client.card.out.busy, client.card.received());
-        client.mark = Mark { at, own, memory: SimSpan::ZERO, sent, received };
+        client.mark = Mark { own, memory: SimSpan::ZERO, sent, received };
         if self.requests(client) == 0 {
             self.say_through(context);
             return;
@@ -152,7 +152,7 @@ impl<'a> Pfs<'a> {
                     self.complete(client, flow, wish, context);
                 }
             }
-            Message::Ready { slot, bytes, .. } => {
+            Message::Ready { slot, bytes } => {
                 let slice = self.spec.network.slice.unwrap_or(bytes).max(1);
                 let mut left = bytes;
                 while left > 0 {
@@ -163,7 +163,7 @@ impl<'a> Pfs<'a> {
                     self.send(&mut client.card, context.now(), to, bytes, message, context);
                 }
             }
-            Message::Answer { flow, last, .. } => {
+            Message::Answer { flow, last } => {
                 if last {
                     self.job_done(client, flow, context)?;
                 }
@@ -213,7 +213,7 @@ impl<'a> Pfs<'a> {
         } else if work.think.is_zero() {
             self.next(client, flow, context.now(), context);
         } else {
-            context.send(context.me(), work.think, Event::Next { flow });
+            context.send(context.me(), work.think, Event::Next { flow, phase: client.phase });
         }
     }
 
@@ -234,7 +234,8 @@ impl<'a> Pfs<'a> {
         context: &mut Told<'_, 'a>,
     ) -> Result<(), Fault> {
         match event {
-            Event::Next { flow } => self.next(client, *flow, context.now(), context),
+            Event::Next { phase, .. } if *phase != client.phase => {}
+            Event::Next { flow, .. } => self.next(client, *flow, context.now(), context),
             Event::Prepared { flow } => {
                 let wish = wish_of(client, *flow)?;
                 self.prepared(client, *flow, wish, context);

@@ -9,7 +9,7 @@ use super::{DISK, Pfs};
 use crate::counts::Sample;
 use crate::disk::{Io, Owner};
 use crate::event::{Event, Job};
-use crate::nodes::Server;
+use crate::nodes::{Patched, Server};
 use crate::spec::{Cache, PAGE};
 
 /// Pages that a reader is first read ahead for.
@@ -54,6 +54,7 @@ impl<'a> Pfs<'a> {
                     let Some(cache) = &self.spec.cache else { return Ok(()) };
                     let job = running(server, slot)?;
                     job.position += bytes;
+                    job.patched = Patched::default();
                     let page = if job.job.write { cache.write_page } else { cache.read_page };
                     let copied = server.memory.serve(context.now(), page.saturating_mul(pages)).end;
                     if copied > context.now() {
@@ -163,15 +164,15 @@ impl<'a> Pfs<'a> {
     ) -> Result<Step, Fault> {
         let job = running(server, slot)?;
         let extent = left_of(&job.job, job.position, job.part);
-        let bytes = job.part - job.position;
+        let (bytes, patched) = (job.part - job.position, job.patched);
         let (object, from) = (job.job.object, job.job.offset + job.position);
         let end = from + bytes;
         let size = server.sizes.get(&object).copied().unwrap_or(0);
         let cache = cache_of(server)?;
         // A page that is written in part, and has content, is read first.
         let parts = [
-            (from % PAGE != 0 && size > from / PAGE * PAGE, from / PAGE),
-            (end % PAGE != 0 && size > end, end / PAGE),
+            (from % PAGE != 0 && size > from / PAGE * PAGE && !patched.first, from / PAGE),
+            (end % PAGE != 0 && size > end && !patched.last, end / PAGE),
         ];
         for (is_part, page) in parts {
             let single = Extent { file: extent.file, pages: page..page + 1 };
@@ -185,6 +186,9 @@ impl<'a> Pfs<'a> {
                 Found::Missing(_) => {
                     if cache.begin_read(&single) {
                         context.record(Sample::Looked { here: 0, missing: 1 });
+                        let patched = &mut running(server, slot)?.patched;
+                        patched.first |= page == from / PAGE;
+                        patched.last |= page == end / PAGE;
                         server.disk.waiting.push_back(Io {
                             write: false,
                             extents: vec![single],
@@ -248,6 +252,7 @@ impl<'a> Pfs<'a> {
             Owner::Around(slot) => {
                 let job = running(server, slot)?;
                 job.position = job.part;
+                job.patched = Patched::default();
                 let (object, end) = (job.job.object, job.job.offset + job.part);
                 if job.job.write {
                     let size = server.sizes.entry(object).or_default();

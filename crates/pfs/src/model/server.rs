@@ -8,7 +8,7 @@ use towtank_kernel::{Context, EntityId, Fault};
 use super::Pfs;
 use crate::counts::Sample;
 use crate::event::{Event, Job, Message};
-use crate::nodes::{Mark, Running, Server};
+use crate::nodes::{Mark, Patched, Running, Server};
 
 pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
 
@@ -42,7 +42,7 @@ impl<'a> Pfs<'a> {
                     let now = context.now();
                     let (sent, received) = (server.card.out.busy, server.card.received());
                     let (own, memory) = (server.disk.busy_at(now), server.memory.busy);
-                    server.mark = Mark { at: now, own, memory, sent, received };
+                    server.mark = Mark { own, memory, sent, received };
                     server.depth.restart(now);
                 }
                 Ok(())
@@ -73,7 +73,7 @@ impl<'a> Pfs<'a> {
             here,
             fetched: 0,
             busy: false,
-            begun: false,
+            patched: Patched::default(),
             given: None,
             piece_of: None,
             cut: false,
@@ -129,7 +129,7 @@ impl<'a> Pfs<'a> {
             here: if job.write && self.spec.server.handshake { 0 } else { bytes },
             fetched: 0,
             busy: false,
-            begun: false,
+            patched: Patched::default(),
             cut: false,
             piece_of: Some(request.item),
             given: Some(request),
@@ -192,9 +192,8 @@ impl<'a> Pfs<'a> {
     fn begin(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
         let part = self.spec.server.part;
         let running = running(server, slot)?;
-        running.begun = true;
         if running.job.write && self.spec.server.handshake {
-            let message = Message::Ready { flow: running.job.flow, slot, bytes: running.job.bytes };
+            let message = Message::Ready { slot, bytes: running.job.bytes };
             let to = EntityId(running.job.client);
             self.send(&mut server.card, context.now(), to, 0, message, context);
             return Ok(());
@@ -249,7 +248,7 @@ impl<'a> Pfs<'a> {
         loop {
             let bytes = left.min(slice);
             left -= bytes;
-            let message = Message::Answer { flow, bytes, last: last && left == 0 };
+            let message = Message::Answer { flow, last: last && left == 0 };
             self.send(&mut server.card, context.now(), EntityId(to), bytes, message, context);
             if left == 0 {
                 return;

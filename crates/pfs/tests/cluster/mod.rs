@@ -5,7 +5,7 @@ use towtank_devices::{Replacement, Sharing as Port};
 use towtank_iosched::Flows;
 use towtank_pfs::{
     Application, Cache, ClientSpec, Component, DiskSpec, MetadataBy, MetadataSpec, Network, Order, Phase,
-    Place, Scheduler, ServerSpec, Sharing, Spec, Striping, Work,
+    Scheduler, ServerSpec, Sharing, Spec, Striping, Work,
 };
 use towtank_units::{Rate, SimSpan};
 
@@ -64,7 +64,6 @@ pub fn spec(applications: Vec<Application>) -> Spec {
             window: 10 << 20,
             layouts_are_kept: false,
             copies: 1,
-            cache: None,
         },
         server: ServerSpec {
             before: ms(20),
@@ -74,11 +73,7 @@ pub fn spec(applications: Vec<Application>) -> Spec {
             handshake: false,
             locks: false,
         },
-        scheduler: Scheduler {
-            place: Place::Server,
-            descriptions: vec!["fifo:8".parse().expect("it is one")],
-            flows,
-        },
+        scheduler: Scheduler { descriptions: vec!["fifo:8".parse().expect("it is one")], flows },
         cache: Some(Cache {
             pages: 225_000,
             dirty: 101_250,
@@ -92,7 +87,6 @@ pub fn spec(applications: Vec<Application>) -> Spec {
         }),
         disk: disk(13_653_333, 6_826_667, SimSpan::ZERO, Noise::None),
         sample: SimSpan::from_ms(2_500),
-        until: None,
     }
 }
 
