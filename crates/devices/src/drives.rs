@@ -102,17 +102,31 @@ pub enum Drive {
 }
 
 impl DiskModel {
+    /// Whether there can be such a drive.
+    ///
+    /// # Errors
+    /// If there can be none.
+    pub fn check(&self) -> Result<(), DriveError> {
+        match self {
+            DiskModel::Rate(spec) => spec.check(),
+            DiskModel::Seek(spec) => spec.check(),
+            DiskModel::Table(spec) => spec.check(),
+            DiskModel::Ssd(spec) => spec.check().map(|_| ()),
+        }
+    }
+
     /// A drive of this kind that has done nothing.
     ///
     /// # Errors
     /// If there can be no such drive.
     pub fn drive(&self) -> Result<Drive, DriveError> {
-        match self {
-            DiskModel::Rate(spec) => spec.check().map(|()| Drive::Rate(Lane::default())),
-            DiskModel::Seek(spec) => spec.check().map(|()| Drive::Seek(SeekDrive::default())),
-            DiskModel::Table(spec) => spec.check().map(|()| Drive::Table(TableDrive::default())),
-            DiskModel::Ssd(spec) => Ssd::new(spec).map(|ssd| Drive::Ssd(Box::new(ssd))),
-        }
+        self.check()?;
+        Ok(match self {
+            DiskModel::Rate(_) => Drive::Rate(Lane::default()),
+            DiskModel::Seek(_) => Drive::Seek(SeekDrive::default()),
+            DiskModel::Table(_) => Drive::Table(TableDrive::default()),
+            DiskModel::Ssd(spec) => Drive::Ssd(Box::new(Ssd::new(spec)?)),
+        })
     }
 
     /// A request comes now and is served after all that came before it.

@@ -25,6 +25,7 @@ use towtank_units::Bytes;
 
 use self::observed::{Kept, Run, Seen};
 use self::scenario::{Scenario, Settled};
+use crate::question::add_run;
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError, Subcommand};
 
 /// The backfill study.
@@ -121,9 +122,7 @@ impl Question for Backfill {
             let outage = Outage::new(&spec, &layouts, context.seed, &|| context.stopped());
             let Some(outage) = outage else { return Ok(observed::stopped()) };
             let run = context.simulate(&Model::new(&spec, &outage), None)?;
-            beside.events += run.run.committed;
-            beside.digest = observed::joined(&beside.digest, &run.digest);
-            beside.partial |= run.partial;
+            add_run(&mut beside, &run);
             runs.push(Run::of(method, &spec, &outage, &run));
         }
         Ok(Replicate { seen: Ok(Seen { runs }), beside })

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
+use towtank_report::Reading;
 use towtank_scenario::{Document, Source};
 
 use crate::Study;
@@ -74,6 +75,17 @@ fn resolve(study: &dyn Study, name: &str, text: &str) -> Vec<Json> {
     let outline = document.outline().expect(legal);
     let points = outline.points().iter().map(|point| study.check(point.draft()));
     points.map(|point| point.map_or_else(|_| panic!("{legal}"), |point| point.resolved())).collect()
+}
+
+/// The mean of seeds with its 95 % interval, as claims are judged by it.
+pub(crate) fn reading(values: &[f64]) -> Reading {
+    match towtank_metrics::mean_interval_95(values) {
+        Some(mean) => {
+            let (low, high) = mean.range.unwrap_or((mean.mean, mean.mean));
+            Reading::with_range(mean.mean, low, high)
+        }
+        None => Reading::default(),
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use towtank_kernel::Model;
 use towtank_report::Outcome;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::Bytes;
@@ -83,6 +84,17 @@ pub trait Question: Sized + Sync + 'static {
 
     /// Tables, figures, claims and warnings over all points.
     fn present(points: &Points<'_, Self>) -> Presentation;
+}
+
+/// Adds a run to what stands beside what a replicate saw: its events, its digest behind those before, whether it was cut.
+pub(crate) fn add_run<M: Model>(beside: &mut Outcome, run: &towtank_kernel::Outcome<M>) {
+    beside.events += run.run.committed;
+    beside.partial |= run.partial;
+    let digest = run.digest.to_string();
+    beside.digest = Some(match beside.digest.take() {
+        Some(before) => format!("{before} {digest}"),
+        None => digest,
+    });
 }
 
 /// What one replicate yields.

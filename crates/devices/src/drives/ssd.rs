@@ -80,7 +80,7 @@ impl SsdSpec {
         dies.checked_mul(die_pages).map(|flash| (flash, user))
     }
 
-    fn check(&self) -> Result<u32, DriveError> {
+    pub(super) fn check(&self) -> Result<u32, DriveError> {
         let some = [
             ("block_pages", self.block_pages),
             ("die_blocks", self.die_blocks),

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use towtank_backfill::{Backfill as Model, Counts, Discovery, Outage, Spec};
-use towtank_kernel::Digest;
 use towtank_metrics::Histogram;
 use towtank_report::Outcome;
 use towtank_units::SimTime;
@@ -130,12 +129,6 @@ pub struct Kept {
 pub fn stopped() -> Replicate<Seen> {
     let beside = Outcome { partial: true, ..Outcome::default() };
     Replicate { seen: Err("the run was stopped before the devices were back"), beside }
-}
-
-/// The digests of all runs, one after the other.
-#[must_use]
-pub fn joined(before: &Option<String>, digest: &Digest) -> Option<String> {
-    Some(before.as_ref().map_or_else(|| digest.to_string(), |before| format!("{before} {digest}")))
 }
 
 /// A measure of one discovery.

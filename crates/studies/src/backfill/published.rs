@@ -12,6 +12,7 @@ use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
 use super::scenario::Preset;
 use super::view::View;
+use crate::published::reading;
 
 const THESIS: &str = "Ceph backfill with incrementally kept Merkle trees (thesis)";
 const CEPH: &str = "Ceph 16.2.15 on one machine over loopback, backfill measured";
@@ -94,17 +95,6 @@ fn draft(name: &str, statement: &str, published: f64, ours: Reading, tolerance: 
         tolerance,
         fitted: false,
         note: None,
-    }
-}
-
-/// The mean with its 95 % interval over seeds.
-fn reading(values: &[f64]) -> Reading {
-    match towtank_metrics::mean_interval_95(values) {
-        Some(mean) => {
-            let (low, high) = mean.range.unwrap_or((mean.mean, mean.mean));
-            Reading::with_range(mean.mean, low, high)
-        }
-        None => Reading::default(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
-use towtank_pfs::{Counts, Entity, Pfs};
+use towtank_pfs::{Counts, Entity, Pfs, Work};
 use towtank_units::SimTime;
 
 use super::scenario::Settled;
@@ -78,21 +78,18 @@ pub struct Server {
 }
 
 impl Run {
-    /// What a run came to.
+    /// What a run of this work came to.
     #[must_use]
-    pub fn of(settled: &Settled, run: &towtank_kernel::Outcome<Pfs<'_>>) -> Run {
+    pub fn of(settled: &Settled, work: &Work, run: &towtank_kernel::Outcome<Pfs<'_>>) -> Run {
         let counts: Counts = run.merged_statistics();
-        let spec = settled.spec(None);
-        let phase = (spec.work.phases() - 1) as u16;
+        let phase = (work.phases() - 1) as u16;
         let seconds = |at: SimTime| at.since(SimTime::ZERO).as_secs_f64();
         let began = counts.began.get(&phase).copied().unwrap_or(run.now);
         let wanted = |number: usize| {
-            let application = &spec.work.applications()[number];
-            let first: u32 = spec.work.applications()[..number].iter().map(|one| one.clients).sum();
+            let application = &work.applications()[number];
+            let first: u32 = work.applications()[..number].iter().map(|one| one.clients).sum();
             (first..first + application.clients)
-                .map(|client| {
-                    application.requests(application.phases[usize::from(phase)], spec.work.rank(client))
-                })
+                .map(|client| application.requests(application.phases[usize::from(phase)], work.rank(client)))
                 .sum::<u64>()
         };
         let mut all_done = counts.began.contains_key(&phase);

@@ -9,6 +9,7 @@ use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 
 use super::scenario::{Preset, Workload};
 use super::view::View;
+use crate::published::reading;
 
 const PAPER: &str = "PFSsim: simulating I/O schedulers of parallel file systems";
 
@@ -52,17 +53,6 @@ fn fitted(name: &str, statement: &str, ours: Reading, note: &str) -> Claim {
         note: Some(note.to_owned()),
     };
     draft.judge()
-}
-
-/// The mean with its 95 % interval over seeds.
-fn reading(values: &[f64]) -> Reading {
-    match towtank_metrics::mean_interval_95(values) {
-        Some(mean) => {
-            let (low, high) = mean.range.unwrap_or((mean.mean, mean.mean));
-            Reading::with_range(mean.mean, low, high)
-        }
-        None => Reading::default(),
-    }
 }
 
 /// Figures 2 and 3: throughput over the number of clients.

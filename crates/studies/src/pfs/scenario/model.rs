@@ -5,8 +5,8 @@ use towtank_devices::drives::{
 };
 use towtank_iosched::{Description, FlowSpec, Flows, Kind};
 use towtank_pfs::{
-    Application as Work, Cache as PageCache, ClientSpec, Component, DiskSpec, MetadataSpec, Phase, Place,
-    Scheduler, ServerSpec, Spec, Striping,
+    Application as Work, Cache as PageCache, ClientSpec, Component, DiskSpec, MetadataSpec, Phase, Scheduler,
+    ServerSpec, Spec, Striping,
 };
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
@@ -52,7 +52,6 @@ impl Settled {
                 window: self.client.window.get(),
                 layouts_are_kept: self.client.keeps_layouts,
                 copies: self.replicas,
-                cache: None,
             },
             server: ServerSpec {
                 before: self.server.before,
@@ -62,15 +61,10 @@ impl Settled {
                 handshake: self.server.handshake,
                 locks: self.server.locks,
             },
-            scheduler: Scheduler {
-                place: Place::Server,
-                descriptions: self.schedulers.clone(),
-                flows: self.flows(),
-            },
+            scheduler: Scheduler { descriptions: self.schedulers.clone(), flows: self.flows() },
             cache: (!self.cache.direct).then(|| self.cache.spec()),
             disk: self.disk.spec(),
             sample: self.sample,
-            until: self.duration,
         }
     }
 

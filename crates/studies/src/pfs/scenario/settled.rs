@@ -264,7 +264,7 @@ impl Settled {
                 );
             }
         }
-        if let Err(error) = self.disk.spec().model.drive() {
+        if let Err(error) = self.disk.spec().model.check() {
             let message = format!("`disk.capacity` is {}: {error}", self.disk.capacity);
             problems.push(draft.problem("disk.capacity", message).hint("16GiB is the default"));
         }
