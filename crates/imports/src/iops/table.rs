@@ -25,16 +25,27 @@ impl<'a> Table<'a> {
     /// Reads it; cells are parted by tabs if the heading has some, and by commas if not. Lines that begin with `#` are remarks.
     pub(super) fn parse(file: File<'a>, text: &str) -> Result<Self, ImportError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut lines = text.lines().enumerate().filter(|(_, line)| {
-            let line = line.trim();
-            !line.is_empty() && !line.starts_with('#')
-        });
-        let Some((_, heading)) = lines.next() else {
+        let (rows, numbers) = rows_of(text);
+        let Some(heading) = rows.lines().next() else {
             return Err(ImportError::new(file.name, "there is nothing in it").hint("run the benchmark again"));
         };
-        let mark = if heading.contains('\t') { '\t' } else { ',' };
-        let names: Vec<String> = cells(heading, mark).iter().map(|name| name.trim().to_owned()).collect();
-        let rows = lines.map(|(at, line)| (at + 1, cells(line, mark))).collect();
+        let mark = if heading.contains('\t') { b'\t' } else { b',' };
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(mark)
+            .from_reader(rows.as_bytes());
+        let mut lines = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(|error| ImportError::new(file.name, error.to_string()))?;
+            let at = record.position().map_or(0, |position| position.line().saturating_sub(1) as usize);
+            let cells: Vec<String> = record.iter().map(str::to_owned).collect();
+            lines.push((numbers.get(at).copied().unwrap_or_default(), cells));
+        }
+        let mut rows = lines.into_iter();
+        let names = rows.next().map(|(_, names)| names).unwrap_or_default();
+        let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+        let rows = rows.collect();
         Ok(Self { file, names, rows })
     }
 
@@ -125,33 +136,49 @@ impl Row<'_> {
     }
 }
 
-/// The cells of a line; a cell in quotes may hold the mark, and a quote doubled.
-fn cells(line: &str, mark: char) -> Vec<String> {
-    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
-    let mut letters = line.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if quoted && letters.peek() == Some(&'"') => {
-                letters.next();
-                cell.push('"');
-            }
-            '"' if quoted || cell.trim().is_empty() => quoted = !quoted,
-            _ if letter == mark && !quoted => cells.push(std::mem::take(&mut cell)),
-            _ => cell.push(letter),
+/// A text without the lines that are no rows: its number in the file for each line that is left.
+fn rows_of(text: &str) -> (String, Vec<usize>) {
+    let (mut rows, mut numbers) = (String::with_capacity(text.len()), Vec::new());
+    for (at, line) in text.lines().enumerate() {
+        let said = line.trim();
+        if said.is_empty() || said.starts_with('#') {
+            continue;
         }
+        rows.push_str(line);
+        rows.push('\n');
+        numbers.push(at + 1);
     }
-    cells.push(cell);
-    cells
+    (rows, numbers)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn cells(line: &str) -> Vec<String> {
+        let text = format!("{}\n{line}\n", if line.contains('\t') { "a\tb" } else { "a,b" });
+        let file = File { name: "a.csv", bytes: text.as_bytes() };
+        let table = Table::parse(file, &text).expect("it is a table");
+        table.rows.into_iter().next().expect("it has a row").1
+    }
+
     #[test]
     fn quotes_keep_marks() {
-        assert_eq!(cells("a,\"b,c\",\"d \"\"e\"\"\"", ','), ["a", "b,c", "d \"e\""]);
-        assert_eq!(cells("a\tb,c\t", '\t'), ["a", "b,c", ""]);
-        assert_eq!(cells("5\" disk,x", ','), ["5\" disk", "x"]);
+        assert_eq!(cells("a,\"b,c\",\"d \"\"e\"\"\""), ["a", "b,c", "d \"e\""]);
+        assert_eq!(cells("a\tb,c\t"), ["a", "b,c", ""]);
+        assert_eq!(cells("5\" disk,x"), ["5\" disk", "x"]);
+    }
+
+    #[test]
+    fn rows_know_their_lines() {
+        let text = "# a remark\n\nname,iops\n  \none,1\r\n  # another\n\"two\nlines\",2\nthree,3";
+        let file = File { name: "a.csv", bytes: text.as_bytes() };
+        let table = Table::parse(file, text).expect("it is a table");
+        let rows: Vec<(usize, String)> = table
+            .rows()
+            .map(|row| (row.line, format!("{} {}", row.text("name"), row.text("iops"))))
+            .collect();
+        let wanted = [(5, "one 1"), (7, "two\nlines 2"), (9, "three 3")];
+        assert_eq!(rows, wanted.map(|(line, text)| (line, text.to_owned())));
     }
 }
