@@ -14,7 +14,9 @@ export function section(id: string, title: string, ...children: (Node | string |
 
 export function warnings(report: Report): HTMLElement | null {
   const stopped = "This run was stopped before its end. What is here was committed; more was to come.";
-  const all = [...(report.partial ? [stopped] : []), ...report.warnings];
+  // Whoever makes a report of a stopped run says why; one that says nothing is not left without a word.
+  const untold = report.partial && report.warnings.length === 0;
+  const all = untold ? [stopped] : report.warnings;
   if (all.length === 0) return null;
   return h(
     "aside",

@@ -54,6 +54,12 @@ test("a partial report says so", () => {
   expect(root.querySelector(".warnings")?.textContent).toContain("stopped before its end");
 });
 
+test("what a partial report says of itself is not said twice", () => {
+  const partial = text("queue.json").replace('"partial": false', '"partial": true');
+  render(root, embed(partial.replace('"warnings": []', '"warnings": ["the run was stopped"]')));
+  expect(root.querySelectorAll(".warnings li").length).toBe(1);
+});
+
 test("text from a report is text, never markup", () => {
   const hostile = "<img src=x onerror=alert(1)></script>";
   const json = text("queue.json").replace("M/M/1 queue at load 0.8", hostile);

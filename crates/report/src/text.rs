@@ -78,12 +78,10 @@ fn head(report: &Report, style: Style) -> String {
 
 fn warnings(report: &Report, style: Style) -> Option<String> {
     let stopped = "stopped before its end: these are the results of the part that was committed";
-    let all: Vec<&str> = report
-        .partial
-        .then_some(stopped)
-        .into_iter()
-        .chain(report.warnings.iter().map(String::as_str))
-        .collect();
+    // Whoever makes a report of a stopped run says why; one that says nothing is not left without a word.
+    let untold = report.partial && report.warnings.is_empty();
+    let all: Vec<&str> =
+        untold.then_some(stopped).into_iter().chain(report.warnings.iter().map(String::as_str)).collect();
     let show = |text: &&str| paragraph(&printable(text), "warning: ", style, Ink::Caution);
     (!all.is_empty()).then(|| all.iter().map(show).collect())
 }

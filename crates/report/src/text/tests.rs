@@ -183,4 +183,7 @@ fn a_partial_report_says_so_first() {
 
     seed 0, towtank 0.1.0 (results 1)
     ");
+    let told = Report { warnings: vec!["the run was stopped".to_owned()], ..report };
+    let text = render(&told, Style::default());
+    assert_eq!(text.matches("stopped").count(), 1, "one warning is enough: {text}");
 }
