@@ -19,7 +19,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, SimTime};
 
 use self::observed::{Kept, Seen};
-use self::scenario::Scenario;
+use self::scenario::{Scenario, Settled};
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The put study.
@@ -72,40 +72,39 @@ impl Question for Put {
     ];
 
     type Scenario = Scenario;
-    type Settled = Scenario;
-    type Ready = Scenario;
+    type Settled = Settled;
+    type Ready = Settled;
     type Seen = Seen;
     type Kept = Kept;
 
-    fn check(scenario: Scenario, draft: &Draft) -> Result<Scenario, Problems> {
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Settled, Problems> {
         scenario.complete(draft)
     }
 
-    fn settled(ready: &Scenario) -> &Scenario {
+    fn settled(ready: &Settled) -> &Settled {
         ready
     }
 
-    fn memory(ready: &Scenario) -> Option<Bytes> {
-        Some(towtank_puts::memory::estimate(&ready.spec(), &ready.protocols()))
+    fn memory(ready: &Settled) -> Option<Bytes> {
+        Some(towtank_puts::memory::estimate(&ready.spec, &ready.protocols))
     }
 
     fn measures() -> Vec<Measure<Seen>> {
         observed::measures()
     }
 
-    fn measures_of(ready: &Scenario) -> Vec<Measure<Seen>> {
-        observed::measures_of(&ready.protocols())
+    fn measures_of(ready: &Settled) -> Vec<Measure<Seen>> {
+        observed::measures_of(&ready.protocols)
     }
 
-    fn run(ready: &Scenario, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+    fn run(ready: &Settled, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
         let (mut seen, mut beside) = (Seen::default(), Outcome::default());
-        let spec = ready.spec();
-        for protocol in ready.protocols() {
-            let cluster = spec.cluster(protocol, context.replicate == 0);
+        for &protocol in &ready.protocols {
+            let cluster = ready.spec.cluster(protocol, context.replicate == 0);
             // The last nanosecond counts too.
             let end = SimTime::from_ns(cluster.measured.end.as_ns().saturating_add(1));
             let run = context.simulate(&cluster, Some(end))?;
-            seen.add(&mut beside, (ready, &cluster), &run);
+            seen.add(&mut beside, (&ready.spec, &cluster), &run);
         }
         Ok(Replicate { seen: Ok(seen), beside })
     }

@@ -4,7 +4,7 @@
 //! plan of it and moves it; here is what a user may say, what is seen and how it is shown. What it leaves out: processors
 //! and memory, and what monitors do.
 //!
-//! - `scenario`, `population`: what a user may say; `filled`: with what a preset fills in; `complete`, `failures`: what is wrong
+//! - `scenario`, `population`: what a user may say; `settled`: with what a preset fills in; `complete`, `failures`: what is wrong
 //!   with it, or all that can be known before it runs; `cluster`: the machines that it describes;
 //! - `generated`: one replicate, from the scenario to what came of it;
 //! - `real`: the same from the exports of a cluster;
@@ -18,7 +18,6 @@ pub mod cluster;
 pub mod complete;
 pub mod failures;
 mod figures;
-pub mod filled;
 pub mod generated;
 pub mod levers;
 mod measures;
@@ -29,6 +28,7 @@ mod published;
 pub mod real;
 pub mod resources;
 pub mod scenario;
+pub mod settled;
 mod view;
 
 use towtank_rebuild::recovery::RecoveryError;
@@ -38,6 +38,7 @@ use towtank_units::Bytes;
 use self::complete::Complete;
 use self::observed::{Kept, Seen};
 use self::scenario::Scenario;
+use self::settled::Settled;
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
 /// The rebuild study.
@@ -110,7 +111,7 @@ impl Question for Rebuild {
         &["rebuild-64", "rebuild-data-sets", "rebuild-peers", "rebuild-scaling"];
 
     type Scenario = Scenario;
-    type Settled = Scenario;
+    type Settled = Settled;
     type Ready = Ready;
     type Seen = Seen;
     type Kept = Kept;
@@ -123,7 +124,7 @@ impl Question for Rebuild {
         })
     }
 
-    fn settled(ready: &Ready) -> &Scenario {
+    fn settled(ready: &Ready) -> &Settled {
         match ready {
             Ready::Generated(complete) => &complete.scenario,
             Ready::Real(real) => real.scenario(),

@@ -14,7 +14,7 @@ use towtank_units::{SimSpan, SimTime};
 
 use super::Put;
 use super::observed::value;
-use super::scenario::Scenario;
+use super::scenario::Settled;
 use crate::Study;
 
 const SEEDS: u32 = 1;
@@ -147,10 +147,10 @@ fn measured(protocol: Protocol, chunk: &str, disk: &str, keys: &str, change: fn(
     let document = Document::parse(&Source::file("put.toml", &text)).expect("it is TOML");
     let outline = document.outline().expect("it names a study");
     let prepared = Put.check(outline.points()[0].draft()).unwrap_or_else(|_| panic!("{text}"));
-    let scenario: Scenario = serde_json::from_value(prepared.resolved()).expect("it reads back");
+    let settled: Settled = serde_json::from_value(prepared.resolved()).expect("it reads back");
     let (mut rates, mut busy) = (0.0, 0.0);
     for seed in 0..SEEDS {
-        let mut cluster = scenario.spec().cluster(protocol, false);
+        let mut cluster = settled.spec.cluster(protocol, false);
         change(&mut cluster);
         let end = Some(SimTime::from_ns(cluster.measured.end.as_ns() + 1));
         let options = RunOptions { end, seed: Seed(1).replicate(seed), ..RunOptions::default() };

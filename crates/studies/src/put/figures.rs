@@ -193,10 +193,10 @@ fn over_time(views: &[View<'_>]) -> Option<Figure> {
 /// Who holds which window of the servers of the first group, at the beginning of the first replicate.
 fn timeline(view: &View<'_>) -> Option<Figure> {
     let observed = view.observed.first()?;
-    let servers = view.scenario.group as usize;
+    let servers = view.settled.spec.group as usize;
     let named = |name| Lane { name, spans: Vec::new(), marks: Vec::new() };
     let mut lanes: Vec<Lane> = (0..servers).map(|server| named(format!("server {server}"))).collect();
-    if view.scenario.read_share > towtank_units::Percent::ZERO {
+    if view.settled.spec.read_share > towtank_units::Percent::ZERO {
         lanes.extend((0..servers).map(|server| named(format!("server {server}{TO_READERS}"))));
     }
     let windows = observed.traces.iter().filter(|(_, _, trace)| !matches!(trace, Trace::Put { .. }));

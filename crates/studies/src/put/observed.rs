@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use towtank_metrics::Histogram;
 use towtank_negotiation::Protocol;
-use towtank_puts::{Cluster, Counted, Counts, Trace};
+use towtank_puts::{Cluster, Counted, Counts, Fidelity, Spec, Trace};
 use towtank_report::Outcome;
 use towtank_units::SimTime;
 
-use super::scenario::{Fidelity, Scenario};
 use crate::{Measure, Value};
 
 /// A measure of one protocol, without its prefix.
@@ -302,7 +301,7 @@ impl Seen {
     pub fn add(
         &mut self,
         outcome: &mut Outcome,
-        (scenario, cluster): (&Scenario, &Cluster),
+        (spec, cluster): (&Spec, &Cluster),
         run: &towtank_kernel::Outcome<Cluster>,
     ) {
         let protocol = cluster.terms.fixed.protocol;
@@ -315,7 +314,7 @@ impl Seen {
                 .take()
                 .map_or_else(|| counted.digest.clone(), |before| format!("{before} {}", counted.digest));
             outcome.digest = Some(digest);
-            warn(outcome, scenario, cluster, counted);
+            warn(outcome, spec, cluster, counted);
         }
         let server = |id: u32| id.saturating_sub(cluster.gateways);
         let traces = run.outputs.iter().map(|written| {
@@ -335,16 +334,16 @@ impl Seen {
     }
 }
 
-fn warn(outcome: &mut Outcome, scenario: &Scenario, cluster: &Cluster, counted: &Counted) {
+fn warn(outcome: &mut Outcome, spec: &Spec, cluster: &Cluster, counted: &Counted) {
     let name = cluster.terms.fixed.protocol.name();
-    let left = scenario.servers - cluster.terms.fixed.servers;
+    let left = spec.servers - cluster.terms.fixed.servers;
     if left > 0 {
         outcome.warnings.push(format!(
             "{name}: {left} of {} servers are in no whole group of {} and store nothing",
-            scenario.servers, scenario.group
+            spec.servers, spec.group
         ));
     }
-    if scenario.fidelity == Fidelity::Model && counted.total.dropped > 0 {
+    if spec.fidelity == Fidelity::Model && counted.total.dropped > 0 {
         outcome.warnings.push(format!("{name}: {} chunks were dropped", counted.total.dropped));
     }
 }

@@ -1,5 +1,6 @@
 //! All replicates of all points: one row a protocol and point, and the sentence that heads the page.
 
+use towtank_puts::Fidelity;
 use towtank_report::{Cell, Column, Table, human};
 use towtank_units::Percent;
 
@@ -7,7 +8,6 @@ use super::Put;
 use super::figures;
 use super::observed::{OF_GETS, OF_PUTS};
 use super::published;
-use super::scenario::Fidelity;
 use super::view::View;
 use crate::published::is_published;
 use crate::{Points, Presentation};
@@ -73,7 +73,7 @@ fn counted(views: &[View<'_>]) -> Table {
     let about = "Means over the replicates.";
     let mut table = Table::new("protocols", "Protocol by protocol", columns).about(about);
     for view in views {
-        let fidelity = match view.scenario.fidelity {
+        let fidelity = match view.settled.spec.fidelity {
             Fidelity::Model => "model",
             Fidelity::Surge => "surge",
         };
@@ -92,7 +92,7 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
     let mut warnings = Vec::new();
     for view in views {
         let (puts, name) = (view.latencies().count(), view.name());
-        if puts < PUTS_FOR_TAIL && view.scenario.read_share < Percent::FULL {
+        if puts < PUTS_FOR_TAIL && view.settled.spec.read_share < Percent::FULL {
             warnings.push(format!(
                 "{name}: {puts} puts say little of p99.9; lengthen `duration` or add replicates"
             ));

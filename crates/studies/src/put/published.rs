@@ -10,10 +10,10 @@
 //! no table, ours must lie where 99 % of single runs scatter, by our own scatter, since the reference's is not known.
 
 use towtank_negotiation::Protocol;
+use towtank_puts::{Bids, Faults, Fidelity, Network, Spec};
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 use towtank_units::{Bytes, SimSpan};
 
-use super::scenario::{Bids, Faults, Fidelity, Network, Scenario};
 use super::view::View;
 
 /// A cell of table 2 or 3, or a run of the reference that is in no table.
@@ -166,19 +166,19 @@ fn tolerance(cell: &Cell, of: Number, deviation: f64) -> Tolerance {
 
 /// The cell that a point repeats, if it does: the paper's cluster with all of SURGE's numbers.
 #[must_use]
-pub fn cell_of(scenario: &Scenario, protocol: Protocol) -> Option<&'static Cell> {
-    let usual = scenario.fidelity == Fidelity::Surge
-        && (scenario.replicas, scenario.group) == (3, 9)
-        && scenario.start_spread.is_none_or(SimSpan::is_zero)
-        && scenario.network == Network::default()
-        && scenario.bids == Bids::default()
-        && scenario.faults == Faults::default();
+pub fn cell_of(spec: &Spec, protocol: Protocol) -> Option<&'static Cell> {
+    let usual = spec.fidelity == Fidelity::Surge
+        && (spec.replicas, spec.group) == (3, 9)
+        && spec.start_spread.is_zero()
+        && spec.network == Network::default()
+        && spec.bids == Bids::default()
+        && spec.faults == Faults::default();
     let same = |cell: &&Cell| {
         cell.protocol == protocol
-            && cell.nodes == (scenario.gateways, scenario.servers)
-            && scenario.chunk == Bytes::from_kib(cell.chunk_kib)
-            && scenario.disk.bytes_per_second() == cell.disk_mib << 20
-            && scenario.duration == SimSpan::from_ms(cell.duration_ms)
+            && cell.nodes == (spec.gateways, spec.servers)
+            && spec.chunk == Bytes::from_kib(cell.chunk_kib)
+            && spec.disk.bytes_per_second() == cell.disk_mib << 20
+            && spec.duration == SimSpan::from_ms(cell.duration_ms)
     };
     CELLS.iter().chain(&RUNS).filter(|_| usual).find(same)
 }
@@ -186,7 +186,7 @@ pub fn cell_of(scenario: &Scenario, protocol: Protocol) -> Option<&'static Cell>
 /// The claims of one protocol at one point.
 #[must_use]
 pub fn claims(view: &View<'_>) -> Vec<Claim> {
-    let Some(cell) = cell_of(view.scenario, view.protocol) else { return Vec::new() };
+    let Some(cell) = cell_of(&view.settled.spec, view.protocol) else { return Vec::new() };
     let partial = view.result.outcomes.iter().any(|outcome| outcome.partial);
     if partial || view.result.outcomes.len() < SEEDS_MIN {
         return Vec::new();

@@ -6,15 +6,15 @@ use towtank_units::Percent;
 
 use super::Put;
 use super::observed::{Kept, Observed, prefix};
-use super::scenario::Scenario;
+use super::scenario::Settled;
 use crate::{Point, PointResult, points};
 
 /// One protocol at one point, with everything that is shown of it.
 pub struct View<'a> {
     /// The point.
     pub result: &'a PointResult<'a>,
-    /// Its scenario.
-    pub scenario: &'a Scenario,
+    /// What was run.
+    pub settled: &'a Settled,
     /// The protocol.
     pub protocol: Protocol,
     /// What its replicates counted; the first one has what is drawn.
@@ -30,11 +30,11 @@ impl<'a> View<'a> {
         let of = |protocol: Protocol| {
             let read = |kept: &'a Kept| kept.observed.get(protocol.name());
             let observed: Vec<&Observed> = point.kept.iter().filter_map(read).collect();
-            let (result, scenario) = (point.result, &point.scenario);
+            let (result, settled) = (point.result, &point.scenario);
             let label = label(result.settings);
-            (!observed.is_empty()).then_some(View { result, scenario, protocol, observed, label })
+            (!observed.is_empty()).then_some(View { result, settled, protocol, observed, label })
         };
-        point.scenario.protocols().into_iter().filter_map(of).collect()
+        point.scenario.protocols.iter().copied().filter_map(of).collect()
     }
 
     /// The mean of a measure over the replicates that have it.
@@ -45,7 +45,7 @@ impl<'a> View<'a> {
 
     /// A measure of each replicate that has it.
     fn values(&self, measure: &str) -> Vec<f64> {
-        let alone = self.scenario.protocols().len() == 1;
+        let alone = self.settled.protocols.len() == 1;
         let name = if alone { measure.to_owned() } else { format!("{}{measure}", prefix(self.protocol)) };
         points::values(self.result, &name)
     }
@@ -78,7 +78,7 @@ impl<'a> View<'a> {
     /// Whether chunks are read.
     #[must_use]
     pub fn reads(&self) -> bool {
-        self.scenario.read_share > Percent::ZERO
+        self.settled.spec.read_share > Percent::ZERO
     }
 
     /// What tells it from the others.

@@ -11,9 +11,9 @@ use towtank_rebuild::failures::{Failing, Failure};
 use towtank_rebuild::redundancy::Redundancy;
 
 use super::complete::Complete;
-use super::filled::Filled;
 use super::population::{DataSet, PresetName};
 use super::scenario::Scenario;
+use super::settled::Settled;
 
 /// Servers of the published run.
 pub const SERVERS: u32 = 1_024;
@@ -32,7 +32,7 @@ pub fn scenario(servers: u32, failed: u32, per_server: &str) -> Complete {
         "lost_set": "draw",
     });
     let scenario: Scenario = serde_json::from_value(text).expect("the benchmark's keys are legal");
-    let scenario = Filled::of(scenario);
+    let scenario = Settled::of(scenario);
     let redundancy = Redundancy { data: 1, width: 3 };
     let preset = PresetName::Mira.preset();
     let data = DataSet {

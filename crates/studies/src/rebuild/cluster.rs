@@ -6,8 +6,8 @@ use towtank_rebuild::model::Limits;
 use towtank_rebuild::recovery::Waiting;
 use towtank_units::{Bytes, SimSpan};
 
-use super::filled::Filled;
 use super::scenario::{Scenario, Seeks};
+use super::settled::Settled;
 
 /// (KiB, write seek, read seek) in microseconds: the JBOD table of CODES' guide, with overheads of 29.67 us before a write
 /// and 23.67 us before a read.
@@ -41,14 +41,14 @@ pub fn layout(scenario: &Scenario) -> Layout {
 
 /// The machines of a scenario.
 #[must_use]
-pub fn hardware(scenario: &Filled) -> Hardware {
+pub fn hardware(scenario: &Settled) -> Hardware {
     let uplinks = scenario.uplink.filter(|_| scenario.racks > 1).map(|rate| Uplinks { rate });
     Hardware::new(layout(scenario), vec![disk(scenario)], card(scenario), uplinks, scenario.unit)
 }
 
 /// Its disks.
 #[must_use]
-pub fn disk(scenario: &Filled) -> DiskSpec {
+pub fn disk(scenario: &Settled) -> DiskSpec {
     let us = |us: f64| SimSpan::from_ns_f64_floor(us * 1e3);
     let row = |kib: u64, write: SimSpan, read: SimSpan| SeekRow { from: Bytes::from_kib(kib), read, write };
     let seeks = match scenario.seeks {
@@ -68,13 +68,13 @@ pub fn disk(scenario: &Filled) -> DiskSpec {
 
 /// Its cards. The gap is what the InfiniBand table has for small messages.
 #[must_use]
-pub fn card(scenario: &Filled) -> CardSpec {
+pub fn card(scenario: &Settled) -> CardSpec {
     CardSpec { rate: scenario.nic, latency: scenario.latency, gap: SimSpan::from_ns(1_100) }
 }
 
 /// How much is done at once.
 #[must_use]
-pub fn limits(scenario: &Filled) -> Limits {
+pub fn limits(scenario: &Settled) -> Limits {
     Limits {
         window: scenario.window,
         streams: scenario.recovery_max_active,
@@ -88,7 +88,7 @@ pub fn limits(scenario: &Filled) -> Limits {
 
 /// What happens between a failure and its rebuild.
 #[must_use]
-pub fn waiting(scenario: &Filled) -> Waiting {
+pub fn waiting(scenario: &Settled) -> Waiting {
     Waiting {
         detection: scenario.detection,
         down_out: scenario.down_out,

@@ -11,9 +11,9 @@ use towtank_units::{Bytes, Percent};
 
 use super::cluster;
 use super::failures::resolve;
-use super::filled::Filled;
 use super::population::DataSet;
 use super::scenario::Scenario;
+use super::settled::Settled;
 
 /// The most of the disks or cards that clients may take when all is well.
 const CLIENTS_MAX: f64 = 0.9;
@@ -22,7 +22,7 @@ const CLIENTS_MAX: f64 = 0.9;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complete {
     /// All defaults filled in.
-    pub scenario: Filled,
+    pub scenario: Settled,
     /// How objects are kept safe.
     pub redundancy: Redundancy,
     /// What fails, in the order of time.
@@ -58,20 +58,20 @@ impl Scenario {
             let message = "`replicas` and `ec` both say how objects are kept safe";
             problems.push(draft.problem("replicas", message).hint("leave one of them out"));
         }
-        let mut filled = Filled::of(self);
-        filled.check_sizes(draft, redundancy, &mut problems);
-        filled.scenario.check_groups(draft, redundancy, &mut problems);
-        let failures = resolve(&filled, draft, &mut problems);
+        let mut settled = Settled::of(self);
+        settled.check_sizes(draft, redundancy, &mut problems);
+        settled.scenario.check_groups(draft, redundancy, &mut problems);
+        let failures = resolve(&settled, draft, &mut problems);
         problems.into_result(())?;
         let mut problems = Problems::new();
-        let hardware = cluster::hardware(&filled);
-        filled.check_clients(draft, (redundancy, &hardware), &mut problems);
+        let hardware = cluster::hardware(&settled);
+        settled.check_clients(draft, (redundancy, &hardware), &mut problems);
         problems.into_result(())?;
-        let width_usual = (filled.servers / redundancy.width).max(1);
-        let population = filled.population.clone().complete(draft, "population", width_usual)?;
+        let width_usual = (settled.servers / redundancy.width).max(1);
+        let population = settled.population.clone().complete(draft, "population", width_usual)?;
         let data = population.data_set(draft, "population")?;
-        filled.scenario.population = population;
-        Ok(Complete { scenario: filled, redundancy, failures, data })
+        settled.scenario.population = population;
+        Ok(Complete { scenario: settled, redundancy, failures, data })
     }
 
     fn redundancy(&self, draft: &Draft, problems: &mut Problems) -> Redundancy {
@@ -139,15 +139,34 @@ impl Scenario {
         }
     }
 
+    fn check_groups(&mut self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
+        match (self.groups, self.groups_per_server) {
+            (Some(_), Some(_)) => {
+                let message = "`groups` and `groups_per_server` both say how many groups there are";
+                problems.push(draft.problem("groups_per_server", message).hint("leave one of them out"));
+            }
+            (None, Some(each)) => {
+                let all = u64::from(each) * u64::from(self.servers) / u64::from(redundancy.width.max(1));
+                self.groups = Some(u32::try_from(all).unwrap_or(u32::MAX).clamp(1, 1 << 22));
+                self.groups_per_server = None;
+            }
+            _ => {}
+        }
+        self.groups = self.groups.filter(|&groups| groups > 0);
+    }
+}
+
+impl Settled {
     /// What clients ask for; none where there are none.
     #[must_use]
-    pub fn clients(&self, redundancy: Redundancy) -> Option<Load> {
+    pub fn load(&self, redundancy: Redundancy) -> Option<Load> {
+        let clients = self.clients.filter(|clients| !clients.rate.is_zero())?;
         Some(Load {
-            rate: self.client_load.filter(|rate| !rate.is_zero())?,
-            reads: self.client_read?.fraction_f64(),
-            bytes: u32::try_from(self.client_size?.get()).ok()?,
+            rate: clients.rate,
+            reads: clients.read.fraction_f64(),
+            bytes: u32::try_from(clients.size.get()).ok()?,
             redundancy,
-            weight: self.client_weight?,
+            weight: clients.weight,
         })
     }
 
@@ -172,7 +191,7 @@ impl Scenario {
                 .push(draft.problem("client_read", message).hint("70% is what is taken if it is left out"));
             return;
         }
-        let Some(load) = self.clients(redundancy) else {
+        let Some(load) = self.load(redundancy) else {
             let keys = ["client_read", "client_size", "client_weight"].into_iter();
             for key in keys.filter(|key| self.client_load.is_none() && draft.says(key)) {
                 let message = format!("`{key}` says what clients are like, but `client_load` is left out");
@@ -192,22 +211,6 @@ impl Scenario {
             );
             problems.push(draft.problem("client_load", message).hint("set less, or more and faster disks"));
         }
-    }
-
-    fn check_groups(&mut self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
-        match (self.groups, self.groups_per_server) {
-            (Some(_), Some(_)) => {
-                let message = "`groups` and `groups_per_server` both say how many groups there are";
-                problems.push(draft.problem("groups_per_server", message).hint("leave one of them out"));
-            }
-            (None, Some(each)) => {
-                let all = u64::from(each) * u64::from(self.servers) / u64::from(redundancy.width.max(1));
-                self.groups = Some(u32::try_from(all).unwrap_or(u32::MAX).clamp(1, 1 << 22));
-                self.groups_per_server = None;
-            }
-            _ => {}
-        }
-        self.groups = self.groups.filter(|&groups| groups > 0);
     }
 }
 

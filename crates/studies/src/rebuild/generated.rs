@@ -9,7 +9,7 @@ use super::levers::{self, Tried};
 use super::observed::{self, Replicate, Seen, Setting};
 use super::population::Shown;
 use super::resources::{self, Resource};
-use super::scenario::Scenario;
+use super::settled::{Amount, Settled};
 use crate::{RunContext, StudyError};
 use towtank_placement::algorithms::Algorithm;
 use towtank_rebuild::affected::Affected;
@@ -26,10 +26,10 @@ use towtank_rebuild::search::Search;
 /// When there would be more objects than can be numbered.
 pub fn population(complete: &Complete, seed: towtank_streams::Seed) -> Result<Population, StudyError> {
     let scenario = &complete.scenario;
-    let extent = match (scenario.objects, scenario.per_server) {
-        (Some(objects), _) => Extent::Objects(objects),
-        (None, each) => {
-            let raw = u128::from(each.unwrap_or(Bytes::ZERO).get()) * u128::from(scenario.servers);
+    let extent = match scenario.amount {
+        Amount::Objects(objects) => Extent::Objects(objects),
+        Amount::PerServer(each) => {
+            let raw = u128::from(each.get()) * u128::from(scenario.servers);
             Extent::Bytes(raw * u128::from(complete.redundancy.data) / u128::from(complete.redundancy.width))
         }
     };
@@ -129,7 +129,7 @@ fn recovery<'a>(
         down: Vec::new(),
         used: vec![each; hardware.devices() as usize],
         limit: vec![most.unwrap_or(u64::MAX); hardware.devices() as usize],
-        clients: scenario.clients(redundancy),
+        clients: scenario.load(redundancy),
         quiet: true,
     }
 }
@@ -175,7 +175,7 @@ pub(super) fn seen(
 }
 
 /// The resolved scenario. With a code there are no copies, and saying both is refused.
-pub(super) fn resolved(scenario: &Scenario) -> serde_json::Value {
+pub(super) fn resolved(scenario: &Settled) -> serde_json::Value {
     let mut value =
         serde_json::to_value(scenario).expect("a scenario came out of text and goes back into it");
     if let Some(table) = value.as_object_mut().filter(|_| scenario.ec.is_some()) {

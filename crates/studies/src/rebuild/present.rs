@@ -121,7 +121,7 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
                  asking every object"
                 .to_owned());
         }
-        if !seen.grouped && view.scenario.max_backfills.is_some_and(|most| most > 0) {
+        if !seen.grouped && view.scenario.max_backfills > 0 {
             say("objects are placed one by one, so there are no reservations, only streams for each disk; with groups, \
                  `max_backfills` holds back more than placement does"
                 .to_owned());

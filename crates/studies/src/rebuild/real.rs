@@ -25,11 +25,11 @@ use self::failing::Failure;
 use self::groups::Groups;
 use self::machines::Machines;
 use super::cluster::{limits, memory_of_machines, waiting};
-use super::filled::Filled;
 use super::levers;
 use super::observed::{self, Replicate, Seen, Setting};
 use super::resources::resources;
 use super::scenario::{Preset, Scenario};
+use super::settled::Settled;
 use crate::exports::{self, Exported};
 use crate::{RunContext, StudyError};
 use towtank_rebuild::failures::Struck;
@@ -39,7 +39,7 @@ use towtank_rebuild::redundancy::Redundancy;
 
 /// A checked scenario with the cluster.
 pub struct Ready {
-    scenario: Filled,
+    scenario: Settled,
     /// Keys that the user left out, so that each class of disks has its own value: no one value can stand for them.
     by_class: Vec<&'static str>,
     groups: Arc<Groups>,
@@ -138,7 +138,7 @@ impl Ready {
                 ));
             }
         }
-        let scenario = Filled::of(scenario);
+        let scenario = Settled::of(scenario);
         let mut problems = check_pools(&cluster, &scenario, draft);
         let machines = Machines::of(&cluster, &asked, &scenario);
         warnings.extend(machines.warnings.iter().cloned());
@@ -202,7 +202,7 @@ impl Ready {
             down: groups.down(),
             used,
             limit,
-            clients: scenario.clients(usual_redundancy(&groups.cluster)),
+            clients: scenario.load(usual_redundancy(&groups.cluster)),
             quiet: true,
         };
         let recovered = recovery.run(context)?;
@@ -307,7 +307,7 @@ const OBJECTS_MAX: u64 = u32::MAX as u64;
 
 impl Ready {
     /// The scenario with what was filled in.
-    pub(super) fn scenario(&self) -> &Scenario {
+    pub(super) fn scenario(&self) -> &Settled {
         &self.scenario
     }
 

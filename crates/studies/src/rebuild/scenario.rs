@@ -265,11 +265,4 @@ impl Scenario {
         let files = [&self.crush_map, &self.osd_dump, &self.pg_dump, &self.osd_df, &self.report];
         files.into_iter().any(Option::is_some)
     }
-
-    /// Whether a group must reserve its servers.
-    #[must_use]
-    pub fn reservations(&self) -> Option<u32> {
-        let grouped = self.is_real() || self.groups.is_some();
-        self.max_backfills.filter(|&most| grouped && most > 0)
-    }
 }

@@ -2,15 +2,22 @@
 
 use std::ops::Deref;
 
-use towtank_units::{Bytes, Percent, Rate, SimSpan};
+use serde::{Deserialize, Serialize};
+use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::scenario::{Preset, Scenario, Seeks};
 
-/// A scenario, and beside it what was left open and is not any more. Its other keys are read as those of the scenario.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Filled {
+/// A scenario, and beside it what was left open and is not any more. Its other keys are read as those of the scenario, which is
+/// also its form in text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Scenario", into = "Scenario")]
+pub struct Settled {
     /// What is printed as the resolved scenario: it says the same.
     pub(super) scenario: Scenario,
+    /// How much there is.
+    pub amount: Amount,
+    /// What clients ask for while the cluster rebuilds.
+    pub clients: Option<Clients>,
     /// Bytes a disk reads in a second.
     pub disk_read: Rate,
     /// Bytes a disk writes in a second.
@@ -25,6 +32,8 @@ pub struct Filled {
     pub latency: SimSpan,
     /// Objects that a disk's rebuilds work on at once.
     pub recovery_max_active: u32,
+    /// Groups that a disk leads at once; 0: no reservations.
+    pub max_backfills: u32,
     /// How long a disk's rebuilds rest after each object.
     pub recovery_sleep: SimSpan,
     /// From a failure until the cluster knows of it.
@@ -35,7 +44,41 @@ pub struct Filled {
     pub rack_out: bool,
 }
 
-impl Deref for Filled {
+/// How much data there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So many objects.
+    Objects(u64),
+    /// What a server holds, all copies counted.
+    PerServer(Bytes),
+}
+
+/// What clients ask for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clients {
+    /// Operations in a second, in the whole cluster.
+    pub rate: Frequency,
+    /// The share of them that reads.
+    pub read: Percent,
+    /// Bytes of each.
+    pub size: Bytes,
+    /// Their part of a busy device, against one for the rebuild.
+    pub weight: u32,
+}
+
+impl From<Scenario> for Settled {
+    fn from(scenario: Scenario) -> Settled {
+        Settled::of(scenario)
+    }
+}
+
+impl From<Settled> for Scenario {
+    fn from(settled: Settled) -> Scenario {
+        settled.scenario
+    }
+}
+
+impl Deref for Settled {
     type Target = Scenario;
 
     fn deref(&self) -> &Scenario {
@@ -43,10 +86,10 @@ impl Deref for Filled {
     }
 }
 
-impl Filled {
+impl Settled {
     /// Takes each value from the scenario, or from its preset.
     #[must_use]
-    pub fn of(mut scenario: Scenario) -> Filled {
+    pub fn of(mut scenario: Scenario) -> Settled {
         // One name in what is resolved.
         if scenario.preset == Preset::Ceph {
             scenario.preset = Preset::CephWpq;
@@ -56,22 +99,26 @@ impl Filled {
             let count = if ceph { shipped } else { paper };
             Rate::from_bytes_per_second(count).expect("above zero")
         };
-        scenario.max_backfills.get_or_insert(u32::from(ceph));
-        if scenario.client_load.is_some() {
-            scenario.client_read.get_or_insert(Percent::from_percent(70).expect("less than all"));
-            scenario.client_size.get_or_insert(Bytes::from_kib(64));
-            scenario.client_weight.get_or_insert(if ceph { 21 } else { 1 });
-        }
-        if scenario.objects.is_none() {
-            scenario.per_server.get_or_insert(Bytes::new(60 << 40));
-        }
+        let clients = scenario.client_load.map(|rate| Clients {
+            rate,
+            read: *scenario.client_read.get_or_insert(Percent::from_percent(70).expect("less than all")),
+            size: *scenario.client_size.get_or_insert(Bytes::from_kib(64)),
+            weight: *scenario.client_weight.get_or_insert(if ceph { 21 } else { 1 }),
+        });
+        let amount = match scenario.objects {
+            Some(objects) => Amount::Objects(objects),
+            None => Amount::PerServer(*scenario.per_server.get_or_insert(Bytes::new(60 << 40))),
+        };
         let span = |shipped: SimSpan| if ceph { shipped } else { SimSpan::ZERO };
         let active = if ceph { 3 } else { 8 };
         let trip = if ceph { SimSpan::from_us(50) } else { SimSpan::from_ns(6_780) };
         let seeks = if ceph { Seeks::Hdd } else { Seeks::Jbod };
         // The study says nothing of it: chosen so that 1,024 servers rebuild the published 410 GiB/s.
         let extent = Bytes::from_mib(if ceph { 16 } else { 18 });
-        Filled {
+        Settled {
+            amount,
+            clients,
+            max_backfills: *scenario.max_backfills.get_or_insert(u32::from(ceph)),
             // JBOD table and InfiniBand (LogGP) table of the study; a nearline disk's data sheet, and 10 Gbit/s.
             disk_read: *scenario.disk_read.get_or_insert(rate(1_617_009_050, 200_000_000)),
             disk_write: *scenario.disk_write.get_or_insert(rate(1_585_132_340, 190_000_000)),
@@ -86,5 +133,11 @@ impl Filled {
             rack_out: *scenario.rack_out.get_or_insert(!ceph),
             scenario,
         }
+    }
+    /// How many groups a disk leads at once, where groups must reserve their servers.
+    #[must_use]
+    pub fn reservations(&self) -> Option<u32> {
+        let grouped = self.is_real() || self.groups.is_some();
+        (grouped && self.max_backfills > 0).then_some(self.max_backfills)
     }
 }

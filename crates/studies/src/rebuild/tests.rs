@@ -11,7 +11,7 @@ use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
 use super::generated::{self, course};
-use super::scenario::Scenario;
+use super::settled::Settled;
 use super::*;
 use towtank_rebuild::affected::Found;
 use towtank_rebuild::failures::strike;
@@ -341,7 +341,7 @@ fn mistakes_are_told_with_their_next_step() {
 fn the_resolved_scenario_reads_back() {
     for text in KINDS {
         let ready = Ready::Generated(Box::new(complete(text)));
-        let again: Scenario = serde_json::from_value(Rebuild::resolved(&ready)).unwrap();
+        let again: Settled = serde_json::from_value(Rebuild::resolved(&ready)).unwrap();
         assert_eq!(&again, Rebuild::settled(&ready), "{text}");
     }
 }

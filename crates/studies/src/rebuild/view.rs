@@ -4,7 +4,7 @@ use towtank_metrics::MeanInterval;
 
 use super::Rebuild;
 use super::observed::Observed;
-use super::scenario::Scenario;
+use super::settled::Settled;
 use crate::points::text;
 use crate::{Point, PointResult};
 
@@ -14,7 +14,7 @@ pub struct View<'a> {
     /// The point.
     pub result: &'a PointResult<'a>,
     /// Its scenario.
-    pub scenario: &'a Scenario,
+    pub scenario: &'a Settled,
     /// Its replicates.
     pub observed: Vec<&'a Observed>,
     /// What tells it from the others.
@@ -58,7 +58,7 @@ impl<'a> View<'a> {
 
 /// How objects are placed, in words.
 #[must_use]
-pub fn placed(scenario: &Scenario) -> String {
+pub fn placed(scenario: &Settled) -> String {
     if scenario.is_real() {
         return "groups as exported".to_owned();
     }

@@ -10,8 +10,8 @@ use towtank_placement::crush::{ItemId, Map};
 use towtank_units::{Rate, SimSpan};
 
 use super::super::cluster;
-use super::super::filled::Filled;
 use super::super::scenario::{Preset, Scenario, Seeks};
+use super::super::settled::Settled;
 use towtank_rebuild::hardware::{Hardware, Layout, Names, Uplinks};
 use towtank_rebuild::model::Pace;
 use towtank_rebuild::plan::DeviceId;
@@ -82,7 +82,7 @@ enum Place {
 
 impl Machines {
     /// The machines of a cluster. `asked` is what the user said, `scenario` the same with defaults.
-    pub fn of(cluster: &Cluster, asked: &Scenario, scenario: &Filled) -> Machines {
+    pub fn of(cluster: &Cluster, asked: &Scenario, scenario: &Settled) -> Machines {
         let map = &cluster.map;
         let parents = parents(map);
         let above = |item: ItemId, kind: &str| {
@@ -166,7 +166,7 @@ impl Classes {
         at as u8
     }
 
-    fn disks(&self, asked: &Scenario, scenario: &Filled) -> (Vec<towtank_devices::DiskSpec>, Vec<Pace>) {
+    fn disks(&self, asked: &Scenario, scenario: &Settled) -> (Vec<towtank_devices::DiskSpec>, Vec<Pace>) {
         let rate = |count| Rate::from_bytes_per_second(count).expect("above zero");
         let one = |class: &usize| {
             let class = &CLASSES[*class];
@@ -187,7 +187,7 @@ impl Classes {
         self.met.iter().map(one).unzip()
     }
 
-    fn warnings(&self, asked: &Scenario, scenario: &Filled) -> Vec<String> {
+    fn warnings(&self, asked: &Scenario, scenario: &Settled) -> Vec<String> {
         let mut taken = Vec::new();
         for class in
             self.met.iter().map(|class| &CLASSES[*class]).filter(|_| scenario.preset == Preset::CephWpq)

@@ -407,6 +407,6 @@ fn what_is_filled_in_can_be_run_again() {
     let again = ready(example(), &lines.collect::<String>());
     assert_eq!(again.scenario, first.scenario);
     assert_eq!(again.resolved(), resolved);
-    assert_eq!(first.scenario.max_backfills, Some(1));
+    assert_eq!(first.scenario.max_backfills, 1);
     assert_eq!(first.groups.machines.hardware.servers(), 4);
 }

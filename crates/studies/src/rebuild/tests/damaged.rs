@@ -52,7 +52,7 @@ impl Setting {
     fn model(&self) -> Rebuild<'_> {
         let scenario = complete("servers = 5\nper_server = \"1GiB\"\nclient_load = \"400/s\"").scenario;
         let redundancy = towtank_rebuild::redundancy::Redundancy { data: 1, width: 3 };
-        let load = scenario.clients(redundancy).filter(|_| self.clients);
+        let load = scenario.load(redundancy).filter(|_| self.clients);
         let clients = load.and_then(|load| Clients::new(load, &self.hardware, |_| true));
         Rebuild::new(&self.hardware, &self.plan, &self.limits)
             .with_dead(self.dead.clone())

@@ -1,0 +1,219 @@
+//! What is wrong with a scenario of puts.
+
+use towtank_negotiation::Protocol;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, Frequency, Percent, SimSpan};
+
+use super::settled::{Settled, protocols};
+use super::{Fidelity, Scenario};
+
+impl Scenario {
+    /// Everything that is wrong, or the scenario with what was left out filled in.
+    ///
+    /// # Errors
+    /// Each problem with its place in `draft`.
+    pub fn complete(self, draft: &Draft) -> Result<Settled, Problems> {
+        let mut problems = Problems::new();
+        let protocols = match protocols(&self.protocol) {
+            Ok(protocols) => protocols,
+            Err((message, hint)) => {
+                problems.push(draft.problem("protocol", message).hint(hint));
+                Vec::new()
+            }
+        };
+        self.check_nodes(&protocols, draft, &mut problems);
+        self.check_sizes(draft, &mut problems);
+        self.check_times(draft, &mut problems);
+        self.check_racks(draft, &mut problems);
+        self.check_surge(&protocols, draft, &mut problems);
+        problems.into_result(())?;
+        let settled = Settled::of(self, protocols);
+        settled.check_timeouts(draft).into_result(())?;
+        Ok(settled)
+    }
+
+    fn check_nodes(&self, protocols: &[Protocol], draft: &Draft, problems: &mut Problems) {
+        let negotiates = protocols.iter().any(|protocol| protocol.negotiates());
+        if self.replicas > self.servers {
+            let message =
+                format!("`replicas` is {}, but there are only {} servers", self.replicas, self.servers);
+            problems.push(draft.problem("replicas", message).hint("lower it, or add servers"));
+        }
+        if negotiates && self.group > self.servers {
+            let message = format!("`group` is {}, but there are only {} servers", self.group, self.servers);
+            problems.push(draft.problem("group", message).hint("set it to at most `servers`"));
+        }
+        if negotiates && self.replicas > self.group {
+            let message = format!("`replicas` is {}, but a group has {} servers", self.replicas, self.group);
+            problems.push(draft.problem("replicas", message).hint("set `group` to at least `replicas`"));
+        }
+        for (key, count) in
+            [("slow_servers", self.faults.slow_servers), ("failed_servers", self.faults.failed_servers)]
+        {
+            if count > self.servers {
+                let message =
+                    format!("`faults.{key}` is {count}, but there are only {} servers", self.servers);
+                problems.push(
+                    draft.problem(&format!("faults.{key}"), message).hint("set it to at most `servers`"),
+                );
+            }
+        }
+    }
+
+    fn check_sizes(&self, draft: &Draft, problems: &mut Problems) {
+        if self.other_chunks.len() > 15 {
+            let message =
+                format!("`other_chunks` has {} sizes, but at most 15 are possible", self.other_chunks.len());
+            problems.push(draft.problem("other_chunks", message).hint("join sizes that hardly differ"));
+        }
+        let total: u64 =
+            self.other_chunks.iter().fold(0, |total, other| total.saturating_add(other.share.billionths()));
+        if total > Percent::FULL.billionths() {
+            let message = format!(
+                "the shares of `other_chunks` add up to {}, but at most 100% can be other",
+                Percent::from_billionths(total)
+            );
+            problems.push(
+                draft.problem("other_chunks", message).hint("lower one of them; the rest has size `chunk`"),
+            );
+        }
+        for (key, bytes) in [("chunk", self.chunk), ("network.frame", self.network.frame)] {
+            if bytes.is_zero() {
+                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("it must be above zero"));
+            }
+        }
+        if self.other_chunks.iter().any(|other| other.chunk.is_zero()) {
+            problems.push(draft.problem("other_chunks", "a chunk of 0B").hint("it must be above zero"));
+        }
+        let limit = Bytes::from_gib(1);
+        if let Some(large) = self.sizes().into_iter().find(|size| *size > limit) {
+            let message = format!("a chunk has {large}, but at most {limit} are possible");
+            problems.push(
+                draft.problem("chunk", message).hint("a put negotiates for one chunk; use a smaller one"),
+            );
+        }
+    }
+
+    fn check_times(&self, draft: &Draft, problems: &mut Problems) {
+        if self.duration.is_zero() {
+            let hint = "10ms are some nine chunks for each gateway at 128KiB";
+            problems.push(
+                draft.problem("duration", "`duration` is 0s, but something must be measured").hint(hint),
+            );
+        }
+        if self.network.trip.is_zero() {
+            let hint = "a message cannot arrive before it was sent; SURGE has 1us";
+            problems.push(draft.problem("network.trip", "`network.trip` is 0s").hint(hint));
+        }
+        for (key, share) in [("overhead", self.network.overhead), ("data_share", self.network.data_share)] {
+            let none = key == "data_share" && share == Percent::ZERO;
+            if share >= Percent::FULL || none {
+                let message = format!("`network.{key}` is {share}");
+                let hint = "something must be left for data and for control messages";
+                problems.push(draft.problem(&format!("network.{key}"), message).hint(hint));
+            }
+        }
+        for (key, wide) in [("extension_m", self.bids.extension_m), ("extension_h", self.bids.extension_h)] {
+            if wide < Percent::FULL || wide.billionths() > 100_000_000_000 {
+                let message = format!("`bids.{key}` is {wide}, but it lies between 100% and 10000%");
+                let hint = "a bid must hold the transfer; 140% and 110% are SURGE's";
+                problems.push(draft.problem(&format!("bids.{key}"), message).hint(hint));
+            }
+        }
+        if self.read_share > Percent::FULL {
+            let message = format!("`read_share` is {}, but at most 100% can be read", self.read_share);
+            problems.push(draft.problem("read_share", message).hint("0% stores only, 100% reads only"));
+        }
+        let rate = self.arrival_rate.is_some_and(Frequency::is_zero);
+        if rate {
+            let hint = "leave it out for a closed loop";
+            problems.push(draft.problem("arrival_rate", "`arrival_rate` is 0/s").hint(hint));
+        }
+    }
+
+    fn check_racks(&self, draft: &Draft, problems: &mut Problems) {
+        let (racks, uplink) = (self.network.racks, self.network.uplink);
+        if racks == 0 || racks > self.servers {
+            let message = format!("`network.racks` is {racks}, but there are {} servers", self.servers);
+            problems.push(draft.problem("network.racks", message).hint("a rack has a server at least"));
+        }
+        if racks > 1 && uplink.is_none() {
+            let message = format!("`network.racks` is {racks}, but `network.uplink` is not said");
+            let hint = "say how fast each rack's link to the core is: uplink = \"40Gbit/s\"";
+            problems.push(draft.problem("network.racks", message).hint(hint));
+        }
+        if racks == 1 && uplink.is_some() {
+            let message = "`network.uplink` says how fast racks are linked, but `network.racks` is 1";
+            problems.push(draft.problem("network.uplink", message).hint("set `network.racks` to 2 or more"));
+        }
+    }
+
+    /// What SURGE does not have is not put into its mouth.
+    fn check_surge(&self, protocols: &[Protocol], draft: &Draft, problems: &mut Problems) {
+        if self.fidelity != Fidelity::Surge {
+            return;
+        }
+        let asked = [
+            ("in_flight", self.in_flight > 1),
+            ("arrival_rate", self.arrival_rate.is_some()),
+            ("other_chunks", !self.other_chunks.is_empty()),
+            ("read_share", self.read_share > Percent::ZERO),
+            ("network.racks", self.network.racks > 1),
+            ("faults.failed_servers", self.faults.failed_servers > 0),
+            ("warm_up", self.warm_up.is_some_and(|span| !span.is_zero())),
+        ];
+        for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
+            let message = format!("`{key}` goes beyond what `surge` fidelity can be held against");
+            problems.push(draft.problem(key, message).hint("set `fidelity` to \"model\""));
+        }
+        if protocols.contains(&Protocol::Serial) {
+            let message = "SURGE has no serial variant, so there is nothing to be true to";
+            problems.push(draft.problem("protocol", message).hint("set `fidelity` to \"model\""));
+        }
+    }
+}
+
+impl Settled {
+    /// Where servers fail, whoever waits for less than an answer takes on an idle cluster asks for ever, and ever more messages queue.
+    fn check_timeouts(&self, draft: &Draft) -> Problems {
+        let mut problems = Problems::new();
+        let (spec, faults) = (&self.spec, &self.spec.faults);
+        if faults.failed_servers == 0 {
+            return problems;
+        }
+        for &protocol in &self.protocols {
+            let terms = spec.terms(protocol);
+            let there = terms.control_and_trip();
+            let size = terms.sizes.iter().max_by_key(|size| size.bytes);
+            let net = size.map_or(SimSpan::ZERO, |size| size.net);
+            let writes = terms.disks[0].writes.iter().max().copied().unwrap_or_default();
+            let stored = terms.fixed.trip.saturating_add(writes).saturating_add(there);
+            let (what, bids, acks) = if protocol.negotiates() {
+                // All puts of a gateway may ask at once, and each bid waits for those before it.
+                let bids = u64::from(spec.group) * u64::from(spec.in_flight) - 1;
+                let queue = terms.control.saturating_mul(bids);
+                (
+                    "hearing the bids of a group, with `in_flight` puts at once,",
+                    there.saturating_mul(2).saturating_add(queue),
+                    stored,
+                )
+            } else {
+                let sent = there.saturating_mul(2).saturating_add(net);
+                ("hearing an answer", SimSpan::ZERO, sent.max(stored))
+            };
+            let waits = [
+                ("bid_timeout", faults.bid_timeout, bids, what),
+                ("ack_timeout", faults.ack_timeout, acks, "storing a replica"),
+            ];
+            for (key, waits, least, what) in waits.into_iter().filter(|(_, waits, least, _)| waits < least) {
+                let message = format!(
+                    "`faults.{key}` is {waits}, but {what} takes {least} by {} on an idle cluster",
+                    protocol.name()
+                );
+                let hint = "raise it well above that, or `network.link`; else gateways ask again for ever";
+                problems.push(draft.problem(&format!("faults.{key}"), message).hint(hint));
+            }
+        }
+        problems
+    }
+}

@@ -1,0 +1,170 @@
+//! A scenario of puts with everything that was left out filled in.
+
+use serde::{Deserialize, Serialize};
+use towtank_negotiation::Protocol;
+use towtank_puts::Spec;
+use towtank_scenario::did_you_mean;
+use towtank_units::{Bytes, Rate, SimSpan};
+
+use super::{Bids, ChunkShare, Faults, Fidelity, Layout, Network, Scenario};
+
+/// How many times the length of an idle put the default warm-up takes.
+const WARM_UP_PUTS: u64 = 10;
+
+/// What is run: the cluster, and the protocols on it. In text it is the scenario with nothing left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Scenario", into = "Scenario")]
+pub struct Settled {
+    said: Scenario,
+    /// The cluster, and what is asked of it.
+    pub spec: Spec,
+    /// The protocols, in the order in which they were named.
+    pub protocols: Vec<Protocol>,
+}
+
+impl Settled {
+    /// Fills in what was left out.
+    pub(super) fn of(mut said: Scenario, protocols: Vec<Protocol>) -> Settled {
+        let idle = said.idle_put();
+        let surge = said.fidelity == Fidelity::Surge;
+        let or_none = |span: SimSpan| if surge { SimSpan::ZERO } else { span };
+        let warm_up = *said.warm_up.get_or_insert(or_none(idle.saturating_mul(WARM_UP_PUTS)));
+        let start_spread = *said.start_spread.get_or_insert(or_none(idle));
+        let spec = said.spec(warm_up, start_spread);
+        Settled { said, spec, protocols }
+    }
+}
+
+impl TryFrom<Scenario> for Settled {
+    type Error = String;
+
+    fn try_from(said: Scenario) -> Result<Settled, String> {
+        let protocols = protocols(&said.protocol).map_err(|(message, _)| message)?;
+        Ok(Settled::of(said, protocols))
+    }
+}
+
+impl From<Settled> for Scenario {
+    fn from(settled: Settled) -> Scenario {
+        settled.said
+    }
+}
+
+/// The protocols that a text names, with commas between them.
+///
+/// # Errors
+/// What is wrong with it, and what to write instead.
+pub(super) fn protocols(text: &str) -> Result<Vec<Protocol>, (String, String)> {
+    let mut list: Vec<Protocol> = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        let Some(protocol) = Protocol::ALL.into_iter().find(|protocol| protocol.name() == name) else {
+            let names = || Protocol::ALL.into_iter().map(Protocol::name);
+            let hint = did_you_mean(name, names())
+                .unwrap_or_else(|| format!("the protocols are {}", names().collect::<Vec<_>>().join(", ")));
+            return Err((format!("there is no protocol called `{name}`"), hint));
+        };
+        if list.contains(&protocol) {
+            return Err((format!("`protocol` names {name} twice"), "name each protocol once".to_owned()));
+        }
+        list.push(protocol);
+    }
+    Ok(list)
+}
+
+impl Scenario {
+    /// What a put of the largest chunk takes on idle nodes, roughly: its data once over the link and once for each replica to
+    /// the disk. In whole microseconds, so that it reads well.
+    fn idle_put(&self) -> SimSpan {
+        let largest = self.sizes().into_iter().max().unwrap_or(self.chunk);
+        let writes = self.slowest_disk().span_for(largest).saturating_mul(u64::from(self.replicas));
+        let all = self.network.link.span_for(largest).saturating_add(writes);
+        SimSpan::from_us(all.as_ns().div_ceil(1_000))
+    }
+
+    fn slowest_disk(&self) -> Rate {
+        if self.faults.slow_servers > 0 { self.disk.min(self.faults.slow_disk) } else { self.disk }
+    }
+
+    /// Sizes of chunks, the main one first.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<Bytes> {
+        std::iter::once(self.chunk).chain(self.other_chunks.iter().map(|other| other.chunk)).collect()
+    }
+
+    /// The cluster that it describes, with these spans.
+    fn spec(&self, warm_up: SimSpan, start_spread: SimSpan) -> Spec {
+        let other = |other: &ChunkShare| towtank_puts::ChunkShare { chunk: other.chunk, share: other.share };
+        Spec {
+            fidelity: match self.fidelity {
+                Fidelity::Model => towtank_puts::Fidelity::Model,
+                Fidelity::Surge => towtank_puts::Fidelity::Surge,
+            },
+            gateways: self.gateways,
+            servers: self.servers,
+            replicas: self.replicas,
+            group: self.group,
+            chunk: self.chunk,
+            other_chunks: self.other_chunks.iter().map(other).collect(),
+            disk: self.disk,
+            duration: self.duration,
+            warm_up,
+            start_spread,
+            in_flight: self.in_flight,
+            arrival_rate: self.arrival_rate,
+            read_share: self.read_share,
+            network: self.network.spec(),
+            bids: self.bids.spec(),
+            faults: self.faults.spec(),
+        }
+    }
+}
+
+impl Network {
+    fn spec(&self) -> towtank_puts::Network {
+        towtank_puts::Network {
+            link: self.link,
+            overhead: self.overhead,
+            data_share: self.data_share,
+            trip: self.trip,
+            racks: self.racks,
+            uplink: self.uplink,
+            layout: match self.layout {
+                Layout::Spread => towtank_puts::Layout::Spread,
+                Layout::Blocks => towtank_puts::Layout::Blocks,
+            },
+            frame: self.frame,
+            control_unicast: self.control_unicast,
+            control_replicast: self.control_replicast,
+            bucket_spare: self.bucket_spare,
+            aimd_step: self.aimd_step,
+            aimd_look: self.aimd_look,
+        }
+    }
+}
+
+impl Bids {
+    fn spec(&self) -> towtank_puts::Bids {
+        towtank_puts::Bids {
+            extension_m: self.extension_m,
+            extension_h: self.extension_h,
+            lead: self.lead,
+            gap: self.gap,
+            keep_holes: self.keep_holes,
+            queue: self.queue,
+            queue_chunks: self.queue_chunks,
+        }
+    }
+}
+
+impl Faults {
+    fn spec(&self) -> towtank_puts::Faults {
+        towtank_puts::Faults {
+            slow_servers: self.slow_servers,
+            slow_disk: self.slow_disk,
+            failed_servers: self.failed_servers,
+            fail_at: self.fail_at,
+            bid_timeout: self.bid_timeout,
+            ack_timeout: self.ack_timeout,
+        }
+    }
+}
