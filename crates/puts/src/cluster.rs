@@ -19,7 +19,9 @@ mod sound;
 
 pub use racks::Racks;
 
-use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model};
+use towtank_kernel::{
+    Committed, Context, EntityId, Fault, Links, Model, Outcome, RunError, RunOptions, Runs,
+};
 use towtank_negotiation::{GatewayId, Message, Peer, ServerId, Size, Terms, Window};
 use towtank_streams::distributions::Exponential;
 use towtank_streams::{Purpose, Uniform};
@@ -206,6 +208,12 @@ impl Cluster {
         };
         let all: Vec<(EntityId, Cargo)> = to.iter().map(cargo).collect();
         self.carry_to_all(&all, after, context);
+    }
+}
+
+impl Runs for Cluster {
+    fn run(&self, options: RunOptions<'_>) -> Result<Outcome<Self>, RunError> {
+        towtank_kernel::run(self, options)
     }
 }
 

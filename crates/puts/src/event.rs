@@ -50,12 +50,8 @@ pub enum Event {
         get: GetId,
         /// How large.
         size: Size,
-        /// The window that was accepted for it.
-        window: Window,
-        /// When it began to go out.
-        began: SimTime,
-        /// When it had gone out.
-        ended: SimTime,
+        /// When it was sent.
+        transfer: Transfer,
     },
     /// At a server: all of a reserved transfer is in.
     Data {
@@ -63,17 +59,32 @@ pub enum Event {
         put: PutId,
         /// How large.
         size: Size,
-        /// The window that was accepted for it.
-        window: Window,
-        /// When its first frame went out.
-        began: SimTime,
-        /// When its last frame had gone out.
-        ended: SimTime,
+        /// When it was sent.
+        transfer: Transfer,
     },
     /// At a rack: something is at its uplink.
     Crossing(Crossing),
     /// At a server: it fails.
     Fail,
+}
+
+/// When reserved data were sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Transfer {
+    /// The window that was accepted for them.
+    pub window: Window,
+    /// When their first frame went out.
+    pub began: SimTime,
+    /// When their last frame had gone out.
+    pub ended: SimTime,
+}
+
+impl Transfer {
+    /// Whether some of it went out before or after its window.
+    #[must_use]
+    pub fn is_outside(&self) -> bool {
+        self.began < self.window.left || self.ended > self.window.right
+    }
 }
 
 /// What is carried from node to node.

@@ -25,7 +25,7 @@ mod trace;
 pub use cluster::{Cluster, Load, Measured, Quirks, Racks, Traced};
 pub use counted::Counted;
 pub use counts::{Counts, Sample};
-pub use event::{Cargo, Crossing, Event};
+pub use event::{Cargo, Crossing, Event, Transfer};
 pub use frame::Frame;
 pub use nodes::{Entity, Gateway, GatewayTally, Initiator, Rack, Server, ServerTally, Target, Wish};
 pub use ports::Ports;

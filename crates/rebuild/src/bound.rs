@@ -171,7 +171,16 @@ impl Work {
 
     /// How long all this takes where it is spread evenly over what survives.
     #[must_use]
+    ///
+    /// # Panics
+    /// When more devices had work than survive.
     pub fn ideal(&self, survivors: &Survivors) -> SimSpan {
+        let busy = self.disks.iter().filter(|span| !span.is_zero()).count();
+        assert!(
+            busy <= survivors.devices as usize,
+            "{busy} disks had work, and {} survive",
+            survivors.devices
+        );
         let even = |spans: &mut dyn Iterator<Item = &SimSpan>, over: u32| {
             let sum: u128 = spans.map(|span| u128::from(span.as_ns())).sum();
             SimSpan::from_ns(u64::try_from(sum / u128::from(over.max(1))).unwrap_or(u64::MAX))

@@ -88,6 +88,8 @@ impl Hardware {
             assert_eq!(range.1, device, "the devices of server {server} follow each other");
             range.1 += 1;
         }
+        assert_eq!(class_of.len(), server_of.len(), "each device is of a class");
+        assert!(class_of.iter().all(|class| usize::from(*class) < disks.len()), "each class has a disk");
         let racks = rack_of.iter().max().map_or(0, |&rack| rack + 1);
         let control = card.latency.saturating_add(card.span(Bytes::new(CONTROL)));
         Hardware {

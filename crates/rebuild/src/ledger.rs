@@ -11,7 +11,7 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use crate::affected::Affected;
 use crate::hardware::Hardware;
 use crate::homes::Wanted;
-use crate::plan::{DeviceId, NOWHERE, Plan};
+use crate::plan::{DeviceId, Job, NOWHERE, Plan};
 
 /// Which copy is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -161,7 +161,18 @@ impl<'a> Ledger<'a> {
     }
 
     /// What is on stopped devices that are known to be down is lost to its record.
+    ///
+    /// # Panics
+    /// When `standing` is not of these devices.
     pub fn strike(&mut self, standing: &Standing) {
+        let devices = self.hardware.devices() as usize;
+        assert_eq!(standing.down.len(), devices, "each device is down or not");
+        assert_eq!(standing.stopped.len(), devices, "each device has stopped or not");
+        let unknown = |(down, stopped): (&bool, &bool)| *down && !*stopped;
+        assert!(
+            !standing.down.iter().zip(&standing.stopped).any(unknown),
+            "a device is down that has not stopped"
+        );
         for holder in &mut self.holders {
             if *holder != NOWHERE && standing.down[holder.index()] {
                 *holder = NOWHERE;
@@ -170,6 +181,9 @@ impl<'a> Ledger<'a> {
     }
 
     /// The plan for what is missing now.
+    ///
+    /// # Panics
+    /// When what is known of a record contradicts itself.
     pub fn plan(&mut self, standing: &mut Standing) -> Planned {
         let mut orders = Vec::new();
         let mut stuck = Stuck::default();
@@ -199,6 +213,7 @@ impl<'a> Ledger<'a> {
                 continue;
             }
             let mut aimed = self.aim(record, standing, homes.as_deref_mut());
+            assert!(aimed.found <= missing, "a record has more homes than it lacks copies");
             if aimed.found > 0 && !self.has_room(record, standing) {
                 aimed.found = 0;
                 stuck.full += objects;
@@ -208,6 +223,8 @@ impl<'a> Ledger<'a> {
             }
             if aimed.found > 0 {
                 let driver = self.driver(record, &mut read_load);
+                assert_ne!(driver, NOWHERE, "nobody drives a record that can be rebuilt");
+                assert!(!standing.down[driver.index()], "a device that is down drives a record");
                 orders.push((driver, (copies - data) as u8, record as u32));
             }
             let without = (missing - aimed.found) as u64;
@@ -239,6 +256,7 @@ impl<'a> Ledger<'a> {
             match home.filter(|home| *home != NOWHERE && !holders.contains(home)) {
                 Some(home) if standing.down[home.index()] => waits = true,
                 Some(home) => {
+                    assert!(!out_of(standing, home), "a record finds a home that is given up");
                     aims[place] = home;
                     found += 1;
                 }
@@ -287,6 +305,8 @@ impl<'a> Ledger<'a> {
             return false;
         }
         targets().for_each(|target| standing.used[target] += bytes);
+        let over = |target: usize| standing.used[target] > standing.limit[target];
+        assert!(!targets().any(over), "a home takes more than its limit");
         true
     }
 
@@ -327,6 +347,11 @@ impl<'a> Ledger<'a> {
         sources.extend(holders.clone().filter(|holder| *holder == driver));
         sources.extend(holders.filter(|holder| *holder != driver));
         sources.truncate(self.data(record));
+        assert_eq!(
+            sources.len(),
+            self.data(record),
+            "a record is read from as many devices as its data need"
+        );
     }
 
     fn write_plan(&self, orders: &[(DeviceId, u8, u32)]) -> (Plan, Vec<(u32, u32)>) {
@@ -367,6 +392,8 @@ impl<'a> Ledger<'a> {
                 }
             }
         }
+        assert!(orders.next().is_none(), "a record in the plan has no driver");
+        assert_eq!(plan.jobs().len(), jobs.len(), "each job has its object");
         (plan, jobs)
     }
 
@@ -385,12 +412,25 @@ impl<'a> Ledger<'a> {
 
     /// Takes in what a phase has done: jobs that are whole, and units of those in work. Records that are whole get their
     /// new holders.
+    ///
+    /// # Panics
+    /// When a job has more durable units than there are, or an object is made whole twice.
     pub fn settle(&mut self, planned: &Planned, whole: impl Fn(u32) -> Progress) {
         self.begun.clear();
+        assert_eq!(planned.plan.jobs().len(), planned.jobs.len(), "each job has its object");
         for (job, &(record, object)) in (0u32..).zip(&planned.jobs) {
+            let Job { bytes, resume, .. } = *planned.plan.job(job);
             match whole(job) {
-                Progress::Whole => self.done[object as usize] = true,
+                Progress::Whole => {
+                    let before = std::mem::replace(&mut self.done[object as usize], true);
+                    assert!(!before, "object {object} is made whole twice");
+                }
                 Progress::Units(units) if units > 0 => {
+                    assert!(
+                        units < self.hardware.units(bytes),
+                        "all units of a job are durable, but it is not done"
+                    );
+                    assert!(units >= resume, "units of a job were durable, and are not any more");
                     self.begun.insert(object as usize, units);
                 }
                 Progress::Units(_) => {}
@@ -421,6 +461,10 @@ impl<'a> Ledger<'a> {
             self.done[first..first + sizes.len()].fill(false);
         }
     }
+}
+
+fn out_of(standing: &Standing, device: DeviceId) -> bool {
+    standing.out.get(device.index()).is_none_or(|out| *out)
 }
 
 /// How far a job is.

@@ -32,7 +32,10 @@ mod slack;
 mod transfer;
 mod undo;
 
-use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
+use towtank_kernel::{
+    Committed, Context, EntityId, Fault, Links, Model, Outcome, RunError, RunOptions, Runs, Statistics,
+    UndoBy,
+};
 use towtank_units::{Rate, SimSpan, SimTime};
 
 pub use self::clients::{Clients, Latencies, Load};
@@ -190,7 +193,7 @@ impl Statistics for Counts {
 
 impl<'a> Rebuild<'a> {
     /// # Panics
-    /// When the plan is for another number of devices, or the window exceeds [`WINDOW_MAX`].
+    /// When the plan is for other devices, or limits leave no room for a job.
     #[must_use]
     pub fn new(hardware: &'a Hardware, plan: &'a Plan, limits: &'a Limits) -> Rebuild<'a> {
         assert_eq!(plan.device_count(), hardware.devices() as usize, "a plan has a row for each device");
@@ -198,6 +201,19 @@ impl<'a> Rebuild<'a> {
             limits.window as usize <= WINDOW_MAX && limits.window > 0,
             "a window has 1 to {WINDOW_MAX} units"
         );
+        assert!(limits.streams > 0, "a device drives one job at least");
+        assert!(limits.paces.iter().all(|pace| pace.streams > 0), "a device drives one job at least");
+        assert!(limits.reservations.is_none_or(|most| most > 0), "a device grants one reservation at least");
+        let devices = hardware.devices();
+        let strange = |device: &DeviceId| device.0 >= devices;
+        for job in plan.jobs() {
+            assert!(job.resume < hardware.units(job.bytes), "a job in the plan has units to move");
+            assert!(!plan.reads(job).iter().any(strange), "a job is read from a device that does not exist");
+            assert!(
+                !plan.writes(job).iter().any(strange),
+                "a job is written to a device that does not exist"
+            );
+        }
         let slack = Slack::new(hardware, plan, limits);
         Rebuild { hardware, plan, limits, dead: Vec::new(), slack, clients: None }
     }
@@ -263,13 +279,20 @@ impl<'a> Rebuild<'a> {
     /// A server has nothing left to drive. With the last one, clients stop coming.
     fn one_less(&self, driving: &mut u32, context: &mut Context<'_, Self>) -> Undo {
         let before = *driving;
-        *driving = before.saturating_sub(1);
+        assert!(before > 0, "more servers have nothing left to drive than drove something");
+        *driving = before - 1;
         if before == 1 {
             for server in 0..self.hardware.servers() {
                 context.send(EntityId(server), self.hardware.control(), plain(Kind::Over));
             }
         }
         Undo::Driving(before)
+    }
+}
+
+impl Runs for Rebuild<'_> {
+    fn run(&self, options: RunOptions<'_>) -> Result<Outcome<Self>, RunError> {
+        towtank_kernel::run(self, options)
     }
 }
 

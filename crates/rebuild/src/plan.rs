@@ -88,8 +88,11 @@ impl Plan {
     }
 
     /// The next device begins: what is added from here on is driven by it. Devices come in their order, each once.
+    ///
+    /// # Panics
+    /// When there are more tasks than can be numbered.
     pub fn next_driver(&mut self) {
-        let at = self.tasks.len() as u32;
+        let at = u32::try_from(self.tasks.len()).expect("tasks are numbered in 32 bits");
         self.drivers.push(at..at);
     }
 
@@ -98,6 +101,7 @@ impl Plan {
     /// # Panics
     /// When no driver has begun.
     pub fn next_task(&mut self, group: u32, (priority, below): (u32, bool), reserves: &[DeviceId]) {
+        assert!(!reserves.contains(&NOWHERE), "a task reserves a device that does not exist");
         let (jobs, at) = (self.jobs.len() as u32, self.reserved.len() as u32);
         self.reserved.extend_from_slice(reserves);
         // Everybody takes them in one order, so that no two wait for each other for ever.
@@ -113,6 +117,8 @@ impl Plan {
     /// When no task has begun, nothing is read or written, or there are more than 255 of either.
     pub fn next_job(&mut self, bytes: u64, resume: u32, reads: &[DeviceId], writes: &[DeviceId]) {
         assert!(!reads.is_empty() && !writes.is_empty() && bytes > 0, "a job moves something");
+        assert!(!reads.contains(&NOWHERE) && !writes.contains(&NOWHERE), "a job goes by devices that exist");
+        assert!(!reads.iter().any(|source| writes.contains(source)), "a job writes where it reads");
         let few =
             |devices: &[DeviceId]| u8::try_from(devices.len()).expect("an object has at most 255 shards");
         let devices_at = u32::try_from(self.devices.len()).expect("jobs name fewer than 2^32 devices in all");

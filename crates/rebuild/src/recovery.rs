@@ -220,7 +220,8 @@ impl Recovery<'_> {
             let sound = |(used, stopped): (&u64, &bool)| if *stopped { 0 } else { *used };
             found.fill = standing.used.iter().zip(&standing.stopped).map(sound).collect();
             if !planned.jobs.is_empty() {
-                self.phase(&mut ledger, &planned, &standing, (moment, next), &mut found, simulator)?;
+                let phase = Phase { from: moment, until: next };
+                self.phase(&mut ledger, &planned, &standing, phase, &mut found, simulator)?;
             }
             if found.partial {
                 break;
@@ -298,10 +299,12 @@ impl Recovery<'_> {
         ledger: &mut Ledger<'_>,
         planned: &Planned,
         standing: &Standing,
-        (from, until): (SimTime, Option<SimTime>),
+        phase: Phase,
         found: &mut Recovered,
         simulator: &S,
     ) -> Result<(), RunError> {
+        let Phase { from, until } = phase;
+        assert!(until.is_none_or(|until| until > from), "a phase ends before it begins");
         let model = Rebuild::new(self.hardware, &planned.plan, self.limits)
             .with_dead(standing.stopped.clone())
             .with_clients(self.clients(|device| !standing.stopped[device.index()]));
@@ -319,21 +322,29 @@ impl Recovery<'_> {
             Progress::Whole => units(job),
             Progress::Units(durable) => durable,
         });
-        found.bound = found.bound.saturating_add(work.bound());
-        found.ideal =
-            found.ideal.saturating_add(work.ideal(&Survivors::of(self.hardware, &standing.stopped)));
+        let (bound, ideal) = (work.bound(), work.ideal(&Survivors::of(self.hardware, &standing.stopped)));
+        assert!(ideal <= bound, "what is even takes {ideal}, longer than the busiest device with {bound}");
+        found.bound = found.bound.saturating_add(bound);
+        found.ideal = found.ideal.saturating_add(ideal);
         found.work.add(&work);
         found.unfinished = (0..)
             .zip(planned.plan.jobs())
             .filter(|(number, _)| progress[*number] != Progress::Whole)
             .map(|(_, job)| job.bytes.saturating_mul(planned.plan.writes(job).len() as u64))
             .fold(0, u64::saturating_add);
-        found.take(self.hardware, &planned.plan, &run, (from, span));
+        found.take(self.hardware, &planned.plan, &run, from, span);
         let drives = |device: &u32| !planned.plan.tasks_of(DeviceId(*device)).is_empty();
         found.drivers = found.drivers.max((0..self.hardware.devices()).filter(drives).count() as u64);
         ledger.settle(planned, |job| progress[job as usize]);
         Ok(())
     }
+}
+
+/// From one moment at which something changes to the next; the last one has no end.
+#[derive(Clone, Copy)]
+struct Phase {
+    from: SimTime,
+    until: Option<SimTime>,
 }
 
 /// In the end every object is whole again or told as lost or stuck: what the ledger still lacks is what the last plan left out.
@@ -348,7 +359,8 @@ impl Recovered {
         hardware: &Hardware,
         plan: &Plan,
         run: &Run<Rebuild<'_>>,
-        (from, end): (SimTime, Option<SimTime>),
+        from: SimTime,
+        end: Option<SimTime>,
     ) {
         let counts: Counts = run.merged_statistics();
         let ended = ended(run, &counts, end);

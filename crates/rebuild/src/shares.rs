@@ -58,6 +58,7 @@ impl Shares {
             bounds.push((failing_share / (1.0 - before) * (1.0 + 1e-12)).min(1.0));
             before += sound.get(rank).copied().unwrap_or(0.0);
         }
+        assert!(bounds.is_sorted(), "an object that has not touched touches ever more likely");
         let (keep, other) = alias(&shares);
         Shares { shares, failing: failing.to_vec(), failing_ones, failing_share, bounds, keep, other }
     }
@@ -82,6 +83,10 @@ impl Shares {
                 drawn += 1;
             }
             let touches = self.failing_share / (1.0 - before);
+            assert!(
+                touches <= self.bounds[rank],
+                "an object touches at rank {rank} more often than its bound says"
+            );
             if draws.unit_f64() * self.bounds[rank] < touches {
                 break;
             }

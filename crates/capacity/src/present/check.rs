@@ -275,17 +275,17 @@ fn errors(checks: &Checks) -> Figure {
         high: checks.verdicts.iter().map(|verdict| of(verdict, &f64::max, 0.0).into()).collect(),
     };
     let name = format!("{} %", checks.within);
-    figures::bars(
-        (
-            "errors",
-            "Errors by size",
-            "Mean error of the estimates (8); the bars reach from the least to the greatest.",
+    figures::figure(
+        "errors",
+        "Errors by size",
+        "Mean error of the estimates (8); the bars reach from the least to the greatest.",
+        figures::bars(
+            "size",
+            Axis::linear("error", "%"),
+            checks.verdicts.iter().map(|verdict| verdict.of.clone()).collect(),
+            vec![series],
+            vec![Reference::Horizontal { name, at: checks.within.into() }],
         ),
-        "size",
-        Axis::linear("error", "%"),
-        checks.verdicts.iter().map(|verdict| verdict.of.clone()).collect(),
-        vec![series],
-        vec![Reference::Horizontal { name, at: checks.within.into() }],
     )
 }
 

@@ -262,20 +262,20 @@ fn part_figure(estimate: &Estimate) -> Figure {
     let values = |pick: &dyn Fn(&crate::estimate::PartEstimate) -> Ranged| -> Vec<Ranged> {
         estimate.parts.iter().map(pick).collect()
     };
-    figures::bars(
-        (
-            "parts",
-            "Reads and writes, part by part",
-            "What each part of the mix gets, with 95 % intervals where points were run more than once.",
+    figures::figure(
+        "parts",
+        "Reads and writes, part by part",
+        "What each part of the mix gets, with 95 % intervals where points were run more than once.",
+        figures::bars(
+            "part",
+            Axis::linear("rate", IOPS),
+            categories,
+            vec![
+                figures::ranged("reads", &values(&|part| part.reads)),
+                figures::ranged("writes", &values(&|part| part.writes)),
+            ],
+            Vec::new(),
         ),
-        "part",
-        Axis::linear("rate", IOPS),
-        categories,
-        vec![
-            figures::ranged("reads", &values(&|part| part.reads)),
-            figures::ranged("writes", &values(&|part| part.writes)),
-        ],
-        Vec::new(),
     )
 }
 

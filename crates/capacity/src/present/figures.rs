@@ -58,15 +58,13 @@ pub(super) fn capacity(groups: Vec<LineSeries>) -> Figure {
 
 /// Bars with a name each.
 pub(super) fn bars(
-    (id, title, caption): (&str, &str, &str),
     x: &str,
     y: Axis,
     categories: Vec<String>,
     series: Vec<BarSeries>,
     references: Vec<Reference>,
-) -> Figure {
-    let kind = Kind::Bar { x: x.to_owned(), y, categories, series, stacked: false, references };
-    figure(id, title, caption, kind)
+) -> Kind {
+    Kind::Bar { x: x.to_owned(), y, categories, series, stacked: false, references }
 }
 
 /// Bars with intervals.

@@ -155,17 +155,17 @@ fn figures(model: &Model, checks: &Checks) -> Vec<Figure> {
     let f_rw: Vec<Ranged> = model.sizes.iter().map(|size| model.f_rw(size)).collect();
     let one = Reference::Horizontal { name: "equal".to_owned(), at: 1.0.into() };
     let mut all = vec![
-        figures::bars(
-            (
-                "f_rw",
-                "What a write costs, by size",
-                "f_rw: pure reads over pure writes per second. Bars below 1 are writes that are cheaper than reads.",
+        figures::figure(
+            "f_rw",
+            "What a write costs, by size",
+            "f_rw: pure reads over pure writes per second. Bars below 1 are writes that are cheaper than reads.",
+            figures::bars(
+                "size",
+                Axis::linear("f_rw", ""),
+                categories,
+                vec![figures::ranged("f_rw", &f_rw)],
+                vec![one],
             ),
-            "size",
-            Axis::linear("f_rw", ""),
-            categories,
-            vec![figures::ranged("f_rw", &f_rw)],
-            vec![one],
         ),
         figures::capacity(capacities(model)),
     ];

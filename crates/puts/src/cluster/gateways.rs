@@ -5,14 +5,13 @@ use std::collections::VecDeque;
 use towtank_kernel::EntityId;
 use towtank_negotiation::{
     Action, Done, GatewayId, Message, NegotiatingGateway, Peer, PutId, ServerId, Size, Step, UnicastGateway,
-    Window,
 };
 use towtank_streams::Uniform;
 use towtank_units::{SimSpan, SimTime};
 
 use super::{ARRIVAL, BEGIN, Cluster, Ctx, Load, PROTOCOL, READS};
 use crate::counts::Sample;
-use crate::event::{Cargo, Event};
+use crate::event::{Cargo, Event, Transfer};
 use crate::frame::Frame;
 use crate::nodes::{Gateway, GatewayTally, Initiator, Wish};
 use crate::ports::Ports;
@@ -66,8 +65,8 @@ impl Cluster {
             Event::Heard(message) => self.hear_at_gateway(gateway, &message, context),
             Event::FrameAtPort(frame) => self.frame_at_gateway_port(gateway, frame, context),
             Event::Frame(frame) => self.frame_at_gateway(gateway, frame, context),
-            Event::GetData { get, size, window, began, ended } => {
-                self.fetched(gateway, (get, size), (window, began, ended), context);
+            Event::GetData { get, size, transfer } => {
+                self.fetched(gateway, get, size, transfer, context);
             }
             Event::Wake(wake) => self.drive(gateway, context, |machine, step| machine.wake(wake, step)),
             Event::Granted(put) => {
@@ -154,13 +153,13 @@ impl Cluster {
                 }
             }
             Action::Planned { to, put, size, begin } if self.racks.is_some() => {
-                self.send_frames(gateway, &to, (put, size), begin, context);
+                self.send_frames(gateway, &to, put, size, begin, context);
             }
             Action::Data { to, put, size, began, span, window } => {
-                let ended = now.saturating_add(span);
+                let transfer = Transfer { window, began, ended: now.saturating_add(span) };
                 if self.racks.is_none() {
-                    self.deliver(gateway, &to, (put, size), (began, ended, window), context);
-                } else if began < window.left || ended > window.right {
+                    self.deliver(gateway, &to, put, size, transfer, context);
+                } else if transfer.is_outside() {
                     gateway.tally.violations += 1;
                     context.record(Sample::Violation);
                 }
@@ -202,17 +201,19 @@ impl Cluster {
         &self,
         gateway: &mut Gateway,
         to: &[ServerId],
-        (put, size): (PutId, Size),
-        (began, ended, window): (SimTime, SimTime, Window),
+        put: PutId,
+        size: Size,
+        transfer: Transfer,
         context: &mut Ctx<'_>,
     ) {
-        let arrives = ended.saturating_add(self.terms.fixed.trip);
+        let arrives = transfer.ended.saturating_add(self.terms.fixed.trip);
+        let began = transfer.began;
         assert!(began <= context.now(), "a transfer began at {began:?}, but its end is now");
         assert!(!to.is_empty(), "a transfer goes to nobody");
         assert!(to.len() <= self.terms.replicas(), "a transfer goes to {} servers", to.len());
         for server in to {
             gateway.tally.bytes_sent += self.terms.size(size).bytes.get();
-            let event = Event::Data { put, size, window, began, ended };
+            let event = Event::Data { put, size, transfer };
             context.send_at(self.entity_of(Peer::Server(*server)), arrives, event);
         }
     }
@@ -222,7 +223,8 @@ impl Cluster {
         &self,
         gateway: &mut Gateway,
         to: &[ServerId],
-        (put, size): (PutId, Size),
+        put: PutId,
+        size: Size,
         begin: SimTime,
         context: &mut Ctx<'_>,
     ) {

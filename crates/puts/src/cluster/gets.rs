@@ -2,11 +2,11 @@
 
 use towtank_negotiation::bids::overlapping;
 use towtank_negotiation::{Action, DoneGet, GetId, Message, Peer, ServerId, Size, Window};
-use towtank_units::{SimSpan, SimTime};
+use towtank_units::SimSpan;
 
 use super::{Cluster, Ctx};
 use crate::counts::Sample;
-use crate::event::{Cargo, Event};
+use crate::event::{Cargo, Event, Transfer};
 use crate::frame::Frame;
 use crate::nodes::{Gateway, Initiator, Server, Target};
 use crate::trace::Trace;
@@ -16,18 +16,19 @@ impl Cluster {
     pub(super) fn fetched(
         &self,
         gateway: &mut Gateway,
-        (get, size): (GetId, Size),
-        (window, began, ended): (Window, SimTime, SimTime),
+        get: GetId,
+        size: Size,
+        transfer: Transfer,
         context: &mut Ctx<'_>,
     ) {
         self.assert_size(size);
-        self.assert_transfer(window, began, ended, context.now());
+        self.assert_transfer(transfer, context.now());
         gateway.tally.bytes_received += self.terms.size(size).bytes.get();
-        if began < window.left || ended > window.right || began < gateway.received_until {
+        if transfer.is_outside() || transfer.began < gateway.received_until {
             gateway.tally.violations += 1;
             context.record(Sample::Violation);
         }
-        gateway.received_until = gateway.received_until.max(ended);
+        gateway.received_until = gateway.received_until.max(transfer.ended);
         self.drive(gateway, context, |machine, step| {
             if let Initiator::Negotiating(machine) = machine {
                 machine.gets.receive(get, step);
@@ -102,7 +103,7 @@ impl Cluster {
                 );
             }
             Action::Deliver { get, size, span, window } => {
-                self.send_chunk(server, (get, size), (span, window), context);
+                self.send_chunk(server, get, size, span, window, context);
             }
             Action::GetOffer { get, round, bits } => {
                 let begin = server.ports.data_out.send(context.now(), self.terms.wire(bits)).begin;
@@ -128,8 +129,10 @@ impl Cluster {
     fn send_chunk(
         &self,
         server: &mut Server,
-        (get, size): (GetId, Size),
-        (span, window): (SimSpan, Window),
+        get: GetId,
+        size: Size,
+        span: SimSpan,
+        window: Window,
         context: &mut Ctx<'_>,
     ) {
         server.tally.bytes_sent += self.terms.size(size).bytes.get();
@@ -151,7 +154,7 @@ impl Cluster {
             return;
         }
         let arrives = ended.saturating_add(self.terms.fixed.trip);
-        let event = Event::GetData { get, size, window, began, ended };
+        let event = Event::GetData { get, size, transfer: Transfer { window, began, ended } };
         context.send_at(to, arrives, event);
     }
 

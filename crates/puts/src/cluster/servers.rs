@@ -11,7 +11,7 @@ use towtank_units::{SimSpan, SimTime};
 
 use super::{Cluster, Ctx, PROTOCOL};
 use crate::counts::Sample;
-use crate::event::Event;
+use crate::event::{Event, Transfer};
 use crate::frame::Frame;
 use crate::nodes::{Server, ServerTally, Target};
 use crate::ports::Ports;
@@ -66,8 +66,8 @@ impl Cluster {
             Event::FrameAtPort(frame) => self.frame_at_port(server, frame, context),
             Event::Frame(frame) => self.frame(server, frame, context),
             Event::GetGranted { get, round } => self.get_granted(server, get, round, context),
-            Event::Data { put, size, window, began, ended } => {
-                self.data(server, (put, size), (window, began, ended), context);
+            Event::Data { put, size, transfer } => {
+                self.data(server, put, size, transfer, context);
             }
             Event::Fail => server.failed = true,
             _ => return false,
@@ -147,17 +147,11 @@ impl Cluster {
     }
 
     /// All of a reserved transfer is in.
-    fn data(
-        &self,
-        server: &mut Server,
-        (put, size): (PutId, Size),
-        (window, began, ended): (Window, SimTime, SimTime),
-        context: &mut Ctx<'_>,
-    ) {
+    fn data(&self, server: &mut Server, put: PutId, size: Size, transfer: Transfer, context: &mut Ctx<'_>) {
         self.assert_size(size);
-        self.assert_transfer(window, began, ended, context.now());
+        self.assert_transfer(transfer, context.now());
         server.tally.bytes_received += self.terms.size(size).bytes.get();
-        if began < window.left || ended > window.right {
+        if transfer.is_outside() {
             server.tally.violations += 1;
             context.record(Sample::Violation);
         }

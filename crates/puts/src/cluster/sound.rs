@@ -3,10 +3,11 @@
 //! The audit holds what is left of a run against its laws; these assertions hold every state on the way there, as far as one node
 //! knows by itself, and name the first event after which it went wrong.
 
-use towtank_negotiation::{Size, SizeTerms, Window};
+use towtank_negotiation::{Size, SizeTerms};
 use towtank_units::SimTime;
 
 use super::{Cluster, Load};
+use crate::event::Transfer;
 use crate::nodes::{Entity, Gateway, Rack, Server};
 
 impl Cluster {
@@ -125,7 +126,8 @@ impl Cluster {
     ///
     /// # Panics
     /// If not.
-    pub(super) fn assert_transfer(&self, window: Window, began: SimTime, ended: SimTime, now: SimTime) {
+    pub(super) fn assert_transfer(&self, transfer: Transfer, now: SimTime) {
+        let Transfer { window, began, ended } = transfer;
         assert!(window.left <= window.right, "{window:?} ends before it begins");
         assert!(began <= ended, "a transfer went out from {began:?} to {ended:?}");
         let trip = self.terms.fixed.trip;

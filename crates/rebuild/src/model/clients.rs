@@ -158,6 +158,7 @@ impl Rebuild<'_> {
         let operation = Operation { since: context.now(), left: 0, write };
         let shared = shared(server);
         let number = shared.free.pop().unwrap_or(shared.operations.len() as u32);
+        assert!(number as usize <= shared.operations.len(), "a free place for an operation does not exist");
         if number as usize == shared.operations.len() {
             shared.operations.push(operation);
         }
@@ -218,6 +219,8 @@ impl Rebuild<'_> {
                 parts.push(device);
             }
         }
+        assert!(parts.len() <= count.max(1), "an operation has more parts than servers");
+        assert!(clients.live.binary_search(&first).is_ok(), "a client asks a disk that does not work");
         parts
     }
 
@@ -252,7 +255,9 @@ impl Rebuild<'_> {
         wait: SimSpan,
         context: &mut Context<'_, Self>,
     ) {
-        let Operation { since, write, .. } = shared(server).operations[event.job as usize];
+        let Operation { since, write, left } = shared(server).operations[event.job as usize];
+        assert_eq!(left, 0, "a client has its answer, and parts are still missing");
+        assert!(!shared(server).free.contains(&event.job), "a client is answered twice");
         shared(server).free.push(event.job);
         let card = self.hardware.card();
         let asked = if write {

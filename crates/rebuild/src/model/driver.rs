@@ -4,7 +4,7 @@ use towtank_kernel::{Context, Fault};
 use towtank_units::{Bytes, SimSpan};
 
 use super::event::{Event, Kind, Marks};
-use super::server::{Active, Device, Server, Slot};
+use super::server::{Active, Device, Server, Slot, WINDOW_MAX};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild, Sample};
 
@@ -87,6 +87,12 @@ impl Rebuild<'_> {
     ) {
         let job = self.plan.job(number);
         let (reads, writes) = (self.plan.reads(job), self.plan.writes(job));
+        assert_eq!(
+            server.devices[at.place].slots[at.slot].job,
+            Slot::NONE,
+            "job {number} takes a slot that is in use"
+        );
+        assert!(self.plan.task(task).jobs.contains(&number), "job {number} is not of task {task}");
         server.devices[at.place].slots[at.slot] = Slot {
             job: number,
             task,
@@ -118,7 +124,14 @@ impl Rebuild<'_> {
         let device = &mut server.devices[at.place];
         let slot = &mut device.slots[at.slot];
         while u32::from(slot.flying) < self.limits.window && u32::from(slot.flying) < slot.left {
-            let bytes = unit.min(slot.bytes - u64::from(slot.next) * unit);
+            let before = u64::from(slot.next) * unit;
+            assert!(
+                before < slot.bytes,
+                "a job has {} bytes, and unit {} begins at {before}",
+                slot.bytes,
+                slot.next
+            );
+            let bytes = unit.min(slot.bytes - before);
             // A unit starts when the rate has granted all its bytes: whatever the interval, no more than that has moved.
             let mut wait = SimSpan::ZERO;
             if let Some(rate) = self.limits.stream_rate {
@@ -156,6 +169,8 @@ impl Rebuild<'_> {
             slot.flying += 1;
             slot.next += 1;
         }
+        assert!(u32::from(slot.flying) <= slot.left, "more units of a job are under way than are left");
+        assert!(slot.flying > 0, "a job in a slot has nothing under way");
     }
 
     /// A unit is durable on a target.
@@ -173,6 +188,7 @@ impl Rebuild<'_> {
         }
         if slot.writes > 1 {
             let acks = slot.acks[event.unit as usize % super::WINDOW_MAX];
+            assert!(acks < slot.writes, "a unit is durable on more devices than it was written to");
             if acks + 1 < slot.writes {
                 let undo = Undo::Acks { before: acks };
                 server.devices[at.place].slots[at.slot].acks[event.unit as usize % super::WINDOW_MAX] += 1;
@@ -200,7 +216,11 @@ impl Rebuild<'_> {
     /// A job is done.
     fn finish(&self, server: &mut Server, at: At, context: &mut Context<'_, Self>) -> Result<(), Fault> {
         let device = &mut server.devices[at.place];
-        let Slot { job, task, .. } = std::mem::replace(&mut device.slots[at.slot], Slot::EMPTY);
+        let done = std::mem::replace(&mut device.slots[at.slot], Slot::EMPTY);
+        let Slot { job, task, .. } = done;
+        assert_eq!((done.left, done.flying), (0, 0), "job {job} is done, but units of it are left");
+        assert_eq!(done.parts, [0; WINDOW_MAX], "parts of job {job} are left over");
+        assert_eq!(done.acks, [0; WINDOW_MAX], "acknowledgements of job {job} are left over");
         let job = self.plan.job(job);
         let bytes = job.bytes * self.plan.writes(job).len() as u64;
         let spare = self.plan.task(task).priority.min(u32::from(u8::MAX)) as u8;
@@ -208,8 +228,13 @@ impl Rebuild<'_> {
         context.record(Sample::Done { bytes, at: now, spare });
         let place = device.active.iter().position(|active| active.task == task);
         let place = place.ok_or("a job was done of a task that is not active")?;
+        assert!(device.active[place].left > 0, "more jobs of task {task} are done than it has");
         device.active[place].left -= 1;
         let whole = device.active[place].left == 0;
+        assert!(
+            !whole || device.active[place].next_job == self.plan.task(task).jobs.end,
+            "task {task} ends before its jobs"
+        );
         if self.plan.task(task).below && (whole || !self.plan.grouped()) {
             context.record(Sample::Restored(now));
         }
@@ -221,6 +246,7 @@ impl Rebuild<'_> {
         }
         let sleep = self.limits.pace(self.hardware, at.device).sleep;
         if !sleep.is_zero() {
+            assert!(device.asleep.is_none(), "a disk rests already");
             device.asleep = Some(now);
             let wake = self.about(Kind::Wake, task, at.device, at.device);
             context.send(context.me(), sleep, wake);
@@ -259,10 +285,18 @@ impl Rebuild<'_> {
                     let priority = self.plan.task(task).priority;
                     let after = device.asking.partition_point(|asking| asking.0 <= priority);
                     device.asking.insert(after, (priority, task, event.driver));
+                    let in_order = |at: usize| device.asking[at].0 <= device.asking[at + 1].0;
+                    let sides = after.saturating_sub(1)..(after + 1).min(device.asking.len() - 1);
+                    assert!(sides.into_iter().all(in_order), "who waits for a reservation is out of order");
                 }
             }
             Kind::Release => {
                 let device = &mut server.devices[self.hardware.place_of(event.device)];
+                assert!(
+                    device.granted <= at_once,
+                    "{} reservations are granted, of {at_once}",
+                    device.granted
+                );
                 device.granted = device.granted.checked_sub(1).ok_or("a reservation was given back twice")?;
                 if let Some((_, task, driver)) = device.asking.pop_front() {
                     device.granted += 1;
@@ -276,7 +310,12 @@ impl Rebuild<'_> {
                 let active = active.ok_or("a reservation was granted to a task that is not active")?;
                 active.reserved += 1;
                 let reserved = active.reserved;
-                if reserved as usize == self.plan.reserves(self.plan.task(task)).len() {
+                let wanted = self.plan.reserves(self.plan.task(task)).len();
+                assert!(
+                    reserved as usize <= wanted,
+                    "task {task} has {reserved} reservations and wants {wanted}"
+                );
+                if reserved as usize == wanted {
                     context.record(Sample::Reserved(context.now().since(active.since)));
                     self.go_on(server, event.driver, context);
                 } else {
@@ -286,8 +325,11 @@ impl Rebuild<'_> {
             _ => {
                 let device = &mut server.devices[self.hardware.place_of(event.driver)];
                 let since = device.asleep.take().ok_or("a disk was woken that does not rest")?;
+                let rested = context.now().since(since);
+                let sleep = self.limits.pace(self.hardware, event.driver).sleep;
+                assert_eq!(rested, sleep, "a disk rests for as long as it should");
                 if device.is_unfinished() {
-                    context.record(Sample::Slept(context.now().since(since)));
+                    context.record(Sample::Slept(rested));
                 }
                 self.go_on(server, event.driver, context);
             }

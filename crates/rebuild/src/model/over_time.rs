@@ -74,6 +74,7 @@ impl<T: Tally> OverTime<T> {
     }
 
     fn join_at(&mut self, bin: usize, more: &T) {
+        assert!(bin < BINS, "bin {bin} of {BINS}");
         if self.bins.len() <= bin {
             self.bins.resize(bin + 1, T::default());
         }

@@ -69,6 +69,7 @@ impl Rebuild<'_> {
                 disk.transfer(bytes, write).saturating_add(seek)
             }
         };
+        assert!(!cost.is_zero(), "a unit of {} bytes costs nothing", event.bytes);
         shared(server).line(resource).arrive(context.now(), request(event, cost));
         self.serve_next(server, resource, context);
     }

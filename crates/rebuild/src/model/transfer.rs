@@ -54,6 +54,8 @@ impl Rebuild<'_> {
                 server.devices[place].disk.serve(self.hardware.disk(event.device), now, access)
             }
         };
+        assert!(service.begin >= now, "a resource began with a unit at {:?}, before it came", service.begin);
+        assert!(service.end > service.begin, "a unit of {} bytes passes a resource in no time", event.bytes);
         service.end
     }
 
@@ -68,6 +70,8 @@ impl Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) {
         let rebuilt = if event.marks.is_client() { 0 } else { u64::from(event.bytes) };
+        assert!(event.bytes > 0, "a unit has no bytes");
+        assert!(rebuilt <= self.hardware.unit(), "a unit has {rebuilt} bytes");
         match resource {
             Resource::Out => {
                 server.sent += rebuilt;
@@ -116,7 +120,9 @@ impl Rebuild<'_> {
         context: &mut Context<'_, Self>,
     ) {
         let me = context.me();
+        assert_eq!(self.entity_of(event.driver), me, "a unit is handed out where its driver is not");
         let slot = &server.devices[self.hardware.place_of(event.driver)].slots[usize::from(event.slot)];
+        assert_eq!(slot.job, event.job, "a unit is handed out of a job that is not in its slot");
         let event = Event { marks: event.marks.gathering(false), device: slot.target, ..event };
         if slot.writes == 1 {
             let kind = if self.entity_of(slot.target) == me { Kind::Write } else { Kind::Out };
@@ -133,6 +139,7 @@ impl Rebuild<'_> {
     #[inline]
     fn sent_off(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let to = self.receiver(event);
+        assert_ne!(to, context.me(), "a unit is sent over the card to its own server");
         let after = wait.saturating_add(self.hardware.card().spec().latency);
         let (from_rack, to_rack) = (self.hardware.rack_of(context.me().0), self.hardware.rack_of(to.0));
         if self.hardware.uplinks().is_some() && from_rack != to_rack {
@@ -182,6 +189,9 @@ impl Rebuild<'_> {
     pub(super) fn passed(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let after = wait.saturating_add(self.hardware.card().spec().latency);
         let to = self.receiver(event);
+        let rack = context.me().0 - self.hardware.servers();
+        let there = rack == self.hardware.rack_of(to.0);
+        assert_eq!(event.kind == Kind::Down, there, "a unit for {to} is at the uplink of rack {rack}");
         if event.kind == Kind::Down {
             context.send(to, after, event.then(Kind::In));
         } else {
@@ -203,6 +213,7 @@ impl Rebuild<'_> {
         }
         let parts = &mut slot.parts[event.unit as usize % super::WINDOW_MAX];
         let undo = Undo::Parts { place: place as u16, before: *parts };
+        assert!(*parts < slot.reads, "a unit has more parts than sources");
         *parts += 1;
         if *parts == slot.reads {
             *parts = 0;

@@ -216,7 +216,15 @@ impl<'a> Run<'a> {
                     }
                     collides = found[base..].contains(&item);
                     let good = !collides
-                        && self.leaf_below(item, inner, goal, r, room, position, (leaves, base))
+                        && self.leaf_below(
+                            item,
+                            inner,
+                            goal,
+                            r,
+                            room,
+                            position,
+                            Window { found: leaves, base },
+                        )
                         && !(kind == 0 && self.is_out(item));
                     if good {
                         return Some(item);
@@ -259,8 +267,9 @@ impl<'a> Run<'a> {
         r: i32,
         room: usize,
         position: usize,
-        (leaves, base): (&mut Vec<ItemId>, usize),
+        below: Window<'_>,
     ) -> bool {
+        let Window { found: leaves, base } = below;
         let Some(leaf_tries) = goal.leaf_tries else { return true };
         if item >= 0 {
             leaves.push(item);
