@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use towtank_devices::DiskClock;
-use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model};
+use towtank_kernel::{
+    Committed, Context, EntityId, Fault, Links, Model, Outcome, RunError, RunOptions, Runs,
+};
 use towtank_replication::objects::Size;
 use towtank_replication::{
     Action, DeviceId, Discovery, Epoch, GroupId, Holder, Input, Lot, Map, Note, Operation, Outcome as Answer,
@@ -240,6 +242,12 @@ fn give_back(
     let mut verdicts = Vec::new();
     device.reserver.release(lot, Holder { group: GroupId(group), token }, &mut verdicts);
     inputs.extend(verdicts.into_iter().map(told));
+}
+
+impl Runs for Backfill<'_> {
+    fn run(&self, options: RunOptions<'_>) -> Result<Outcome<Self>, RunError> {
+        towtank_kernel::run(self, options)
+    }
 }
 
 impl Model for Backfill<'_> {

@@ -97,7 +97,7 @@ pub use model::{Model, Statistics, UndoBy};
 pub use options::{Executor, Progress, RunOptions};
 pub use outcome::{Committed, Ended, Notice, Outcome, RunStatistics, Written};
 pub use run::{Prepared, prepare, run};
-pub use simulator::Simulator;
+pub use simulator::{Runs, Simulator};
 pub use timers::TimerId;
 /// Containers that journal their changes, for a hand-written undo.
 pub use towtank_journal as journal;

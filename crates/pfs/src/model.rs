@@ -7,7 +7,9 @@ mod metadata;
 mod server;
 
 use towtank_devices::PageCache;
-use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model};
+use towtank_kernel::{
+    Committed, Context, EntityId, Fault, Links, Model, Outcome, RunError, RunOptions, Runs,
+};
 use towtank_metrics::Level;
 use towtank_streams::{Purpose, Uniform};
 use towtank_units::{SimSpan, SimTime};
@@ -142,6 +144,12 @@ impl<'a> Pfs<'a> {
 
     fn is_last(&self, phase: u16) -> bool {
         usize::from(phase) + 1 == self.spec.work.phases()
+    }
+}
+
+impl Runs for Pfs<'_> {
+    fn run(&self, options: RunOptions<'_>) -> Result<Outcome<Self>, RunError> {
+        towtank_kernel::run(self, options)
     }
 }
 

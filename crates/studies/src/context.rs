@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use towtank_kernel::{Executor, Portable, RunError, RunOptions, Simulator};
+use towtank_kernel::{Executor, RunError, RunOptions, Runs, Simulator};
 use towtank_streams::Seed;
 use towtank_units::SimTime;
 
@@ -67,7 +67,7 @@ impl RunContext<'_> {
     /// # Errors
     /// When the model fails or a limit of the kernel is reached. A run that was stopped is no error: its outcome is flagged
     /// `partial`.
-    pub fn simulate<M: Portable>(
+    pub fn simulate<M: Runs>(
         &self,
         model: &M,
         end: Option<SimTime>,
@@ -90,7 +90,7 @@ impl RunContext<'_> {
         };
         #[cfg(test)]
         let again = options.clone();
-        let outcome = towtank_kernel::run(model, options)?;
+        let outcome = model.run(options)?;
         #[cfg(test)]
         crate::travel::compare(model, &again, &outcome);
         for notice in &outcome.notices {
@@ -105,7 +105,7 @@ impl Simulator for RunContext<'_> {
         self.seed
     }
 
-    fn run_model<M: Portable>(
+    fn run_model<M: Runs>(
         &self,
         model: &M,
         seed: Seed,

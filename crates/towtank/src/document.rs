@@ -99,7 +99,8 @@ impl Document {
 
     /// Sets a key to a value, which is TOML; what is not, is text: `set("link.rate", "10Gbit/s")`.
     ///
-    /// # Errors A key that is no key, a value with an open quote or bracket, or a key that leads through a value that
+    /// # Errors
+    /// A key that is no key, a value with an open quote or bracket, or a key that leads through a value that
     /// holds no keys.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Problem> {
         let path: KeyPath =

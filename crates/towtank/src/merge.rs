@@ -24,8 +24,9 @@ pub struct Merged {
 /// Joins the campaign directories `parts`, judges the whole by the gates `fail_if`, and writes it to the options' `out`
 /// if there is one. Of the other options `force` alone counts.
 ///
-/// # Errors When the parts are not of one campaign, of another version, disagree, hold nothing or cannot be read, when
-/// a gate is wrong, or the whole cannot be written.
+/// # Errors
+/// When the parts are not of one campaign, of another version, disagree, hold nothing or cannot be read, when a
+/// gate is wrong, or the whole cannot be written.
 pub fn merge(
     registry: &Registry,
     parts: &[PathBuf],

@@ -16,7 +16,10 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use towtank_devices::{Access, CardClock, Disk, DiskClock, Link, Service};
 use towtank_kernel::journal::{JournalVec, Journaled};
-use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics, UndoBy};
+use towtank_kernel::{
+    Committed, Context, EntityId, Fault, Links, Model, Outcome, RunError, RunOptions, Runs, Statistics,
+    UndoBy,
+};
 use towtank_metrics::Histogram;
 use towtank_streams::distributions::Exponential;
 use towtank_streams::{Purpose, Uniform};
@@ -406,6 +409,12 @@ impl Clients {
 
     fn marks(&self) -> [u64; 2] {
         [self.under_way.mark(), self.free.mark()]
+    }
+}
+
+impl Runs for Cluster {
+    fn run(&self, options: RunOptions<'_>) -> Result<Outcome<Self>, RunError> {
+        towtank_kernel::run(self, options)
     }
 }
 

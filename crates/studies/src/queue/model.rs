@@ -12,7 +12,9 @@ mod audit;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use towtank_kernel::{Committed, Context, EntityId, Fault, Links, Model, Statistics};
+use towtank_kernel::{
+    Committed, Context, EntityId, Fault, Links, Model, Outcome, RunError, RunOptions, Runs, Statistics,
+};
 use towtank_metrics::{Histogram, LevelTimes};
 use towtank_streams::distributions::{DistributionError, Exponential};
 use towtank_streams::{Purpose, Uniform};
@@ -323,6 +325,12 @@ impl Job {
 
 fn entity(at: usize) -> EntityId {
     EntityId(at as u32)
+}
+
+impl Runs for Network {
+    fn run(&self, options: RunOptions<'_>) -> Result<Outcome<Self>, RunError> {
+        towtank_kernel::run(self, options)
+    }
 }
 
 impl Model for Network {

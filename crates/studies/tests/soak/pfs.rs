@@ -2,7 +2,7 @@
 
 use towtank_report::Outcome;
 
-const SCHEDULERS: [&str; 25] = [
+const SCHEDULERS: [&str; 26] = [
     "fifo",
     "fifo:2",
     "sfq:4",
@@ -28,6 +28,7 @@ const SCHEDULERS: [&str; 25] = [
     "tbf:8",
     "bfq:4",
     "token-bucket:4",
+    "htb:4",
 ];
 const WORKLOADS: [&str; 6] = ["read", "write", "mix", "create", "stat", "remove"];
 
@@ -47,13 +48,21 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         2_000 + draws(100_000),
         1_000 + draws(70_000),
         1 + draws(4),
-        SCHEDULERS[draws(25) as usize],
+        SCHEDULERS[draws(26) as usize],
         ["sequential", "random"][draws(2) as usize],
         ["own", "interleaved", "segmented"][draws(3) as usize],
         1 + draws(20),
     );
     if draws(2) == 0 {
         text += &format!("think_time = \"{}us\"\n", draws(5_000));
+    }
+    if draws(4) == 0 {
+        let each: Vec<String> =
+            (0..servers).map(|_| format!("\"{}\"", SCHEDULERS[draws(26) as usize])).collect();
+        text += &format!("schedulers = [{}]\n", each.join(", "));
+    }
+    if draws(6) == 0 {
+        text += "alone = true\n";
     }
     if draws(3) == 0 {
         text += &format!("arrival_rate = \"{}/s\"\n", 1 + draws(500));
@@ -68,12 +77,16 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     text += &format!("[cache]\ndirect = {}\n", draws(4) == 0);
     text += &format!(
         "size = \"{}KiB\"\ndirty = \"{}KiB\"\nbackground = \"{}KiB\"\nread_ahead = \"{}KiB\"\nreplacement = \"{}\"\n",
-        64 + draws(900),
+        // A few pages at the least: less than a request has.
+        4 << draws(9),
         4 + draws(60),
         draws(2) * 8,
         draws(64),
         ["lru", "fifo", "mru"][draws(3) as usize],
     );
+    if draws(3) == 0 {
+        text += &format!("write_batch = \"{}KiB\"\nread_batch = \"{}KiB\"\n", 4 << draws(5), 4 << draws(5));
+    }
     text += &format!(
         "[disk]\nmodel = \"{}\"\norder = \"{}\"\ncapacity = \"64MiB\"\n",
         ["rate", "rate", "seek", "table", "ssd"][draws(5) as usize],
@@ -86,9 +99,17 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         2 => text += "ideal = true\n",
         _ => {}
     }
+    if draws(3) == 0 {
+        text += &format!("slice = \"{}B\"\nheader = \"{}B\"\n", 500 + draws(40_000), draws(300));
+    }
+    if draws(3) == 0 {
+        let window = 1_000 + draws(200_000);
+        text += &format!("[client]\nwindow = \"{window}B\"\nkeeps_layouts = {}\n", draws(2) == 0);
+    }
     text += &format!("[server]\nhandshake = {}\nlocks = {}\n", draws(2) == 0, draws(3) == 0);
     text += &format!("threads = {}\npart = \"{}B\"\n", 1 + draws(5), 1_000 + draws(90_000));
     text += &format!("[metadata]\nservers = {}\nthreads = {}\n", 1 + draws(3), draws(3));
+    text += &format!("by = \"{}\"\n", ["hash", "subtree"][draws(2) as usize]);
     text
 }
 
@@ -113,6 +134,16 @@ fn applications(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
         );
         if draws(2) == 0 {
             *text += &format!("workload = \"{}\"\n", WORKLOADS[draws(6) as usize]);
+        }
+        if draws(2) == 0 {
+            *text += &format!("files = {}\nfile_size = \"{}B\"\n", 1 + draws(3), 1 + draws(90_000));
+            *text += &format!("request_size = \"{}B\"\n", 2_000 + draws(60_000));
+        }
+        if draws(2) == 0 {
+            *text += &format!("flows = {}\nthink_time = \"{}us\"\n", 1 + draws(5), draws(30_000));
+        }
+        if draws(4) == 0 {
+            *text += &format!("arrival_rate = \"{}/s\"\n", 1 + draws(300));
         }
     }
 }
