@@ -39,6 +39,10 @@ pub struct Device {
     pub out: Link,
     /// Its card, receiving.
     pub inward: Link,
+    /// Bytes that were read for recovery, here.
+    pub recovery_read: u64,
+    /// Bytes that were written by recovery, here.
+    pub recovery_written: u64,
     /// Since when clients wait.
     #[serde(with = "towtank_units::pairs")]
     pub asked: BTreeMap<RequestId, SimTime>,
@@ -68,6 +72,8 @@ impl Device {
             recovering: Lane::default(),
             out: Link::default(),
             inward: Link::default(),
+            recovery_read: 0,
+            recovery_written: 0,
             asked: BTreeMap::new(),
         }
     }
@@ -76,9 +82,13 @@ impl Device {
     pub fn work(&mut self, now: SimTime, work: Work, costs: &Costs, clock: &DiskClock) -> SimTime {
         match work {
             Work::Look { objects } => self.looking.serve(now, costs.look.saturating_mul(objects)).end,
-            Work::Read { bytes, .. } => self.access(now, bytes, false, clock),
+            Work::Read { bytes, is_recovery } => {
+                self.recovery_read += if is_recovery { bytes } else { 0 };
+                self.access(now, bytes, false, clock)
+            }
             Work::Apply { bytes, is_recovery: false } => self.access(now, bytes, true, clock),
             Work::Apply { bytes, is_recovery: true } => {
+                self.recovery_written += bytes;
                 let ready = self.recovering.serve(now, costs.recovery).end;
                 self.access(ready, bytes, true, clock)
             }

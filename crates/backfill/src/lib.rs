@@ -10,7 +10,12 @@
 //! - [`model`](Backfill): devices, messages and work, on the kernel;
 //! - [`Counts`]: what is counted.
 //!
-//! What is deliberately absent: scenarios and reports, erasure codes, and what monitors do beside telling maps.
+//! In an erasure-coded pool ([`Spec::data_shards`]) a replica is a position: it holds a shard of each object, and a tree of
+//! its own. An object has one version for all its shards, so that the trees of positions that are up to date are equal, and
+//! the primary's own tree says what it expects of any other position.
+//!
+//! What is deliberately absent: scenarios and reports, the work of coding and decoding, and what monitors do beside telling
+//! maps.
 
 mod counts;
 mod device;
@@ -28,5 +33,5 @@ pub use layout::Layouts;
 pub use model::{Backfill, Entity};
 pub use objects::{Overlay, View};
 pub use outage::Outage;
-pub use spec::{Changes, Costs, Spec, Writes};
+pub use spec::{Changes, Costs, Spec, Writes, replicas_min};
 pub use towtank_replication::{Discovery, Tally};

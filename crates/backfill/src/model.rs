@@ -60,7 +60,7 @@ impl<'a> Backfill<'a> {
     /// The run after an outage.
     #[must_use]
     pub fn new(spec: &'a Spec, outage: &'a Outage<'a>) -> Backfill<'a> {
-        let clock = DiskClock::new(spec.disk.clone(), Bytes::new(spec.object_bytes));
+        let clock = DiskClock::new(spec.disk.clone(), Bytes::new(spec.held_bytes()));
         Backfill { spec, outage, clock, touched: spec.touched().collect() }
     }
 
@@ -94,7 +94,7 @@ impl<'a> Backfill<'a> {
             let mut view = View {
                 layouts: self.outage.layouts,
                 group,
-                object_bytes: self.spec.object_bytes,
+                object_bytes: self.spec.held_bytes(),
                 overlay: &mut held.overlay,
             };
             held.replica.handle(context.now(), input, &mut view, &mut actions);
@@ -316,7 +316,7 @@ impl Model for Backfill<'_> {
                 let now = context.now();
                 device.asked.entry(*request).or_insert(now);
                 let (request, key) = (*request, self.key_of(*request));
-                let operation = Operation::Write(Size(self.spec.object_bytes));
+                let operation = Operation::Write(Size(self.spec.held_bytes()));
                 self.tell(device, group, Input::Client { request, key, operation }, context)
             }
             (Entity::Monitor(epochs), What::Wants(epoch, acting)) => {

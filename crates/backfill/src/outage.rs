@@ -129,7 +129,7 @@ impl<'a> Away<'a> {
             let mut view = View {
                 layouts: self.layouts,
                 group: self.group,
-                object_bytes: self.spec.object_bytes,
+                object_bytes: self.spec.held_bytes(),
                 overlay,
             };
             let mut actions = Vec::new();
@@ -182,7 +182,7 @@ impl<'a> Away<'a> {
                 targets.extend((0..own).map(|_| source.below(objects)));
             }
         }
-        let size = Size(self.spec.object_bytes);
+        let size = Size(self.spec.held_bytes());
         for id in targets {
             let kind = source.unit_f64();
             if kind < created {

@@ -12,8 +12,11 @@ pub struct Spec {
     pub groups: u32,
     /// Devices.
     pub devices: u32,
-    /// Replicas of a group, on devices that follow each other.
+    /// Replicas of a group, on devices that follow each other; in an erasure-coded group its positions.
     pub replicas: u32,
+    /// Replicas that together make up an object: 1 where each holds all of it, and the data shards of a code where each
+    /// position holds one shard.
+    pub data_shards: u32,
     /// Devices that were away: the first ones.
     pub down: u32,
     /// Objects of a group before.
@@ -86,6 +89,17 @@ pub struct Costs {
     pub startup: SimSpan,
 }
 
+/// With fewer replicas a group takes no writes. Of copies one is enough here, as Ceph's groups of three go on with two. A
+/// code needs its data shards and, where it has more than one of parity, one more: Ceph's default `min_size`.
+#[must_use]
+pub const fn replicas_min(replicas: u32, data_shards: u32) -> u32 {
+    match replicas.saturating_sub(data_shards) {
+        _ if data_shards == 1 => 1,
+        0 | 1 => data_shards,
+        _ => data_shards + 1,
+    }
+}
+
 impl Spec {
     /// The rules of its groups.
     ///
@@ -102,8 +116,8 @@ impl Spec {
             sketch_cells: self.sketch_cells,
             // What is expected to differ needs about 1.4 cells an object; what is sent in vain counts too.
             sketch_first_cells: self.expected_cells().clamp(16, self.sketch_cells.max(16)),
-            // With some replicas away the others go on, as Ceph's groups of three do with two.
-            size_min: 1,
+            data_shards: self.data_shards as usize,
+            size_min: self.replicas_min() as usize,
             log_entries_min: (log / 2).max(1).min(log),
             log_entries_max: log,
             log_trim_min: 1,
@@ -115,6 +129,18 @@ impl Spec {
             planted: self.planted,
             ..config
         }
+    }
+
+    /// What a replica holds of an object. Ceph pads an object to whole stripes; that is left out.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.object_bytes.div_ceil(u64::from(self.data_shards))
+    }
+
+    /// With fewer replicas a group takes no writes.
+    #[must_use]
+    pub fn replicas_min(&self) -> u32 {
+        replicas_min(self.replicas, self.data_shards)
     }
 
     /// Objects of a group that are expected to differ.

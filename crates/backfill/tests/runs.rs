@@ -20,6 +20,7 @@ fn spec() -> Spec {
         groups: 1,
         devices: 3,
         replicas: 3,
+        data_shards: 1,
         down: 1,
         objects: 2_000,
         object_bytes: 1024,
@@ -48,6 +49,11 @@ fn spec() -> Spec {
     }
 }
 
+/// The same in a pool of 4 data shards and 2 of parity.
+fn coded(spec: Spec) -> Spec {
+    Spec { replicas: 6, devices: spec.devices.max(6), data_shards: 4, ..spec }
+}
+
 /// A rule that is broken on purpose is noticed by the audit at the end of the run, or by the protocol itself.
 #[test]
 fn broken_rules_are_noticed() {
@@ -64,6 +70,7 @@ fn broken_rules_are_noticed() {
             Spec { discovery: Discovery::Merkle, log_entries: 1_000, ..base.clone() },
         ),
         (Planted::RangeStaysSkipped, Spec { discovery: Discovery::Merkle, clients, ..base.clone() }),
+        (Planted::GathersTooFew, coded(base.clone())),
     ] {
         let fails = |planted: Option<Planted>| {
             let spec = Spec { planted, ..spec.clone() };
@@ -163,6 +170,8 @@ fn executors_agree() {
         Spec { groups: 3, devices: 4, down: 2, ..base.clone() },
         Spec { clients: Some(Frequency::from_per_second(20).expect("above zero")), ..base.clone() },
         Spec { log_entries: 1_000, ..base.clone() },
+        coded(base.clone()),
+        coded(Spec { groups: 4, devices: 8, log_entries: 30, ..base.clone() }),
         Spec { changes: Changes { writes: Writes::Drawn(60), ..base.changes }, ..base },
     ];
     for spec in kinds {
@@ -198,4 +207,38 @@ fn bitmaps_mark_what_was_written() {
     println!("{:?} {:?} {:?}", marked(0), marked(1), marked(2));
     assert_eq!(marked(0), (1, 0));
     assert!((35..=40).contains(&marked(1).1), "{:?}", marked(1));
+}
+
+/// An object of a code of 4+2 is read from four disks, a quarter on each, and a quarter is written: the time of a disk that moves
+/// its head once for each, and a fourth of what is sent is the target's.
+#[test]
+fn a_coded_pool_reads_four_shards_for_each_that_it_writes() {
+    for discovery in Discovery::ALL {
+        let spec = coded(Spec { discovery, object_bytes: 4 << 20, ..spec() });
+        let shard = 1 << 20;
+        assert_eq!((spec.held_bytes(), spec.replicas_min()), (shard, 5));
+        let layouts = Layouts::new(spec.groups, spec.objects, Seed(1));
+        let outage = Outage::new(&spec, &layouts, Seed(1), &|| false).expect("nobody stops it");
+        let options = RunOptions { seed: Seed(1), ..RunOptions::default() };
+        let outcome = run(&Backfill::new(&spec, &outage), options).expect("it runs");
+        let counts: Counts = outcome.merged_statistics();
+        let tally = counts.backfills[&(0, 0)].ended.expect("it has ended").1;
+        assert_eq!((tally.recovered, tally.recovered_bytes), (40, 40 * shard), "{discovery:?}");
+        let moved = |at: usize| match &outcome.entities[at] {
+            Entity::Device(device) => (device.recovery_read, device.recovery_written),
+            other => panic!("entity {at} is {other:?}"),
+        };
+        let all: Vec<(u64, u64)> = (0..6).map(moved).collect();
+        let source = (40 * shard, 0);
+        assert_eq!(all, [(0, 40 * shard), source, source, source, source, (0, 0)], "{discovery:?}");
+        // Three shards to the primary and one from it.
+        let objects = 4 * 40 * shard;
+        assert!((objects..objects + objects / 50).contains(&counts.sent_bytes), "{}", counts.sent_bytes);
+    }
+}
+
+#[test]
+fn a_code_needs_one_more_than_its_data_shards() {
+    let least = |replicas, data_shards| Spec { replicas, data_shards, ..spec() }.replicas_min();
+    assert_eq!([least(3, 1), least(6, 4), least(11, 8), least(3, 2), least(5, 4)], [1, 5, 9, 2, 4]);
 }

@@ -20,6 +20,15 @@ const MOVE: SimSpan = SimSpan::from_us(500);
 /// One way through the network.
 const LINK: SimSpan = SimSpan::from_us(40);
 
+/// Bytes of recovery at one device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moved {
+    /// Read there.
+    pub read: u64,
+    /// Written there.
+    pub written: u64,
+}
+
 /// A host of a few replicas of one group: it carries their actions out in virtual time.
 pub struct Cluster {
     /// The time of the last event.
@@ -30,6 +39,8 @@ pub struct Cluster {
     pub notes: Vec<(SimTime, Note)>,
     /// What clients were told.
     pub outcomes: BTreeMap<RequestId, towtank_replication::Outcome<Size>>,
+    /// What each device has read and written for recovery.
+    pub moved: BTreeMap<u32, Moved>,
     map: Map,
     events: BTreeMap<(SimTime, u64), (usize, Input<Size>)>,
     scheduled: u64,
@@ -56,6 +67,7 @@ impl Cluster {
             devices: (0..devices).map(device).collect(),
             notes: Vec::new(),
             outcomes: BTreeMap::new(),
+            moved: BTreeMap::new(),
             map: Map { epoch: 1, up: Vec::new(), acting: Vec::new(), alive: Vec::new() },
             events: BTreeMap::new(),
             scheduled: 0,
@@ -126,6 +138,12 @@ impl Cluster {
                 self.schedule(LINK, to.0 as usize, input);
             }
             Action::Work { token, work } => {
+                let moved = self.moved.entry(device as u32).or_default();
+                match work {
+                    Work::Read { bytes, is_recovery: true } => moved.read += bytes,
+                    Work::Apply { bytes, is_recovery: true } => moved.written += bytes,
+                    _ => {}
+                }
                 let span = match work {
                     Work::Look { objects } => SimSpan::from_ns(LOOK.as_ns() * objects),
                     _ => MOVE,

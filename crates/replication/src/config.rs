@@ -54,6 +54,8 @@ pub enum Planted {
     KeepsTemporary,
     /// A target that is complete keeps its slot.
     KeepsSlot,
+    /// A shard is made from one shard fewer than that takes.
+    GathersTooFew,
 }
 
 /// The rules of one group. All its replicas have the same.
@@ -61,6 +63,9 @@ pub enum Planted {
 pub struct Config {
     /// How many replicas there should be.
     pub size: usize,
+    /// Replicas that together make up an object: 1 where each holds all of it. In an erasure-coded group each holds one
+    /// shard, and so many of them give back any other.
+    pub data_shards: usize,
     /// With fewer replicas the group takes no requests.
     pub size_min: usize,
     /// What part of the hash space is the group's, and in how many leaves it is summed up.
@@ -108,6 +113,7 @@ impl Config {
     pub fn new(size: usize, space: Subspace, leaf_bits: u8) -> Result<Config, TooManyLeaves> {
         Ok(Config {
             size,
+            data_shards: 1,
             size_min: size - size / 2,
             shape: Shape::new(space, leaf_bits)?,
             discovery: Discovery::Merkle,
@@ -137,6 +143,8 @@ impl Config {
         assert!(self.size >= 1, "a group has at least one replica");
         let (least, size) = (self.size_min, self.size);
         assert!((1..=size).contains(&least), "`size_min` is {least} of {size} replicas");
+        let shards = self.data_shards;
+        assert!((1..=least).contains(&shards), "{least} replicas serve, but {shards} shards make an object");
         assert!(self.log_entries_min <= self.log_entries_max, "the log keeps more entries than it may");
         assert!(self.scan_min <= self.scan_max && self.scan_max > 0, "a batch looks at no object");
         assert!(self.active_max > 0, "no object is ever recovered");

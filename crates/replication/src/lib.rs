@@ -60,8 +60,15 @@
 //! interval. Maps are told to each device in order. A device that restarts is out of the map before it is in again, and one that
 //! lost its objects gets another [`DeviceId`]. For leases, clocks run equally fast; they need not agree.
 //!
-//! What is deliberately absent: I/O, clocks, randomness, erasure-coded groups (whose replicas hold shards and can undo in
-//! place), snapshots, scrubbing, splitting and merging of groups, and any trust in a peer's messages being checked: the
+//! **Erasure-coded groups** ([`Config::data_shards`]): each replica holds a shard of every object. An object has one version,
+//! which all its shards have, so that logs, trees, sketches and bitmaps are of versions as in any group, and equal at all
+//! positions that are up to date: what the primary expects of a position is what its own tree says. A shard that is missing is
+//! made from others: the primary collects one from each of as many replicas as make up an object, its own among them, and
+//! sends on what the host decodes ([`Objects::decode`]). Payloads of writes are what each replica is to hold.
+//!
+//! What is deliberately absent: I/O, clocks, randomness, the code itself and reads that collect shards (a client's read tells
+//! what the primary holds), undoing a write in place (a crash amid writes of a coded group may leave too few shards of either
+//! version: [`Note::Unfound`]), snapshots, scrubbing, splitting and merging of groups, and any trust in a peer's messages being checked: the
 //! store authenticates its peers, and a message that no correct replica sends ends in a panic.
 
 mod action;

@@ -145,6 +145,11 @@ pub enum Body<P> {
     Renew(SimTime),
     /// As far as I know, for the agreed time from when you asked.
     Renewed(SimTime),
+
+    /// Recovery of a coded group: send me a part of your shard. Its number, the object, its version and where it begins.
+    Gather(u64, Key, Version, u64),
+    /// This is the part of that number, and whether it is the last.
+    Gathered(u64, P, bool),
 }
 
 /// Of every message: kind, interval, group, sequence, and the checksum of a frame.
@@ -177,6 +182,8 @@ impl<P: Payload> Message<P> {
                 Body::Bitmap(_, bitmap) => bitmap.as_ref().map_or(0, |(_, bytes)| bytes.len() as u64),
                 Body::Scan(_, runs, _) => some(runs.len(), 2 * KEY_BYTES),
                 Body::Listed(_, objects, _) => some(objects.len(), listed) + KEY_BYTES,
+                Body::Gather(..) => listed + 16,
+                Body::Gathered(_, part, _) => 9 + part.size(),
                 Body::Pull(..) | Body::NotHere(..) | Body::Stored(..) => listed + 8,
                 _ => KEY_BYTES,
             }
@@ -197,6 +204,8 @@ mod tests {
         let key = Key::MIN;
         let part = |size| Body::Part { key, version: Version::ZERO, at: 0, part: Size(size), is_last: true };
         assert_eq!(wire_bytes(part(5000)) - wire_bytes(part(0)), 5000);
+        let shard = |size| Body::Gathered(1, Size(size), true);
+        assert_eq!(wire_bytes(shard(5000)) - wire_bytes(shard(0)), 5000);
         assert_eq!(wire_bytes(Body::Exchange(1, vec![0; 77])), HEAD_BYTES + 77);
         let listed = |count| Body::Listed(1, vec![(key, Version::ZERO); count], Cursor::End);
         // 512 objects of a batch: what a target tells of them, 24 bytes each.

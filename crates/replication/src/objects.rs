@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use crate::{Cursor, Key, Version};
+use crate::{Cursor, DeviceId, Key, Version};
 
 /// What an object holds. A simulator has its size alone, a store its bytes.
 pub trait Payload: Clone + Debug + PartialEq + Eq + Hash {
@@ -58,6 +58,9 @@ pub trait Objects {
 
     /// The part of an object from byte `at`, at most `length` long; none where there is no such object.
     fn read(&self, key: Key, at: u64, length: u64) -> Option<Self::Payload>;
+
+    /// In a coded group: a part of the shard that a replica holds, from the same part of the shards of others.
+    fn decode(&self, shards: &BTreeMap<DeviceId, Self::Payload>, of: DeviceId) -> Self::Payload;
 
     /// Sets an object, whether or not there is one.
     fn put(&mut self, key: Key, version: Version, payload: Self::Payload);
@@ -110,7 +113,8 @@ impl Divisible for Size {
     }
 }
 
-/// Objects in memory, for tests, examples and small models.
+/// Objects in memory, for tests, examples and small models. In a coded group it does not tell shards apart: what a
+/// replica holds of an object stands for its shard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Memory<P> {
     objects: BTreeMap<Key, (Version, P)>,
@@ -173,6 +177,13 @@ impl<P: Divisible> Objects for Memory<P> {
 
     fn read(&self, key: Key, at: u64, length: u64) -> Option<P> {
         Some(self.objects.get(&key)?.1.part(at, length))
+    }
+
+    fn decode(&self, shards: &BTreeMap<DeviceId, P>, _: DeviceId) -> P {
+        let mut shards = shards.values();
+        let first = shards.next().expect("a shard is made from others");
+        assert!(shards.all(|shard| shard == first), "shards of one object differ");
+        first.clone()
     }
 
     fn put(&mut self, key: Key, version: Version, payload: P) {

@@ -11,6 +11,7 @@ mod exchanging;
 mod fill;
 mod filling;
 mod follower;
+mod gathering;
 mod look;
 mod peering;
 mod primary;
@@ -83,6 +84,7 @@ enum After<P> {
     Answer { request: RequestId, outcome: Outcome<P> },
     Stored { from: DeviceId, key: Key, version: Version, next: Option<u64> },
     Looked { target: DeviceId, round: u64 },
+    Gathered { number: u64, part: P, is_last: bool },
     Rested,
     AskSlot { target: DeviceId },
     PromisesOver,
@@ -233,6 +235,9 @@ impl<O: Objects> Turn<'_, O> {
             After::Answer { request, outcome } => self.reply(request, outcome),
             After::Stored { from, key, version, next } => self.stored_here(from, key, version, next),
             After::Looked { target, round } => self.looked_here(target, round),
+            After::Gathered { number, part, is_last } => {
+                self.gathered(self.it.me, number, part, is_last);
+            }
             After::Rested => self.rested(),
             After::AskSlot { target } => self.ask_remote_slot(target),
             After::PromisesOver => self.activate_if_all_follow(),
@@ -332,6 +337,8 @@ impl<O: Objects> Turn<'_, O> {
             Body::Listed(round, objects, end) => self.take_listed(from, round, &objects, end),
             Body::ProgressKept(cursor) => self.progress_kept(from, cursor),
             Body::Renewed(sent) => self.renewed(from, sent),
+            Body::Gather(number, key, version, at) => self.give_shard(from, number, (key, version), at),
+            Body::Gathered(number, part, is_last) => self.gathered(from, number, part, is_last),
         }
     }
 

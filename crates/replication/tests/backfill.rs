@@ -13,7 +13,7 @@ use towtank_merkle::Subspace;
 use towtank_replication::objects::Size;
 use towtank_replication::{
     Config, Cursor, DeviceId, Discovery, GroupId, Holder, Key, Lot, Note, Objects, Operation, Outcome,
-    Request, Reserver, Tally, Token, Version,
+    Planted, Request, Reserver, Tally, Token, Version,
 };
 use towtank_units::SimSpan;
 
@@ -374,4 +374,141 @@ fn below_the_least_number_of_replicas_nothing_is_taken() {
         Some(&Outcome::Retry),
         "whoever serves next must be asked again"
     );
+}
+
+/// A group of 4 data shards and 2 of parity: what stands for an object at a device is the device's shard.
+fn coded(discovery: Discovery) -> Config {
+    Config { size: 6, size_min: 5, data_shards: 4, ..config(discovery) }
+}
+
+fn coded_cluster(config: Config, objects: u32) -> Cluster {
+    let all: Vec<(Key, Size)> = (0..objects).map(|number| (object(number), Size(1000))).collect();
+    Cluster::new(config, 6, &all)
+}
+
+const ALL_SIX: [u32; 6] = [0, 1, 2, 3, 4, 5];
+
+/// Every shard that is brought to a target is made from four others, of which one is the primary's own: three are sent
+/// to it, and one from it.
+#[test]
+fn a_shard_is_made_from_as_many_as_make_up_an_object() {
+    for discovery in Discovery::ALL {
+        for away in 0..6_u32 {
+            let mut cluster = coded_cluster(coded(discovery), 60);
+            let stayed: Vec<u32> = ALL_SIX.into_iter().filter(|device| *device != away).collect();
+            cluster.set_up(&stayed);
+            (0..20).for_each(|number| write(&mut cluster, number));
+            cluster.moved.clear();
+            let mut back = stayed.clone();
+            back.push(away);
+            cluster.set_up(&back);
+            assert_clean(&cluster, &back.iter().map(|device| *device as usize).collect::<Vec<_>>());
+            assert_eq!(tally(&cluster, away).recovered, 20, "{discovery:?}");
+            assert_eq!(tally(&cluster, away).recovered_bytes, 20 * 700);
+            let read: u64 = cluster.moved.values().map(|moved| moved.read).sum();
+            assert_eq!(read, 4 * 20 * 700, "{discovery:?}: {:?}", cluster.moved);
+            let asked = stayed[..4].iter().all(|source| cluster.moved[source].read == 20 * 700);
+            assert!(asked, "the first acting replicas are asked: {:?}", cluster.moved);
+            assert_eq!(cluster.moved[&away].written, 20 * 700);
+        }
+    }
+}
+
+/// The same where a log reaches back, where two are away, and where shards are larger than a message may be.
+#[test]
+fn shards_are_made_by_the_log_for_two_and_in_parts() {
+    for (log, chunk) in [(100, 1 << 20), (2, 1 << 20), (2, 300)] {
+        let (log_entries_min, log_entries_max) = (log.min(50), log);
+        let config = Config {
+            log_entries_min,
+            log_entries_max,
+            size_min: 4,
+            chunk_bytes: chunk,
+            ..coded(Discovery::Merkle)
+        };
+        let mut cluster = coded_cluster(config, 60);
+        cluster.set_up(&[1, 2, 4, 5]);
+        (0..20).for_each(|number| write(&mut cluster, number));
+        cluster.moved.clear();
+        cluster.set_up(&[1, 2, 4, 5, 0, 3]);
+        assert_clean(&cluster, &[1, 2, 4, 5, 0, 3]);
+        let by_log = !cluster.notes.iter().any(|(_, note)| matches!(note, Note::BackfillBegan { .. }));
+        assert_eq!(by_log, log == 100);
+        let sum = |of: fn(&stale_replica::Moved) -> u64| cluster.moved.values().map(of).sum::<u64>();
+        assert_eq!((sum(|it| it.read), sum(|it| it.written)), (4 * 40 * 700, 40 * 700), "log of {log}");
+    }
+}
+
+/// A primary that misses its own shard makes it from others; with too few of them, the object is unfound until one more
+/// is back.
+#[test]
+fn a_primary_makes_its_own_shard_and_knows_when_it_cannot() {
+    let config =
+        Config { log_entries_min: 100, log_entries_max: 100, size_min: 4, ..coded(Discovery::Merkle) };
+    let mut cluster = coded_cluster(config, 20);
+    cluster.set_up(&[1, 2, 3, 4]);
+    (0..5).for_each(|number| write(&mut cluster, number));
+    // Device 0 has the log's head by now and leads, and of the four with a shard of these objects three are there.
+    cluster.set_up(&[0, 1, 2, 3, 5]);
+    let unfound = |cluster: &Cluster| {
+        cluster.notes.iter().filter(|(_, note)| matches!(note, Note::Unfound { .. })).count()
+    };
+    assert!(unfound(&cluster) >= 5, "three shards of four are there");
+    assert!(!cluster.devices[0].0.view().is_clean);
+    cluster.notes.clear();
+    cluster.set_up(&[0, 1, 2, 3, 4, 5]);
+    assert_eq!(unfound(&cluster), 0);
+    assert_clean(&cluster, &[0, 1, 2, 3, 4, 5]);
+    assert_eq!(recovered(&cluster, 0).len(), 5, "its own");
+    assert_eq!(recovered(&cluster, 5).len(), 5);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whoever is away, whatever is written, deleted and stopped in between: positions end with the same versions.
+    #[test]
+    fn coded_groups_end_equal(
+        away in away(), gone in 0..6_u32, stop in 1..300_usize, discovery in 0..Discovery::ALL.len(),
+        chunk in prop::sample::select(vec![200_u64, 1 << 20]),
+    ) {
+        let config = Config { chunk_bytes: chunk, ..coded(Discovery::ALL[discovery]) };
+        let mut cluster = coded_cluster(config, 120);
+        let stayed: Vec<u32> = ALL_SIX.into_iter().filter(|device| *device != gone).collect();
+        cluster.set_up(&stayed);
+        away.written.iter().for_each(|number| write(&mut cluster, *number));
+        for number in &away.deleted {
+            cluster.ask(object(*number), Operation::Delete);
+            cluster.run();
+        }
+        let back: Vec<u32> = stayed.iter().copied().chain([gone]).collect();
+        cluster.begin(&back);
+        for _ in 0..stop {
+            cluster.step();
+        }
+        cluster.set_up(&stayed);
+        (0..9).for_each(|number| write(&mut cluster, number * 5));
+        cluster.begin(&back);
+        let mut number = 0;
+        while cluster.step() {
+            number += 1;
+            if number % 11 == 0 && number < 600 {
+                cluster.ask(object(number % 130), Operation::Write(Size(9)));
+            }
+        }
+        assert_clean(&cluster, &back.iter().map(|device| *device as usize).collect::<Vec<_>>());
+    }
+}
+
+/// Reads of k shards for each object, or a check notices: one fewer reads less than what was written needs.
+#[test]
+fn a_shard_from_too_few_is_noticed() {
+    let config = Config { planted: Some(Planted::GathersTooFew), ..coded(Discovery::Scan) };
+    let mut cluster = coded_cluster(config, 20);
+    cluster.set_up(&[0, 1, 2, 3, 4]);
+    (0..8).for_each(|number| write(&mut cluster, number));
+    cluster.moved.clear();
+    cluster.set_up(&ALL_SIX);
+    let sum = |of: fn(&stale_replica::Moved) -> u64| cluster.moved.values().map(of).sum::<u64>();
+    assert_ne!(sum(|it| it.read), 4 * sum(|it| it.written));
 }

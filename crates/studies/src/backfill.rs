@@ -42,6 +42,7 @@ const FLAGS: &[Flag] = &[
     flag("groups", "groups"),
     flag("devices", "devices"),
     flag("replicas", "replicas"),
+    flag("ec", "ec"),
     flag("down", "down"),
     flag("objects-per-group", "objects_per_group"),
     flag("object-size", "object_size"),
@@ -79,7 +80,7 @@ impl Question for Backfill {
          and merkle trees skip ranges in which nothing changed; merkle-levels sends the tree level by level; a sketch names \
          exactly the objects that differ. `towtank backfill plan` works sizes and costs out without a run.\n\n\
          --preset thesis is the cluster of the Ceph thesis, --preset ceph16-loopback a small real Ceph 16.2, measured. Not modelled: \
-         erasure codes, processors beside the costs that are keys, what monitors do, and mClock, which paces recovery from \
+         processors beside the costs that are keys, what monitors do, and mClock, which paces recovery from \
          Ceph 17 on.";
     const RESULTS_VERSION: u32 = 2;
     const FLAGS: &'static [Flag] = FLAGS;

@@ -51,7 +51,24 @@ pub(super) fn audit(
         }
         recovered(spec, outage, &counts, group)?;
     }
+    if committed.pending.is_empty() {
+        moved(spec, &devices)?;
+    }
     Ok(())
+}
+
+/// What recoveries have read is what they have written, times the replicas that an object is made from.
+fn moved(spec: &Spec, devices: &[&Device]) -> Result<(), Fault> {
+    let sum = |bytes: fn(&Device) -> u64| devices.iter().map(|device| bytes(device)).sum::<u64>();
+    let (read, written) = (sum(|device| device.recovery_read), sum(|device| device.recovery_written));
+    if read == u64::from(spec.data_shards) * written {
+        return Ok(());
+    }
+    let shards = spec.data_shards;
+    Err(format!(
+        "recoveries have read {read} bytes and written {written}, and an object is made from {shards}"
+    )
+    .into())
 }
 
 /// A replica's summary is the one of its objects.
@@ -72,7 +89,7 @@ fn sums_up(spec: &Spec, outage: &Outage<'_>, group: u32, held: &Held) -> Result<
 }
 
 fn view_of<'a>(spec: &Spec, outage: &Outage<'a>, group: u32, overlay: &'a mut Overlay) -> View<'a> {
-    View { layouts: outage.layouts, group, object_bytes: spec.object_bytes, overlay }
+    View { layouts: outage.layouts, group, object_bytes: spec.held_bytes(), overlay }
 }
 
 /// All replicas of a clean group hold the same.

@@ -56,6 +56,12 @@ impl<P: Payload> Replica<P> {
         assert!(!follows || durable.last_epoch_started == durable.epoch, "an interval has not been noted");
         let is_idle =
             primary.in_flight.is_empty() && primary.recovering.is_empty() && primary.fills.is_empty();
+        let is_coded = config.data_shards > 1;
+        assert!(is_coded || primary.gathers.is_empty(), "shards of a group without a code");
+        for gather in primary.gathers.values() {
+            let version = self.sending.get(&(gather.to, gather.key));
+            assert_eq!(version, Some(&gather.version), "a shard is made that nobody waits for");
+        }
         assert!(primary.stage == Stage::Active || is_idle, "work was begun before all follow");
         assert!(primary.stage != Stage::Active || primary.peers.values().all(|peer| peer.follows));
         let serves = self.acting().len() >= config.size_min;

@@ -26,10 +26,12 @@ impl<O: Objects> Turn<'_, O> {
     /// Nothing is missing any more: targets are filled, or the group is clean.
     pub(super) fn fill_targets(&mut self) {
         let priority = self.priority();
+        // A shard is made from others: with fewer of them nothing can be.
+        let can_fill = self.it.acting().len() >= self.it.config.data_shards;
         let Some(primary) = self.it.primary.as_mut() else { return };
         if primary.targets().next().is_none() {
             self.note_clean_if_whole();
-        } else if primary.slot == Slot::None {
+        } else if primary.slot == Slot::None && can_fill {
             let token = self.token();
             if let Some(primary) = self.it.primary.as_mut() {
                 primary.slot = Slot::Asked(token);
@@ -82,6 +84,7 @@ impl<O: Objects> Turn<'_, O> {
     fn stop_fill(&mut self, target: DeviceId) {
         let Some(primary) = self.it.primary.as_mut() else { return };
         let Some(fill) = primary.fills.remove(&target) else { return };
+        primary.gathers.retain(|_, gather| gather.to != target);
         // A part that is being read must not arrive after what the next backfill has found out.
         let is_part = |after: &After<O::Payload>| matches!(after, After::Say { to, body: Body::Part { .. } } if *to == target);
         self.it.pending.retain(|_, after| !is_part(after));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use towtank_units::SimTime;
 
 use super::fill::Fill;
+use super::gathering::Gather;
 use crate::{Cursor, DeviceId, Info, Key, Operation, RequestId, Token, Version};
 
 /// How far an interval has come.
@@ -97,6 +98,10 @@ pub(super) struct Primary<P> {
     pub(super) renewing: Option<(SimTime, BTreeSet<DeviceId>)>,
     #[serde(with = "towtank_units::pairs")]
     pub(super) recovering: BTreeMap<Key, Recovering>,
+    /// Shards that are being made from others.
+    #[serde(with = "towtank_units::pairs")]
+    pub(super) gathers: BTreeMap<u64, Gather<P>>,
+    pub(super) gathers_begun: u64,
     /// Objects that clients wait for.
     pub(super) urgent: BTreeSet<Key>,
     /// Objects that nobody has.
@@ -127,6 +132,8 @@ impl<P> Primary<P> {
             lease_until: SimTime::ZERO,
             renewing: None,
             recovering: BTreeMap::new(),
+            gathers: BTreeMap::new(),
+            gathers_begun: 0,
             urgent: BTreeSet::new(),
             unfound: BTreeSet::new(),
             recovers_by_log: false,

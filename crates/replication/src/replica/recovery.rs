@@ -82,6 +82,14 @@ impl<O: Objects> Turn<'_, O> {
     fn pull(&mut self, key: Key) {
         let me = self.it.me;
         let version = self.it.durable.missing[&key];
+        if self.it.config.data_shards > 1 {
+            if self.can_gather(key) {
+                self.push(me, key, version);
+            } else {
+                self.give_up(key);
+            }
+            return;
+        }
         let Some(primary) = self.it.primary.as_mut() else { return };
         let recovering = primary.recovering.get_mut(&key).expect("it is being recovered");
         let misses =
@@ -101,13 +109,17 @@ impl<O: Objects> Turn<'_, O> {
                 assert!(recovering.tried.insert(source), "{source:?} is asked twice");
                 self.say(source, Body::Pull(key, version));
             }
-            None => {
-                primary.recovering.remove(&key);
-                primary.unfound.insert(key);
-                self.note(Note::Unfound { key });
-                self.recover();
-            }
+            None => self.give_up(key),
         }
+    }
+
+    /// Nobody who is there has it, or too few have a shard of it.
+    fn give_up(&mut self, key: Key) {
+        let Some(primary) = self.it.primary.as_mut() else { return };
+        primary.recovering.remove(&key);
+        primary.unfound.insert(key);
+        self.note(Note::Unfound { key });
+        self.recover();
     }
 
     pub(super) fn not_there(&mut self, from: DeviceId, key: Key, version: Version) {
@@ -118,6 +130,10 @@ impl<O: Objects> Turn<'_, O> {
     }
 
     fn push_to_all(&mut self, key: Key) {
+        if !self.can_gather(key) {
+            self.give_up(key);
+            return;
+        }
         let Some(primary) = self.it.primary.as_mut() else { return };
         let version = self.objects.look_up(key).map(|listed| listed.version);
         let recovering = primary.recovering.get_mut(&key).expect("it is being recovered");
@@ -150,14 +166,24 @@ impl<O: Objects> Turn<'_, O> {
     }
 
     fn send_part(&mut self, to: DeviceId, key: Key, version: Version, at: u64) {
+        if self.it.config.data_shards > 1 {
+            self.gather(to, key, version, at);
+            return;
+        }
+        let (part, is_last) = self.part_of(key, version, at);
+        let work = Work::Read { bytes: part.size(), is_recovery: true };
+        self.work(work, After::Say { to, body: Body::Part { key, version, at, part, is_last } });
+    }
+
+    /// A part of an object as it lies here, and whether it is the last.
+    pub(super) fn part_of(&self, key: Key, version: Version, at: u64) -> (O::Payload, bool) {
         let listed = self.objects.look_up(key).filter(|listed| listed.version == version);
         let listed = listed.expect("an object that is being sent does not change");
         assert!(at <= listed.size, "a part of {key:?} at {at}, of {} bytes", listed.size);
         let part = self.objects.read(key, at, self.it.config.chunk_bytes).expect("it was just looked up");
         let is_last = at + part.size() >= listed.size;
         assert!(is_last || part.size() > 0, "a part of {key:?} at {at} is empty");
-        let work = Work::Read { bytes: part.size(), is_recovery: true };
-        self.work(work, After::Say { to, body: Body::Part { key, version, at, part, is_last } });
+        (part, is_last)
     }
 
     /// A request of the primary for an object that it misses.
@@ -224,8 +250,14 @@ impl<O: Objects> Turn<'_, O> {
 
     /// A part is durable here; after the last of what this primary missed itself, the others get it.
     pub(super) fn stored_here(&mut self, from: DeviceId, key: Key, version: Version, next: Option<u64>) {
-        self.say(from, Body::Stored(key, version, next));
         let me = self.it.me;
+        if from != me {
+            self.say(from, Body::Stored(key, version, next));
+        } else if let Some(at) = next {
+            self.gather(me, key, version, at);
+        } else {
+            self.it.sending.remove(&(me, key));
+        }
         let Some(primary) = self.it.primary.as_ref().filter(|_| next.is_none()) else { return };
         assert!(primary.recovering.contains_key(&key), "{key:?} has come to a primary that did not ask");
         self.note(Note::Recovered { key, to: me, version });

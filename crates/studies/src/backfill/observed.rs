@@ -1,7 +1,7 @@
 //! What one replicate came to know: one run for each discovery, and the measures of each.
 
 use serde::{Deserialize, Serialize};
-use towtank_backfill::{Backfill as Model, Counts, Discovery, Outage, Spec};
+use towtank_backfill::{Backfill as Model, Counts, Discovery, Entity, Outage, Spec};
 use towtank_metrics::Histogram;
 use towtank_report::Outcome;
 use towtank_units::SimTime;
@@ -49,6 +49,9 @@ pub struct Run {
     pub log_recovery_s: Option<f64>,
     /// Whether clients wrote meanwhile.
     pub clients: bool,
+    /// Bytes that recoveries have read, where an object is made from several shards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<u64>,
 }
 
 impl Run {
@@ -107,6 +110,13 @@ impl Run {
             waited: counts.waited,
             log_recovery_s,
             clients: spec.clients.is_some(),
+            read: (spec.data_shards > 1).then(|| {
+                let read = run.entities.iter().map(|entity| match entity {
+                    Entity::Device(device) => device.recovery_read,
+                    Entity::Monitor(_) | Entity::Clients(..) => 0,
+                });
+                read.sum()
+            }),
         }
     }
 }
@@ -256,6 +266,13 @@ const LINES: &[Line] = &[
         value: |run, _| Ok(run.sent as f64),
     },
     Line {
+        applies: |seen| seen.runs.iter().any(|run| run.read.is_some()),
+        name: "recovery_read_bytes",
+        unit: "bytes",
+        about: "read from disks to make shards: as many shards for each that is written as make up an object",
+        value: |run, _| run.read.map(|bytes| bytes as f64).ok_or_else(|| NO_CODE.to_owned()),
+    },
+    Line {
         applies: |_| true,
         name: "memory_bytes_per_device",
         unit: "bytes",
@@ -290,6 +307,7 @@ const LINES: &[Line] = &[
     },
 ];
 
+const NO_CODE: &str = "replicas hold whole objects";
 const NO_CLIENTS: &str = "no write of a client was answered before all groups were clean";
 
 /// Every measure: those of one discovery alone, and those of each among several.

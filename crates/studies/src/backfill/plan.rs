@@ -13,6 +13,7 @@ use towtank_report::{Cell, Column, Table};
 use towtank_scenario::{Problem, Problems};
 use towtank_units::{Frequency, SimSpan};
 
+use super::scenario::Redundancy;
 use crate::{Answer, Given, Subcommand, SubcommandFlag};
 
 /// The subcommand.
@@ -27,7 +28,13 @@ pub const PLAN: Subcommand = Subcommand {
         flag("writes-per-second", "FREQUENCY", "1000/s", "Writes of clients to the pool"),
         flag("outage", "SPAN", "1h", "How long a replica is away"),
         flag("groups", "N", "128", "Placement groups of the pool"),
-        flag("replicas", "N", "3", "Copies of each object"),
+        flag("replicas", "N", "", "Copies of each object [default: 3]"),
+        flag(
+            "ec",
+            "K+M",
+            "",
+            "Erasure coding in place of copies, such as 4+2: a shard and a tree a position",
+        ),
         flag("devices", "N", "", "Devices that hold the pool [default: as many as there are copies]"),
         flag("ranges", "N", "", "Leaves of a group's tree, a power of two [default: what its objects fill]"),
         flag("sketch-cells", "N", "", "Cells of a group's sketch [default: enough for the stale objects]"),
@@ -64,6 +71,11 @@ fn pool(given: &Given<'_>) -> Result<Pool, Problems> {
     let devices = count("devices");
     let ranges = count("ranges");
     let sketch_cells = count("sketch-cells");
+    let code = code(given, &mut problems);
+    let replicas = match code {
+        Some(code) => Some(u64::from(code.width)),
+        None => replicas.or(Some(3)),
+    };
     let mut span = |flag: &str, hint: &str| {
         given.read::<SimSpan>(flag, hint).map_err(|problem| problems.push(problem)).ok()
     };
@@ -78,7 +90,8 @@ fn pool(given: &Given<'_>) -> Result<Pool, Problems> {
     if let (Some(devices), Some(replicas)) = (devices, replicas)
         && devices < replicas
     {
-        let message = format!("--devices is {devices}, but {replicas} copies lie on as many devices");
+        let what = if code.is_some() { "shards" } else { "copies" };
+        let message = format!("--devices is {devices}, but {replicas} {what} lie on as many devices");
         problems.push(Problem::new(message).hint(format!("give at least {replicas}")));
     }
     let all = || {
@@ -98,6 +111,21 @@ fn pool(given: &Given<'_>) -> Result<Pool, Problems> {
         Some(pool) => problems.into_result(pool),
         None => Err(problems),
     }
+}
+
+/// The code, where one is given in place of copies.
+fn code(given: &Given<'_>, problems: &mut Problems) -> Option<Redundancy> {
+    let text = given.text("ec")?;
+    if given.text("replicas").is_some() {
+        let message = "--replicas and --ec both say how objects are kept safe";
+        problems.push(Problem::new(message).hint("leave one of them out"));
+    }
+    let code = Redundancy::of_code(text);
+    if code.is_none() {
+        let message = format!("--ec is `{text}`, which is no code");
+        problems.push(Problem::new(message).hint("give data and parity shards, such as 4+2"));
+    }
+    code
 }
 
 /// Writes a second, with or without the unit.

@@ -30,7 +30,7 @@ pub struct Scenario {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4_096))]
     pub groups: u32,
-    /// Devices that hold them. Left out: as many as there are replicas.
+    /// Devices that hold them. Left out: as many as there are replicas, or shards of an object.
     #[serde(default)]
     #[schemars(range(min = 2, max = 1_024))]
     pub devices: Option<u32>,
@@ -38,6 +38,10 @@ pub struct Scenario {
     #[serde(default = "three")]
     #[schemars(range(min = 2, max = 8))]
     pub replicas: u32,
+    /// Erasure coding in place of copies: `4+2` cuts an object into 4 shards and adds 2, each on a device of its own. A shard
+    /// that is recovered is made by the primary from 4 others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ec: Option<String>,
     /// Devices that were away, and come back at the same time.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 7))]
@@ -129,6 +133,32 @@ pub struct Scenario {
     pub client_writes: Option<Frequency>,
 }
 
+/// How objects are kept safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redundancy {
+    /// Replicas that together make up an object: 1 where each is a copy.
+    pub data: u32,
+    /// Copies, or shards.
+    pub width: u32,
+}
+
+impl Redundancy {
+    /// The code of a text such as `4+2`. A code of one data shard is copies, for which there is `replicas`.
+    #[must_use]
+    pub fn of_code(text: &str) -> Option<Redundancy> {
+        let (data, parity) = text.split_once('+')?;
+        let (data, parity): (u32, u32) = (data.trim().parse().ok()?, parity.trim().parse().ok()?);
+        let width = data.checked_add(parity)?;
+        (data > 1 && parity > 0 && width <= 64).then_some(Redundancy { data, width })
+    }
+
+    /// Replicas with which a group takes writes.
+    #[must_use]
+    pub fn least(self) -> u32 {
+        towtank_backfill::replicas_min(self.width, self.data)
+    }
+}
+
 fn discovery() -> String {
     "scan,merkle,sketch".to_owned()
 }
@@ -164,15 +194,16 @@ impl Scenario {
     /// Each problem with its place in `draft`.
     pub fn settle(self, draft: &Draft) -> Result<Settled, Problems> {
         let mut problems = Problems::new();
-        self.check(draft, &mut problems);
+        let redundancy = self.redundancy(draft, &mut problems);
+        self.check(draft, redundancy, &mut problems);
         let shipped = self.preset.shipped();
         let rate = |bytes| Rate::from_bytes_per_second(bytes).expect("above zero");
         let changes = self.changes();
         let settled = Settled {
             preset: self.preset,
             groups: self.groups,
-            devices: self.devices.unwrap_or(self.replicas),
-            replicas: self.replicas,
+            devices: self.devices.unwrap_or(redundancy.width),
+            replicas: self.ec.is_none().then_some(self.replicas),
             down: self.down,
             objects_per_group: self.objects_per_group,
             object_size: self.object_size.unwrap_or(Bytes::from_kib(1)),
@@ -203,6 +234,7 @@ impl Scenario {
             latency: self.latency.unwrap_or(shipped.latency),
             client_writes: self.client_writes,
             discovery: self.discovery,
+            ec: self.ec,
         };
         settled.check_clients(draft, &mut problems);
         problems.into_result(settled)
@@ -227,24 +259,58 @@ impl Scenario {
         }
     }
 
-    fn check(&self, draft: &Draft, problems: &mut Problems) {
+    fn redundancy(&self, draft: &Draft, problems: &mut Problems) -> Redundancy {
+        let Some(text) = &self.ec else { return Redundancy { data: 1, width: self.replicas } };
+        if draft.says("replicas") {
+            let message = "`replicas` and `ec` both say how objects are kept safe";
+            problems.push(draft.problem("replicas", message).hint("leave one of them out"));
+        }
+        Redundancy::of_code(text).unwrap_or_else(|| {
+            let message = format!("`ec` is `{text}`, which is no code");
+            let hint =
+                "write data and parity shards, such as \"4+2\": at least 2 data shards, at most 64 together";
+            problems.push(draft.problem("ec", message).hint(hint));
+            Redundancy { data: 1, width: 2 }
+        })
+    }
+
+    fn check_devices(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
+        let Redundancy { data, width } = redundancy;
+        let devices = self.devices.unwrap_or(width);
+        let (key, what) = if data == 1 { ("replicas", "replicas") } else { ("ec", "shards") };
+        if devices < width && data == 1 {
+            let message = format!("`replicas` is {width}, but there are only {devices} devices");
+            problems.push(draft.problem("replicas", message).hint("set more `devices`, or fewer `replicas`"));
+        } else if devices < width {
+            let message = format!("an object has {width} {what}, but there are only {devices} devices");
+            problems.push(draft.problem(key, message).hint("set more `devices`, or fewer shards"));
+        }
+        let most = width - redundancy.least();
+        if self.down <= most {
+            return;
+        }
+        let message = if data == 1 {
+            format!(
+                "`down` is {}, but of {width} replicas one at least must have stayed to know what changed",
+                self.down
+            )
+        } else {
+            let least = redundancy.least();
+            format!(
+                "`down` is {}, but a group of {width} shards takes writes with {least} of them",
+                self.down
+            )
+        };
+        problems.push(draft.problem("down", message).hint(format!("at most {most}")));
+    }
+
+    fn check(&self, draft: &Draft, redundancy: Redundancy, problems: &mut Problems) {
         if !self.ranges.is_power_of_two() {
             let message = format!("`ranges` is {}, but a tree has a power of two of leaves", self.ranges);
             let near = self.ranges.next_power_of_two().min(1 << 24);
             problems.push(draft.problem("ranges", message).hint(format!("take {near} or {}", near / 2)));
         }
-        let devices = self.devices.unwrap_or(self.replicas);
-        if devices < self.replicas {
-            let message = format!("`replicas` is {}, but there are only {devices} devices", self.replicas);
-            problems.push(draft.problem("replicas", message).hint("set more `devices`, or fewer `replicas`"));
-        }
-        if self.down >= self.replicas {
-            let message = format!(
-                "`down` is {}, but of {} replicas one at least must have stayed to know what changed",
-                self.down, self.replicas
-            );
-            problems.push(draft.problem("down", message).hint(format!("at most {}", self.replicas - 1)));
-        }
+        self.check_devices(draft, redundancy, problems);
         self.check_changes(draft, problems);
         if let Err((message, hint)) = methods(&self.discovery) {
             problems.push(draft.problem("discovery", message).hint(hint));

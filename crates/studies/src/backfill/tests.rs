@@ -69,6 +69,24 @@ fn discoveries_agree_on_what_is_stale() {
     assert_eq!(of("scan", "share_of_scan"), 1.0);
 }
 
+/// In a pool of 4+2 each discovery brings the same shards, and each shard that is written takes four that are read. Looking
+/// costs what it costs with copies, since versions are the same at all positions.
+#[test]
+fn coded_pools_read_as_many_shards_as_make_an_object() {
+    let text = "discovery = \"scan,bitmap,merkle,merkle-levels,sketch\"\nobjects_per_group = 2000\nstale = \"4%\"\n\
+                deleted = \"25%\"\nranges = 1024\nobject_size = \"1MiB\"";
+    let (copies, coded) = (outcome(text, 3), outcome(&format!("{text}\nec = \"4+2\""), 3));
+    for method in ["scan", "bitmap", "merkle", "merkle_levels", "sketch"] {
+        let of = |outcome: &Outcome, measure: &str| value(outcome, &format!("{method}_{measure}"));
+        for measure in ["objects_stale", "objects_recovered", "objects_removed", "objects_looked_at"] {
+            assert_eq!(of(&coded, measure), of(&copies, measure), "{method}: {measure}");
+        }
+        let shard = f64::from(1 << 18);
+        assert_eq!(of(&coded, "recovery_read_bytes"), 4.0 * shard * of(&coded, "objects_recovered"));
+        assert!(!copies.measures.contains_key(&format!("{method}_recovery_read_bytes")));
+    }
+}
+
 /// The rows of the thesis with 5,000 objects: nothing but recovering takes time.
 #[test]
 fn cached_objects_are_looked_at_for_free() {
@@ -108,6 +126,11 @@ fn what_cannot_be_is_refused() {
         told("stale_objects = 60000"),
         told("outage = \"100h\"\nwrites_per_second = \"1000/s\""),
         told("client_writes = \"40/s\"\nobject_size = \"10MiB\""),
+        told("ec = \"4+2\"\nreplicas = 3"),
+        told("ec = \"4\""),
+        told("ec = \"1+2\""),
+        told("ec = \"4+2\"\ndown = 2"),
+        told("ec = \"4+2\"\ndevices = 5"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
     `ranges` is 1000, but a tree has a power of two of leaves
@@ -138,6 +161,16 @@ fn what_cannot_be_is_refused() {
       hint: at most 50000000; set `stale` in place of them
     `client_writes` is 40/s, but 3 devices serve at most 8/s of 10MiB at 70 % of their disks or cards
       hint: set less, or more devices and faster disks
+    `replicas` and `ec` both say how objects are kept safe
+      hint: leave one of them out
+    `ec` is `4`, which is no code
+      hint: write data and parity shards, such as "4+2": at least 2 data shards, at most 64 together
+    `ec` is `1+2`, which is no code
+      hint: write data and parity shards, such as "4+2": at least 2 data shards, at most 64 together
+    `down` is 2, but a group of 6 shards takes writes with 5 of them
+      hint: at most 1
+    an object has 6 shards, but there are only 5 devices
+      hint: set more `devices`, or fewer shards
     "#);
 }
 
@@ -238,6 +271,7 @@ fn a_resolved_scenario_reads_back_to_itself() {
         "outage = \"1h\"\nwrites_per_second = \"10/s\"\ngroups = 4",
         "stale_objects = 17",
         "preset = \"ceph16-loopback\"\ndiscovery = \"sketch\"",
+        "ec = \"4+2\"",
     ] {
         let resolved = check(text).expect("it is sound").resolved();
         let settled: Settled = serde_json::from_value(resolved.clone()).expect("it reads back");
@@ -281,6 +315,19 @@ fn a_plan_is_worked_out() {
         let problems = (plan::PLAN.answer)(&crate::Given(&given)).expect_err("it is impossible");
         problems.iter().map(|problem| problem.message().to_owned()).collect::<Vec<_>>().join("; ")
     };
+    let coded = |more: &[(&'static str, &str)]| {
+        let mut given = given.clone();
+        given.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        (plan::PLAN.answer)(&crate::Given(&given))
+    };
+    let six = coded(&[("ec", "4+2"), ("devices", "12")]).expect("a code is possible");
+    assert_eq!(six.data["replicas"], 6);
+    let per_device = |answer: &crate::Answer| answer.data["groups_per_device"].as_f64().expect("a number");
+    assert!((per_device(&six) - 128.0 * 6.0 / 12.0).abs() < 1e-9, "{}", per_device(&six));
+    for wrong in [&[("ec", "4+2"), ("replicas", "3")][..], &[("ec", "4+2"), ("devices", "5")], &[("ec", "4")]]
+    {
+        assert!(coded(wrong).is_err(), "{wrong:?}");
+    }
     let all = [
         wrong("groups", "0"),
         wrong("groups", "many"),

@@ -1,4 +1,4 @@
-//! Small groups: all discoveries, one device away or two, logs that reach back and logs that do not, clients or none.
+//! Small groups: all discoveries, copies or shards, one device away or more, objects made and deleted, logs that reach back and logs that do not, clients or none.
 
 use towtank_report::Outcome;
 
@@ -6,19 +6,29 @@ const METHODS: [&str; 5] = ["scan", "bitmap", "merkle", "merkle-levels", "sketch
 
 /// A few hundred objects on a few devices.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
-    let replicas = 2 + draws(3);
-    let devices = replicas + draws(3);
+    // Copies, or a code; of a code with two shards of parity one position may be away, of one with three two.
+    let (keys, width, most_down) = match draws(4) {
+        0 => {
+            let (data, parity) = (2 + draws(4), 1 + draws(3));
+            (format!("ec = \"{data}+{parity}\""), data + parity, (parity - 1).max(1))
+        }
+        _ => {
+            let replicas = 2 + draws(3);
+            (format!("replicas = {replicas}"), replicas, replicas - 1)
+        }
+    };
+    let devices = width + draws(3);
     let objects = 1 + draws(400);
     let mut named: Vec<&str> = METHODS.into_iter().filter(|_| draws(2) == 0).collect();
     if named.is_empty() {
         named.push(METHODS[draws(5) as usize]);
     }
     let mut text = format!(
-        "study = \"backfill\"\npreset = \"{}\"\ndiscovery = \"{}\"\nreplicas = {replicas}\ndevices = {devices}\n\
+        "study = \"backfill\"\npreset = \"{}\"\ndiscovery = \"{}\"\n{keys}\ndevices = {devices}\n\
          down = {}\ngroups = {}\nobjects_per_group = {objects}\nranges = {}\nobject_size = \"{}B\"\n",
         ["thesis", "ceph16-loopback"][draws(2) as usize],
         named.join(","),
-        1 + draws(replicas - 1),
+        1 + draws(most_down),
         1 + draws(5),
         1 << draws(12),
         [1, 700, 65_536, 20_000_000][draws(4) as usize],
@@ -79,6 +89,11 @@ pub fn laws(outcome: &Outcome) -> Result<(), String> {
         let done = ["objects_recovered", "objects_removed", "objects_recovered_by_log"]
             .map(|name| of(name).unwrap_or(0.0));
         let clients = of("client_wait_mean_s").is_some();
+        // A quarter is written of what a code of four reads: no bytes read are fewer than two shards for each written.
+        let (read, recovered) = (of("recovery_read_bytes"), done[0] + done[2]);
+        if read.is_some_and(|read| read < 2.0 * recovered) {
+            return Err(format!("{prefix}: {recovered} shards were made from {read:?} bytes"));
+        }
         // Deletes that a log names are done at once and not counted; what clients write meanwhile may be recovered too.
         let most = if clients { f64::INFINITY } else { stale };
         if done.iter().sum::<f64>() > most {
@@ -116,6 +131,7 @@ fn the_laws_of_backfills_notice_what_breaks_them() {
             ("objects_looked_at", 12.0),
             ("backfill_s", 2.0),
             ("clean_s", 3.0),
+            ("recovery_read_bytes", 36.0),
         ] {
             outcome.measure(name, value, "");
         }
@@ -128,6 +144,7 @@ fn the_laws_of_backfills_notice_what_breaks_them() {
         ("backfill_s", 4.0),
         ("clean_s", -1.0),
         ("objects_stale", 9.0),
+        ("recovery_read_bytes", 17.0),
     ] {
         let mut outcome = sound();
         outcome.measure(name, value, "");

@@ -90,8 +90,9 @@ fn figure_28(views: &[&View<'_>]) -> Vec<Claim> {
         let size = scenario.object_size.get() as f64;
         // Each object is written once, and each stale one again: to the primary and from there to the others.
         let objects = f64::from(scenario.objects_per_group);
-        let written = (objects * f64::from(scenario.replicas)
-            + f64::from(scenario.stale_count()) * f64::from(scenario.replicas - scenario.down))
+        let copies = scenario.redundancy().width;
+        let written = (objects * f64::from(copies)
+            + f64::from(scenario.stale_count()) * f64::from(copies - scenario.down))
             * size;
         let sent = |method: &str| view.values(method, "sent_bytes");
         let change: Vec<f64> = sent("merkle")

@@ -7,7 +7,7 @@ use towtank_merkle::{Sketch, Tree};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
-use super::{Discovery, Preset, methods};
+use super::{Discovery, Preset, Redundancy, methods};
 
 /// A scenario in which nothing is left open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,8 +20,12 @@ pub struct Settled {
     pub groups: u32,
     /// Devices.
     pub devices: u32,
-    /// Copies.
-    pub replicas: u32,
+    /// Copies; none where a code says how objects are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u32>,
+    /// The code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ec: Option<String>,
     /// Devices that were away.
     pub down: u32,
     /// Objects of a group.
@@ -93,9 +97,11 @@ impl Settled {
     /// with them.
     pub(super) fn check_clients(&self, draft: &Draft, problems: &mut Problems) {
         let Some(rate) = self.client_writes.filter(|rate| !rate.is_zero()) else { return };
-        let copies = f64::from(self.replicas) / f64::from(self.devices);
-        let write = self.disk_seek.saturating_add(self.disk_rate.span_for(self.object_size));
-        let card = self.nic.span_for(self.object_size);
+        let redundancy = self.redundancy();
+        let copies = f64::from(redundancy.width) / f64::from(self.devices);
+        let held = Bytes::new(self.object_size.get().div_ceil(u64::from(redundancy.data)));
+        let write = self.disk_seek.saturating_add(self.disk_rate.span_for(held));
+        let card = self.nic.span_for(held);
         // A primary sends what all others receive.
         let busy = copies * write.as_secs_f64().max(card.as_secs_f64());
         let share = rate.per_second_f64() * busy;
@@ -113,6 +119,13 @@ impl Settled {
         }
     }
 
+    /// Copies, or shards and how many of them make an object.
+    #[must_use]
+    pub fn redundancy(&self) -> Redundancy {
+        let copies = Redundancy { data: 1, width: self.replicas.unwrap_or(2) };
+        self.ec.as_deref().and_then(Redundancy::of_code).unwrap_or(copies)
+    }
+
     /// The methods, in the order in which they are named.
     #[must_use]
     pub fn methods(&self) -> Vec<Discovery> {
@@ -126,7 +139,8 @@ impl Settled {
         Spec {
             groups: self.groups,
             devices: self.devices,
-            replicas: self.replicas,
+            replicas: self.redundancy().width,
+            data_shards: self.redundancy().data,
             down: self.down,
             objects: self.objects_per_group,
             object_bytes: self.object_size.get(),
@@ -191,11 +205,11 @@ impl Settled {
         const PROGRAM: f64 = 10_000_000.0;
         let spec = self.spec(Discovery::Scan);
         let touched = spec.touched().count() as f64;
-        let tables_of_changes = f64::from(2 * (self.replicas - self.down) + self.down);
+        let tables_of_changes = f64::from(2 * (spec.replicas - self.down) + self.down);
         let changed = spec.expected_changes() * touched * tables_of_changes * CHANGED;
         // Discoveries run one after the other, so the largest counts.
         let summary = self.methods().into_iter().map(|method| self.summary_bytes(method)).max().unwrap_or(0);
-        let summaries = touched * f64::from(self.replicas) * 2.0 * summary as f64;
+        let summaries = touched * f64::from(spec.replicas) * 2.0 * summary as f64;
         let shuffled = 4.0 * f64::from(self.objects_per_group);
         let tables = Layouts::memory(self.groups, self.objects_per_group) as f64;
         Bytes::new((PROGRAM + tables + shuffled + changed + summaries) as u64)
