@@ -36,6 +36,9 @@
 //!
 //! **Keep it over a crash.** [`Saver`] makes a full image and records of changed leaves; [`restore`] applies them.
 //!
+//! **Split and merge groups.** Trees are split and merged by their leaves; sketches by parts, as many as a group is to be split
+//! into ([`DividedSketch`]).
+//!
 //! **Choose its size.** [`sizing`] has the equations of the thesis, [`cost`] what each way to find differences takes, and
 //! [`plan`] both for a pool.
 //!
@@ -45,6 +48,7 @@
 mod bitmap;
 mod codec;
 pub mod cost;
+mod divided;
 pub mod exchange;
 mod image;
 mod marks;
@@ -61,6 +65,7 @@ mod tree;
 
 pub use bitmap::Bitmap;
 pub use codec::DecodeError;
+pub use divided::DividedSketch;
 pub use image::{Restorable, RestoreError, Restored, Saver, restore};
 pub use object::{ObjectId, Version};
 pub use position::{Position, PositionRange, Shape, Subspace, TooManyLeaves};

@@ -2,6 +2,7 @@
 //!
 //! A group's tree is a subtree of its pool's, so that a split hands out the two halves of the leaves and a merge puts
 //! them together. A leaf is the XOR of its objects, so that two neighbours become one by XOR. Time is linear in leaves.
+//! Sketches are split by parts of their own ([`DividedSketch`](crate::DividedSketch)).
 //! A finer tree cannot be had this way: its leaves are not known without their objects.
 
 use crate::{Shape, Tree};
@@ -9,8 +10,10 @@ use crate::{Shape, Tree};
 /// Why trees cannot be split, merged or coarsened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReshapeError {
-    /// A tree of one leaf.
-    #[error("a tree of one leaf has no halves: give the pool's trees more leaves before it is split")]
+    /// A tree of one leaf, or a sketch of one part.
+    #[error(
+        "a tree of one leaf, or a sketch of one part, has no halves: give the pool more of them before it is split"
+    )]
     OneLeaf,
     /// Two trees that are not the halves of one.
     #[error(

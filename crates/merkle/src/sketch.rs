@@ -12,7 +12,7 @@
 //!
 //! A sketch of m cells costs a write about 2 ln m additions, and finds about 0.7 m objects; with more it says so
 //! ([`Decoder::outcome`]), and the trees are compared instead. Two sketches merge by addition, as groups do; a sketch
-//! cannot be split without its objects.
+//! cannot be split without its objects, and a [`DividedSketch`](crate::DividedSketch) can.
 
 mod cell;
 mod decoder;

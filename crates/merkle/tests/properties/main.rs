@@ -3,6 +3,7 @@
 
 mod bytes;
 mod costs;
+mod divided;
 mod exchange;
 mod image;
 mod oracle;
