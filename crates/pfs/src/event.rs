@@ -157,4 +157,9 @@ pub enum Event {
         /// For which of its requests.
         flow: u16,
     },
+    /// Recorded requests are due at a client.
+    Due {
+        /// When the phase began.
+        began: SimTime,
+    },
 }

@@ -1,7 +1,7 @@
 //! A parallel file system: clients, metadata servers, striped files, a scheduler in front of each data server, page
 //! caches, disks and the network between them, on the kernel.
 //!
-//! - [`Spec`]: what it is like, and what each step costs; [`Work`]: what clients do;
+//! - [`Spec`]: what it is like, and what each step costs; [`Work`]: what clients do; [`Replay`]: what of that was recorded;
 //! - `layout`: where the bytes of a file lie;
 //! - `nodes`, `event`, `card`, `disk`: the states of nodes, what happens to them, what crosses the network and what the
 //!   disks do;
@@ -21,6 +21,7 @@ mod event;
 mod layout;
 mod model;
 mod nodes;
+mod replay;
 mod spec;
 mod work;
 
@@ -31,11 +32,12 @@ pub use event::{Event, Job, Message};
 pub use layout::{Component, Part, Striping};
 pub use model::Pfs;
 pub use nodes::{Client, Entity, Flow, Holders, Mark, Metadata, Running, Server};
+pub use replay::{END_MAX, Loop, RECORD_MAX_BYTES, Record, Replay};
 pub use spec::{
     Cache, Client as ClientSpec, DiskSpec, Metadata as MetadataSpec, MetadataBy, Network, PAGE, Scheduler,
     Server as ServerSpec, Spec,
 };
-pub use work::{Application, Operation, Order, Phase, Rank, Sharing, Wish, Work};
+pub use work::{Application, Operation, Order, Pace, Phase, Rank, Sharing, Wish, Work};
 
 /// The scheduler in front of a server; what it queues are slots.
 pub type Queue = towtank_iosched::Scheduler<u32>;

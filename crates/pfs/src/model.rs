@@ -19,6 +19,7 @@ use crate::counts::{Counts, Sample};
 use crate::disk::Disk;
 use crate::event::{Event, Message};
 use crate::nodes::{Client, Entity, Flow, Mark, Metadata, Server};
+use crate::replay::Loop;
 use crate::spec::Spec;
 
 const WISH: Purpose = Purpose(71);
@@ -174,7 +175,10 @@ impl Model for Pfs<'_> {
         let (spec, network) = (self.spec, &self.spec.network);
         if id.0 < self.clients {
             let rank = spec.work.rank(id.0);
-            let flows = vec![Flow::default(); usize::from(spec.work.of(rank).flows)];
+            let application = spec.work.of(rank);
+            // Where records come at their times, flows are made as they are needed.
+            let recorded = application.replay.as_ref().is_some_and(|replay| replay.pace() == Loop::Open);
+            let flows = vec![Flow::default(); if recorded { 0 } else { usize::from(application.flows) }];
             return Entity::Client(Box::new(Client {
                 card: Card::new(network),
                 cpu: towtank_devices::Lane::default(),

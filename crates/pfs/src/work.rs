@@ -1,8 +1,12 @@
-//! What clients do: files that they read and write, request by request, in phases.
+//! What clients do: files that they read and write, request by request, in phases; generated, or as it was recorded.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use towtank_streams::Uniform;
 use towtank_units::{Frequency, SimSpan};
+
+use crate::replay::{Loop, Replay};
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -17,6 +21,8 @@ pub enum Operation {
     Stat,
     /// It removes a file.
     Remove,
+    /// It opens a file: its layout is told.
+    Open,
 }
 
 impl Operation {
@@ -59,6 +65,8 @@ pub enum Phase {
     Remove,
     /// They do nothing: their turn comes in another phase.
     Rest,
+    /// They ask for what was recorded.
+    Replay,
 }
 
 /// In which order requests go through the files.
@@ -85,7 +93,7 @@ pub enum Sharing {
 }
 
 /// The work of one application's clients.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     /// Its clients.
     pub clients: u32,
@@ -107,10 +115,23 @@ pub struct Application {
     pub think: SimSpan,
     /// Where it is given, a client's requests come at this rate whatever is done, and `think` plays no part.
     pub arrivals: Option<Frequency>,
+    /// What [`Phase::Replay`] replays. Then the files are those of the records, and so are times.
+    pub replay: Option<Arc<Replay>>,
 }
 
-/// The generated work of all clients: those of the first application come first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// When a client's next request comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// When one is done, and somebody has rested.
+    Closed,
+    /// At random, at this rate.
+    Drawn(Frequency),
+    /// At the times of the records.
+    Recorded,
+}
+
+/// The work of all clients: those of the first application come first.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     applications: Vec<Application>,
 }
@@ -193,6 +214,9 @@ impl Work {
 
 impl Application {
     fn all_files(&self) -> u64 {
+        if let Some(replay) = &self.replay {
+            return u64::from(replay.files());
+        }
         match self.sharing {
             Sharing::Own => u64::from(self.clients) * self.files,
             Sharing::Interleaved | Sharing::Segmented => self.files,
@@ -229,6 +253,17 @@ impl Application {
             },
             Phase::Read | Phase::Write | Phase::Fill | Phase::Mix(_) => self.files * self.per_file(rank),
             Phase::Rest => 0,
+            Phase::Replay => self.replay.as_ref().map_or(0, |replay| replay.of(rank).len() as u64),
+        }
+    }
+
+    /// When a client's next request of a phase comes.
+    #[must_use]
+    pub fn pace(&self, phase: Phase) -> Pace {
+        match (phase, &self.replay, self.arrivals) {
+            (Phase::Replay, Some(replay), _) if replay.pace() == Loop::Open => Pace::Recorded,
+            (Phase::Replay, ..) | (_, _, None) => Pace::Closed,
+            (_, _, Some(rate)) => Pace::Drawn(rate),
         }
     }
 
@@ -243,8 +278,13 @@ impl Application {
     /// A client's request by its number in a phase. Draws, where places are drawn.
     #[must_use]
     pub fn wish(&self, rank: Rank, phase: Phase, number: u64, draws: &mut impl Uniform) -> Wish {
+        if let (Phase::Replay, Some(replay)) = (phase, &self.replay)
+            && let Some(wish) = replay.wish(rank, number)
+        {
+            return wish;
+        }
         let operation = match phase {
-            Phase::Read | Phase::Rest => Operation::Read,
+            Phase::Read | Phase::Rest | Phase::Replay => Operation::Read,
             Phase::Write | Phase::Fill => Operation::Write,
             Phase::Mix(reads) if draws.below(1_000_000) < u64::from(reads) => Operation::Read,
             Phase::Mix(_) => Operation::Write,
@@ -285,6 +325,7 @@ impl Application {
                 Some(if self.clients == 0 { 0 } else { self.all_files() * self.file_bytes })
             }
             Phase::Create | Phase::Stat | Phase::Remove | Phase::Rest => Some(0),
+            Phase::Replay => Some(self.replay.as_ref().map_or(0, |replay| replay.bytes())),
         }
     }
 }
@@ -314,6 +355,7 @@ mod tests {
             flows: 1,
             think: SimSpan::ZERO,
             arrivals: None,
+            replay: None,
         }
     }
 

@@ -2,6 +2,8 @@
 
 mod cluster;
 
+use std::sync::Arc;
+
 use cluster::{application, disk, rate, spec};
 use proptest::prelude::*;
 use towtank_devices::Sharing as Port;
@@ -9,7 +11,8 @@ use towtank_devices::drives::Noise;
 use towtank_iosched::{Description, FlowSpec, Flows};
 use towtank_kernel::{Executor, Outcome, RunOptions, run};
 use towtank_pfs::{
-    Application, Component, Counts, Entity, Event, Message, Order, Pfs, Phase, Sharing, Spec, Striping, Work,
+    Application, Component, Counts, Entity, Event, Loop, Message, Operation, Order, Pfs, Phase, Record,
+    Replay, Sharing, Spec, Striping, Work,
 };
 use towtank_streams::Seed;
 use towtank_testkit::{Finished, travels};
@@ -81,12 +84,15 @@ fn random_application() -> impl Strategy<Value = Application> {
         [Phase::Create, Phase::Stat],
         [Phase::Fill, Phase::Remove],
         [Phase::Rest, Phase::Read],
+        [Phase::Rest, Phase::Replay],
     ];
     let sizes = (1_u32..4, 1_u64..4, 1_u64..60_000, 700_u64..40_000);
     let ways = (0..phases.len(), 0_usize..3, any::<bool>(), 1_u16..4);
     let times = (0_u64..3_000, proptest::option::of(1_u64..400));
-    (sizes, ways, times).prop_map(move |(sizes, (phase, sharing, random, flows), (think, arrivals))| {
+    (sizes, ways, times, random_replay()).prop_map(move |(sizes, ways, (think, arrivals), replay)| {
         let (clients, files, file_bytes, request_bytes) = sizes;
+        let (phase, sharing, random, flows) = ways;
+        let replayed = phases[phase].contains(&Phase::Replay);
         Application {
             clients,
             files,
@@ -98,8 +104,34 @@ fn random_application() -> impl Strategy<Value = Application> {
             flows,
             think: SimSpan::from_us(think),
             arrivals: arrivals.and_then(Frequency::from_per_second),
+            replay: replayed.then(|| dealt(&replay, clients)),
         }
     })
+}
+
+/// Records of up to three clients, in either loop.
+fn random_replay() -> impl Strategy<Value = (bool, Vec<Record>)> {
+    let record =
+        (0_u32..3, 0_u64..40_000_000, 0_u64..200_000, 1_u32..60_000, 0_u32..4, 0_u8..12, any::<bool>());
+    let record = record.prop_map(|(client, at, offset, bytes, file, operation, from_start)| {
+        let operation = match operation {
+            0 => Operation::Open,
+            1 => Operation::Stat,
+            2 => Operation::Create,
+            3 => Operation::Remove,
+            4..8 => Operation::Write,
+            _ => Operation::Read,
+        };
+        let bytes = if operation.moves_bytes() { bytes } else { 0 };
+        Record { at: SimSpan::from_ns(at), offset, bytes, file, client, operation, from_start }
+    });
+    (any::<bool>(), proptest::collection::vec(record, 0..25))
+}
+
+/// The same for so many clients.
+fn dealt((open, records): &(bool, Vec<Record>), clients: u32) -> Arc<Replay> {
+    let dealt = records.iter().map(|one| Record { client: one.client % clients, ..*one });
+    Arc::new(Replay::new(if *open { Loop::Open } else { Loop::Closed }, clients, dealt.collect()))
 }
 
 /// Any scheduler, with its own depth and options where it asks for some.
@@ -274,6 +306,7 @@ fn a_disk_alone_is_an_m_d_1_queue() {
         flows: 64,
         think: SimSpan::ZERO,
         arrivals: Frequency::from_per_second(30),
+        replay: None,
     };
     let mut spec = spec(vec![one]);
     spec.servers = 1;

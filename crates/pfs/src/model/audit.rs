@@ -6,16 +6,18 @@ use towtank_kernel::{Committed, Fault};
 use super::Pfs;
 use crate::event::{Event, Message};
 use crate::nodes::{Client, Entity, Server};
+use crate::work::Pace;
 
 pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<(), Fault> {
     let (mut sent, mut answered, mut at_servers, mut done) = (0_u64, 0_u64, 0_u64, 0_u64);
-    let mut at_metadata = 0_u64;
+    let (mut at_metadata, mut expected) = (0_u64, 0_u64);
     for (number, entity) in committed.entities.iter().enumerate() {
         let told = |error: String| -> Fault { format!("node {number}: {error}").into() };
         match entity {
             Entity::Client(client) => {
                 client.card.audit(&model.spec.network).map_err(told)?;
                 of_client(client).map_err(told)?;
+                expected += of_requests(model, client).map_err(told)?;
                 sent += client.jobs_sent;
                 answered += client.jobs_done;
             }
@@ -63,6 +65,16 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
     let served =
         committed.pending.iter().filter(|pending| matches!(pending.event, Event::Served { .. })).count()
             as u64;
+    let coming = committed
+        .pending
+        .iter()
+        .filter(|pending| matches!(pending.event, Event::Arrives | Event::Due { .. }))
+        .count() as u64;
+    if expected != coming {
+        return Err(
+            format!("requests are still to come at {expected} clients, but {coming} expect one").into()
+        );
+    }
     if at_metadata != served {
         return Err(format!(
             "metadata servers have {at_metadata} requests, but {served} of them will be answered"
@@ -101,6 +113,26 @@ fn of_client(client: &Client) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// What comes at its own time is begun or waits, and there is no more of it than the work says. Returns how many more times
+/// something will come: once, or not at all.
+fn of_requests(model: &Pfs<'_>, client: &Client) -> Result<u64, String> {
+    let all = model.requests(client);
+    if client.begun > all {
+        return Err(format!("{} requests were begun, and there are {all}", client.begun));
+    }
+    if model.pace(client) == Pace::Closed {
+        return Ok(0);
+    }
+    let waiting = client.waiting.len() as u64;
+    if client.come != client.begun + waiting || client.come > all {
+        return Err(format!(
+            "{} of {all} requests came, but {} were begun and {waiting} wait",
+            client.come, client.begun
+        ));
+    }
+    Ok(u64::from(client.come < all))
 }
 
 fn of_server(server: &Server) -> Result<(), String> {

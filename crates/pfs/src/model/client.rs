@@ -8,9 +8,9 @@ use super::{ARRIVAL, Pfs, WISH};
 use crate::counts::Sample;
 use crate::event::{Event, Job, Message};
 use crate::layout::Part;
-use crate::nodes::{Client, Mark};
+use crate::nodes::{Client, Flow, Mark};
 use crate::spec::MetadataBy;
-use crate::work::{Operation, Wish};
+use crate::work::{Operation, Pace, Phase, Wish};
 
 /// An odd number whose bits are even spread: 2^64 over the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -30,20 +30,54 @@ impl<'a> Pfs<'a> {
             self.say_through(context);
             return;
         }
-        if self.spec.work.of(client.rank).arrivals.is_some() {
-            self.next_arrival(client, context);
-            return;
+        match self.pace(client) {
+            Pace::Drawn(_) => self.next_arrival(client, context),
+            Pace::Recorded => self.next_due(client, context.now(), context),
+            Pace::Closed => {
+                for flow in 0..client.flows.len() as u16 {
+                    let wait = self.wait(client, context.now(), context.now()).unwrap_or(SimSpan::ZERO);
+                    self.next_after(client, flow, wait, context);
+                }
+            }
         }
-        for flow in 0..client.flows.len() as u16 {
+    }
+
+    /// The phase that is on.
+    fn phase(&self, client: &Client) -> Phase {
+        let phases = &self.spec.work.of(client.rank).phases;
+        phases.get(usize::from(client.phase)).copied().unwrap_or(Phase::Rest)
+    }
+
+    pub(super) fn pace(&self, client: &Client) -> Pace {
+        self.spec.work.of(client.rank).pace(self.phase(client))
+    }
+
+    /// How long the next recorded request is waited for at `now`, when the one before rose at `rose`; nothing where requests are
+    /// not recorded.
+    fn wait(&self, client: &Client, rose: SimTime, now: SimTime) -> Option<SimSpan> {
+        let replay = self.spec.work.of(client.rank).replay.as_ref()?;
+        if self.phase(client) != Phase::Replay {
+            return None;
+        }
+        let record = replay.of(client.rank).get(client.begun as usize)?;
+        Some(match record.from_start {
+            true => rose.saturating_add(record.at).checked_since(now).unwrap_or(SimSpan::ZERO),
+            false => record.at,
+        })
+    }
+
+    /// A flow begins its next request after a rest.
+    fn next_after(&self, client: &mut Client, flow: u16, rest: SimSpan, context: &mut Told<'_, 'a>) {
+        if rest.is_zero() {
             self.next(client, flow, context.now(), context);
+        } else {
+            context.send(context.me(), rest, Event::Next { flow, phase: client.phase });
         }
     }
 
     /// Requests of the phase that is on.
-    fn requests(&self, client: &Client) -> u64 {
-        let application = self.spec.work.of(client.rank);
-        let phase = application.phases.get(usize::from(client.phase));
-        phase.map_or(0, |phase| application.requests(*phase, client.rank))
+    pub(super) fn requests(&self, client: &Client) -> u64 {
+        self.spec.work.of(client.rank).requests(self.phase(client), client.rank)
     }
 
     fn say_through(&self, context: &mut Told<'_, 'a>) {
@@ -58,7 +92,7 @@ impl<'a> Pfs<'a> {
             return;
         }
         let application = self.spec.work.of(client.rank);
-        let phase = application.phases[usize::from(client.phase)];
+        let phase = self.phase(client);
         let wish = application.wish(client.rank, phase, client.begun, &mut context.draws(WISH));
         client.begun += 1;
         let state = &mut client.flows[usize::from(flow)];
@@ -148,6 +182,8 @@ impl<'a> Pfs<'a> {
                 } else {
                     if wish.operation == Operation::Remove {
                         client.layouts.remove(&wish.file);
+                    } else if wish.operation == Operation::Open && self.spec.client.layouts_are_kept {
+                        client.layouts.insert(wish.file);
                     }
                     self.complete(client, flow, wish, context);
                 }
@@ -193,11 +229,12 @@ impl<'a> Pfs<'a> {
     fn complete(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
         let state = &mut client.flows[usize::from(flow)];
         state.wish = None;
+        let rose = state.rose;
         context.record(Sample::Done {
             phase: client.phase,
             application: client.rank.application,
             bytes: wish.bytes,
-            since: state.rose,
+            since: rose,
             at: context.now(),
         });
         client.through += 1;
@@ -205,15 +242,50 @@ impl<'a> Pfs<'a> {
             self.say_through(context);
             return;
         }
-        let work = self.spec.work.of(client.rank);
-        if work.arrivals.is_some() {
-            if let Some(rose) = client.waiting.pop_front() {
-                self.next(client, flow, rose, context);
+        match self.pace(client) {
+            Pace::Drawn(_) | Pace::Recorded => {
+                if let Some(rose) = client.waiting.pop_front() {
+                    self.next(client, flow, rose, context);
+                }
             }
-        } else if work.think.is_zero() {
-            self.next(client, flow, context.now(), context);
-        } else {
-            context.send(context.me(), work.think, Event::Next { flow, phase: client.phase });
+            Pace::Closed => {
+                let think = self.spec.work.of(client.rank).think;
+                let rest = self.wait(client, rose, context.now()).unwrap_or(SimSpan::ZERO).max(think);
+                self.next_after(client, flow, rest, context);
+            }
+        }
+    }
+
+    /// The next of a client's recorded requests that come at their times.
+    fn next_due(&self, client: &Client, began: SimTime, context: &mut Told<'_, 'a>) {
+        if let Some(at) = self.due(client, began) {
+            context.send_at(context.me(), at.max(context.now()), Event::Due { began });
+        }
+    }
+
+    /// When it comes.
+    fn due(&self, client: &Client, began: SimTime) -> Option<SimTime> {
+        let replay = self.spec.work.of(client.rank).replay.as_ref()?;
+        let record = replay.of(client.rank).get(client.come as usize)?;
+        Some(began.saturating_add(record.at))
+    }
+
+    /// A request has come: it begins, or waits for a flow.
+    fn comes_in(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
+        client.come += 1;
+        // Where records come at their times, flows are made as they are needed.
+        let all_busy = client.begun - client.through == client.flows.len() as u64;
+        let most = usize::from(self.spec.work.of(client.rank).flows);
+        if all_busy && client.flows.len() < most {
+            client.flows.push(Flow::default());
+        }
+        let free = match all_busy {
+            true => client.flows.last().filter(|flow| flow.wish.is_none()).map(|_| client.flows.len() - 1),
+            false => client.flows.iter().position(|flow| flow.wish.is_none()),
+        };
+        match free {
+            Some(flow) => self.next(client, flow as u16, context.now(), context),
+            None => client.waiting.push_back(context.now()),
         }
     }
 
@@ -241,12 +313,14 @@ impl<'a> Pfs<'a> {
                 self.prepared(client, *flow, wish, context);
             }
             Event::Arrives => {
-                client.come += 1;
-                match client.flows.iter().position(|flow| flow.wish.is_none()) {
-                    Some(flow) => self.next(client, flow as u16, context.now(), context),
-                    None => client.waiting.push_back(context.now()),
-                }
+                self.comes_in(client, context);
                 self.next_arrival(client, context);
+            }
+            Event::Due { began } => {
+                while self.due(client, *began).is_some_and(|at| at <= context.now()) {
+                    self.comes_in(client, context);
+                }
+                self.next_due(client, *began, context);
             }
             _ => return Err("an event came to a client that is not for it".into()),
         }

@@ -31,7 +31,7 @@ impl<'a> Pfs<'a> {
         };
         let spec = &self.spec.metadata;
         let span = match operation {
-            Operation::Read | Operation::Write => spec.open,
+            Operation::Read | Operation::Write | Operation::Open => spec.open,
             Operation::Create => spec.create,
             Operation::Stat => spec.stat,
             Operation::Remove => spec.remove,

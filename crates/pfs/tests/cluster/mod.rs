@@ -27,6 +27,7 @@ pub fn application(clients: u32, files: u64) -> Application {
         flows: 1,
         think: SimSpan::ZERO,
         arrivals: None,
+        replay: None,
     }
 }
 

@@ -1,0 +1,176 @@
+//! Requests that were recorded: what each client of an application asks for, and when.
+//!
+//! Whoever reads a trace deals its streams out over clients; here the records lie client by client, 32 bytes each. In an open
+//! loop each is asked for at its time, whatever is done; in a closed loop the next one comes when the one before has ended.
+
+use towtank_units::SimSpan;
+
+use crate::work::{Operation, Rank, Wish};
+
+/// The most bytes of a recorded request.
+pub const RECORD_MAX_BYTES: u64 = u32::MAX as u64;
+/// No recorded request ends beyond this byte of its file.
+pub const END_MAX: u64 = 1 << 60;
+
+/// One request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// In an open loop: when, from the beginning of the phase on. In a closed one: how long it is waited for.
+    pub at: SimSpan,
+    /// From which byte on.
+    pub offset: u64,
+    /// How many bytes; none where the operation moves none.
+    pub bytes: u32,
+    /// To which of the trace's files, from 0.
+    pub file: u32,
+    /// Which of the application's clients asks.
+    pub client: u32,
+    /// What it does.
+    pub operation: Operation,
+    /// In a closed loop: whether the wait counts from when the one before was asked for, and not from when it had ended.
+    pub from_start: bool,
+}
+
+/// When the next request comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loop {
+    /// At its time, whatever is done.
+    Open,
+    /// When the one before has ended, and its wait.
+    Closed,
+}
+
+/// The recorded work of an application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    pace: Loop,
+    records: Vec<Record>,
+    /// Where the records of each client end.
+    ends: Vec<usize>,
+    files: u32,
+    bytes: u64,
+    span: SimSpan,
+}
+
+impl Replay {
+    /// Records of so many clients. Those of a client keep their order; in an open loop they are put in order of their times.
+    ///
+    /// # Panics
+    /// When a record is of another client, moves bytes and has none, moves none and has some, or ends too far out.
+    #[must_use]
+    pub fn new(pace: Loop, clients: u32, mut records: Vec<Record>) -> Replay {
+        let sound = |one: &Record| {
+            one.client < clients
+                && one.operation.moves_bytes() == (one.bytes > 0)
+                && one.offset.saturating_add(u64::from(one.bytes)) <= END_MAX
+        };
+        assert!(records.iter().all(sound), "a record is of a client that there is, and moves what it says");
+        match pace {
+            Loop::Open if records.is_sorted_by_key(|one| (one.client, one.at)) => {}
+            Loop::Open => records.sort_by_key(|one| (one.client, one.at)),
+            Loop::Closed => records.sort_by_key(|one| one.client),
+        }
+        let ends = (0..clients).map(|client| records.partition_point(|one| one.client <= client)).collect();
+        let files = records.iter().map(|one| one.file + 1).max().unwrap_or(0);
+        let bytes = records.iter().map(|one| u64::from(one.bytes)).fold(0, u64::saturating_add);
+        let span = match pace {
+            Loop::Open => records.iter().map(|one| one.at).max().unwrap_or(SimSpan::ZERO),
+            Loop::Closed => SimSpan::ZERO,
+        };
+        Replay { pace, records, ends, files, bytes, span }
+    }
+
+    /// When the next request comes.
+    #[must_use]
+    pub fn pace(&self) -> Loop {
+        self.pace
+    }
+
+    /// All records, client by client.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Files that are named, from 0.
+    #[must_use]
+    pub fn files(&self) -> u32 {
+        self.files
+    }
+
+    /// Bytes of all records.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The time of the last one, in an open loop.
+    #[must_use]
+    pub fn span(&self) -> SimSpan {
+        self.span
+    }
+
+    /// The records of a client.
+    #[must_use]
+    pub fn of(&self, rank: Rank) -> &[Record] {
+        let client = rank.rank as usize;
+        let end = self.ends.get(client).copied().unwrap_or(0);
+        let begin = client.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.records[begin.min(end)..end]
+    }
+
+    /// A client's request by its number.
+    #[must_use]
+    pub fn wish(&self, rank: Rank, number: u64) -> Option<Wish> {
+        let record = self.of(rank).get(usize::try_from(number).ok()?)?;
+        let &Record { operation, offset, bytes, .. } = record;
+        let file = rank.first_file + u64::from(record.file);
+        Some(Wish { operation, file, offset, bytes: u64::from(bytes) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(client: u32, at: u64, bytes: u32) -> Record {
+        Record {
+            at: SimSpan::from_ns(at),
+            offset: 0,
+            bytes,
+            file: client % 2,
+            client,
+            operation: Operation::Read,
+            from_start: false,
+        }
+    }
+
+    fn rank(rank: u32) -> Rank {
+        Rank { application: 0, rank, of: 4, first_file: 7 }
+    }
+
+    /// Each client has its own, in order of time where the times count, and in the trace's order where they do not.
+    #[test]
+    fn each_client_has_its_own_records() {
+        let records = vec![record(2, 5, 1), record(0, 9, 2), record(2, 3, 3), record(0, 9, 4)];
+        let of = |pace: Loop, client: u32| -> Vec<u32> {
+            let replay = Replay::new(pace, 4, records.clone());
+            replay.of(rank(client)).iter().map(|one| one.bytes).collect()
+        };
+        assert_eq!(
+            [of(Loop::Open, 0), of(Loop::Open, 1), of(Loop::Open, 2)],
+            [vec![2, 4], vec![], vec![3, 1]]
+        );
+        assert_eq!([of(Loop::Closed, 2), of(Loop::Closed, 3)], [vec![1, 3], vec![]]);
+        let replay = Replay::new(Loop::Open, 4, records);
+        assert_eq!((replay.files(), replay.bytes(), replay.span()), (1, 10, SimSpan::from_ns(9)));
+        assert_eq!(replay.wish(rank(2), 1).map(|wish| (wish.file, wish.bytes)), Some((7, 1)));
+        assert_eq!(replay.wish(rank(2), 2), None);
+    }
+
+    /// The size of a record is what the memory of a study is estimated from.
+    #[test]
+    fn a_record_takes_32_bytes() {
+        assert_eq!(size_of::<Record>(), 32);
+    }
+}
