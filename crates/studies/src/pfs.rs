@@ -21,7 +21,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, SimTime};
 
 use self::observed::{Kept, Run, Seen};
-use self::scenario::{Scenario, Settled};
+use self::scenario::{Ready, Scenario, Settled};
 use crate::question::add_run;
 use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
 
@@ -38,6 +38,12 @@ const FLAGS: &[Flag] = &[
     flag("clients", "clients"),
     flag("weights", "weights"),
     flag("workload", "workload"),
+    flag("trace", "trace.file"),
+    flag("trace-format", "trace.format"),
+    flag("trace-application", "trace.application"),
+    flag("trace-loop", "trace.loop"),
+    flag("trace-speed", "trace.speed"),
+    flag("trace-limit", "trace.limit"),
     flag("read-share", "read_share"),
     flag("write-first", "write_first"),
     flag("files", "files"),
@@ -73,32 +79,34 @@ impl Question for Pfs {
          all are joined by a star of links. The study says what each application gets, how long its requests take, and which part is the \
          bottleneck.\n\n\
          --preset paper is the cluster of the PFSsim paper, hdd and nvme are servers of today (choices, not measurements). What is \
-         measured is the last phase: where files are read, they are written first.\n\n\
+         measured is the last phase: where files are read, they are written first. --trace replays recorded requests in place of \
+         generated ones.\n\n\
          Schedulers (D is how many jobs are let go at once): fifo[:D], sfq[:D], ssfq, wfq, wf2q+, drr, wrr, priority, dsfq-a, -d, -f, -atb and \
          -alb (between servers), edf, i2l, sfqrc, dta, mclock, Lustre's crr-n, orr, trr and tbf, bfq, token-bucket and htb. Weights, \
          reservations, limits, deadlines and rates are keys of applications. Not modelled: metadata beyond service times, \
          recovery of failed servers, and the processors of servers beside the costs that are keys.";
     const RESULTS_VERSION: u32 = 2;
     const FLAGS: &'static [Flag] = FLAGS;
-    const MEMORY_KEYS: &'static [&'static str] = &["files", "file_size", "clients", "stripe_count"];
+    const MEMORY_KEYS: &'static [&'static str] = &["files", "file_size", "clients", "stripe_count", "trace.limit"];
     const PUBLISHED: &'static [&'static str] = &["pfs-reads", "pfs-writes", "pfs-shares"];
 
     type Scenario = Scenario;
     type Settled = Settled;
-    type Ready = Settled;
+    type Ready = Ready;
     type Seen = Seen;
     type Kept = Kept;
 
-    fn check(scenario: Scenario, draft: &Draft) -> Result<Settled, Problems> {
+    fn check(scenario: Scenario, draft: &Draft) -> Result<Ready, Problems> {
         scenario.settle(draft)
     }
 
-    fn settled(ready: &Settled) -> &Settled {
-        ready
+    fn settled(ready: &Ready) -> &Settled {
+        &ready.settled
     }
 
-    fn memory(ready: &Settled) -> Option<Bytes> {
-        Some(ready.memory())
+    fn memory(ready: &Ready) -> Option<Bytes> {
+        let files = Bytes::new(ready.file_bytes);
+        Some(ready.settled.memory(&ready.replays).saturating_add(files))
     }
 
     fn measures() -> Vec<Measure<Seen>> {
@@ -109,17 +117,18 @@ impl Question for Pfs {
         observed::measures_of(settled)
     }
 
-    fn run(ready: &Settled, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
-        let mut beside = Outcome::default();
-        let end = ready.duration.map(|span| SimTime::ZERO.saturating_add(span));
+    fn run(ready: &Ready, context: &RunContext<'_>) -> Result<Replicate<Seen>, StudyError> {
+        let Ready { settled, replays, notes, .. } = ready;
+        let mut beside = Outcome { warnings: notes.clone(), ..Outcome::default() };
+        let end = settled.duration.map(|span| SimTime::ZERO.saturating_add(span));
         let mut simulate = |only: Option<&str>| {
-            let spec = ready.spec(only);
+            let spec = settled.spec(replays, only);
             let run = context.simulate(&Model::new(&spec), end)?;
             add_run(&mut beside, &run);
-            Ok::<Run, StudyError>(Run::of(ready, &spec.work, &run))
+            Ok::<Run, StudyError>(Run::of(settled, &spec.work, &run))
         };
         let mut run = simulate(None)?;
-        if ready.alone && ready.applications.len() > 1 {
+        if settled.alone && settled.applications.len() > 1 {
             for number in 0..run.applications.len() {
                 let name = run.applications[number].name.clone();
                 let alone = simulate(Some(&name))?;

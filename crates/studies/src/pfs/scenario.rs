@@ -4,8 +4,10 @@ mod filled;
 mod model;
 pub mod preset;
 pub mod settled;
+mod trace;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,8 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 pub use self::preset::Preset;
 pub use self::settled::Settled;
+use self::trace::Recording;
+pub use self::trace::{Loop, Trace};
 
 /// Applications read and write files that are striped over servers, through a scheduler in front of each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +42,9 @@ pub struct Scenario {
     /// What clients do.
     #[serde(default)]
     pub workload: Workload,
+    /// Requests that were recorded, in place of what `workload`, `files` and their like say.
+    #[serde(default)]
+    pub trace: Option<Trace>,
     /// Of a mix, the share of requests that read.
     #[serde(default = "half")]
     pub read_share: Percent,
@@ -61,10 +68,10 @@ pub struct Scenario {
     /// each with one part of each file (`segmented`).
     #[serde(default)]
     pub sharing: Sharing,
-    /// Requests that a client has under way at once.
-    #[serde(default = "one")]
+    /// Requests that a client has under way at once. Left out: 1, and 4096 where a trace is replayed at its times.
+    #[serde(default)]
     #[schemars(range(min = 1, max = 4_096))]
-    pub flows: u32,
+    pub flows: Option<u32>,
     /// How long a client rests after each request.
     #[serde(default)]
     pub think_time: SimSpan,
@@ -149,6 +156,8 @@ pub struct Application {
     pub deadline: Option<SimSpan>,
     /// Its rank, where the scheduler serves by priority: lower goes first.
     pub priority: Option<u32>,
+    /// Requests that were recorded, which it replays.
+    pub trace: Option<Trace>,
     /// As outside.
     pub workload: Option<Workload>,
     /// As outside.
@@ -403,6 +412,9 @@ pub struct Disk {
     pub jitter: Option<Percent>,
 }
 
+/// The most requests of a client at once.
+const FLOWS_MAX: u32 = 4_096;
+
 const HINT: &str = "`towtank pfs --help` lists all schedulers";
 
 fn half() -> Percent {
@@ -442,9 +454,10 @@ impl Scenario {
     ///
     /// # Errors
     /// Each problem with its place in `draft`.
-    pub fn settle(self, draft: &Draft) -> Result<Settled, Problems> {
+    pub fn settle(self, draft: &Draft) -> Result<Ready, Problems> {
         let mut problems = Problems::new();
-        let applications = self.applications(draft, &mut problems);
+        let mut recordings = BTreeMap::new();
+        let applications = self.applications(draft, &mut recordings, &mut problems);
         for (key, bytes) in
             [("file_size", self.file_size), ("request_size", self.request_size), ("stripe", self.stripe)]
         {
@@ -469,13 +482,41 @@ impl Scenario {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let settled = self.with_preset(applications);
-        settled.check(draft, &mut problems);
-        problems.into_result(settled)
+        let notes = recordings.values().flat_map(|one| one.notes.clone()).collect();
+        let file_bytes = recordings.values().map(|one| one.file_bytes).sum();
+        let dealt = recordings.into_iter().map(|(name, one)| {
+            let clients = applications.get(&name).map_or(1, |application| application.clients);
+            (name, Arc::new(one.dealt(clients)))
+        });
+        let replays: Replays = dealt.collect();
+        let settled = self.with_preset(applications, &replays);
+        settled.check(draft, &replays, &mut problems);
+        problems.into_result(Ready { settled, replays, notes, file_bytes })
     }
 
-    /// The applications with everything filled in.
-    fn applications(&self, draft: &Draft, problems: &mut Problems) -> BTreeMap<String, settled::Application> {
+    /// The applications with everything filled in, and the traces that they replay.
+    fn applications(
+        &self,
+        draft: &Draft,
+        recordings: &mut BTreeMap<String, Recording>,
+        problems: &mut Problems,
+    ) -> BTreeMap<String, settled::Application> {
+        let mut named = self.named(draft, problems);
+        if !problems.is_empty() {
+            return BTreeMap::new();
+        }
+        self.read_traces(&named, draft, recordings, problems);
+        // A trace says itself how many clients it has.
+        for (name, recording) in recordings.iter().filter(|_| self.clients.is_none()) {
+            if let Some(own) = named.get_mut(name) {
+                own.clients = own.clients.or(Some(recording.clients()));
+            }
+        }
+        self.with_clients(named, recordings, draft, problems)
+    }
+
+    /// The applications by their names.
+    fn named(&self, draft: &Draft, problems: &mut Problems) -> BTreeMap<String, Application> {
         let mut named = self.applications.clone();
         match &self.weights {
             Some(_) if !named.is_empty() => {
@@ -506,6 +547,53 @@ impl Scenario {
             problems
                 .push(draft.problem("applications", message).hint("use lower-case letters, digits and `_`"));
         }
+        named
+    }
+
+    /// Reads the trace of each application that has one.
+    fn read_traces(
+        &self,
+        named: &BTreeMap<String, Application>,
+        draft: &Draft,
+        recordings: &mut BTreeMap<String, Recording>,
+        problems: &mut Problems,
+    ) {
+        let mut all: BTreeMap<&str, (&Trace, String)> = BTreeMap::new();
+        for (name, own) in named {
+            let Some(trace) = &own.trace else { continue };
+            let section = format!("applications.{name}.trace");
+            if trace.application.is_some() {
+                let message = format!("`{section}` says whose it is twice");
+                let problem = draft.problem(&format!("{section}.application"), message);
+                problems.push(problem.hint("leave `application` out"));
+            }
+            all.insert(name, (trace, section));
+        }
+        if let Some(trace) = &self.trace {
+            match whose(trace, named) {
+                Ok(name) => drop(all.insert(name, (trace, "trace".to_owned()))),
+                Err(message) => {
+                    let names: Vec<&str> = named.keys().map(String::as_str).collect();
+                    let hint = format!("set `trace.application` to one of {}", names.join(", "));
+                    problems.push(draft.problem("trace", message).hint(hint));
+                }
+            }
+        }
+        for (name, (trace, section)) in all {
+            match trace.read(draft, &section) {
+                Ok(recording) => drop(recordings.insert(name.to_owned(), recording)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+
+    fn with_clients(
+        &self,
+        named: BTreeMap<String, Application>,
+        recordings: &BTreeMap<String, Recording>,
+        draft: &Draft,
+        problems: &mut Problems,
+    ) -> BTreeMap<String, settled::Application> {
         let said: u32 = named.values().filter_map(|one| one.clients).sum();
         let open = named.values().filter(|one| one.clients.is_none()).count() as u32;
         let all = self.clients.unwrap_or(if open == 0 { said } else { said + 16 });
@@ -530,14 +618,27 @@ impl Scenario {
                 given = until as u32;
                 mine
             });
-            settled.insert(name, self.application(own, clients));
+            let recording = recordings.get(&name);
+            let application = self.application(own, clients, recording);
+            if application.flows > 1 && recording.is_some_and(|one| one.waits) {
+                let message = format!("`flows` of `{name}` is {}, but its trace has waits", application.flows);
+                problems.push(draft.problem("flows", message).hint("leave `flows` out: one after the other"));
+            }
+            settled.insert(name, application);
         }
         settled
     }
 
-    fn application(&self, own: Application, clients: u32) -> settled::Application {
+    fn application(
+        &self,
+        own: Application,
+        clients: u32,
+        recording: Option<&Recording>,
+    ) -> settled::Application {
+        let open = recording.is_some_and(|one| one.pace() == Loop::Open);
         settled::Application {
             clients,
+            trace: recording.map(|one| one.trace.clone()),
             weight: own.weight.unwrap_or(1),
             reservation: own.reservation,
             rate: own.rate,
@@ -553,10 +654,38 @@ impl Scenario {
             request_size: own.request_size.unwrap_or(self.request_size),
             order: own.order.unwrap_or(self.order),
             sharing: own.sharing.unwrap_or(self.sharing),
-            flows: own.flows.unwrap_or(self.flows),
+            flows: own.flows.or(self.flows).unwrap_or(if open { FLOWS_MAX } else { 1 }),
             think_time: own.think_time.unwrap_or(self.think_time),
             arrival_rate: own.arrival_rate.or(self.arrival_rate),
         }
+    }
+}
+
+/// A checked scenario, and what it replays.
+pub struct Ready {
+    /// The scenario with nothing left open.
+    pub settled: Settled,
+    /// The records of each application that has a trace.
+    pub replays: Replays,
+    /// What a user must know of how traces are replayed.
+    pub notes: Vec<String>,
+    /// What the files of traces take of the memory.
+    pub file_bytes: u64,
+}
+
+/// Recorded work, by application.
+pub type Replays = BTreeMap<String, Arc<towtank_pfs::Replay>>;
+
+/// The application that a trace is of: the one it names, or the only one.
+fn whose<'a>(trace: &Trace, named: &'a BTreeMap<String, Application>) -> Result<&'a str, String> {
+    let found = match &trace.application {
+        Some(name) => named.get_key_value(name).ok_or(format!("`trace.application` is `{name}`, which is none"))?,
+        None if named.len() == 1 => named.first_key_value().ok_or("there is no application")?,
+        None => return Err(format!("`trace` does not say which of {} applications replays it", named.len())),
+    };
+    match &found.1.trace {
+        Some(_) => Err(format!("`{}` has a trace of its own beside `trace`", found.0)),
+        None => Ok(found.0),
     }
 }
 

@@ -6,7 +6,7 @@ use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
 use super::preset::Shipped;
 use super::settled::{Application, Cache, Client, Disk, Metadata, Network, Server, Settled};
-use super::{Scenario, Workload};
+use super::{Replays, Scenario, Workload};
 
 /// A rate of a preset.
 pub(super) fn rate(bytes: u64) -> Rate {
@@ -15,9 +15,15 @@ pub(super) fn rate(bytes: u64) -> Rate {
 
 impl Scenario {
     /// The same with what the preset says.
-    pub(super) fn with_preset(self, applications: BTreeMap<String, Application>) -> Settled {
+    pub(super) fn with_preset(
+        self,
+        applications: BTreeMap<String, Application>,
+        replays: &Replays,
+    ) -> Settled {
         let shipped = self.preset.shipped();
-        let reads = |one: &Application| matches!(one.workload, Workload::Read | Workload::Mix);
+        let reads = |one: &Application| {
+            one.trace.is_none() && matches!(one.workload, Workload::Read | Workload::Mix)
+        };
         let write_first = self.write_first.unwrap_or(applications.values().any(reads));
         let alone = self.alone.unwrap_or((2..=4).contains(&applications.len()));
         let handshake = self.server.handshake.unwrap_or(false);
@@ -42,7 +48,7 @@ impl Scenario {
             disk: self.disk.filled(&shipped),
             applications,
         };
-        let sample = self.sample.or(shipped.sample).unwrap_or_else(|| settled.hundredth());
+        let sample = self.sample.or(shipped.sample).unwrap_or_else(|| settled.hundredth(replays));
         Settled { sample, ..settled }
     }
 }

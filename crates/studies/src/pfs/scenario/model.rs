@@ -1,18 +1,20 @@
 //! From a scenario in which nothing is left open to the model that runs.
 
+use std::sync::Arc;
+
 use towtank_devices::drives::{
     self, Noise, RateSpec, SeekCurve, SeekSpec, SsdSpec, TableSpec, TrackBuffer, Zone,
 };
 use towtank_iosched::{Description, FlowSpec, Flows, Kind};
 use towtank_pfs::{
-    Application as Work, Cache as PageCache, ClientSpec, Component, DiskSpec, MetadataSpec, Phase, Scheduler,
+    Application as Work, Cache as PageCache, ClientSpec, Component, DiskSpec, MetadataSpec, Phase, Replay, Scheduler,
     ServerSpec, Spec, Striping,
 };
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
 use super::filled::rate;
 use super::settled::{Application, Cache, Disk, Network, Settled};
-use super::{DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Replacement, Sharing, Workload};
+use super::{DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Replacement, Replays, Sharing, Workload};
 
 /// How long after it rose a request without a deadline is due: ten years.
 const NEVER_DUE: SimSpan = SimSpan::from_secs(315_360_000);
@@ -28,9 +30,9 @@ impl Settled {
 
     /// The model with all applications, or with one of them alone.
     #[must_use]
-    pub fn spec(&self, only: Option<&str>) -> Spec {
+    pub fn spec(&self, replays: &Replays, only: Option<&str>) -> Spec {
         let works = self.applications.iter().map(|(name, one)| {
-            let work = one.work(self.write_first);
+            let work = one.work(self.write_first, replays.get(name));
             if only.is_some_and(|only| only != name) {
                 Work { phases: vec![Phase::Rest; work.phases.len()], ..work }
             } else {
@@ -125,8 +127,9 @@ impl Cache {
 }
 
 impl Application {
-    fn work(&self, write_first: bool) -> Work {
+    fn work(&self, write_first: bool, replay: Option<&Arc<Replay>>) -> Work {
         let measured = match self.workload {
+            _ if replay.is_some() => Phase::Replay,
             Workload::Read => Phase::Read,
             Workload::Write => Phase::Write,
             Workload::Mix => Phase::Mix((self.read_share.fraction_f64() * 1e6).round() as u32),
@@ -136,7 +139,7 @@ impl Application {
         };
         let mut phases = vec![measured];
         if write_first {
-            let reads = matches!(self.workload, Workload::Read | Workload::Mix);
+            let reads = matches!(measured, Phase::Read | Phase::Mix(_));
             phases.insert(0, if reads { Phase::Fill } else { Phase::Rest });
         }
         Work {
@@ -157,6 +160,7 @@ impl Application {
             flows: self.flows.min(u32::from(u16::MAX)) as u16,
             think: self.think_time,
             arrivals: self.arrival_rate.filter(|rate| !rate.is_zero()),
+            replay: replay.map(Arc::clone),
         }
     }
 

@@ -7,7 +7,9 @@ use towtank_iosched::Description;
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
-use super::{DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Preset, Replacement, Sharing, Workload};
+use super::{
+    DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Preset, Replacement, Replays, Sharing, Trace, Workload,
+};
 
 /// A scenario in which nothing is left open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +56,9 @@ pub struct Settled {
 pub struct Application {
     /// As in [`super::Application`], like all that follows.
     pub clients: u32,
+    /// What it replays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
     /// Its share.
     pub weight: u32,
     /// What it gets.
@@ -218,17 +223,20 @@ pub struct Disk {
 }
 
 impl Settled {
-    /// A hundredth of what the measured phase takes at the servers' disks or cards, at least; 1 ms at least.
-    pub(super) fn hundredth(&self) -> SimSpan {
-        let bytes: f64 = self.applications.values().map(Application::bytes).sum();
+    /// A hundredth of what the measured phase takes at the servers' disks or cards, or by the times of a trace, at least; 1 ms at
+    /// least.
+    pub(super) fn hundredth(&self, replays: &Replays) -> SimSpan {
+        let bytes: f64 = self.loads(replays).map(|load| load.bytes).sum();
+        let recorded = replays.values().map(|one| one.span().as_secs_f64()).fold(0.0, f64::max);
         let disk = self.disk.read.bytes_per_second().max(self.disk.write.bytes_per_second()) as f64;
         let card = self.network.card.bytes_per_second() as f64;
         let all = f64::from(self.servers) * disk.min(card);
-        let seconds = self.duration.map_or(bytes / all, |most| most.as_secs_f64().min(bytes / all));
+        let taken = (bytes / all).max(recorded);
+        let seconds = self.duration.map_or(taken, |most| most.as_secs_f64().min(taken));
         SimSpan::from_us(((seconds / 100.0 * 1e6) as u64).max(1_000))
     }
 
-    pub(super) fn check(&self, draft: &Draft, problems: &mut Problems) {
+    pub(super) fn check(&self, draft: &Draft, replays: &Replays, problems: &mut Problems) {
         let zero = [
             ("sample", self.sample.is_zero()),
             ("server.part", self.server.part.is_zero()),
@@ -249,7 +257,7 @@ impl Settled {
                 format!("`cache.dirty` is {}, but the cache holds {}", self.cache.dirty, self.cache.size);
             problems.push(draft.problem("cache.dirty", message).hint("a fifth of the cache is usual"));
         }
-        let requests: f64 = self.applications.values().map(Application::requests).sum();
+        let requests: f64 = self.loads(replays).map(|load| load.requests).sum();
         if requests > REQUESTS_MAX {
             let message =
                 format!("the applications make {requests:.0} requests, and {REQUESTS_MAX:.0} is the most");
@@ -305,22 +313,41 @@ impl Settled {
         self.applications.keys().map(String::as_str).collect()
     }
 
+    /// What each application asks for.
+    fn loads(&self, replays: &Replays) -> impl Iterator<Item = Load> {
+        self.applications.iter().map(|(name, one)| match replays.get(name) {
+            Some(replay) => {
+                let requests = replay.records().len() as f64;
+                let request_bytes = replay.bytes().div_ceil((replay.records().len() as u64).max(1));
+                let (files, bytes) = (f64::from(replay.files()), replay.bytes() as f64);
+                Load { requests, bytes, files, file_bytes: u64::MAX, request_bytes }
+            }
+            None => Load {
+                requests: one.requests(),
+                bytes: one.bytes(),
+                files: one.all_files(),
+                file_bytes: one.file_size.get(),
+                request_bytes: one.request_size.get(),
+            },
+        })
+    }
+
     /// About how much memory a replicate takes: ranges of pages at servers, files that clients and servers know, jobs under way,
-    /// and clients.
+    /// clients, and the records of traces.
     #[must_use]
-    pub fn memory(&self) -> Bytes {
+    pub fn memory(&self, replays: &Replays) -> Bytes {
         let (mut ranges, mut files, mut jobs, mut clients) = (0.0, 0.0, 0.0, 0.0);
         let copies = f64::from(self.replicas);
-        for one in self.applications.values() {
-            let parts = |bytes: Bytes| {
-                let stripes = bytes.get().div_ceil(self.stripe.get().max(1)) as f64;
+        for (one, load) in self.applications.values().zip(self.loads(replays)) {
+            let parts = |bytes: u64| {
+                let stripes = bytes.div_ceil(self.stripe.get().max(1)) as f64;
                 stripes.clamp(1.0, f64::from(self.stripe_count))
             };
-            ranges += one.requests() * parts(one.request_size) * copies;
-            files += one.all_files() * (1.0 + parts(one.file_size) * copies);
-            let own = one.requests() / f64::from(one.clients.max(1));
+            ranges += load.requests * parts(load.request_bytes) * copies;
+            files += load.files * (1.0 + parts(load.file_bytes) * copies);
+            let own = load.requests / f64::from(one.clients.max(1));
             let at_once = f64::from(one.flows).min(own);
-            jobs += f64::from(one.clients) * at_once * parts(one.request_size) * copies;
+            jobs += f64::from(one.clients) * at_once * parts(load.request_bytes) * copies;
             clients += f64::from(one.clients);
         }
         let least = self.stripe.get().min(self.server.part.get()).max(towtank_pfs::PAGE) as f64;
@@ -332,7 +359,9 @@ impl Settled {
             DiskModel::Rate | DiskModel::Seek | DiskModel::Table => 0.0,
         };
         let known = RANGE * kept + FILE * files;
-        Bytes::new((PROGRAM + known + JOB * jobs + CLIENT * clients + flash) as u64)
+        let records: usize = replays.values().map(|one| one.records().len()).sum();
+        let recorded = RECORD * records as f64;
+        Bytes::new((PROGRAM + known + recorded + JOB * jobs + CLIENT * clients + flash) as u64)
     }
 }
 
@@ -349,8 +378,21 @@ const FILE: f64 = 20.0;
 const JOB: f64 = 300.0;
 /// A client.
 const CLIENT: f64 = 1_900.0;
+/// A record of a trace.
+const RECORD: f64 = size_of::<towtank_pfs::Record>() as f64;
 /// Bytes of flash for each byte of its map, by its layout: 8 bytes a page of 8 KiB, and 7 % of spare.
 const FLASH_PER_BYTE: f64 = 8_192.0 / 8.56;
+
+/// What an application asks for in the measured phase, generated or recorded.
+struct Load {
+    requests: f64,
+    bytes: f64,
+    files: f64,
+    /// Of a file; no bound where a trace says nothing of it.
+    file_bytes: u64,
+    /// Of a request, on average.
+    request_bytes: u64,
+}
 
 impl Application {
     fn all_files(&self) -> f64 {
