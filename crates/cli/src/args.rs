@@ -3,6 +3,7 @@
 //! Flags of a study come from its scenario: [`towtank_studies::Study::flags`] names them, the schema describes them.
 
 pub mod output_flags;
+mod search_flags;
 mod study_flags;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -15,6 +16,7 @@ use towtank_kernel::Executor;
 
 use self::output_flags::RESULTS;
 pub use output_flags::{Format, OutputFlags, ReportFlags};
+pub use search_flags::SearchFlags;
 pub use study_flags::{given, named_flags, settings, study_command};
 
 /// What-if answers for distributed storage, from simulation.

@@ -8,6 +8,7 @@ mod merge;
 mod reproduce;
 mod run;
 mod schema;
+mod search;
 mod show;
 
 use std::path::PathBuf;
@@ -28,6 +29,9 @@ pub fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Troub
         && let Some(study) = registry.named(name)
     {
         if let Some((name, inner)) = inner.subcommand() {
+            if study.search().is_some_and(|search| search.name == name) {
+                return search::search(registry, study, inner);
+            }
             return answer(study, name, inner);
         }
         let flags = RunFlags::from_arg_matches(inner).map_err(Trouble::input)?;

@@ -137,6 +137,23 @@ impl Gate {
         names
     }
 
+    /// Each comparison: the measure, and whether its value is to be below a limit rather than above it.
+    #[must_use]
+    pub fn sides(&self) -> Vec<(&str, bool)> {
+        let mut sides = Vec::new();
+        self.expression.each(&mut |comparison| {
+            let below = matches!(comparison.operator, Operator::Less | Operator::LessOrEqual);
+            sides.push((comparison.name.as_str(), below));
+        });
+        sides
+    }
+
+    /// By how much the expression misses being true, as a part of the limits: 0 where it is true, and without bound where a measure
+    /// has no value. For those who have a goal, and not a gate.
+    pub fn miss(&self, read: impl Fn(&str) -> Option<Reading>) -> f64 {
+        self.expression.miss(&|name: &str| read(name).unwrap_or_default())
+    }
+
     /// Judges the values that `read` gives. A name that it does not know counts as a measure without a value.
     pub fn judge(&self, read: impl Fn(&str) -> Option<Reading>) -> Judgement {
         let mut without_value = Vec::new();
@@ -169,6 +186,16 @@ impl Expression {
                 parts.iter_mut().for_each(|part| part.each_mut(visit))
             }
             Expression::Comparison(comparison) => visit(comparison),
+        }
+    }
+
+    fn miss(&self, read: &impl Fn(&str) -> Reading) -> f64 {
+        match self {
+            Expression::Any(parts) => parts.iter().map(|part| part.miss(read)).fold(f64::INFINITY, f64::min),
+            Expression::All(parts) => parts.iter().map(|part| part.miss(read)).fold(0.0, f64::max),
+            Expression::Comparison(comparison) => {
+                comparison.part.of(&read(&comparison.name)).map_or(f64::INFINITY, |value| comparison.miss(value))
+            }
         }
     }
 
@@ -228,6 +255,14 @@ impl Comparison {
         })?;
         self.measure_unit = measure.unit.to_owned();
         Ok(())
+    }
+
+    /// How far a value is from its limit, as a part of the limit; a value at a limit that it must pass misses it too.
+    fn miss(&self, value: f64) -> f64 {
+        if self.operator.holds(value, self.limit) {
+            return 0.0;
+        }
+        ((value - self.limit).abs() / self.limit.abs().max(f64::MIN_POSITIVE)).max(f64::EPSILON)
     }
 
     fn full_name(&self) -> String {

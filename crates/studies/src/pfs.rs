@@ -6,13 +6,15 @@
 //! - `scenario`: what a user may say, and presets;
 //! - `observed`: what one replicate came to know, and its measures;
 //! - `present`, `figures`: what the report shows;
-//! - `published`: what the paper says.
+//! - `published`: what the paper says;
+//! - `tune`: which settings of the scheduler meet goals.
 
 mod figures;
 mod observed;
 mod present;
 mod published;
 pub mod scenario;
+mod tune;
 mod view;
 
 use towtank_pfs::Pfs as Model;
@@ -23,7 +25,7 @@ use towtank_units::{Bytes, SimTime};
 use self::observed::{Kept, Run, Seen};
 use self::scenario::{Ready, Scenario, Settled};
 use crate::question::add_run;
-use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, StudyError};
+use crate::{Flag, Measure, Points, Presentation, Question, Replicate, RunContext, Search, StudyError};
 
 /// The study of parallel file systems.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +91,7 @@ impl Question for Pfs {
     const FLAGS: &'static [Flag] = FLAGS;
     const MEMORY_KEYS: &'static [&'static str] = &["files", "file_size", "clients", "stripe_count", "trace.limit"];
     const PUBLISHED: &'static [&'static str] = &["pfs-reads", "pfs-writes", "pfs-shares"];
+    const SEARCH: Option<&'static Search> = Some(&tune::TUNE);
 
     type Scenario = Scenario;
     type Settled = Settled;

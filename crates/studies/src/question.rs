@@ -13,7 +13,7 @@ use towtank_units::Bytes;
 
 use crate::measures::{self, Measure};
 use crate::points::Points;
-use crate::study::Subcommand;
+use crate::study::{Search, Subcommand};
 use crate::{Flag, MeasureSpec, PointResult, Prepared, Presentation, RunContext, Study, StudyError};
 
 /// One question, with the types of its answer.
@@ -34,6 +34,9 @@ pub trait Question: Sized + Sync + 'static {
     const PUBLISHED: &'static [&'static str] = &[];
     /// As [`Study::subcommands`].
     const SUBCOMMANDS: &'static [Subcommand] = &[];
+
+    /// As [`Study::search`].
+    const SEARCH: Option<&'static Search> = None;
 
     /// What a user may write: what may be left out is optional. Its descriptions become help and schema.
     type Scenario: DeserializeOwned + JsonSchema;
@@ -151,6 +154,10 @@ impl<Q: Question> Study for Q {
 
     fn subcommands(&self) -> &'static [Subcommand] {
         Q::SUBCOMMANDS
+    }
+
+    fn search(&self) -> Option<&'static Search> {
+        Q::SEARCH
     }
 
     fn check(&self, draft: &Draft) -> Result<Box<dyn Prepared>, Problems> {

@@ -6,7 +6,10 @@
 //! results of all points to [`Study::present`]. Whatever a study wants to say about one replicate goes into its
 //! [`Outcome`]; whatever needs all of them (tables over a sweep, figures, claims) goes into its [`Presentation`].
 
-use towtank_report::{Claim, Figure, Outcome, Table};
+use std::collections::BTreeMap;
+
+use towtank_report::{Claim, Figure, Measure, Outcome, Table};
+use towtank_scenario::gate::Gate;
 use towtank_scenario::{Draft, Problem, Problems};
 use towtank_units::Bytes;
 
@@ -54,6 +57,11 @@ pub trait Study: Sync {
     /// Commands of its own beside the run: `towtank NAME plan`.
     fn subcommands(&self) -> &'static [Subcommand] {
         &[]
+    }
+
+    /// Its command that looks for a scenario that meets goals: `towtank NAME tune`.
+    fn search(&self) -> Option<&'static Search> {
+        None
     }
 
     /// Checks one point. The whole of it: what passes here must not fail later for a reason that lies in the scenario.
@@ -140,6 +148,58 @@ pub struct Answer {
     pub tables: Vec<Table>,
     /// Figures of its report.
     pub figures: Vec<Figure>,
+}
+
+/// A command of a study that tries changes of a scenario until goals are met.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    /// The word after the study's name.
+    pub name: &'static str,
+    /// One line, no full stop.
+    pub about: &'static str,
+    /// A paragraph for its `--help`.
+    pub help: &'static str,
+    /// Finds the change, by trials. `schedulers` are to be tried in place of the scenario's, where there are any.
+    pub find: fn(&mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialError>,
+}
+
+/// A scenario that can be run with changes.
+pub trait Trials {
+    /// The resolved scenario, with nothing changed.
+    fn scenario(&self) -> &serde_json::Value;
+    /// What is to hold.
+    fn goals(&self) -> &[Gate];
+    /// Runs all replicates with these keys set to these values, in TOML.
+    ///
+    /// # Errors
+    /// When the scenario cannot be so, a run fails, or somebody stopped it.
+    fn run(&mut self, changes: &[(String, String)]) -> Result<Summary, TrialError>;
+}
+
+/// What a trial measured, means over the replicates.
+pub type Summary = BTreeMap<String, Measure>;
+
+/// Why a search has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The scenario, or what is asked, must be changed.
+    #[error("{0}")]
+    Input(Problems),
+    /// A run failed.
+    #[error("{0}")]
+    Failed(Problem),
+    /// Somebody stopped it.
+    #[error("it was stopped")]
+    Stopped,
+}
+
+/// What a search came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// What is printed.
+    pub answer: Answer,
+    /// Whether all goals are met.
+    pub met: bool,
 }
 
 /// A measure that a study promises to yield.

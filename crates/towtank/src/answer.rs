@@ -20,10 +20,20 @@ pub fn report_of(
     let flags = given.0.iter().map(|(flag, value)| ((*flag).to_owned(), json!(value)));
     let flags = Value::Object(flags.collect());
     let scenario = json!({ "study": study.name(), "subcommand": subcommand.name, "flags": flags });
+    of_answer(study, (subcommand.name, subcommand.about), scenario, answer)
+}
+
+/// The report of what a command of this name and purpose found for a scenario.
+pub(crate) fn of_answer(
+    study: &dyn Study,
+    (name, about): (&str, &str),
+    scenario: Value,
+    answer: &Answer,
+) -> Result<Report, Trouble> {
     laws::hold(Report {
-        study: format!("{}-{}", study.name(), subcommand.name),
+        study: format!("{}-{name}", study.name()),
         results_version: study.results_version(),
-        title: subcommand.about.to_owned(),
+        title: about.to_owned(),
         answer: answer.text.lines().next().unwrap_or_default().to_owned(),
         scenario_hash: hash_of_bytes(scenario.to_string().as_bytes()),
         scenario,

@@ -97,6 +97,11 @@ impl Document {
         self
     }
 
+    /// Where the files are that it names.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Sets a key to a value, which is TOML; what is not, is text: `set("link.rate", "10Gbit/s")`.
     ///
     /// # Errors
@@ -116,6 +121,12 @@ impl Document {
         self.text.set(setting)
     }
 
+    /// The study that it is of, where that is one.
+    #[must_use]
+    pub fn study(&self, registry: &Registry) -> Option<&'static dyn Study> {
+        towtank_studies::study_of(registry.studies(), &self.text).ok()
+    }
+
     /// Adds a gate: an expression about measures that must not hold for the report.
     pub fn fail_if(&mut self, gate: impl Into<String>) {
         self.fail_if.push(gate.into());
@@ -126,7 +137,7 @@ impl Document {
     /// # Errors
     /// Everything that is wrong with scenario and gates, each with its place.
     pub fn check(self, registry: &Registry) -> Result<Scenario, Problems> {
-        let study = towtank_studies::study_of(registry.studies(), &self.text).ok();
+        let study = self.study(registry);
         let text = self.text.with_files(Arc::new(Folder(self.folder.clone())));
         match towtank_studies::check(registry.studies(), text) {
             Ok(checked) => {

@@ -6,7 +6,7 @@
 //!    all that is wrong with it, or makes a [`Scenario`] of it.
 //! 3. [`run()`] runs a scenario as [`Options`] say and returns its report; [`reproduce()`] does so with published ones
 //!    and judges their claims; [`merge()`] joins what was run in parts; [`compare()`] sets two results side by side.
-//!    [`preview_of_memory`] tells beforehand what a run takes.
+//!    [`preview_of_memory`] tells beforehand what a run takes; [`search()`] looks for settings that meet goals.
 //! 4. An [`Observer`] hears how it goes, and may ask to stop. [`Trouble`] says what stands in the way, and who is to
 //!    blame.
 //!
@@ -49,6 +49,7 @@ mod registry;
 mod reproduce;
 mod run;
 mod scenario;
+mod search;
 mod trouble;
 
 pub use answer::report_of;
@@ -67,4 +68,5 @@ pub use registry::{NameTaken, Registry};
 pub use reproduce::reproduce;
 pub use run::{Done, Run, run};
 pub use scenario::{Scenario, heading};
+pub use search::{Searched, search};
 pub use trouble::Trouble;

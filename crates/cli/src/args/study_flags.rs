@@ -8,7 +8,7 @@ use towtank::heading;
 use towtank_scenario::{FlagName, KeyPath, Problem, Segment, Setting, other_names};
 use towtank_studies::{Study, Subcommand, SubcommandFlag};
 
-use super::{RunFlags, SCENARIO};
+use super::{RunFlags, SCENARIO, SearchFlags};
 
 /// The command of a study.
 pub fn study_command(study: &'static dyn Study) -> clap::Command {
@@ -20,7 +20,15 @@ pub fn study_command(study: &'static dyn Study) -> clap::Command {
     for subcommand in study.subcommands() {
         command = command.subcommand(command_of(subcommand));
     }
-    let command = command.args_conflicts_with_subcommands(!study.subcommands().is_empty());
+    if let Some(search) = study.search() {
+        let mut inner = clap::Command::new(search.name).about(search.about).after_help(search.help);
+        for flag in study.flags() {
+            inner = inner.arg(study_flag(flag, &schema));
+        }
+        command = command.subcommand(SearchFlags::augment_args(inner).about(search.about));
+    }
+    let has_own = !study.subcommands().is_empty() || study.search().is_some();
+    let command = command.args_conflicts_with_subcommands(has_own);
     RunFlags::augment_args(command).about(heading(study)).after_help(format!(
         "{}\n\nKeys without a flag are set with --set; `towtank schema {}` lists them.\n{}",
         study.about(),

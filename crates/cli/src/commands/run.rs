@@ -22,7 +22,8 @@ pub fn run(registry: &Registry, run: &Run, matches: &ArgMatches) -> Result<Exit,
         "-" => Document::named("<stdin>", &towtank::read_text("-", &mut io::stdin())?)?,
         what => Document::find(what, registry)?,
     };
-    go(registry, document, &run.flags, settings(&run.flags, matches)?)
+    let RunFlags { seed, replicates, set, .. } = &run.flags;
+    go(registry, document, &run.flags, settings((seed, replicates, set), matches)?)
 }
 
 /// Runs the command of a study.
@@ -33,14 +34,17 @@ pub fn study(
     flags: &RunFlags,
 ) -> Result<Exit, Trouble> {
     let mut all = args::settings(study, matches)?;
-    all.extend(settings(flags, matches)?);
+    all.extend(settings((&flags.seed, &flags.replicates, &flags.set), matches)?);
     go(registry, Document::of_study(study, args::named_flags(study)), flags, all)
 }
 
 /// What the common flags set. `--set` comes last: it is the most explicit.
-fn settings(flags: &RunFlags, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
+pub(super) fn settings(
+    (seed, replicates, set): (&Option<String>, &Option<String>, &[String]),
+    matches: &ArgMatches,
+) -> Result<Vec<Setting>, Problem> {
     let mut settings = Vec::new();
-    for (name, value) in [("seed", &flags.seed), ("replicates", &flags.replicates)] {
+    for (name, value) in [("seed", seed), ("replicates", replicates)] {
         let Some(value) = value else { continue };
         let key = KeyPath::root().key(name);
         settings.push(match matches.value_source(name) {
@@ -50,7 +54,7 @@ fn settings(flags: &RunFlags, matches: &ArgMatches) -> Result<Vec<Setting>, Prob
             _ => Setting::of_flag(&format!("--{name}"), &key, value)?,
         });
     }
-    for text in &flags.set {
+    for text in set {
         settings.push(Setting::parse("--set", text)?);
     }
     Ok(settings)

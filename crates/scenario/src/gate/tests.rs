@@ -217,3 +217,21 @@ proptest! {
         }
     }
 }
+
+/// A goal says how far a value is from where it is to be, as a part of the limit.
+#[test]
+fn a_miss_is_a_part_of_the_limit() {
+    let miss = |text: &str, value: Option<f64>| {
+        let gate = Gate::parse("--goal", text, &KNOWN).expect("well-formed");
+        gate.miss(|_| Some(Reading { value, ..Reading::default() }))
+    };
+    assert_eq!(miss("wait_mean < 2", Some(1.0)), 0.0);
+    assert_eq!(miss("wait_mean < 2", Some(3.0)), 0.5);
+    assert_eq!(miss("wait_mean > 4", Some(3.0)), 0.25);
+    assert!(miss("wait_mean < 2", Some(2.0)) > 0.0);
+    assert_eq!(miss("wait_mean < 2 and wait_mean < 1", Some(3.0)), 2.0);
+    assert_eq!(miss("wait_mean < 2 or wait_mean < 1", Some(3.0)), 0.5);
+    assert_eq!(miss("wait_mean < 2", None), f64::INFINITY);
+    let gate = Gate::parse("--goal", "wait_mean < 2 or wait_mean >= 7", &KNOWN).expect("well-formed");
+    assert_eq!(gate.sides(), [("wait_mean", true), ("wait_mean", false)]);
+}

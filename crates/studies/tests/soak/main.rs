@@ -16,6 +16,7 @@ mod put;
 mod queue;
 mod rebuild;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -89,6 +90,7 @@ fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
 fn check(text: &str) -> Result<CheckedScenario, String> {
     let source = Source::file("soak.toml", text.to_owned());
     let document = Document::parse(&source).map_err(|error| format!("{error:?}"))?;
+    let document = document.with_files(Arc::new(pfs::Traces));
     towtank_studies::check(towtank_studies::all(), document).map_err(|problems| format!("{problems:?}"))
 }
 

@@ -1,6 +1,9 @@
 //! Small file systems: every scheduler, workload and disk, caches that are too small, networks that lose.
 
+use std::fmt::Write as _;
+
 use towtank_report::Outcome;
+use towtank_scenario::Files;
 
 const SCHEDULERS: [&str; 26] = [
     "fifo",
@@ -31,6 +34,30 @@ const SCHEDULERS: [&str; 26] = [
     "htb:4",
 ];
 const WORKLOADS: [&str; 6] = ["read", "write", "mix", "create", "stat", "remove"];
+
+/// Traces that are what their names say: `40-7` has 40 records that are drawn from 7.
+#[derive(Debug)]
+pub struct Traces;
+
+impl Files for Traces {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        let (count, seed) = path.split_once('-').ok_or("no such file")?;
+        let count: u32 = count.parse().map_err(|_| "no such file")?;
+        let mut state: u64 = seed.parse().map_err(|_| "no such file")?;
+        let mut draw = |below: u64| {
+            // Knuth's generator of 64 bits: its upper half is good enough here.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let (mut text, mut at) = (String::new(), 0);
+        for _ in 0..count {
+            at += draw(4_000);
+            let (volume, write) = (draw(5), ["R", "W"][draw(2) as usize]);
+            let _ = writeln!(text, "{volume},{write},{},{},{at}", draw(300_000), draw(40_000));
+        }
+        Ok(text.into_bytes())
+    }
+}
 
 /// A few clients on a few servers.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
@@ -132,6 +159,11 @@ fn applications(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
             1 + draws(60),
             draws(3),
         );
+        if draws(3) == 0 {
+            let pace = ["open", "closed"][draws(2) as usize];
+            *text += &format!("trace.file = \"{}-{}\"\ntrace.format = \"alibaba\"\n", 1 + draws(60), draws(1_000));
+            *text += &format!("trace.loop = \"{pace}\"\ntrace.speed = \"{}x\"\n", 1 + draws(4));
+        }
         if draws(2) == 0 {
             *text += &format!("workload = \"{}\"\n", WORKLOADS[draws(6) as usize]);
         }

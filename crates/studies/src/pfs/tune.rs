@@ -1,0 +1,248 @@
+//! `towtank pfs tune`: which weights, reservations, limits, rates and depth meet goals, found by simulation, in the words of the
+//! product that has such a scheduler.
+//!
+//! The search is of coordinates. Each thing that can be set is an axis from where it stands to as far as it goes; what is farthest
+//! along each is tried, and along the one that brings the goals nearest a bisection finds the least change that does as much. That is
+//! repeated from there until the goals are met, nothing helps, or enough was tried. It supposes that more of one change brings a goal
+//! nearer or no nearer; what was nearest of all that was tried is the answer in any case.
+
+mod axis;
+mod rule;
+mod told;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize as _;
+use towtank_iosched::Description;
+use towtank_scenario::Problem;
+use towtank_scenario::gate::{Gate, Reading};
+
+use self::axis::Axis;
+use super::scenario::Settled;
+use crate::{Found, Search, Summary, TrialError, Trials};
+
+/// The command.
+pub const TUNE: Search = Search {
+    name: "tune",
+    about: "Which settings of the scheduler meet goals, and what each application gets then",
+    help: "Weights, reservations, limits, rates and the depth are changed, whichever the scheduler has, and each change is simulated. \
+           A goal is an expression as for --fail-if, but one that is to hold. With --try, these schedulers are set side by side, and \
+           the first that meets the goals is taken. The exit code is 0 where all goals are met, and 3 where no setting that was \
+           tried meets them; then the nearest is shown.\n\n\
+           Rules are printed for Lustre (tbf), Ceph (mclock), and Linux (bfq, token-bucket); for others, the keys of the scenario.",
+    find,
+};
+
+/// The most settings that are tried for one scheduler.
+const TRIALS_MAX: usize = 60;
+/// What a miss without bound counts as, so that sums can be compared.
+const MISS_MAX: f64 = 1e9;
+/// Less than this part of a miss is no improvement.
+const GAIN_MIN: f64 = 0.01;
+/// Steps between two rates of which one is enough and one is not.
+const STEPS: u32 = 5;
+
+/// What is set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Settings {
+    scheduler: String,
+    /// By application and key.
+    values: BTreeMap<(String, Key), u64>,
+}
+
+/// A key of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Weight,
+    Reservation,
+    Limit,
+    Rate,
+    RequestRate,
+}
+
+impl Key {
+    fn name(self) -> &'static str {
+        match self {
+            Key::Weight => "weight",
+            Key::Reservation => "reservation",
+            Key::Limit => "limit",
+            Key::Rate => "rate",
+            Key::RequestRate => "request_rate",
+        }
+    }
+
+    /// A value as the scenario has it, in TOML.
+    fn text(self, value: u64) -> String {
+        match self {
+            Key::Weight => value.to_string(),
+            Key::Reservation | Key::Limit | Key::Rate => format!("\"{value}B/s\""),
+            Key::RequestRate => format!("\"{value}/s\""),
+        }
+    }
+}
+
+impl Settings {
+    /// As keys of the scenario.
+    fn keys(&self) -> Vec<(String, String)> {
+        let scheduler = ("schedulers".to_owned(), format!("[\"{}\"]", self.scheduler));
+        let values = self
+            .values
+            .iter()
+            .map(|((name, key), &value)| (format!("applications.{name}.{}", key.name()), key.text(value)));
+        std::iter::once(scheduler).chain(values).collect()
+    }
+}
+
+/// A setting with what came of it.
+#[derive(Clone, Debug)]
+struct Tried {
+    settings: Settings,
+    /// By how much goals are missed, in all; 0 where they are met.
+    miss: f64,
+    summary: Summary,
+}
+
+/// A search under way.
+struct Tuner<'a> {
+    trials: &'a mut dyn Trials,
+    base: Settled,
+    /// Whether a goal is about what applications take by themselves.
+    alone: bool,
+    tried: BTreeMap<Settings, Tried>,
+    /// The most settings, of all schedulers so far.
+    most: usize,
+}
+
+fn find(trials: &mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialError> {
+    let base = Settled::deserialize(trials.scenario()).map_err(|error| {
+        TrialError::Failed(Problem::new(format!("the resolved scenario does not read back: {error}")))
+    })?;
+    let given = base.schedulers.iter().map(ToString::to_string).collect::<Vec<_>>();
+    if given.len() > 1 && schedulers.is_empty() {
+        let message = "servers have different schedulers, and one is tuned for all";
+        return Err(TrialError::Input(Problem::new(message).hint("name it: --try mclock:4").into()));
+    }
+    let alone = trials.goals().iter().any(|goal| goal.names().iter().any(|name| name.starts_with("slowdown[")));
+    let mut tuner = Tuner { trials, base, alone, tried: BTreeMap::new(), most: 0 };
+    let before = tuner.run(&Settings { scheduler: given[0].clone(), values: BTreeMap::new() })?;
+    let starts: Vec<String> = if schedulers.is_empty() { vec![given[0].clone()] } else { schedulers.to_vec() };
+    let mut best: Option<Tried> = None;
+    for scheduler in &starts {
+        let description: Description = scheduler.parse().map_err(|error| {
+            let problem = Problem::new(format!("--try {scheduler}: {error}"));
+            TrialError::Input(problem.hint("`towtank pfs --help` lists all schedulers").into())
+        })?;
+        let axes = axis::of(&tuner.base, &description, tuner.trials.goals());
+        if axes.is_empty() && before.miss > 0.0 && starts.len() == 1 {
+            let message = format!("`{scheduler}` has nothing to set that could meet the goals");
+            return Err(TrialError::Input(Problem::new(message).hint("name others: --try mclock:4 --try sfq:4").into()));
+        }
+        let found = tuner.descend(&description, &axes)?;
+        if best.as_ref().is_none_or(|best| found.miss < best.miss) {
+            best = Some(found);
+        }
+        if best.as_ref().is_some_and(|best| best.miss <= 0.0) {
+            break;
+        }
+    }
+    let after = best.unwrap_or_else(|| before.clone());
+    let count = tuner.tried.len();
+    Ok(told::found(&tuner.base, tuner.trials.goals(), count, &before, &after))
+}
+
+impl Tuner<'_> {
+    /// What comes of a setting; each is run once.
+    fn run(&mut self, settings: &Settings) -> Result<Tried, TrialError> {
+        if let Some(tried) = self.tried.get(settings) {
+            return Ok(tried.clone());
+        }
+        let mut changes = settings.keys();
+        if !self.alone {
+            changes.push(("alone".to_owned(), "false".to_owned()));
+        }
+        let summary = self.trials.run(&changes)?;
+        let miss = self.trials.goals().iter().map(|goal| miss(goal, &summary)).sum();
+        let tried = Tried { settings: settings.clone(), miss, summary };
+        self.tried.insert(settings.clone(), tried.clone());
+        Ok(tried)
+    }
+
+    /// From the scenario's own values along the axes to what meets the goals, or is nearest to that.
+    fn descend(&mut self, description: &Description, axes: &[Axis]) -> Result<Tried, TrialError> {
+        self.most = self.tried.len() + TRIALS_MAX;
+        let mut best =
+            self.run(&Settings { scheduler: description.to_string(), values: BTreeMap::new() })?;
+        let mut open: Vec<&Axis> = axes.iter().collect();
+        while best.miss > 0.0 && self.tried.len() < self.most {
+            let mut farthest: Option<(usize, Tried)> = None;
+            for (number, axis) in open.iter().enumerate() {
+                let end = self.run(&axis.at(&best.settings, axis.levels()))?;
+                if farthest.as_ref().is_none_or(|(_, found)| end.miss < found.miss) {
+                    farthest = Some((number, end));
+                }
+            }
+            let Some((number, end)) = farthest else { break };
+            let axis = open.remove(number);
+            let found = self.least(axis, &best, end)?;
+            if found.miss < best.miss * (1.0 - GAIN_MIN) {
+                best = found;
+            }
+        }
+        Ok(best)
+    }
+
+    /// The least change along an axis that brings the goals as near as its end does, or what was nearer on the way.
+    fn least(&mut self, axis: &Axis, from: &Tried, end: Tried) -> Result<Tried, TrialError> {
+        let (mut low, mut high) = (0, axis.levels());
+        // Where the end is no better, what lies between may be.
+        let enough = end.miss.min(from.miss * (1.0 - GAIN_MIN));
+        let mut found = end;
+        while high - low > 1 && self.tried.len() < self.most {
+            let middle = low.midpoint(high);
+            let tried = self.run(&axis.at(&from.settings, middle))?;
+            if tried.miss <= enough {
+                (high, found) = (middle, tried);
+            } else {
+                low = middle;
+                if tried.miss < found.miss {
+                    found = tried;
+                }
+            }
+        }
+        if found.miss > 0.0 || found.settings != axis.at(&from.settings, high) {
+            return Ok(found);
+        }
+        let Some((mut loose, mut tight)) = axis.between(low, high) else { return Ok(found) };
+        for _ in 0..STEPS {
+            let middle = axis::rounded(loose.midpoint(tight));
+            if middle == loose || middle == tight || self.tried.len() >= self.most {
+                break;
+            }
+            let tried = self.run(&axis.with(&from.settings, middle))?;
+            if tried.miss <= 0.0 {
+                (tight, found) = (middle, tried);
+            } else {
+                loose = middle;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// By how much a goal is missed.
+fn miss(goal: &Gate, summary: &Summary) -> f64 {
+    goal.miss(|name| reading(summary, name)).min(MISS_MAX)
+}
+
+fn reading(summary: &Summary, name: &str) -> Option<Reading> {
+    let measure = summary.get(name)?;
+    Some(Reading {
+        value: measure.value(),
+        low: measure.low(),
+        high: measure.high(),
+        reason: measure.reason().map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests;

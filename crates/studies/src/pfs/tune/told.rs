@@ -1,0 +1,174 @@
+//! What a search came to, in words, as data and as a table.
+
+use serde_json::{Value as Json, json};
+use towtank_report::{Cell, Column, Table, human};
+use towtank_scenario::gate::Gate;
+
+use super::{Tried, miss, rule};
+use crate::pfs::scenario::Settled;
+use crate::{Answer, Found, Summary};
+
+/// What is told of each application, with its unit.
+const MEASURES: [(&str, &str); 3] =
+    [("throughput_bytes_per_s", "bytes/s"), ("latency_mean_s", "s"), ("latency_p99_s", "s")];
+
+/// The answer.
+pub(super) fn found(base: &Settled, goals: &[Gate], count: usize, before: &Tried, after: &Tried) -> Found {
+    let met = after.miss <= 0.0;
+    let told = Told { base, goals, count, before, after };
+    let answer =
+        Answer { text: told.text(met), data: told.data(met), tables: vec![told.table()], figures: Vec::new() };
+    Found { answer, met }
+}
+
+struct Told<'a> {
+    base: &'a Settled,
+    goals: &'a [Gate],
+    count: usize,
+    before: &'a Tried,
+    after: &'a Tried,
+}
+
+/// A measure of an application; alone, it has those of all.
+fn value(base: &Settled, summary: &Summary, measure: &str, name: &str) -> Option<f64> {
+    let of_one = summary.get(&format!("{measure}[{name}]"));
+    let found = if base.applications.len() > 1 { of_one } else { summary.get(measure) };
+    found?.value()
+}
+
+fn quantity(value: Option<f64>, unit: &str) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| human::quantity(value, unit))
+}
+
+impl Told<'_> {
+    /// What differs from the scenario: its keys.
+    fn changes(&self) -> Vec<(String, String)> {
+        let before = self.before.settings.keys();
+        let after = self.after.settings.keys();
+        let changed = after.into_iter().filter(|change| !before.contains(change));
+        changed.map(|(key, value)| (key, value.replace('"', ""))).collect()
+    }
+
+    fn text(&self, met: bool) -> String {
+        let mut lines = vec![self.head(met)];
+        lines.extend(self.goals.iter().map(|goal| format!("  {}", self.goal(goal))));
+        lines.extend([String::new(), "What each application gets, before and after:".to_owned()]);
+        for name in self.base.applications.keys() {
+            let words = MEASURES.map(|(measure, unit)| {
+                let of = |summary: &Summary| quantity(value(self.base, summary, measure, name), unit);
+                let word = match measure {
+                    "latency_mean_s" => "mean ",
+                    "latency_p99_s" => "99 % ",
+                    _ => "",
+                };
+                format!("{word}{} -> {}", of(&self.before.summary), of(&self.after.summary))
+            });
+            lines.push(format!("  {name}: {}", words.join(", ")));
+        }
+        if !self.changes().is_empty() {
+            let rule = rule::lines(self.base, &self.after.settings);
+            if !rule.is_empty() {
+                lines.extend([String::new(), "As commands:".to_owned()]);
+                lines.extend(rule.into_iter().map(|line| format!("  {line}")));
+            }
+            lines.extend([String::new(), "In the scenario:".to_owned()]);
+            let flag = |(key, value): (String, String)| format!("  --set '{key}={value}'");
+            lines.extend(self.changes().into_iter().map(flag));
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn head(&self, met: bool) -> String {
+        let tried = match self.count {
+            1 => "1 setting was tried".to_owned(),
+            count => format!("{count} settings were tried"),
+        };
+        let changes: Vec<String> =
+            self.changes().iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        match (met, changes.is_empty()) {
+            (true, true) => "The goals are met as it is.".to_owned(),
+            (true, false) => format!("The goals are met with {}; {tried}.", changes.join(", ")),
+            (false, true) => format!("No setting that was tried meets the goals, and none is nearer than the scenario's; {tried}."),
+            (false, false) => format!(
+                "No setting that was tried meets the goals. The nearest is {}; {tried}.",
+                changes.join(", ")
+            ),
+        }
+    }
+
+    /// A goal with what its measures were before and are after.
+    fn goal(&self, goal: &Gate) -> String {
+        let text = goal.text();
+        let missed = miss(goal, &self.after.summary);
+        let names = goal.names();
+        let values = names.into_iter().map(|name| {
+            let of = |summary: &Summary| {
+                let measure = summary.get(name);
+                quantity(measure.and_then(|one| one.value()), measure.map_or("", |one| one.unit()))
+            };
+            format!("{name} {} -> {}", of(&self.before.summary), of(&self.after.summary))
+        });
+        let values = values.collect::<Vec<_>>().join(", ");
+        let verdict = match missed {
+            missed if missed <= 0.0 => "met".to_owned(),
+            missed if missed >= super::MISS_MAX => "missed: a measure has no value".to_owned(),
+            missed => format!("missed by {:.1} %", 100.0 * missed),
+        };
+        format!("{text}: {verdict} ({values})")
+    }
+
+    fn data(&self, met: bool) -> Json {
+        let goals: Vec<Json> = self
+            .goals
+            .iter()
+            .map(|goal| {
+                let of = |summary: &Summary| -> serde_json::Map<String, Json> {
+                    let value = |name: &str| json!(summary.get(name).and_then(|measure| measure.value()));
+                    goal.names().into_iter().map(|name| (name.to_owned(), value(name))).collect()
+                };
+                let missed = miss(goal, &self.after.summary);
+                json!({
+                    "goal": goal.text(),
+                    "met": missed <= 0.0,
+                    "missed_by": (missed < super::MISS_MAX).then_some(missed),
+                    "before": of(&self.before.summary),
+                    "after": of(&self.after.summary),
+                })
+            })
+            .collect();
+        let applications = self.base.applications.keys().map(|name| {
+            let of = |summary: &Summary| -> serde_json::Map<String, Json> {
+                let one = |(measure, _): (&str, &str)| {
+                    (measure.to_owned(), json!(value(self.base, summary, measure, name)))
+                };
+                MEASURES.into_iter().map(one).collect()
+            };
+            (name.clone(), json!({ "before": of(&self.before.summary), "after": of(&self.after.summary) }))
+        });
+        let settings = self.changes().into_iter().map(|(key, value)| (key, json!(value)));
+        json!({
+            "met": met,
+            "tried": self.count,
+            "settings": settings.collect::<serde_json::Map<_, _>>(),
+            "goals": goals,
+            "applications": applications.collect::<serde_json::Map<_, _>>(),
+            "rule": rule::lines(self.base, &self.after.settings),
+        })
+    }
+
+    fn table(&self) -> Table {
+        let mut columns = vec![Column::text("application"), Column::text("setting")];
+        columns.extend(MEASURES.map(|(measure, unit)| Column::number(measure, unit)));
+        let mut table = Table::new("applications", "What each application gets, before and after", columns);
+        for name in self.base.applications.keys() {
+            for (setting, tried) in [("before", self.before), ("after", self.after)] {
+                let mut row = vec![Cell::from(name.as_str()), Cell::from(setting)];
+                row.extend(
+                    MEASURES.map(|(measure, _)| Cell::from(value(self.base, &tried.summary, measure, name))),
+                );
+                table.push(row);
+            }
+        }
+        table
+    }
+}
