@@ -193,9 +193,10 @@ impl Expression {
         match self {
             Expression::Any(parts) => parts.iter().map(|part| part.miss(read)).fold(f64::INFINITY, f64::min),
             Expression::All(parts) => parts.iter().map(|part| part.miss(read)).fold(0.0, f64::max),
-            Expression::Comparison(comparison) => {
-                comparison.part.of(&read(&comparison.name)).map_or(f64::INFINITY, |value| comparison.miss(value))
-            }
+            Expression::Comparison(comparison) => comparison
+                .part
+                .of(&read(&comparison.name))
+                .map_or(f64::INFINITY, |value| comparison.miss(value)),
         }
     }
 

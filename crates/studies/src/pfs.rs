@@ -89,7 +89,8 @@ impl Question for Pfs {
          recovery of failed servers, and the processors of servers beside the costs that are keys.";
     const RESULTS_VERSION: u32 = 2;
     const FLAGS: &'static [Flag] = FLAGS;
-    const MEMORY_KEYS: &'static [&'static str] = &["files", "file_size", "clients", "stripe_count", "trace.limit"];
+    const MEMORY_KEYS: &'static [&'static str] =
+        &["files", "file_size", "clients", "stripe_count", "trace.limit"];
     const PUBLISHED: &'static [&'static str] = &["pfs-reads", "pfs-writes", "pfs-shares"];
     const SEARCH: Option<&'static Search> = Some(&tune::TUNE);
 

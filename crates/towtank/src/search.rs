@@ -155,7 +155,8 @@ mod tests {
         let sweep = format!("{SMALL}[sweep]\nservers = [1, 2]");
         assert_eq!(told(&sweep, "makespan_s < 1h"), "the scenario has 2 points, and one is tuned");
         assert_eq!(told(SMALL, "makespam_s < 1h"), "unknown measure `makespam_s`");
-        let queue = "study = \"queue\"\nspan = \"1s\"\n[stations.a]\narrival_rate = \"1/s\"\nservice_time = \"1ms\"";
+        let queue =
+            "study = \"queue\"\nspan = \"1s\"\n[stations.a]\narrival_rate = \"1/s\"\nservice_time = \"1ms\"";
         assert!(!told(queue, "makespan_s < 1h").is_empty());
     }
 }

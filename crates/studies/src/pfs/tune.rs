@@ -122,10 +122,12 @@ fn find(trials: &mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialEr
         let message = "servers have different schedulers, and one is tuned for all";
         return Err(TrialError::Input(Problem::new(message).hint("name it: --try mclock:4").into()));
     }
-    let alone = trials.goals().iter().any(|goal| goal.names().iter().any(|name| name.starts_with("slowdown[")));
+    let alone =
+        trials.goals().iter().any(|goal| goal.names().iter().any(|name| name.starts_with("slowdown[")));
     let mut tuner = Tuner { trials, base, alone, tried: BTreeMap::new(), most: 0 };
     let before = tuner.run(&Settings { scheduler: given[0].clone(), values: BTreeMap::new() })?;
-    let starts: Vec<String> = if schedulers.is_empty() { vec![given[0].clone()] } else { schedulers.to_vec() };
+    let starts: Vec<String> =
+        if schedulers.is_empty() { vec![given[0].clone()] } else { schedulers.to_vec() };
     let mut best: Option<Tried> = None;
     for scheduler in &starts {
         let description: Description = scheduler.parse().map_err(|error| {
@@ -135,7 +137,9 @@ fn find(trials: &mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialEr
         let axes = axis::of(&tuner.base, &description, tuner.trials.goals());
         if axes.is_empty() && before.miss > 0.0 && starts.len() == 1 {
             let message = format!("`{scheduler}` has nothing to set that could meet the goals");
-            return Err(TrialError::Input(Problem::new(message).hint("name others: --try mclock:4 --try sfq:4").into()));
+            return Err(TrialError::Input(
+                Problem::new(message).hint("name others: --try mclock:4 --try sfq:4").into(),
+            ));
         }
         let found = tuner.descend(&description, &axes)?;
         if best.as_ref().is_none_or(|best| found.miss < best.miss) {
@@ -170,8 +174,7 @@ impl Tuner<'_> {
     /// From the scenario's own values along the axes to what meets the goals, or is nearest to that.
     fn descend(&mut self, description: &Description, axes: &[Axis]) -> Result<Tried, TrialError> {
         self.most = self.tried.len() + TRIALS_MAX;
-        let mut best =
-            self.run(&Settings { scheduler: description.to_string(), values: BTreeMap::new() })?;
+        let mut best = self.run(&Settings { scheduler: description.to_string(), values: BTreeMap::new() })?;
         let mut open: Vec<&Axis> = axes.iter().collect();
         while best.miss > 0.0 && self.tried.len() < self.most {
             let mut farthest: Option<(usize, Tried)> = None;

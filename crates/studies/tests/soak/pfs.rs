@@ -161,7 +161,8 @@ fn applications(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
         );
         if draws(3) == 0 {
             let pace = ["open", "closed"][draws(2) as usize];
-            *text += &format!("trace.file = \"{}-{}\"\ntrace.format = \"alibaba\"\n", 1 + draws(60), draws(1_000));
+            *text +=
+                &format!("trace.file = \"{}-{}\"\ntrace.format = \"alibaba\"\n", 1 + draws(60), draws(1_000));
             *text += &format!("trace.loop = \"{pace}\"\ntrace.speed = \"{}x\"\n", 1 + draws(4));
         }
         if draws(2) == 0 {

@@ -21,9 +21,8 @@ impl Scenario {
         replays: &Replays,
     ) -> Settled {
         let shipped = self.preset.shipped();
-        let reads = |one: &Application| {
-            one.trace.is_none() && matches!(one.workload, Workload::Read | Workload::Mix)
-        };
+        let reads =
+            |one: &Application| one.trace.is_none() && matches!(one.workload, Workload::Read | Workload::Mix);
         let write_first = self.write_first.unwrap_or(applications.values().any(reads));
         let alone = self.alone.unwrap_or((2..=4).contains(&applications.len()));
         let handshake = self.server.handshake.unwrap_or(false);

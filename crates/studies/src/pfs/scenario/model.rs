@@ -7,8 +7,8 @@ use towtank_devices::drives::{
 };
 use towtank_iosched::{Description, FlowSpec, Flows, Kind};
 use towtank_pfs::{
-    Application as Work, Cache as PageCache, ClientSpec, Component, DiskSpec, MetadataSpec, Phase, Replay, Scheduler,
-    ServerSpec, Spec, Striping,
+    Application as Work, Cache as PageCache, ClientSpec, Component, DiskSpec, MetadataSpec, Phase, Replay,
+    Scheduler, ServerSpec, Spec, Striping,
 };
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 

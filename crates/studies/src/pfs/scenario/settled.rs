@@ -8,7 +8,8 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::{
-    DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Preset, Replacement, Replays, Sharing, Trace, Workload,
+    DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Preset, Replacement, Replays, Sharing, Trace,
+    Workload,
 };
 
 /// A scenario in which nothing is left open.

@@ -117,7 +117,8 @@ impl Trace {
         })?;
         let input = draft.input(&at("file"))?;
         let refused = |error: TraceError| {
-            let hint = error.hint.clone().unwrap_or_else(|| "mend the line, or get the trace again".to_owned());
+            let hint =
+                error.hint.clone().unwrap_or_else(|| "mend the line, or get the trace again".to_owned());
             draft.problem(&at("file"), error.to_string()).hint(hint)
         };
         let mut reader =
@@ -129,18 +130,24 @@ impl Trace {
             return Err(draft.problem(&at("loop"), message).hint("leave `loop` out, or set it to closed"));
         }
         let mut taken = Taken::new(format, pace, speed);
-        for record in (&mut reader).take(usize::try_from(self.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX)) {
+        for record in
+            (&mut reader).take(usize::try_from(self.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX))
+        {
             taken.take(&record.map_err(refused)?);
             if taken.all > RECORDS_MAX {
                 let message = format!("`{}` has more than {RECORDS_MAX} records", input.path);
-                return Err(draft.problem(&at("file"), message).hint("take the first of them: --trace-limit N"));
+                return Err(draft
+                    .problem(&at("file"), message)
+                    .hint("take the first of them: --trace-limit N"));
             }
         }
         taken.finish();
         if taken.records.is_empty() {
             let message = match taken.all {
                 0 => format!("`{}` has no records", input.path),
-                all => format!("none of the {all} records of `{}` can be replayed: {}", input.path, taken.told()),
+                all => {
+                    format!("none of the {all} records of `{}` can be replayed: {}", input.path, taken.told())
+                }
             };
             return Err(draft.problem(&at("file"), message).hint("was it written in full? name its format"));
         }
@@ -372,7 +379,9 @@ impl Taken {
         }
         if self.back > 0 && !has_waits(self.format) {
             let back = digits(self.back);
-            notes.push(format!("{back} records of `{path}` lie before the one above them: each client's are in order of time"));
+            notes.push(format!(
+                "{back} records of `{path}` lie before the one above them: each client's are in order of time"
+            ));
         }
         if self.at_once > 0 {
             let count = digits(self.at_once);

@@ -92,7 +92,8 @@ impl Sides {
     fn of(base: &Settled, goals: &[Gate]) -> Sides {
         let (mut more, mut less) = (Vec::new(), Vec::new());
         for (measure, below) in goals.iter().flat_map(Gate::sides) {
-            let Some((measure, name)) = measure.strip_suffix(']').and_then(|text| text.split_once('[')) else {
+            let Some((measure, name)) = measure.strip_suffix(']').and_then(|text| text.split_once('['))
+            else {
                 continue;
             };
             // Of these, less is better.

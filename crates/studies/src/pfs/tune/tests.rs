@@ -136,9 +136,28 @@ fn lines(scheduler: &str, values: &[(&str, Key, u64)]) -> String {
 
 #[test]
 fn rules_are_in_the_words_of_their_products() {
-    insta::assert_snapshot!(lines("tbf:8", &[("batch", Key::RequestRate, 120)]), @"");
-    insta::assert_snapshot!(lines("mclock:4", &[("users", Key::Weight, 8), ("users", Key::Reservation, 2_000_000)]), @"");
-    insta::assert_snapshot!(lines("token-bucket", &[("batch", Key::Rate, 2_000_000)]), @"");
-    insta::assert_snapshot!(lines("bfq:4", &[("users", Key::Weight, 8)]), @"");
+    insta::assert_snapshot!(lines("tbf:8", &[("batch", Key::RequestRate, 120)]), @r#"
+    lctl set_param ost.OSS.ost_io.nrs_policies="tbf jobid"
+    lctl set_param ost.OSS.ost_io.nrs_tbf_rule="start batch jobid={batch} rate=120"
+    "#);
+    let values = [("users", Key::Weight, 8), ("users", Key::Reservation, 2_000_000)];
+    insta::assert_snapshot!(lines("mclock:4", &values), @r"
+    ceph config set osd osd_mclock_profile custom
+    ceph config set osd osd_mclock_max_sequential_bandwidth_hdd 13653333
+    ceph config set osd osd_mclock_scheduler_client_res 0.146  # users
+    ceph config set osd osd_mclock_scheduler_client_wgt 8  # users
+    ceph config set osd osd_mclock_scheduler_client_lim 0.220  # users
+    ceph config set osd osd_mclock_scheduler_background_recovery_res 0  # batch
+    ceph config set osd osd_mclock_scheduler_background_recovery_wgt 1  # batch
+    ceph config set osd osd_mclock_scheduler_background_recovery_lim 0  # batch
+    ");
+    insta::assert_snapshot!(lines("token-bucket", &[("batch", Key::Rate, 2_000_000)]), @r#"
+    echo "MAJOR:MINOR rbps=2000000 wbps=2000000" > /sys/fs/cgroup/batch/io.max
+    "#);
+    insta::assert_snapshot!(lines("bfq:4", &[("users", Key::Weight, 8)]), @r"
+    echo bfq > /sys/block/DEVICE/queue/scheduler
+    echo 1 > /sys/fs/cgroup/batch/io.bfq.weight
+    echo 8 > /sys/fs/cgroup/users/io.bfq.weight
+    ");
     assert_eq!(lines("sfq:4", &[("users", Key::Weight, 8)]), "");
 }

@@ -16,8 +16,12 @@ const MEASURES: [(&str, &str); 3] =
 pub(super) fn found(base: &Settled, goals: &[Gate], count: usize, before: &Tried, after: &Tried) -> Found {
     let met = after.miss <= 0.0;
     let told = Told { base, goals, count, before, after };
-    let answer =
-        Answer { text: told.text(met), data: told.data(met), tables: vec![told.table()], figures: Vec::new() };
+    let answer = Answer {
+        text: told.text(met),
+        data: told.data(met),
+        tables: vec![told.table()],
+        figures: Vec::new(),
+    };
     Found { answer, met }
 }
 
@@ -88,7 +92,9 @@ impl Told<'_> {
         match (met, changes.is_empty()) {
             (true, true) => "The goals are met as it is.".to_owned(),
             (true, false) => format!("The goals are met with {}; {tried}.", changes.join(", ")),
-            (false, true) => format!("No setting that was tried meets the goals, and none is nearer than the scenario's; {tried}."),
+            (false, true) => format!(
+                "No setting that was tried meets the goals, and none is nearer than the scenario's; {tried}."
+            ),
             (false, false) => format!(
                 "No setting that was tried meets the goals. The nearest is {}; {tried}.",
                 changes.join(", ")

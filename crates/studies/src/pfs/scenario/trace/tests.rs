@@ -85,7 +85,11 @@ fn left_out(outcome: &Outcome) -> u64 {
 /// What is done and what is left out, and said to be, are all that the trace has.
 fn all_told(outcome: &Outcome, records: u64) -> Result<(), String> {
     let (done, left_out) = (done(outcome), left_out(outcome));
-    if done + left_out == records { Ok(()) } else { Err(format!("{records}: {done} done, {left_out} left out")) }
+    if done + left_out == records {
+        Ok(())
+    } else {
+        Err(format!("{records}: {done} done, {left_out} left out"))
+    }
 }
 
 #[test]
@@ -134,7 +138,9 @@ fn records_that_go_back_or_cannot_be_replayed_are_told() {
     assert!(told("[trace]\nfile = \"back.csv\"").contains("line 2"));
     assert_eq!(
         of("odd.csv"),
-        ["3 of 4 records of `odd.csv` are not replayed: 1 beyond 1 EiB of a file, 1 of 4 GiB or more, 1 of no bytes"]
+        [
+            "3 of 4 records of `odd.csv` are not replayed: 1 beyond 1 EiB of a file, 1 of 4 GiB or more, 1 of no bytes"
+        ]
     );
 }
 
@@ -172,7 +178,9 @@ fn what_cannot_be_replayed_is_refused() {
 
 #[test]
 fn speeds_read_back() {
-    for (text, millionths) in [("2x", 2_000_000), ("0.5x", 500_000), ("1.000001x", 1_000_001), ("12 x", 12_000_000)] {
+    for (text, millionths) in
+        [("2x", 2_000_000), ("0.5x", 500_000), ("1.000001x", 1_000_001), ("12 x", 12_000_000)]
+    {
         assert_eq!(speed_of(text), Some(millionths), "{text}");
         assert_eq!(speed_of(&text_of(millionths)), Some(millionths), "{text}");
     }
