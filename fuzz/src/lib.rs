@@ -52,7 +52,8 @@ pub fn crush_binary(data: &[u8]) {
     }
 }
 
-/// Changes of whatever binary map, each on a copy: refused with words, or done so that the map is written and listed.
+/// Changes of whatever binary map, each on a copy: refused with words, or done so that the map is written and
+/// listed.
 pub fn crush_edit(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let Ok(map) = crush::binary::read(data) else { return };
@@ -109,8 +110,9 @@ pub fn crush_text(data: &[u8]) {
     assert_eq!(crush::text::print(&again).as_ref(), Ok(&printed));
 }
 
-/// Whether Ceph's text has room for all of the map. As crushtool does, we print a setting past 2^31 with a sign, which neither
-/// reads; a type's number whole, of which a bucket keeps 16 bits; and a negative index of choose args so that both read -1.
+/// Whether Ceph's text has room for all of the map. As crushtool does, we print a setting past 2^31 with a
+/// sign, which neither reads; a type's number whole, of which a bucket keeps 16 bits; and a negative index of
+/// choose args so that both read -1.
 fn text_can_hold(map: &crush::Map, printed: &str) -> bool {
     let is_setting = |line: &str| line.starts_with("tunable ") || line.starts_with("\tstep set_");
     !printed.lines().any(|line| is_setting(line) && line.contains(" -"))
@@ -283,8 +285,8 @@ fn each_names_the_file(read: Result<(), towtank_imports::ImportError>) {
     }
 }
 
-/// A histogram and a table of file sizes. What is read is written and read as the same, and its files have the objects and
-/// the bytes that they should.
+/// A histogram and a table of file sizes. What is read is written and read as the same, and its files have
+/// the objects and the bytes that they should.
 pub fn population(data: &[u8]) {
     use towtank_population::{Extent, Layout, Population, SizeHistogram};
     for read in [SizeHistogram::read_histogram(data), SizeHistogram::read_csv(data)] {
@@ -323,8 +325,8 @@ fn each_object_is_part_of_its_file(population: &towtank_population::Population) 
     assert_eq!(objects, population.objects());
 }
 
-/// Whatever is given for the results of a benchmark; what is read can be fitted, or is refused with a reason, and a model reads
-/// back as it was written.
+/// Whatever is given for the results of a benchmark; what is read can be fitted, or is refused with a reason,
+/// and a model reads back as it was written.
 pub fn benchmark(data: &[u8]) {
     let read = towtank_imports::iops::read(towtank_imports::File { name: "fuzz.csv", bytes: data });
     each_names_the_file(read.map(|read| {
@@ -383,9 +385,9 @@ pub fn mix(data: &[u8]) {
     let _ = towtank_capacity::Model::from_json("fuzz.json", text);
 }
 
-/// Whatever is given for a tree, a sketch, a bitmap, a message or records of changed leaves; once as it is, and once with the
-/// right checksum at its end, so that what lies before it is read. What is read is written and read as the same, and a
-/// message is answered or refused.
+/// Whatever is given for a tree, a sketch, a bitmap, a message or records of changed leaves; once as it is,
+/// and once with the right checksum at its end, so that what lies before it is read. What is read is written
+/// and read as the same, and a message is answered or refused.
 pub fn merkle(data: &[u8]) {
     merkle_encoding(data);
     let Some((body, _)) = data.split_last_chunk::<8>() else { return };
@@ -417,7 +419,8 @@ fn merkle_encoding(data: &[u8]) {
     }
 }
 
-/// A trace, as what it is taken for and as each format, and a layout. Whatever is told has a place, and nothing follows it.
+/// A trace, as what it is taken for and as each format, and a layout. Whatever is told has a place, and
+/// nothing follows it.
 pub fn trace(data: &[u8]) {
     use towtank_traces::{Format, Options, Reader, read_layouts};
     for format in std::iter::once(None).chain(Format::ALL.map(Some)) {

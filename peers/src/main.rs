@@ -1,10 +1,10 @@
-//! PHOLD on Towtank's sequential executor, on simcore (DSLab's engine, from the crates registry) and in the two bare loops,
-//! in turn and in one process.
+//! PHOLD on Towtank's sequential executor, on simcore (DSLab's engine, from the crates registry) and in the
+//! two bare loops, in turn and in one process.
 //!
 //! `cargo run --release --manifest-path peers/Cargo.toml -- [--lps 1024,16384] [--rounds 5]`
 //!
-//! simcore's events are boxed and dynamically typed and its time is a float; its processes draw what the loops' draw. Both
-//! engines get the processes' states through their own interfaces only.
+//! simcore's events are boxed and dynamically typed and its time is a float; its processes draw what the
+//! loops' draw. Both engines get the processes' states through their own interfaces only.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 

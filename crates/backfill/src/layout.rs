@@ -1,8 +1,8 @@
 //! Where the objects of a group lie in its order: a sorted table, drawn once, that many groups share.
 //!
-//! The hash of an object is drawn from the seed and its number. Groups of one size have sixteen tables among them, so
-//! that a device of hundreds of groups with a million objects each needs tables of a hundred megabytes and not of
-//! gigabytes; which objects change is drawn for each group by itself.
+//! The hash of an object is drawn from the seed and its number. Groups of one size have sixteen tables among
+//! them, so that a device of hundreds of groups with a million objects each needs tables of a hundred
+//! megabytes and not of gigabytes; which objects change is drawn for each group by itself.
 
 use towtank_replication::{Cursor, Key, Version};
 use towtank_streams::{Seed, mix};
@@ -92,7 +92,8 @@ impl Layouts {
 }
 
 fn position(seed: u64, id: u64) -> u32 {
-    // Numbers that follow each other are spread over all bits first: a product of a small number has none above.
+    // Numbers that follow each other are spread over all bits first: a product of a small number has none
+    // above.
     (mix(id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed, seed ^ 0x2545_f491_4f6c_dd1d) >> 32) as u32
 }
 
@@ -124,7 +125,8 @@ mod tests {
         }
     }
 
-    /// As many leaves are filled as by independent draws: the sum of a thousand tables would notice 1 % more or less.
+    /// As many leaves are filled as by independent draws: the sum of a thousand tables would notice 1 % more
+    /// or less.
     #[test]
     fn positions_are_spread_as_hashes_are() {
         let layouts = Layouts::new(16, 5_000, Seed(1));

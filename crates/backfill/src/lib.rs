@@ -1,7 +1,7 @@
 //! Replicas of placement groups on modelled devices: an outage, and what brings them up to date.
 //!
-//! The protocol is `towtank_replication`, the one that a store runs. Here its messages queue at modelled cards, its
-//! work at modelled disks, and its rests pass in simulated time.
+//! The protocol is `towtank_replication`, the one that a store runs. Here its messages queue at modelled
+//! cards, its work at modelled disks, and its rests pass in simulated time.
 //!
 //! - [`Spec`]: the cluster, what changed, and what single steps cost;
 //! - [`layout`](Layouts): where the objects of a group lie in its order, without keeping objects;
@@ -10,12 +10,12 @@
 //! - [`model`](Backfill): devices, messages and work, on the kernel;
 //! - [`Counts`]: what is counted.
 //!
-//! In an erasure-coded pool ([`Spec::data_shards`]) a replica is a position: it holds a shard of each object, and a tree of
-//! its own. An object has one version for all its shards, so that the trees of positions that are up to date are equal, and
-//! the primary's own tree says what it expects of any other position.
+//! In an erasure-coded pool ([`Spec::data_shards`]) a replica is a position: it holds a shard of each object,
+//! and a tree of its own. An object has one version for all its shards, so that the trees of positions that
+//! are up to date are equal, and the primary's own tree says what it expects of any other position.
 //!
-//! What is deliberately absent: scenarios and reports, the work of coding and decoding, and what monitors do beside telling
-//! maps.
+//! What is deliberately absent: scenarios and reports, the work of coding and decoding, and what monitors do
+//! beside telling maps.
 
 mod counts;
 mod device;

@@ -1,7 +1,7 @@
 //! Devices, messages and work, on the kernel.
 //!
-//! One entity a device; one that tells maps, as Ceph's monitors do; one for clients. At time zero all that were away
-//! are back: each replica is told the new map, and what follows is the protocol's.
+//! One entity a device; one that tells maps, as Ceph's monitors do; one for clients. At time zero all that
+//! were away are back: each replica is told the new map, and what follows is the protocol's.
 
 mod audit;
 
@@ -52,7 +52,8 @@ pub enum Entity {
     Device(Box<Device>),
     /// Who tells maps: the epoch of each group.
     Monitor(BTreeMap<u32, Epoch>),
-    /// Clients: how many requests they have made, and which groups are clean. When all are, nobody comes any more.
+    /// Clients: how many requests they have made, and which groups are clean. When all are, nobody comes any
+    /// more.
     Clients(u64, BTreeSet<u32>),
 }
 
@@ -346,8 +347,8 @@ impl Model for Backfill<'_> {
         }
     }
 
-    /// The protocol asserts that messages come as they were sent, which speculation cannot promise; and a device is
-    /// dear to clone.
+    /// The protocol asserts that messages come as they were sent, which speculation cannot promise; and a
+    /// device is dear to clone.
     fn speculative(&self, _id: EntityId) -> bool {
         false
     }

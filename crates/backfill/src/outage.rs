@@ -1,8 +1,9 @@
-//! The changes while devices were away, done by the protocol itself and taking no time: what the run begins with.
+//! The changes while devices were away, done by the protocol itself and taking no time: what the run begins
+//! with.
 //!
-//! The replicas that stayed form an interval of their own. Clients' writes, deletes and new objects go through them
-//! one by one, with their logs, trees, sketches and bitmaps, so that the state is what the protocol makes of it and
-//! not what a study thinks.
+//! The replicas that stayed form an interval of their own. Clients' writes, deletes and new objects go
+//! through them one by one, with their logs, trees, sketches and bitmaps, so that the state is what the
+//! protocol makes of it and not what a study thinks.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -14,8 +14,8 @@ pub struct Spec {
     pub devices: u32,
     /// Replicas of a group, on devices that follow each other; in an erasure-coded group its positions.
     pub replicas: u32,
-    /// Replicas that together make up an object: 1 where each holds all of it, and the data shards of a code where each
-    /// position holds one shard.
+    /// Replicas that together make up an object: 1 where each holds all of it, and the data shards of a code
+    /// where each position holds one shard.
     pub data_shards: u32,
     /// Devices that were away: the first ones.
     pub down: u32,
@@ -89,8 +89,9 @@ pub struct Costs {
     pub startup: SimSpan,
 }
 
-/// With fewer replicas a group takes no writes. Of copies one is enough here, as Ceph's groups of three go on with two. A
-/// code needs its data shards and, where it has more than one of parity, one more: Ceph's default `min_size`.
+/// With fewer replicas a group takes no writes. Of copies one is enough here, as Ceph's groups of three go on
+/// with two. A code needs its data shards and, where it has more than one of parity, one more: Ceph's default
+/// `min_size`.
 #[must_use]
 pub const fn replicas_min(replicas: u32, data_shards: u32) -> u32 {
     match replicas.saturating_sub(data_shards) {
@@ -161,7 +162,8 @@ impl Spec {
             as u32
     }
 
-    /// Who holds a group, the primary first. Those that were away come last: a replica that is behind does not lead.
+    /// Who holds a group, the primary first. Those that were away come last: a replica that is behind does
+    /// not lead.
     #[must_use]
     pub fn up(&self, group: u32) -> Vec<DeviceId> {
         let place = |replica: u32| DeviceId((group + replica) % self.devices);

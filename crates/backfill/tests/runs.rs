@@ -1,4 +1,5 @@
-//! Whole runs: every discovery on every executor, with and without clients, logs that reach back and logs that do not.
+//! Whole runs: every discovery on every executor, with and without clients, logs that reach back and logs
+//! that do not.
 
 use towtank_backfill::{
     Backfill, Changes, Costs, Counts, Device, Discovery, Entity, Layouts, Outage, Overlay, Spec, Writes,
@@ -209,8 +210,8 @@ fn bitmaps_mark_what_was_written() {
     assert!((35..=40).contains(&marked(1).1), "{:?}", marked(1));
 }
 
-/// An object of a code of 4+2 is read from four disks, a quarter on each, and a quarter is written: the time of a disk that moves
-/// its head once for each, and a fourth of what is sent is the target's.
+/// An object of a code of 4+2 is read from four disks, a quarter on each, and a quarter is written: the time
+/// of a disk that moves its head once for each, and a fourth of what is sent is the target's.
 #[test]
 fn a_coded_pool_reads_four_shards_for_each_that_it_writes() {
     for discovery in Discovery::ALL {

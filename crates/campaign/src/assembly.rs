@@ -1,7 +1,8 @@
-//! From outcomes to a report: means over replicates with their 95 % intervals, digests, and what the reader must be told.
+//! From outcomes to a report: means over replicates with their 95 % intervals, digests, and what the reader
+//! must be told.
 //!
-//! **Invariant:** the report is a function of the plan and the outcomes that are there, taken in plan order. Who ran them,
-//! when and where is not in it.
+//! **Invariant:** the report is a function of the plan and the outcomes that are there, taken in plan order.
+//! Who ran them, when and where is not in it.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,8 @@ use crate::fingerprint::Fingerprint;
 use crate::point_file::Stored;
 use crate::{Ledger, Plan, PointOutcomes, PointSpec, Task};
 
-/// A report without what only the study can add (tables, figures, claims, its own warnings), and what it needs for that.
+/// A report without what only the study can add (tables, figures, claims, its own warnings), and what it
+/// needs for that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assembled {
     /// Header, summaries, digests and warnings.

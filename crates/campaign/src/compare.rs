@@ -1,12 +1,12 @@
 //! Two results side by side: what differs, by how much, and whether that is more than chance.
 //!
-//! Points pair up by their settings, measures by their names. Where both campaigns kept their runs and share a seed,
-//! replicates pair up too: replicate r of both drew the same random numbers, so the interval of the differences is narrower
-//! than that of either mean. Without that, two means count as different only if their 95 % intervals lie apart, which is
-//! a cautious rule: means whose intervals touch may still differ.
+//! Points pair up by their settings, measures by their names. Where both campaigns kept their runs and share
+//! a seed, replicates pair up too: replicate r of both drew the same random numbers, so the interval of the
+//! differences is narrower than that of either mean. Without that, two means count as different only if their
+//! 95 % intervals lie apart, which is a cautious rule: means whose intervals touch may still differ.
 //!
-//! The result is a [`Report`] of the study `compare`, so it is printed, written and gated like any other. Its summary holds
-//! the differences, B less A.
+//! The result is a [`Report`] of the study `compare`, so it is printed, written and gated like any other. Its
+//! summary holds the differences, B less A.
 
 mod layout;
 mod notes;

@@ -1,7 +1,8 @@
 //! The crew: a few threads that take tasks off one list, in order, until it is empty or somebody says stop.
 //!
-//! Tasks start in list order, and a task that has started always ends. So when one fails, every earlier one ends too, and
-//! the first failure by list order is the same whatever the number of threads: an error message must not depend on `--jobs`.
+//! Tasks start in list order, and a task that has started always ends. So when one fails, every earlier one
+//! ends too, and the first failure by list order is the same whatever the number of threads: an error message
+//! must not depend on `--jobs`.
 //!
 //! What is deliberately absent: results in order of arrival, and any word about what a task is.
 
@@ -14,7 +15,8 @@ use std::thread;
 
 use crate::Stop;
 
-/// Stack of every thread that runs tasks: what a main thread has on Linux, so that a task that works alone works in a crew.
+/// Stack of every thread that runs tasks: what a main thread has on Linux, so that a task that works alone
+/// works in a crew.
 const STACK_BYTES: usize = 8 << 20;
 
 /// How one task ended.
@@ -78,8 +80,8 @@ impl<T: Send> Shared<T> {
             if index >= count {
                 return;
             }
-            // Whatever a panicking task left half done is dropped with it: tasks share nothing but `Sync` state, and the
-            // crew reads nothing of theirs.
+            // Whatever a panicking task left half done is dropped with it: tasks share nothing but `Sync`
+            // state, and the crew reads nothing of theirs.
             let end = match catch_unwind(AssertUnwindSafe(|| task(index))) {
                 Ok((back, Then::GoOn)) => End::Back(back),
                 Ok((back, Then::TakeNoMore)) => {

@@ -1,4 +1,5 @@
-//! Where two JSON documents differ, key by key, as a person would name the keys: `cluster.servers`, `stations[1].rate`.
+//! Where two JSON documents differ, key by key, as a person would name the keys: `cluster.servers`,
+//! `stations[1].rate`.
 
 use std::collections::BTreeMap;
 

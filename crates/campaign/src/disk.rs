@@ -1,6 +1,8 @@
-//! What the store asks of a file system, so that a crash and a full disk are things a test can hold in its hand.
+//! What the store asks of a file system, so that a crash and a full disk are things a test can hold in its
+//! hand.
 //!
-//! [`HostDisk`] is the machine's own. Tests wrap it in one that fails, tears a write or dies at the n-th step.
+//! [`HostDisk`] is the machine's own. Tests wrap it in one that fails, tears a write or dies at the n-th
+//! step.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -14,14 +16,16 @@ pub trait Disk: Send + Sync {
     /// What the system says, or that it is something else: a pipe, a device.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Writes a new file at `path`, in place of whatever lay there, and returns once its bytes are on the medium.
+    /// Writes a new file at `path`, in place of whatever lay there, and returns once its bytes are on the
+    /// medium.
     ///
     /// # Errors
     /// What the system says; the file may be left half written.
     fn write_through(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
-    /// Puts `from` in the place of `to` in one step: who opens `to` sees the old file or the new one, whole. A power cut may
-    /// undo it; the old file is there then, whole, and a resumed campaign does that task again.
+    /// Puts `from` in the place of `to` in one step: who opens `to` sees the old file or the new one, whole.
+    /// A power cut may undo it; the old file is there then, whole, and a resumed campaign does that task
+    /// again.
     ///
     /// # Errors
     /// What the system says; `to` is as it was then.

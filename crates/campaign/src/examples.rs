@@ -42,7 +42,8 @@ pub(crate) fn plan_with_seed(servers: &[u32], replicates: u32, seed: u64) -> Pla
     Plan::new(header, replicates, axes, servers.iter().map(point).collect()).unwrap()
 }
 
-/// What the toy yields: values that need all their digits, one that is null now and then, a warning now and then.
+/// What the toy yields: values that need all their digits, one that is null now and then, a warning now and
+/// then.
 pub(crate) fn outcome(point: &PointSpec, replicate: u32) -> Outcome {
     let servers = point.scenario["servers"].as_f64().unwrap();
     let mut outcome = Outcome::default();

@@ -1,4 +1,5 @@
-//! A disk that fails on demand: full from some step on, or dead at some step, with the write of that step torn.
+//! A disk that fails on demand: full from some step on, or dead at some step, with the write of that step
+//! torn.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,9 +12,11 @@ use crate::{Disk, HostDisk};
 pub(crate) enum Fault {
     /// No more room: half of the bytes land, then the error.
     FullFrom(u64),
-    /// The machine dies: this step is half done if it writes, done or not done if it renames, and nothing after it happens.
+    /// The machine dies: this step is half done if it writes, done or not done if it renames, and nothing
+    /// after it happens.
     DiesAt(u64),
-    /// The disk says that this step is done, does half of it, lets one more step happen, and dies: a lost write cache.
+    /// The disk says that this step is done, does half of it, lets one more step happen, and dies: a lost
+    /// write cache.
     LiesAt(u64),
     /// Nothing.
     None,

@@ -1,6 +1,7 @@
 //! Short names for long contents: the first half of a SHA-256, as 32 hexadecimal digits.
 //!
-//! 128 bits: two contents that differ by accident never share a name. Nobody is defended against who forges one.
+//! 128 bits: two contents that differ by accident never share a name. Nobody is defended against who forges
+//! one.
 
 use sha2::{Digest, Sha256};
 

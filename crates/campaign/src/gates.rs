@@ -1,9 +1,11 @@
-//! Gates over a whole report: an expression is judged at every point of a sweep, and one that trips is enough.
+//! Gates over a whole report: an expression is judged at every point of a sweep, and one that trips is
+//! enough.
 
 use towtank_report::{Measure, Ordered, Report};
 use towtank_scenario::gate::{Gate, Judgement, Reading};
 
-/// Why a gate is not met: one line for each reason, with its point where there is a sweep. Empty when it is met.
+/// Why a gate is not met: one line for each reason, with its point where there is a sweep. Empty when it is
+/// met.
 ///
 /// A report in which nothing is done has no values, and a gate is never met by values that are not there.
 #[must_use]

@@ -29,7 +29,8 @@ impl Inputs {
         Self(paths.into_iter().filter_map(note).collect())
     }
 
-    /// The input that writing to `target` would overwrite: itself, through a link, or by another of its names.
+    /// The input that writing to `target` would overwrite: itself, through a link, or by another of its
+    /// names.
     #[must_use]
     pub fn at(&self, target: &Path) -> Option<&Path> {
         if self.0.is_empty() {

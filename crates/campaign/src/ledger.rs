@@ -15,7 +15,8 @@ pub struct Ledger {
 enum Slot {
     Missing,
     // Boxed: most slots of a large campaign are empty for most of its time.
-    /// Stopped before its end. Shown if there is nothing better, never stored, never averaged with finished ones.
+    /// Stopped before its end. Shown if there is nothing better, never stored, never averaged with finished
+    /// ones.
     Partial(Box<Outcome>),
     Finished(Box<Outcome>),
 }

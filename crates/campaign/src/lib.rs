@@ -2,10 +2,13 @@
 //!
 //! The way through:
 //!
-//! 1. A [`Plan`] says what there is to do: points, replicates, and keys that name everything a result depends on.
-//! 2. A [`Store`], if results are to be kept, opens a directory for that plan and keeps every other writer out.
+//! 1. A [`Plan`] says what there is to do: points, replicates, and keys that name everything a result depends
+//!    on.
+//! 2. A [`Store`], if results are to be kept, opens a directory for that plan and keeps every other writer
+//!    out.
 //! 3. [`run`] takes what is stored, deals the rest to threads, and stores what comes back.
-//! 4. [`assemble`] turns the [`Ledger`] of outcomes into a report; the study adds its tables and figures; [`unmet`] judges gates.
+//! 4. [`assemble`] turns the [`Ledger`] of outcomes into a report; the study adds its tables and figures;
+//!    [`unmet`] judges gates.
 //! 5. [`merge`] joins what shards left in different directories; [`compare`] holds two results side by side.
 //!
 //! ```
@@ -44,13 +47,14 @@
 //! # Ok::<(), towtank_campaign::PlanError>(())
 //! ```
 //!
-//! **Invariant:** what a campaign yields is a function of its plan. Jobs, shards, interruptions, crashes and the order in which
-//! runs end decide how much of it is there, never what.
+//! **Invariant:** what a campaign yields is a function of its plan. Jobs, shards, interruptions, crashes and
+//! the order in which runs end decide how much of it is there, never what.
 //!
-//! **Invariant:** an outcome is turned into text and read back before it is used, so that a fresh one and a stored one are
-//! the same value.
+//! **Invariant:** an outcome is turned into text and read back before it is used, so that a fresh one and a
+//! stored one are the same value.
 //!
-//! What is deliberately absent: models, clocks, printing, and any knowledge of studies. Who calls brings a closure.
+//! What is deliberately absent: models, clocks, printing, and any knowledge of studies. Who calls brings a
+//! closure.
 
 mod assembly;
 mod compare;

@@ -1,6 +1,7 @@
 //! One writer a directory: an advisory lock that the system lets go when its holder dies, however it dies.
 //!
-//! The lock file stays behind, empty of meaning: removing it would let two writers each lock a file of that name.
+//! The lock file stays behind, empty of meaning: removing it would let two writers each lock a file of that
+//! name.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -15,7 +16,8 @@ pub(crate) struct DirLock(File);
 pub(crate) enum LockError {
     /// Somebody else holds it: their process number, if they could write it down.
     Busy(Option<String>),
-    /// Something else lies there, such as a link: to write the process number would write over somebody's file.
+    /// Something else lies there, such as a link: to write the process number would write over somebody's
+    /// file.
     NotALock(&'static str),
     /// The system refused.
     System(io::Error),
@@ -49,8 +51,8 @@ impl DirLock {
     }
 }
 
-/// Refuses what is no lock file of ours: a link by either kind of name, a pipe, a directory, a file that holds more than a
-/// number.
+/// Refuses what is no lock file of ours: a link by either kind of name, a pipe, a directory, a file that
+/// holds more than a number.
 fn refuse_others(path: &Path) -> Result<(), LockError> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -85,8 +87,8 @@ fn names_of(_found: &fs::Metadata) -> u64 {
 }
 
 impl Drop for DirLock {
-    /// Lets go by word, not by closing: a child process that was forked a moment ago holds a copy of the open file until it
-    /// executes its program, and the lock with it.
+    /// Lets go by word, not by closing: a child process that was forked a moment ago holds a copy of the open
+    /// file until it executes its program, and the lock with it.
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }

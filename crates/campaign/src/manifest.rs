@@ -1,5 +1,5 @@
-//! `campaign.json`: what a directory is the result of, so that nothing else is mixed in, and so that its parts can be joined
-//! where the scenario file is not at hand.
+//! `campaign.json`: what a directory is the result of, so that nothing else is mixed in, and so that its
+//! parts can be joined where the scenario file is not at hand.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

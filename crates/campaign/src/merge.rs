@@ -1,8 +1,8 @@
 //! Joins what shards did in different directories, and says what is missing, double or damaged.
 //!
-//! The sources are only read, so they may lie on a read-only file system or still be at work. Equal copies of a run are the
-//! rule where shards overlap; copies that differ mean that something is wrong with the model, a machine or a file, and
-//! nothing is joined then.
+//! The sources are only read, so they may lie on a read-only file system or still be at work. Equal copies of
+//! a run are the rule where shards overlap; copies that differ mean that something is wrong with the model, a
+//! machine or a file, and nothing is joined then.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -166,7 +166,8 @@ impl Merged {
         ledger
     }
 
-    /// Writes what was found into a directory, which is then that of the whole: a run resumed there does what is missing.
+    /// Writes what was found into a directory, which is then that of the whole: a run resumed there does what
+    /// is missing.
     ///
     /// # Errors
     /// When a file cannot be written.

@@ -1,7 +1,8 @@
-//! What a campaign will do, before it does anything: points, replicates, and the keys under which results are kept.
+//! What a campaign will do, before it does anything: points, replicates, and the keys under which results are
+//! kept.
 //!
-//! The plan is a pure function of the scenario, the contents of its input files, the seed and the results version. It knows
-//! nothing of threads, shards or directories, so none of them can show in a result.
+//! The plan is a pure function of the scenario, the contents of its input files, the seed and the results
+//! version. It knows nothing of threads, shards or directories, so none of them can show in a result.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,8 +13,8 @@ use towtank_report::SweepAxis;
 
 use crate::fingerprint::Fingerprint;
 
-/// The most (point, replicate) pairs of one campaign: a choice. Ten million files and their outcomes are already more than a
-/// directory and a machine's memory hold with comfort.
+/// The most (point, replicate) pairs of one campaign: a choice. Ten million files and their outcomes are
+/// already more than a directory and a machine's memory hold with comfort.
 pub const TASKS_MAX: u64 = 10_000_000;
 
 /// Everything a campaign will do.
@@ -73,7 +74,8 @@ pub struct PointSpec {
 }
 
 impl PointSpec {
-    /// The settings as people read them: `cluster.servers = 16, cluster.rate = 1GiB/s`. Empty without a sweep.
+    /// The settings as people read them: `cluster.servers = 16, cluster.rate = 1GiB/s`. Empty without a
+    /// sweep.
     #[must_use]
     pub fn label(&self) -> String {
         let words = self.settings.iter().map(|(key, value)| format!("{key} = {}", plain(value)));
@@ -82,8 +84,8 @@ impl PointSpec {
 }
 
 impl PointSpec {
-    /// The settings as a legend has room for them: `servers=16, rate=1GiB/s`. Keys are written out where their last words
-    /// alone would be the same.
+    /// The settings as a legend has room for them: `servers=16, rate=1GiB/s`. Keys are written out where
+    /// their last words alone would be the same.
     #[must_use]
     pub fn short_label(&self) -> String {
         let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
@@ -114,8 +116,8 @@ pub struct PointKey(String);
 pub struct KeyParts<'a> {
     /// The study's name.
     pub study: &'a str,
-    /// The hash of the point's resolved scenario. The number of replicates should not be in it: raising it then keeps
-    /// the replicates that are done.
+    /// The hash of the point's resolved scenario. The number of replicates should not be in it: raising it
+    /// then keeps the replicates that are done.
     pub scenario_hash: &'a str,
     /// The hashes of the contents of the input files, in the order the scenario names them.
     pub input_hashes: &'a [String],
@@ -150,8 +152,8 @@ impl fmt::Display for PointKey {
     }
 }
 
-/// Names everything that the results of a whole campaign depend on, but for the number of replicates: more of them add to
-/// what is there.
+/// Names everything that the results of a whole campaign depend on, but for the number of replicates: more of
+/// them add to what is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CampaignKey(String);
@@ -210,7 +212,8 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// A plan of `replicates` runs of each of the points. `axes` tell where the points came from; empty without a sweep.
+    /// A plan of `replicates` runs of each of the points. `axes` tell where the points came from; empty
+    /// without a sweep.
     ///
     /// # Errors
     /// When there is nothing to run, too much, or the same point twice.
@@ -280,7 +283,8 @@ impl Plan {
         CampaignKey(print.hex())
     }
 
-    /// Every (point, replicate), all replicates of the first point first. A task's place in this order is its index.
+    /// Every (point, replicate), all replicates of the first point first. A task's place in this order is its
+    /// index.
     pub fn tasks(&self) -> impl Iterator<Item = Task> {
         let replicates = self.replicates;
         (0..self.points.len())
@@ -293,8 +297,8 @@ impl Plan {
         self.points.len() * self.replicates as usize
     }
 
-    /// A task in words: `replicate 7 of point 3 (cluster.servers = 16)`; points count from 1 there, as people do, and
-    /// replicates from 0, as their random streams do.
+    /// A task in words: `replicate 7 of point 3 (cluster.servers = 16)`; points count from 1 there, as people
+    /// do, and replicates from 0, as their random streams do.
     #[must_use]
     pub fn describe(&self, task: Task) -> String {
         let label = self.points[task.point].label();

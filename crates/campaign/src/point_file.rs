@@ -1,8 +1,9 @@
 //! One finished replicate of one point, as it lies on the disk.
 //!
-//! A JSON object that says what it is (key, replicate, settings), then the outcome, and a checksum over all that the report
-//! depends on. The checksum covers the outcome's very bytes, so that no digit of a result can change unseen; whoever edits
-//! the file by hand, or pretty-prints it, makes it a damaged one, which is done again.
+//! A JSON object that says what it is (key, replicate, settings), then the outcome, and a checksum over all
+//! that the report depends on. The checksum covers the outcome's very bytes, so that no digit of a result can
+//! change unseen; whoever edits the file by hand, or pretty-prints it, makes it a damaged one, which is done
+//! again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,8 +58,8 @@ pub(crate) enum Damage {
 #[error("its outcome does not survive being written as JSON: {0}")]
 pub struct Unstorable(String);
 
-/// An outcome with the text it is stored as. Made before anything is stored or averaged, so that a fresh result and one that
-/// was read back are the same value.
+/// An outcome with the text it is stored as. Made before anything is stored or averaged, so that a fresh
+/// result and one that was read back are the same value.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) outcome: Outcome,

@@ -1,9 +1,10 @@
 //! The files of a report, as one set: a new report leaves nothing of an older one beside it.
 //!
-//! `report.files` lists what the last report wrote, each file with a fingerprint of its bytes. It is written before the files
-//! are, with both the old entries and the new, and once more when all is done; so whoever dies in between leaves a list of all
-//! that may lie there. A file is removed only if it is on the list, the new report has none of that name, and its bytes are
-//! still those that were written: what somebody put there or changed is theirs.
+//! `report.files` lists what the last report wrote, each file with a fingerprint of its bytes. It is written
+//! before the files are, with both the old entries and the new, and once more when all is done; so whoever
+//! dies in between leaves a list of all that may lie there. A file is removed only if it is on the list, the
+//! new report has none of that name, and its bytes are still those that were written: what somebody put there
+//! or changed is theirs.
 
 use std::io;
 use std::path::Path;
@@ -48,8 +49,8 @@ impl Entry {
 }
 
 impl Writer {
-    /// Puts the files of a report into `dir`, each whole or not at all, and removes those of the report before that this one
-    /// does not have.
+    /// Puts the files of a report into `dir`, each whole or not at all, and removes those of the report
+    /// before that this one does not have.
     ///
     /// # Errors
     /// When a place is an input's, or the system refuses.
@@ -74,8 +75,8 @@ impl Writer {
         self.list_files(dir, new)
     }
 
-    /// What the last report wrote. A list that is damaged or of another layout lists nothing: better a stale file than one
-    /// removed that is not ours.
+    /// What the last report wrote. A list that is damaged or of another layout lists nothing: better a stale
+    /// file than one removed that is not ours.
     fn listed(&self, dir: &Path) -> Vec<Entry> {
         let Ok(bytes) = self.disk().read(&dir.join(NAME)) else { return Vec::new() };
         let list: List = serde_json::from_slice(&bytes).unwrap_or_default();

@@ -1,7 +1,8 @@
-//! Runs a plan: what is stored is not done again, what is not is dealt to threads, and what comes back is stored at once.
+//! Runs a plan: what is stored is not done again, what is not is dealt to threads, and what comes back is
+//! stored at once.
 //!
-//! **Invariant:** what a run yields depends on its plan alone. Jobs, shards, interruptions and the order in which tasks end
-//! can only change how much of it is there.
+//! **Invariant:** what a run yields depends on its plan alone. Jobs, shards, interruptions and the order in
+//! which tasks end can only change how much of it is there.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
@@ -111,8 +112,8 @@ pub enum Failure<E> {
     },
 }
 
-/// Runs what an order asks for. `work` runs one replicate of one point; when `stop` is raised it comes back soon with an
-/// outcome flagged `partial` (an empty one if it has nothing to show).
+/// Runs what an order asks for. `work` runs one replicate of one point; when `stop` is raised it comes back
+/// soon with an outcome flagged `partial` (an empty one if it has nothing to show).
 ///
 /// After a failure no new run is begun; those in flight end and are stored.
 ///

@@ -1,7 +1,8 @@
 //! Which part of a campaign one process runs: `2/8` is the second of eight.
 //!
-//! Tasks are dealt like cards, by their index in the plan, so that every shard gets its part of each point's replicates and
-//! an expensive point is spread over all of them. Which task lies in which shard depends on the plan alone.
+//! Tasks are dealt like cards, by their index in the plan, so that every shard gets its part of each point's
+//! replicates and an expensive point is spread over all of them. Which task lies in which shard depends on
+//! the plan alone.
 
 use std::fmt;
 use std::num::NonZeroU32;

@@ -1,4 +1,5 @@
-//! The wish to stop, shared by whoever may utter it (a signal handler, a test) and everybody who must hear it.
+//! The wish to stop, shared by whoever may utter it (a signal handler, a test) and everybody who must hear
+//! it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

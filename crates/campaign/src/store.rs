@@ -7,8 +7,9 @@
 //! DIR/report.json, …             the report, and `report.files`, which lists its files
 //! ```
 //!
-//! A file is one replicate, not one point: a kill costs at most the runs in flight, and shards may split a point. Points lie
-//! under their keys, so that a file can never be taken for another's, and a sweep that gains a value keeps what is done.
+//! A file is one replicate, not one point: a kill costs at most the runs in flight, and shards may split a
+//! point. Points lie under their keys, so that a file can never be taken for another's, and a sweep that
+//! gains a value keeps what is done.
 //!
 //! **Invariant:** an outcome that was stopped before its end is never stored.
 
@@ -235,8 +236,8 @@ impl Store {
         Ok(self.writer.clear(&self.report_file(name))?)
     }
 
-    /// Writes the files of the campaign's report into the directory, each whole or not at all, in place of those of the report
-    /// before.
+    /// Writes the files of the campaign's report into the directory, each whole or not at all, in place of
+    /// those of the report before.
     ///
     /// # Errors
     /// When one cannot be written; the old file is there then.
@@ -267,8 +268,8 @@ fn take_lock(dir: &Path, path: &Path) -> Result<DirLock, StoreError> {
     })
 }
 
-/// A directory without a campaign may hold the campaign's own inputs, and nothing else: results are not strewn among the files
-/// of a home directory, and no `report.json` of somebody else's is replaced.
+/// A directory without a campaign may hold the campaign's own inputs, and nothing else: results are not
+/// strewn among the files of a home directory, and no `report.json` of somebody else's is replaced.
 fn refuse_foreign(dir: &Path, writer: &Writer) -> Result<(), StoreError> {
     let read = |source| StoreError::Read { path: dir.to_owned(), source };
     let mut foreign = Vec::new();

@@ -1,8 +1,8 @@
 //! Files that are replaced whole or not at all, and never on top of an input.
 //!
-//! A file is written beside its place under another name, brought to the medium, and only then renamed. Whatever goes wrong
-//! before the rename (a full disk, a kill) leaves the old file as it was, and at worst a `.NAME.tmp` that the next run
-//! removes.
+//! A file is written beside its place under another name, brought to the medium, and only then renamed.
+//! Whatever goes wrong before the rename (a full disk, a kill) leaves the old file as it was, and at worst a
+//! `.NAME.tmp` that the next run removes.
 
 use std::ffi::OsString;
 use std::io;
@@ -101,7 +101,8 @@ impl Writer {
         let written =
             self.disk.write_through(&temporary, bytes).and_then(|()| self.disk.rename(&temporary, path));
         written.map_err(|source| {
-            // The disk may be full: the half-written file must not keep it so. If even this fails, the next run removes it.
+            // The disk may be full: the half-written file must not keep it so. If even this fails, the next
+            // run removes it.
             let _ = self.disk.remove(&temporary);
             failed(source)
         })
@@ -126,7 +127,8 @@ impl Writer {
         self.disk.create_dir(path).map_err(|source| WriteError::Directory { path: path.to_owned(), source })
     }
 
-    /// Removes what runs that were killed left half written in `dir`. Only for who holds the directory's lock.
+    /// Removes what runs that were killed left half written in `dir`. Only for who holds the directory's
+    /// lock.
     pub(crate) fn sweep_up(&self, dir: &Path) {
         for path in self.disk.list(dir).unwrap_or_default() {
             let ours = path.file_name().and_then(|name| name.to_str()).is_some_and(is_temporary);

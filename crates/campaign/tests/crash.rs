@@ -1,4 +1,5 @@
-//! A campaign that is killed, again and again, and one whose files may not grow: with real processes and a real disk.
+//! A campaign that is killed, again and again, and one whose files may not grow: with real processes and a
+//! real disk.
 //!
 //! The child processes are this very test program, told by an environment variable to be one.
 
@@ -46,7 +47,8 @@ fn plan() -> Plan {
     Plan::new(header, 6, vec![axis], [8, 16, 32].map(point).to_vec()).unwrap()
 }
 
-/// A pure function of point and replicate, of some five thousand bytes, so that a file can be cut in its middle.
+/// A pure function of point and replicate, of some five thousand bytes, so that a file can be cut in its
+/// middle.
 fn outcome(point: &PointSpec, replicate: u32) -> Outcome {
     let servers = point.scenario["servers"].as_f64().unwrap();
     let mut outcome = Outcome::default();
@@ -91,7 +93,8 @@ fn run_in(dir: &Path, slow: bool) -> Result<String, String> {
     }
 }
 
-/// What the child processes of the tests below do. Run without the folder that they set, it has nothing to do.
+/// What the child processes of the tests below do. Run without the folder that they set, it has nothing to
+/// do.
 #[test]
 fn child() {
     let Some(dir) = std::env::var_os(DIR).map(PathBuf::from) else { return };

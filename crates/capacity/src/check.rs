@@ -30,7 +30,8 @@ pub struct Checked {
     pub error_percent: f64,
     /// The same with shares of operations and with shares of capacity, for mixes of sizes.
     pub forms_percent: Option<(f64, f64)>,
-    /// Whether the difference may be chance: it lies within the spread of both numbers. Nothing where the spread is not known.
+    /// Whether the difference may be chance: it lies within the spread of both numbers. Nothing where the
+    /// spread is not known.
     pub by_chance: Option<bool>,
     /// The least known of its sizes.
     pub kind: SizeKind,
@@ -220,7 +221,8 @@ fn kind_of(points: &[&Checked], within: f64) -> VerdictKind {
     if few && leans_by_chance(points) { VerdictKind::CannotTell } else { VerdictKind::Fails }
 }
 
-/// Whether all errors together may be chance: they share the errors of the pure loads, and average out their own.
+/// Whether all errors together may be chance: they share the errors of the pure loads, and average out their
+/// own.
 fn leans_by_chance(points: &[&Checked]) -> bool {
     let half = |ranged: Ranged| ranged.range.map(|(low, high)| 0.5 * libm::log(high / low));
     let halves: Option<Vec<(f64, f64)>> =

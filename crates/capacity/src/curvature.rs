@@ -1,9 +1,10 @@
-//! One more number for what the straight line leaves over: how much dearer an operation is in a mix than its parts say.
+//! One more number for what the straight line leaves over: how much dearer an operation is in a mix than its
+//! parts say.
 //!
-//! The hypothesis (3) makes the time of an operation, 1/T, a straight line in the read share. With a curvature c the time is
-//! `(1 + c·x)` times that, where x is 4·r·(1 - r) for reads and writes of one size (1 at half and half), and the diversity of
-//! the sizes for a mix of them (1 for two sizes at equal shares). One measured mix is enough to fit it; what it buys is told
-//! by leaving out: each mix predicted from the others.
+//! The hypothesis (3) makes the time of an operation, 1/T, a straight line in the read share. With a
+//! curvature c the time is `(1 + c·x)` times that, where x is 4·r·(1 - r) for reads and writes of one size (1
+//! at half and half), and the diversity of the sizes for a mix of them (1 for two sizes at equal shares). One
+//! measured mix is enough to fit it; what it buys is told by leaving out: each mix predicted from the others.
 
 use serde::{Deserialize, Serialize};
 

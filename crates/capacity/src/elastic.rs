@@ -1,7 +1,9 @@
-//! Numbers that know what they depend on: by how many percent they change when a measured rate changes by one.
+//! Numbers that know what they depend on: by how many percent they change when a measured rate changes by
+//! one.
 //!
-//! Every estimate is a product, a mean or a harmonic mean of measured rates, so these elasticities follow by hand. With the half
-//! width of each rate's logarithm they give that of the estimate: errors of different points are independent, and add as squares.
+//! Every estimate is a product, a mean or a harmonic mean of measured rates, so these elasticities follow by
+//! hand. With the half width of each rate's logarithm they give that of the estimate: errors of different
+//! points are independent, and add as squares.
 
 /// A number and its elasticities.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,12 +22,13 @@ pub struct Ranged {
     pub range: Option<(f64, f64)>,
 }
 
-/// An interval from a tenth of a number to ten times it says nothing that anybody could use, so beyond this factor it is
-/// unknown: a choice. Two runs that differ by 40 % and are all there is are just within it.
+/// An interval from a tenth of a number to ten times it says nothing that anybody could use, so beyond this
+/// factor it is unknown: a choice. Two runs that differ by 40 % and are all there is are just within it.
 pub const FACTOR_MAX: f64 = 10.0;
 
 impl Ranged {
-    /// A number whose logarithm is sure to ± `half`; without a range where that is a factor of more than [`FACTOR_MAX`].
+    /// A number whose logarithm is sure to ± `half`; without a range where that is a factor of more than
+    /// [`FACTOR_MAX`].
     #[must_use]
     pub fn around(value: f64, half: Option<f64>) -> Self {
         let told = half.filter(|half| *half <= libm::log(FACTOR_MAX));
@@ -71,7 +74,8 @@ impl Elastic {
         Self::weighted(value, parts.iter().map(|(share, rate)| (part(share, rate), *rate)))
     }
 
-    /// The point `at` of the way from this to `other`, in logarithms; beyond them for `at` below 0 or above 1.
+    /// The point `at` of the way from this to `other`, in logarithms; beyond them for `at` below 0 or
+    /// above 1.
     pub(crate) fn between(&self, other: &Self, at: f64) -> Self {
         let value = libm::exp((1.0 - at) * libm::log(self.value) + at * libm::log(other.value));
         Self::weighted(value, [(1.0 - at, self), (at, other)].into_iter())
@@ -107,8 +111,8 @@ mod tests {
         }
     }
 
-    /// Two runs of 100 and 200 a second, and nothing else: Student's t of 12.7 made an interval of 500 times either way,
-    /// and of runs a billion times apart one of 10^115.
+    /// Two runs of 100 and 200 a second, and nothing else: Student's t of 12.7 made an interval of 500 times
+    /// either way, and of runs a billion times apart one of 10^115.
     #[test]
     fn an_interval_that_says_nothing_is_unknown() {
         let with = |half: f64| Ranged::around(100.0, Some(half)).range;

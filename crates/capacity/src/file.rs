@@ -1,7 +1,7 @@
 //! The file that keeps what was learned of a system.
 //!
-//! It holds the runs and, for readers, all that follows from them. When it is read, only the runs count and the rest is
-//! worked out anew, so the two cannot differ.
+//! It holds the runs and, for readers, all that follows from them. When it is read, only the runs count and
+//! the rest is worked out anew, so the two cannot differ.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -27,7 +27,8 @@ const SIZES_APART: f64 = 1.1;
 /// Rates beyond these are mistakes: once in a month, and more than all disks there are.
 const RATES: std::ops::RangeInclusive<f64> = 3e-7..=1e15;
 
-/// Sizes alone first, the smallest first, of each pure reads, pure writes and mixes; then mixes of sizes as they come.
+/// Sizes alone first, the smallest first, of each pure reads, pure writes and mixes; then mixes of sizes as
+/// they come.
 fn order(group: &Group) -> (bool, u64, f64) {
     match group.mix.single() {
         Some(part) if part.reads == 1.0 => (false, part.size_bytes, -1.0),
@@ -39,7 +40,8 @@ fn order(group: &Group) -> (bool, u64, f64) {
 /// Makes a model of the runs of one system.
 ///
 /// # Errors
-/// When there is no run, more than one system, a size without pure reads or pure writes, or one size in two units.
+/// When there is no run, more than one system, a size without pure reads or pure writes, or one size in two
+/// units.
 pub fn fit(runs: &[Run]) -> Result<Model, FitError> {
     let Some(first) = runs.first() else {
         let hint = "name the results of a benchmark".to_owned();

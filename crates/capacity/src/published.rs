@@ -1,11 +1,11 @@
 //! What the paper says of its Ceph and its Swift, asked of another system's measurements.
 //!
-//! The paper's figures are not printed as numbers, so what its text gives is held against: errors below 10 % for small
-//! operations and of 5 to 25 % for large ones (abstract and section III), below 9 % for mixes of sizes, and an `f_rw` of 3 to 9
-//! for Ceph. The errors are said of each mix, so the greatest is judged beside the mean. The runs are not the paper's: a
-//! claim that misses says that the statement does not carry over to this system. Each of ours has the range that the spread
-//! of runs gives, and where that reaches over the limit the claim cannot be told. What is no distributed system is shown
-//! [apart] and claims nothing.
+//! The paper's figures are not printed as numbers, so what its text gives is held against: errors below 10 %
+//! for small operations and of 5 to 25 % for large ones (abstract and section III), below 9 % for mixes of
+//! sizes, and an `f_rw` of 3 to 9 for Ceph. The errors are said of each mix, so the greatest is judged beside
+//! the mean. The runs are not the paper's: a claim that misses says that the statement does not carry over to
+//! this system. Each of ours has the range that the spread of runs gives, and where that reaches over the
+//! limit the claim cannot be told. What is no distributed system is shown [apart] and claims nothing.
 
 use towtank_report::{Claim, ClaimDraft, Column, Reading, Table, Tolerance};
 
@@ -39,8 +39,8 @@ pub fn claims(model: &Model) -> Vec<Claim> {
     claims
 }
 
-/// The same statements on errors beside the measurements of a system that the paper does not speak of. A row is no claim: that
-/// the model fits a local disk says nothing of distributed systems.
+/// The same statements on errors beside the measurements of a system that the paper does not speak of. A row
+/// is no claim: that the model fits a local disk says nothing of distributed systems.
 #[must_use]
 pub fn apart(model: &Model) -> Table {
     let mut columns = vec![Column::text("statement")];
@@ -131,8 +131,8 @@ const RANGE: &str = "the range of ours is what the spread of repeated runs allow
 struct Off {
     /// Of the estimate over the measurement.
     log: f64,
-    /// Half width of the estimate's interval, which all mixes of a size share, and of the measurement's own; nothing
-    /// where one is unknown.
+    /// Half width of the estimate's interval, which all mixes of a size share, and of the measurement's own;
+    /// nothing where one is unknown.
     halves: Option<(f64, f64)>,
 }
 

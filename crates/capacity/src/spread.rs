@@ -1,9 +1,10 @@
 //! How far runs of one point scatter, learned from all points that were run more than once.
 //!
-//! Two runs alone give Student's t with one degree of freedom, 12.7: an interval from nothing to twice the mean. Runs of
-//! different points scatter by about the same *factor*, so the deviations of the logarithms are pooled over all points; a
-//! mean of n runs then has the factor `exp(± t·s/√n)`, with t for all degrees of freedom together. That the factor is the
-//! same everywhere is an assumption, and a point that was run once gets its interval by it.
+//! Two runs alone give Student's t with one degree of freedom, 12.7: an interval from nothing to twice the
+//! mean. Runs of different points scatter by about the same *factor*, so the deviations of the logarithms are
+//! pooled over all points; a mean of n runs then has the factor `exp(± t·s/√n)`, with t for all degrees of
+//! freedom together. That the factor is the same everywhere is an assumption, and a point that was run once
+//! gets its interval by it.
 
 use serde::{Deserialize, Serialize};
 

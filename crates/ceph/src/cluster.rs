@@ -136,7 +136,8 @@ impl Cluster {
         held.filter(|id| *id >= 0).chain(known).chain(serving).filter(|id| *id != NONE).collect()
     }
 
-    /// The name of the bucket that holds each device itself; shadow trees and buckets without a name are passed over.
+    /// The name of the bucket that holds each device itself; shadow trees and buckets without a name are
+    /// passed over.
     #[must_use]
     pub fn hosts(&self) -> BTreeMap<ItemId, String> {
         let mut hosts = BTreeMap::new();
@@ -151,8 +152,9 @@ impl Cluster {
         hosts
     }
 
-    /// Whether a device lies in a bucket of at least the size of a rack of which nothing serves any more once `down` does not: Ceph
-    /// gives up none of its devices by itself (`mon_osd_down_out_subtree_limit` is `rack`). False where the map knows no racks.
+    /// Whether a device lies in a bucket of at least the size of a rack of which nothing serves any more once
+    /// `down` does not: Ceph gives up none of its devices by itself (`mon_osd_down_out_subtree_limit` is
+    /// `rack`). False where the map knows no racks.
     #[must_use]
     pub fn in_dead_rack(&self, device: ItemId, down: &BTreeSet<ItemId>) -> bool {
         let map = &self.map;
@@ -179,8 +181,8 @@ impl Cluster {
         false
     }
 
-    /// The part of all devices that is in and stays so without `out`: below `mon_osd_min_in_ratio`, Ceph's monitors stop giving up
-    /// more.
+    /// The part of all devices that is in and stays so without `out`: below `mon_osd_min_in_ratio`, Ceph's
+    /// monitors stop giving up more.
     #[must_use]
     pub fn share_in(&self, out: &BTreeSet<ItemId>) -> f64 {
         let all = || (0..).zip(&self.overlay.devices).filter(|(_, device): &(ItemId, &Device)| device.exists);

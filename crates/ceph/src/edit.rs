@@ -91,7 +91,8 @@ impl Cluster {
         self.map.item_names.entry(device).or_insert_with(|| format!("osd.{device}")).clone()
     }
 
-    /// Takes devices out of cluster and map, then the buckets around them. Buckets that rules start from stay, empty.
+    /// Takes devices out of cluster and map, then the buckets around them. Buckets that rules start from
+    /// stay, empty.
     ///
     /// # Errors
     /// What the map refuses.
@@ -140,8 +141,8 @@ impl Cluster {
 }
 
 impl PoolState {
-    /// Divides the pool into `count` groups, placed by as many as before, or by all where there are fewer then. Gives whether the
-    /// latter had to follow.
+    /// Divides the pool into `count` groups, placed by as many as before, or by all where there are fewer
+    /// then. Gives whether the latter had to follow.
     pub fn set_pg_num(&mut self, count: u32) -> bool {
         let pool = &mut self.placed;
         pool.pg_num = count;

@@ -1,7 +1,7 @@
 //! Who gains a copy or shard if a group moves, and who gives one up.
 //!
-//! Copies of a replicated group compare as sets: a new order moves nothing. Shards of an erasure-coded group compare position by
-//! position, since each holds other data.
+//! Copies of a replicated group compare as sets: a new order moves nothing. Shards of an erasure-coded group
+//! compare position by position, since each holds other data.
 
 use towtank_placement::crush::{ItemId, NONE};
 

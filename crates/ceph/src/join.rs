@@ -1,5 +1,5 @@
-//! The exports of a cluster, brought together: what is in one and not in the other is told, or refused where nothing right
-//! could come out.
+//! The exports of a cluster, brought together: what is in one and not in the other is told, or refused where
+//! nothing right could come out.
 
 use std::collections::{BTreeMap, BTreeSet};
 

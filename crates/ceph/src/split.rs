@@ -1,6 +1,7 @@
 //! What becomes of a pool's groups when it is divided anew.
 //!
-//! Groups that are split keep their place: a child starts where its parent is, with its part of the parent's bytes.
+//! Groups that are split keep their place: a child starts where its parent is, with its part of the parent's
+//! bytes.
 
 use towtank_placement::crush::objects::stable_mod;
 
@@ -23,7 +24,8 @@ pub fn parts(pool: &PoolState, pg_num_after: u32) -> Vec<u64> {
     parts
 }
 
-/// How many of the 2^32 hashes fall to a group: of those between powers of two, the lower ones take what is not there yet.
+/// How many of the 2^32 hashes fall to a group: of those between powers of two, the lower ones take what is
+/// not there yet.
 fn part_of_hashes(group: u32, count: u32) -> u64 {
     let top = u64::from(count).next_power_of_two();
     let each = (1u64 << 32) / top;

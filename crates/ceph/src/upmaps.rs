@@ -1,8 +1,9 @@
 //! Which explicit mappings (`pg_upmap`, `pg_upmap_items`) the monitors drop when the map changes.
 //!
-//! Follows `OSDMap::check_pg_upmaps` and `CrushWrapper::verify_upmap` of Ceph 16.2: a mapping goes when its group is gone, when
-//! it puts two copies into one failure domain, when it leaves the tree that the rule takes, or when a device of it is out of
-//! the map or weighs nothing; of a list of swaps only those go whose source is not in use, or whose target is out.
+//! Follows `OSDMap::check_pg_upmaps` and `CrushWrapper::verify_upmap` of Ceph 16.2: a mapping goes when its
+//! group is gone, when it puts two copies into one failure domain, when it leaves the tree that the rule
+//! takes, or when a device of it is out of the map or weighs nothing; of a list of swaps only those go whose
+//! source is not in use, or whose target is out.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,7 @@
 //! The command line: fixed commands, one command per study, and the flags that running commands share.
 //!
-//! Flags of a study come from its scenario: [`towtank_studies::Study::flags`] names them, the schema describes them.
+//! Flags of a study come from its scenario: [`towtank_studies::Study::flags`] names them, the schema
+//! describes them.
 
 pub mod output_flags;
 mod search_flags;
@@ -133,7 +134,8 @@ pub struct RunFlags {
     pub keep: KeepFlags,
     #[command(flatten)]
     pub output: OutputFlags,
-    /// End with exit code 3 if this holds for a measure: 'NAME[.low|.high] < 2ms', joined by and/or; may be repeated
+    /// End with exit code 3 if this holds for a measure: 'NAME[.low|.high] < 2ms', joined by and/or; may be
+    /// repeated
     #[arg(long, value_name = "EXPRESSION", help_heading = RESULTS)]
     pub fail_if: Vec<String>,
 }
@@ -184,7 +186,8 @@ impl MachineFlags {
 /// Where runs are kept.
 #[derive(Clone, Debug, Args)]
 pub struct KeepFlags {
-    /// Write the report, its tables and every finished run into this directory; the same command goes on from there
+    /// Write the report, its tables and every finished run into this directory; the same command goes on from
+    /// there
     #[arg(long, value_name = "DIR", env = "TOWTANK_OUT", hide_env = true, help_heading = RESULTS)]
     pub out: Option<PathBuf>,
 }
@@ -274,7 +277,8 @@ pub fn command(registry: &Registry) -> clap::Command {
     with_short_help(command)
 }
 
-/// One help for `-h` and `--help`: a line or two a flag, not four. Variables that stand for flags are named at its end.
+/// One help for `-h` and `--help`: a line or two a flag, not four. Variables that stand for flags are named
+/// at its end.
 fn with_short_help(command: clap::Command) -> clap::Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help");
     let variables: Vec<&str> = command.get_arguments().filter_map(|flag| flag.get_env()?.to_str()).collect();

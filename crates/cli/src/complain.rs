@@ -110,7 +110,8 @@ fn place_lines(place: &Place) -> String {
     }
 }
 
-/// A file's text as a terminal may show it, each character as long as it was: places in it stay where they are.
+/// A file's text as a terminal may show it, each character as long as it was: places in it stay where they
+/// are.
 fn shown_in_place(text: &str) -> String {
     let mark = |c: char| match (c, c.len_utf8()) {
         ('\n' | '\t', _) => c,

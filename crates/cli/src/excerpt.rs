@@ -1,4 +1,5 @@
-//! What is quoted in a message, cut to what a reader takes in: a flag of a thousand values is not its own explanation.
+//! What is quoted in a message, cut to what a reader takes in: a flag of a thousand values is not its own
+//! explanation.
 
 use std::ops::Range;
 
@@ -18,7 +19,8 @@ pub struct Marked {
     pub columns: Range<usize>,
 }
 
-/// The part of `line` around the characters `marked`, with `…` for what is left out. `head`, the flag's name, is kept.
+/// The part of `line` around the characters `marked`, with `…` for what is left out. `head`, the flag's name,
+/// is kept.
 pub fn around(line: &str, head: &str, marked: Range<usize>) -> Marked {
     let chars: Vec<char> = line.chars().collect();
     if chars.len() <= LINE_MAX {

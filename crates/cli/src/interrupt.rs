@@ -1,12 +1,13 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first one stops cleanly and keeps what is done, the second one ends the process at once.
-//! However it ends, it ends with 130, and within a second.
+//! Ctrl-C, SIGTERM and SIGHUP: the first one stops cleanly and keeps what is done, the second one ends the
+//! process at once. However it ends, it ends with 130, and within a second.
 //!
-//! While no run is under way (a map is read, a scenario checked) there is nothing to report, and the first signal ends the
-//! process. A run under way is asked to stop, and its part of the result is reported; what cannot be stopped and reported in
-//! the time that a person waits for a prompt is given up. Files are put in their places whole, so nothing is left half written.
+//! While no run is under way (a map is read, a scenario checked) there is nothing to report, and the first
+//! signal ends the process. A run under way is asked to stop, and its part of the result is reported; what
+//! cannot be stopped and reported in the time that a person waits for a prompt is given up. Files are put in
+//! their places whole, so nothing is left half written.
 //!
-//! Some parents (`timeout`, package runners) send a signal to a process and then to its whole group: what comes within the
-//! same moment is one signal, not two. Under `nohup` SIGHUP is ignored, and stays so.
+//! Some parents (`timeout`, package runners) send a signal to a process and then to its whole group: what
+//! comes within the same moment is one signal, not two. Under `nohup` SIGHUP is ignored, and stays so.
 
 // A face may look at the clock; nothing it reads there reaches a result.
 #![allow(clippy::disallowed_methods)]
@@ -37,9 +38,11 @@ const ONE_MOMENT: Duration = Duration::from_millis(250);
 /// How long a run may take to stop and be reported: a second, less what it takes to end the process.
 const PATIENCE: Duration = Duration::from_millis(900);
 
-/// From here on a signal is handled here. Called once, before there are threads: they inherit what is blocked.
+/// From here on a signal is handled here. Called once, before there are threads: they inherit what is
+/// blocked.
 ///
-/// Without a handler (which no system refuses in practice) a signal still ends the process, and finished points are kept.
+/// Without a handler (which no system refuses in practice) a signal still ends the process, and finished
+/// points are kept.
 pub fn install() {
     keep_hangups_ignored();
     let _ = ctrlc::set_handler(|| {
@@ -87,8 +90,8 @@ fn code() -> i32 {
     i32::from(Exit::Interrupted.code())
 }
 
-/// Who started us with SIGHUP ignored (`nohup`) wants to hang up and have the run go on. The handler is for all three signals
-/// or for none, so this one is kept from coming.
+/// Who started us with SIGHUP ignored (`nohup`) wants to hang up and have the run go on. The handler is for
+/// all three signals or for none, so this one is kept from coming.
 #[cfg(unix)]
 fn keep_hangups_ignored() {
     use nix::sys::signal::{SigSet, Signal};
@@ -104,7 +107,8 @@ fn keep_hangups_ignored() {
 #[cfg(not(unix))]
 fn keep_hangups_ignored() {}
 
-/// Whether `/proc/self/status` says so: its mask of ignored signals has a bit for each, from signal 1, which is SIGHUP.
+/// Whether `/proc/self/status` says so: its mask of ignored signals has a bit for each, from signal 1, which
+/// is SIGHUP.
 #[cfg(unix)]
 fn ignores_hangups(status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -63,7 +63,8 @@ fn suspend_from_elsewhere<R>(bar: &ProgressBar, write: impl FnOnce() -> R) -> R 
     })
 }
 
-/// Panics of models are told by the standard hook, from any thread, while the bar is drawn. From here on it steps aside.
+/// Panics of models are told by the standard hook, from any thread, while the bar is drawn. From here on it
+/// steps aside.
 pub fn keep_panics_off_the_bar() {
     let tell = panic::take_hook();
     panic::set_hook(Box::new(move |panic| aside(|| tell(panic))));

@@ -60,13 +60,14 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes words to stderr. What they quote may come from anywhere, so nothing in them is obeyed by a terminal.
+/// Writes words to stderr. What they quote may come from anywhere, so nothing in them is obeyed by a
+/// terminal.
 pub fn say(text: &str) {
     say_styled(&printable_lines(text));
 }
 
-/// Writes words that hold colours of our own, and nothing else that a terminal obeys. If even stderr is closed, there is
-/// nobody left to tell.
+/// Writes words that hold colours of our own, and nothing else that a terminal obeys. If even stderr is
+/// closed, there is nobody left to tell.
 pub fn say_styled(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

@@ -51,7 +51,8 @@ pub enum Broken {
         /// How long it was busy.
         busy: SimSpan,
     },
-    /// Pages of flash that were programmed are neither in use, nor stale, nor erased, or are in use without being mapped.
+    /// Pages of flash that were programmed are neither in use, nor stale, nor erased, or are in use without
+    /// being mapped.
     #[error(
         "{programmed} pages of flash were programmed, but {erased} were erased, {stale} are stale and {valid} in use, of {mapped} mapped"
     )]

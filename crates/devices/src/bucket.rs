@@ -1,7 +1,8 @@
-//! A leaky bucket that is filled exactly, without truncation: what lets a flow have its share of a link and no more.
+//! A leaky bucket that is filled exactly, without truncation: what lets a flow have its share of a link and
+//! no more.
 //!
-//! SURGE fills its buckets at each poll and drops fractions of bits, which costs it up to 9 % of the rate when it polls each
-//! nanosecond; the regime that its paper's figures match is the exact one.
+//! SURGE fills its buckets at each poll and drops fractions of bits, which costs it up to 9 % of the rate
+//! when it polls each nanosecond; the regime that its paper's figures match is the exact one.
 
 use towtank_units::{BitRate, SimSpan, SimTime};
 
@@ -37,7 +38,8 @@ impl Bucket {
         self.level = self.level.saturating_sub(u128::from(bits) * PARTS);
     }
 
-    /// When it will hold `bits`, if it was filled until now and goes on at `rate`; never without a rate unless it does already.
+    /// When it will hold `bits`, if it was filled until now and goes on at `rate`; never without a rate
+    /// unless it does already.
     #[must_use]
     pub fn ready(&self, bits: u64, rate: impl Into<Option<BitRate>>) -> Option<SimTime> {
         let wanted = u128::from(bits) * PARTS;

@@ -1,10 +1,10 @@
 //! Network cards: LogGP without its overheads, full duplex.
 //!
-//! A message of S bytes occupies the sender's card for S bytes at the card's rate and a gap, reaches the receiver a latency
-//! later, and occupies the receiver's card for as long. Bytes stream: the receiver takes in while the sender still sends,
-//! and who must wait for the receiver's card waits once. (Alexandrov and others, LogGP, SPAA 1995; CODES leaves the overheads
-//! o out as well.) What is absent: packets. Two messages to one card are taken in one after the other, in the order of their
-//! last bytes.
+//! A message of S bytes occupies the sender's card for S bytes at the card's rate and a gap, reaches the
+//! receiver a latency later, and occupies the receiver's card for as long. Bytes stream: the receiver takes
+//! in while the sender still sends, and who must wait for the receiver's card waits once. (Alexandrov and
+//! others, LogGP, SPAA 1995; CODES leaves the overheads o out as well.) What is absent: packets. Two messages
+//! to one card are taken in one after the other, in the order of their last bytes.
 
 use towtank_units::{Bytes, Rate, SimSpan};
 

@@ -1,9 +1,10 @@
 //! Disks: a rate, an overhead and a seek for each request, by its size and direction.
 //!
-//! The rule of the CODES local storage model: size over rate, plus an overhead, plus a seek where the head is elsewhere;
-//! seek times by request size, each row good from its size up to the next. One difference, which the rebuild study needs and
-//! states: read-ahead and write-back gather neighbouring requests to one object, so a seek is paid once for each *extent*
-//! of an object, however requests to other objects fall between. A stream that has the disk to itself pays one seek.
+//! The rule of the CODES local storage model: size over rate, plus an overhead, plus a seek where the head is
+//! elsewhere; seek times by request size, each row good from its size up to the next. One difference, which
+//! the rebuild study needs and states: read-ahead and write-back gather neighbouring requests to one object,
+//! so a seek is paid once for each *extent* of an object, however requests to other objects fall between. A
+//! stream that has the disk to itself pays one seek.
 
 use towtank_units::{Bytes, Rate, SimSpan, SimTime};
 

@@ -1,7 +1,7 @@
 //! Drives: what one request takes, by where it lies and what came before it.
 //!
-//! [`crate::Disk`] knows objects and extents, which is what a study of placement has. A drive knows addresses. There are four models
-//! of one, from coarse to fine, behind one type ([`DiskModel`]):
+//! [`crate::Disk`] knows objects and extents, which is what a study of placement has. A drive knows
+//! addresses. There are four models of one, from coarse to fine, behind one type ([`DiskModel`]):
 //!
 //! | model | service of a request | state |
 //! | --- | --- | --- |
@@ -10,12 +10,14 @@
 //! | `table` | measured times by size and jump, interpolated | where the last request ended |
 //! | `ssd` | channels and dies, a write buffer, pages that must be collected | the map of all pages |
 //!
-//! What a drive can do ([`DiskModel`]) is apart from its state ([`Drive`]), which an entity holds: it can be cloned, compared,
-//! hashed and sent. Randomness is an argument: the noise of `rate` and the rotation of `seek` are drawn from the source that is given,
-//! so a draw is known by seed, entity and ordinal. `table` and `ssd` draw nothing.
+//! What a drive can do ([`DiskModel`]) is apart from its state ([`Drive`]), which an entity holds: it can be
+//! cloned, compared, hashed and sent. Randomness is an argument: the noise of `rate` and the rotation of
+//! `seek` are drawn from the source that is given, so a draw is known by seed, entity and ordinal. `table`
+//! and `ssd` draw nothing.
 //!
-//! The first three serve one request after the other; who is next is decided in front of them, by a [`crate::Line`] or by [`HeadOrder`].
-//! What is deliberately absent: power states, errors, vibration, and a drive that reorders by rotational position.
+//! The first three serve one request after the other; who is next is decided in front of them, by a
+//! [`crate::Line`] or by [`HeadOrder`]. What is deliberately absent: power states, errors, vibration, and a
+//! drive that reorders by rotational position.
 
 mod fit;
 mod order;

@@ -1,4 +1,5 @@
-//! A queue in front of one server, first come first served: all that must be known of it is when it will be idle.
+//! A queue in front of one server, first come first served: all that must be known of it is when it will be
+//! idle.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -15,7 +16,8 @@ pub struct Service {
 
 /// One resource that serves one thing after the other.
 ///
-/// **Conservation:** it has been given no more to do than there is time until it will be idle ([`Lane::audit`]).
+/// **Conservation:** it has been given no more to do than there is time until it will be idle
+/// ([`Lane::audit`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Lane {
     /// When all that has come so far will be done.
@@ -34,8 +36,9 @@ impl Lane {
         Service { begin, end: self.idle_at }
     }
 
-    /// Something has streamed in while it was sent, no faster than this lane takes it in, and its last byte is here now. A lane
-    /// that was free while the bytes came is done with the last one; else it takes them in after what came before.
+    /// Something has streamed in while it was sent, no faster than this lane takes it in, and its last byte
+    /// is here now. A lane that was free while the bytes came is done with the last one; else it takes them
+    /// in after what came before.
     #[inline]
     pub fn receive(&mut self, last_byte: SimTime, span: SimSpan) -> Service {
         self.idle_at = self.idle_at.saturating_add(span).max(last_byte);
@@ -43,8 +46,9 @@ impl Lane {
         Service { begin: self.idle_at.saturating_sub(span), end: self.idle_at }
     }
 
-    /// The same for a lane that may be slower than the sender, which sent for `sent_in`: the lane forwards bytes as they come
-    /// (cut through), so it begins with the first byte, or when it is free, and ends no sooner than the last byte is here.
+    /// The same for a lane that may be slower than the sender, which sent for `sent_in`: the lane forwards
+    /// bytes as they come (cut through), so it begins with the first byte, or when it is free, and ends no
+    /// sooner than the last byte is here.
     #[inline]
     pub fn cut_through(&mut self, last_byte: SimTime, sent_in: SimSpan, span: SimSpan) -> Service {
         let begin = self.idle_at.max(last_byte.saturating_sub(sent_in));
@@ -180,8 +184,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The bytes of one sender arrive one after the other: a lane is never given more than there is time for, and where it
-        /// is as fast as the sender both rules are one.
+        /// The bytes of one sender arrive one after the other: a lane is never given more than there is time
+        /// for, and where it is as fast as the sender both rules are one.
         #[test]
         fn a_lane_is_never_busier_than_there_is_time(sends in proptest::collection::vec((1u64..50, 0u64..90), 1..30), slow in 1u64..5) {
             let (mut lane, mut equal, mut plain) = (Lane::default(), Lane::default(), Lane::default());

@@ -1,8 +1,10 @@
-//! A queue discipline in front of a device: what waits, what is served, and who is next when a place falls free.
+//! A queue discipline in front of a device: what waits, what is served, and who is next when a place falls
+//! free.
 //!
-//! Without a discipline a device says at once when what comes will be done ([`crate::Lane`]). With one, who goes is decided when
-//! something is done, so each service ends with an event of its own. Who holds a line gives the device what [`Line::begin`]
-//! returns, sends that event, and calls [`Line::complete`] when it comes. What is in service is never broken off.
+//! Without a discipline a device says at once when what comes will be done ([`crate::Lane`]). With one, who
+//! goes is decided when something is done, so each service ends with an event of its own. Who holds a line
+//! gives the device what [`Line::begin`] returns, sends that event, and calls [`Line::complete`] when it
+//! comes. What is in service is never broken off.
 
 use towtank_iosched::{Audience, Discipline, Request, SchedulerId};
 use towtank_units::SimTime;
@@ -54,7 +56,8 @@ impl<D: Discipline> Line<D> {
         self.discipline.arrive(now, request);
     }
 
-    /// Who begins now, and where; to be called until there is nobody, after anything that has happened to the line.
+    /// Who begins now, and where; to be called until there is nobody, after anything that has happened to the
+    /// line.
     pub fn begin(&mut self, now: SimTime) -> Option<(Place, &Request<D::Item>)> {
         let at = self.serving.iter().position(Option::is_none)?;
         let request = self.discipline.next(now)?;
@@ -71,7 +74,8 @@ impl<D: Discipline> Line<D> {
         Some(request)
     }
 
-    /// When [`Line::wake`] is to be called, if nobody has been told so yet: to be asked after anything that has happened.
+    /// When [`Line::wake`] is to be called, if nobody has been told so yet: to be asked after anything that
+    /// has happened.
     pub fn wake_at(&mut self, now: SimTime) -> Option<SimTime> {
         let at = self.discipline.wake_at()?.max(now);
         if self.asked.is_some_and(|asked| asked <= at) {

@@ -1,7 +1,9 @@
-//! Links between nodes: one direction of a node's card ([`Link`]), and both ways of a rack's link to the core ([`Uplink`]).
+//! Links between nodes: one direction of a node's card ([`Link`]), and both ways of a rack's link to the core
+//! ([`Uplink`]).
 //!
-//! How long something occupies them is said by whoever sends it: a card's rate and gap ([`crate::CardClock`]), or the rate and
-//! rounding of a published model. A link that carries two kinds of traffic by fixed shares is a link for each.
+//! How long something occupies them is said by whoever sends it: a card's rate and gap
+//! ([`crate::CardClock`]), or the rate and rounding of a published model. A link that carries two kinds of
+//! traffic by fixed shares is a link for each.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -21,7 +23,8 @@ impl Link {
         self.lane.serve(now, span)
     }
 
-    /// Something comes that was sent no faster than this link receives, and whose last byte could be here now.
+    /// Something comes that was sent no faster than this link receives, and whose last byte could be here
+    /// now.
     #[inline]
     pub fn receive(&mut self, last_byte: SimTime, span: SimSpan) -> Service {
         self.lane.receive(last_byte, span)
@@ -55,8 +58,8 @@ pub struct Uplink {
 }
 
 impl Uplink {
-    /// Something crosses in `span` whose last byte is here now. Upwards it comes from a node that sent for `sent_in` and may be
-    /// faster than the uplink; downwards from another uplink, and all are alike.
+    /// Something crosses in `span` whose last byte is here now. Upwards it comes from a node that sent for
+    /// `sent_in` and may be faster than the uplink; downwards from another uplink, and all are alike.
     #[inline]
     pub fn cross(&mut self, way: Way, last_byte: SimTime, sent_in: SimSpan, span: SimSpan) -> Service {
         let lane = self.lane_mut(way);

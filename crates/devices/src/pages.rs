@@ -1,8 +1,10 @@
-//! A page cache: which pages of which files are in memory, which of them are dirty, and which go when room is needed.
+//! A page cache: which pages of which files are in memory, which of them are dirty, and which go when room is
+//! needed.
 //!
-//! Pages are kept as ranges with one state each, so that a sequential stream costs as many steps as it makes requests,
-//! not as many as it has pages; what comes out is what a list of single pages would give. Dirty pages, pages that are
-//! being written back and pages that are being read stay; clean ones go in the order of the [`Replacement`].
+//! Pages are kept as ranges with one state each, so that a sequential stream costs as many steps as it makes
+//! requests, not as many as it has pages; what comes out is what a list of single pages would give. Dirty
+//! pages, pages that are being written back and pages that are being read stay; clean ones go in the order of
+//! the [`Replacement`].
 //!
 //! The cache does no input or output and knows no time: whoever holds it reads what is missing, writes what
 //! [`PageCache::take_dirty`] picks, and says when that is done.
@@ -85,8 +87,8 @@ pub enum Found {
 
 /// The pages of one server.
 ///
-/// **Conservation:** the pages of all ranges are what is counted as used, and dirty ones what is counted as dirty; ranges
-/// do not overlap; no more is used than fits ([`PageCache::audit`]).
+/// **Conservation:** the pages of all ranges are what is counted as used, and dirty ones what is counted as
+/// dirty; ranges do not overlap; no more is used than fits ([`PageCache::audit`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PageCache {
     capacity: u64,
@@ -204,8 +206,8 @@ impl PageCache {
         }
     }
 
-    /// Changes a range that is exactly these pages, in its place. Says whether there is one; it does not become dirty, nor
-    /// does it cease to be.
+    /// Changes a range that is exactly these pages, in its place. Says whether there is one; it does not
+    /// become dirty, nor does it cease to be.
     fn change_whole(&mut self, extent: &Extent, into: impl Fn(&mut Piece)) -> bool {
         let (file, start) = (extent.file, extent.pages.start);
         let Some(piece) = self.pieces.get_mut(&(file, start)).filter(|piece| piece.end == extent.pages.end)
@@ -254,7 +256,8 @@ impl PageCache {
         true
     }
 
-    /// Pages that are missing begin to be read. Says whether there is room for them; without, nothing has begun.
+    /// Pages that are missing begin to be read. Says whether there is room for them; without, nothing has
+    /// begun.
     pub fn begin_read(&mut self, extent: &Extent) -> bool {
         if !self.make_room(extent.len()) {
             return false;
@@ -290,8 +293,8 @@ impl PageCache {
         true
     }
 
-    /// Picks dirty pages to be written back, `most` at most: those of `first` before those of other files, each file's in
-    /// order. They count as dirty no more.
+    /// Picks dirty pages to be written back, `most` at most: those of `first` before those of other files,
+    /// each file's in order. They count as dirty no more.
     pub fn take_dirty(&mut self, first: Option<FileId>, most: u64) -> Vec<Extent> {
         let mut taken: Vec<Extent> = Vec::new();
         let mut left = most;

@@ -1,15 +1,17 @@
 //! A switch: transfers of several flows leave by each of its ports, and share that port's rate.
 //!
-//! Shared fairly, all flows that have something at a port get the same part of its rate at every instant, and the transfers of
-//! a flow follow each other (generalised processor sharing with equal weights: Parekh and Gallager, IEEE/ACM Transactions on
-//! Networking 1(3), 1993). First come first served, the whole port has one queue. Either way a port counts the bytes that a flow
-//! which always had something would have got, and a transfer ends at a value of this count that is known when it comes; only the
-//! instant moves as flows come and go. So a port says when its next transfer ends ([`Switch::due`]), and is asked again whenever
+//! Shared fairly, all flows that have something at a port get the same part of its rate at every instant, and
+//! the transfers of a flow follow each other (generalised processor sharing with equal weights: Parekh and
+//! Gallager, IEEE/ACM Transactions on Networking 1(3), 1993). First come first served, the whole port has one
+//! queue. Either way a port counts the bytes that a flow which always had something would have got, and a
+//! transfer ends at a value of this count that is known when it comes; only the instant moves as flows come
+//! and go. So a port says when its next transfer ends ([`Switch::due`]), and is asked again whenever
 //! something comes or ends. An event for an instant that has moved finds nothing done and does no harm.
 //!
-//! What is left out: packets, buffers that overflow, and ports that limit their senders (a [`crate::Link`] in front does that).
-//! Transfers come to a port with their first byte. A transfer ends with the nanosecond in which its last byte leaves, and what
-//! the port could have sent in the rest of that nanosecond is lost, so that no port is faster than its rate.
+//! What is left out: packets, buffers that overflow, and ports that limit their senders (a [`crate::Link`] in
+//! front does that). Transfers come to a port with their first byte. A transfer ends with the nanosecond in
+//! which its last byte leaves, and what the port could have sent in the rest of that nanosecond is lost, so
+//! that no port is faster than its rate.
 
 use std::collections::BTreeMap;
 
@@ -62,8 +64,8 @@ pub struct Transfer<T> {
 
 /// A switch's ports, and what is in them.
 ///
-/// **Conservation:** at each port, bytes that came = bytes through + bytes inside; and what is through is no more than the port's
-/// rate allows in the time in which it had something to send ([`Switch::audit`]).
+/// **Conservation:** at each port, bytes that came = bytes through + bytes inside; and what is through is no
+/// more than the port's rate allows in the time in which it had something to send ([`Switch::audit`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Switch<T> {
     ports: Vec<Port<T>>,
@@ -113,7 +115,8 @@ impl<T> Switch<T> {
         self.ports[port.0 as usize].due(spec)
     }
 
-    /// A transfer that has ended at a port; to be called until there is none, then the rest is asked for again.
+    /// A transfer that has ended at a port; to be called until there is none, then the rest is asked for
+    /// again.
     ///
     /// # Panics
     /// When one has ended before now and was not taken out then.

@@ -147,7 +147,8 @@ fn who_lacks_tokens_asks_to_be_woken_once() {
     assert_eq!(line.wake_at(at(6)), None);
 }
 
-/// Fair between two flows of unit weight over all schedulers: each tells the others what its flows got, as DSFQ does.
+/// Fair between two flows of unit weight over all schedulers: each tells the others what its flows got, as
+/// DSFQ does.
 #[derive(Clone, Default)]
 struct Told {
     /// What each flow got, here and elsewhere.

@@ -14,7 +14,8 @@ pub use osd_dump::{OsdDump, OsdEntry, PoolEntry, read_osd_dump};
 pub use pg_dump::{GroupStat, PgDump, read_pg_dump};
 pub use report::{Report, read_report};
 
-/// The greatest device id that is read: tables have a row a device, and the largest known clusters have some 10,000.
+/// The greatest device id that is read: tables have a row a device, and the largest known clusters have some
+/// 10,000.
 pub const DEVICE_ID_MAX: i32 = 999_999;
 
 /// The most copies or shards of a pool: Ceph keeps the size of a rule in a byte.

@@ -1,4 +1,5 @@
-//! What is around the JSON in real exports: gzip, lines of words before and after it, numbers that JSON does not have.
+//! What is around the JSON in real exports: gzip, lines of words before and after it, numbers that JSON does
+//! not have.
 
 use std::borrow::Cow;
 use std::io::Read as _;
@@ -8,27 +9,29 @@ use serde::de::DeserializeOwned;
 
 use crate::{File, ImportError, Imported};
 
-/// The most bytes of a dump of groups, unpacked: with the 3 KB of a group that is 350,000 groups, and the largest known
-/// clusters have some 300,000.
+/// The most bytes of a dump of groups, unpacked: with the 3 KB of a group that is 350,000 groups, and the
+/// largest known clusters have some 300,000.
 pub const GROUPS_MAX_BYTES: u64 = 1 << 30;
 /// The most bytes of any other file, unpacked: the osd dump of 10,000 devices has about 15 MB.
 pub const FILE_MAX_BYTES: u64 = 64 << 20;
 /// The most bytes that any reader takes: who opens files need not read beyond it.
 pub const INPUT_MAX_BYTES: u64 = GROUPS_MAX_BYTES;
-/// The most memory that a reader of [`FILE_MAX_BYTES`] takes for each byte of an unpacked file, the file included: a list of
-/// digits where the dump has a word is kept as 32 bytes each, twice while the list grows. `tests/memory.rs` measures 37, so a file at
-/// the limit takes up to 2.5 GiB.
+/// The most memory that a reader of [`FILE_MAX_BYTES`] takes for each byte of an unpacked file, the file
+/// included: a list of digits where the dump has a word is kept as 32 bytes each, twice while the list grows.
+/// `tests/memory.rs` measures 37, so a file at the limit takes up to 2.5 GiB.
 pub const FILE_MEMORY_PER_BYTE: u64 = 40;
 /// The same for a dump of groups: 3.1 of the shortest groups that there can be.
 pub const GROUPS_MEMORY_PER_BYTE: u64 = 4;
-/// The most that a packed file may grow. Real dumps grow 16 to 40 times; this stops a small file from filling memory.
+/// The most that a packed file may grow. Real dumps grow 16 to 40 times; this stops a small file from filling
+/// memory.
 pub const UNPACKED_RATIO_MAX: u64 = 256;
 /// Packed files may grow to this much in any case.
 const UNPACKED_FREE: u64 = 1 << 20;
 /// The most lines before the JSON; `ceph` writes one, a shell script may write some more.
 const HEADING_LINES_MAX: usize = 32;
 
-/// The contents, unpacked if they are packed; refused beyond `most` bytes before anything is read out of them.
+/// The contents, unpacked if they are packed; refused beyond `most` bytes before anything is read out of
+/// them.
 pub(crate) fn unpack<'a>(file: File<'a>, most: u64) -> Result<Cow<'a, [u8]>, ImportError> {
     let size = file.bytes.len() as u64;
     if size > most {
@@ -66,8 +69,8 @@ pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
     json_start(bytes).is_some()
 }
 
-/// Whether it is the binary osd map of `ceph osd getmap`: an envelope of version 8 for readers from version 7 on (since Ceph
-/// 0.80), and the bytes that it announces.
+/// Whether it is the binary osd map of `ceph osd getmap`: an envelope of version 8 for readers from version 7
+/// on (since Ceph 0.80), and the bytes that it announces.
 pub(crate) fn is_osd_map(bytes: &[u8]) -> bool {
     let announced =
         bytes.get(2..6).map(|length| u32::from_le_bytes([length[0], length[1], length[2], length[3]]));
@@ -153,7 +156,8 @@ fn trim_tail(bytes: &[u8]) -> &[u8] {
     if trimmed[last..].starts_with(b"dumped ") { trimmed[..last].trim_ascii_end() } else { trimmed }
 }
 
-/// With `null` in place of `nan`, `inf` and the like, which Ceph prints and JSON does not have; and how many there were.
+/// With `null` in place of `nan`, `inf` and the like, which Ceph prints and JSON does not have; and how many
+/// there were.
 fn without_special_numbers(bytes: &[u8]) -> (Cow<'_, [u8]>, usize) {
     let (mut changed, mut kept, mut replaced) = (Vec::new(), 0, 0);
     let mut at = 0;

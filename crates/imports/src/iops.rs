@@ -1,9 +1,10 @@
-//! What benchmarks measured: operations per second of a size and a read share, from the files that the tools leave.
+//! What benchmarks measured: operations per second of a size and a read share, from the files that the tools
+//! leave.
 //!
-//! Read are our own CSV, fio's JSON, COSBench's workload CSV, `rados bench` (text and JSON), elbencho's CSV and warp's CSV (of
-//! `warp analyze`, or operation by operation). [`read`] finds out which it is. Each reader keeps to what the tool says of a run
-//! that loaded the system to its limit: runs with errors, with a rate limit or without an operation are refused, since no
-//! capacity can be learned from them.
+//! Read are our own CSV, fio's JSON, COSBench's workload CSV, `rados bench` (text and JSON), elbencho's CSV
+//! and warp's CSV (of `warp analyze`, or operation by operation). [`read`] finds out which it is. Each reader
+//! keeps to what the tool says of a run that loaded the system to its limit: runs with errors, with a rate
+//! limit or without an operation are refused, since no capacity can be learned from them.
 //!
 //! What is deliberately absent: averages over runs, and any opinion on whether two files belong together.
 
@@ -91,7 +92,8 @@ fn of_both(reads: Option<Counted>, writes: Option<Counted>, asked: Option<f64>) 
             let iops = reads.iops + writes.iops;
             let percent = 100.0 * reads.iops / iops;
             if reads.size_bytes == writes.size_bytes {
-                // To the whole percent: runs of one mix scatter around what was asked for, and should be found to be of one mix.
+                // To the whole percent: runs of one mix scatter around what was asked for, and should be
+                // found to be of one mix.
                 let seen = percent.round().clamp(1.0, 99.0);
                 return Some((vec![Part::alone(reads.size_bytes, asked.unwrap_or(seen))], iops));
             }

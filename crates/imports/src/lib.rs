@@ -1,14 +1,15 @@
 //! Other tools' files: bytes in, typed values out, and no opinion about what is in them.
 //!
-//! [`iops`] reads what benchmarks measured. [`ceph`] reads what `ceph … -f json` prints, and CRUSH maps in each of their forms. Real exports are messy, and what can
-//! be read without guessing is read: gzip, a line of words before the JSON, `nan` and `inf` where JSON has no such number.
-//! Everything else is refused with the file and the key.
+//! [`iops`] reads what benchmarks measured. [`ceph`] reads what `ceph … -f json` prints, and CRUSH maps in
+//! each of their forms. Real exports are messy, and what can be read without guessing is read: gzip, a line
+//! of words before the JSON, `nan` and `inf` where JSON has no such number. Everything else is refused with
+//! the file and the key.
 //!
-//! What is deliberately absent: opening files (bytes are arguments), and judging what was read: whether two dumps belong
-//! together is the question of whoever uses them.
+//! What is deliberately absent: opening files (bytes are arguments), and judging what was read: whether two
+//! dumps belong together is the question of whoever uses them.
 //!
-//! **Invariant:** no input makes any of this panic. None takes more memory than a fixed multiple of its size, and above
-//! [`FILE_MAX_BYTES`] (of groups, [`GROUPS_MAX_BYTES`]) it is refused.
+//! **Invariant:** no input makes any of this panic. None takes more memory than a fixed multiple of its size,
+//! and above [`FILE_MAX_BYTES`] (of groups, [`GROUPS_MAX_BYTES`]) it is refused.
 
 pub mod ceph;
 mod envelope;

@@ -1,4 +1,5 @@
-//! Results of benchmarks as their tools leave them: what is read, and what is refused with file, key and next step.
+//! Results of benchmarks as their tools leave them: what is read, and what is refused with file, key and next
+//! step.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Exports of a real cluster (Ceph 16.2.15; three devices, healthy and with one down), and what is wrong with damaged ones.
+//! Exports of a real cluster (Ceph 16.2.15; three devices, healthy and with one down), and what is wrong with
+//! damaged ones.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::io::Read;
@@ -131,9 +132,9 @@ fn damage_is_told_with_file_and_key() {
     "#);
 }
 
-/// Groups of a pool whose splits still lie together (`pg_num` 512, `pgp_num` 256), with explicit mappings, replicated and
-/// erasure-coded, all devices in and one out: where `osdmaptool --test-map-pgs-dump` of 16.2.15 has them. The explicit mappings are
-/// what `osdmaptool --upmap` found; dumps are its `--dump json`.
+/// Groups of a pool whose splits still lie together (`pg_num` 512, `pgp_num` 256), with explicit mappings,
+/// replicated and erasure-coded, all devices in and one out: where `osdmaptool --test-map-pgs-dump` of
+/// 16.2.15 has them. The explicit mappings are what `osdmaptool --upmap` found; dumps are its `--dump json`.
 #[test]
 fn split_and_mapped_groups_are_where_osdmaptool_has_them() {
     let map = read_map(file("map", &bytes("osdmaptool/crush.txt"))).unwrap().value;
@@ -164,8 +165,8 @@ fn split_and_mapped_groups_are_where_osdmaptool_has_them() {
     }
 }
 
-/// What `ceph osd getmap` gives is neither a CRUSH map nor JSON: both readers say what to take out of it. Other bytes are not
-/// taken for it.
+/// What `ceph osd getmap` gives is neither a CRUSH map nor JSON: both readers say what to take out of it.
+/// Other bytes are not taken for it.
 #[test]
 fn a_binary_osd_map_is_refused_with_what_to_export() {
     let map = bytes("osdmap.bin");

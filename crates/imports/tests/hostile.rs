@@ -1,4 +1,5 @@
-//! Damaged exports are refused or read, and never panic: cut anywhere, with bytes changed, or made of anything.
+//! Damaged exports are refused or read, and never panic: cut anywhere, with bytes changed, or made of
+//! anything.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::path::PathBuf;

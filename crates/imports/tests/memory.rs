@@ -1,5 +1,5 @@
-//! How much memory readers take for each byte of a file, which the limits of their sizes rest on. One test in a process of
-//! its own: the peak of a process cannot be lowered again.
+//! How much memory readers take for each byte of a file, which the limits of their sizes rest on. One test in
+//! a process of its own: the peak of a process cannot be lowered again.
 #![cfg(target_os = "linux")]
 
 use towtank_imports::{FILE_MEMORY_PER_BYTE, File, GROUPS_MEMORY_PER_BYTE, ceph, iops};

@@ -1,9 +1,9 @@
-//! How long one request takes in each scheduler: it comes, is given and is done, among 64 flows with requests waiting;
-//! and among 4,096 for those whose cost could grow with the flows.
+//! How long one request takes in each scheduler: it comes, is given and is done, among 64 flows with requests
+//! waiting; and among 4,096 for those whose cost could grow with the flows.
 //!
-//! `cargo bench -p towtank-iosched -- [runs] [part of a case's name]`. Times are of the processor where the system
-//! tells them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the wall clock
-//! elsewhere.
+//! `cargo bench -p towtank-iosched -- [runs] [part of a case's name]`. Times are of the processor where the
+//! system tells them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the
+//! wall clock elsewhere.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -83,7 +83,8 @@ fn request(number: u32, flows: u32, now: SimTime) -> Request<u32> {
     Request::new(FlowId(flow), 4_096 + u64::from(number % 16) * 4_096, number).about(about)
 }
 
-/// One repetition: a request comes and one is given and done, a microsecond apart, over and over. Returns how many.
+/// One repetition: a request comes and one is given and done, a microsecond apart, over and over. Returns how
+/// many.
 fn work(mut scheduler: Scheduler<u32>, flows: u32) -> u64 {
     let (mut now_ns, mut number, mut served) = (0, 0, 0);
     for _ in 0..flows * WAITING {

@@ -36,8 +36,8 @@ impl<T: Clone> Discipline for Shortest<T> {
     }
 }
 
-/// When each of 41 requests is done at a server that does one at a time, 1 MiB in 10 ms. A short one comes every 3 ms
-/// and takes as long; the long one, the last of the list, comes at 1 ms and takes 40.
+/// When each of 41 requests is done at a server that does one at a time, 1 MiB in 10 ms. A short one comes
+/// every 3 ms and takes as long; the long one, the last of the list, comes at 1 ms and takes 40.
 fn finishes(mut discipline: impl Discipline<Item = usize>) -> Vec<u64> {
     let mut coming: Vec<(u64, usize, u64)> =
         (0..40).map(|number| (number as u64 * 3, number, 256 << 10)).collect();

@@ -1,15 +1,16 @@
-//! Budget fair queueing, after Linux's BFQ: one flow at a time has the resource to itself, for a budget in units of
-//! cost; which one is next is decided by B-WF2Q+ over what budgets were used.
+//! Budget fair queueing, after Linux's BFQ: one flow at a time has the resource to itself, for a budget in
+//! units of cost; which one is next is decided by B-WF2Q+ over what budgets were used.
 //!
-//! - A flow's turn ends when its budget does not suffice for its next request, when it has lasted for the timeout, or
-//!   when it has nothing more: then the scheduler idles for a while, since the flow may send its next request as soon
-//!   as it has the answer to the last.
-//! - A flow that used its budget up gets twice as much next time, up to the most; one that ran empty or out of time
-//!   gets what it used, and at least the least. So sequential flows get long turns, and sporadic ones short.
+//! - A flow's turn ends when its budget does not suffice for its next request, when it has lasted for the
+//!   timeout, or when it has nothing more: then the scheduler idles for a while, since the flow may send its
+//!   next request as soon as it has the answer to the last.
+//! - A flow that used its budget up gets twice as much next time, up to the most; one that ran empty or out
+//!   of time gets what it used, and at least the least. So sequential flows get long turns, and sporadic ones
+//!   short.
 //! - Tags are corrected when a turn ends: it finishes at its start plus what was used over the weight.
 //!
-//! Left out: raising weights for interactive flows, merging of queues, injection, and BFQ's estimate of the device's
-//! peak rate.
+//! Left out: raising weights for interactive flows, merging of queues, injection, and BFQ's estimate of the
+//! device's peak rate.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -33,7 +34,8 @@ pub struct BfqSpec {
 }
 
 impl Default for BfqSpec {
-    /// Budgets from 512 KiB to 8 MiB (2^14 sectors, BFQ's default), 8 ms of idling, and Linux's 125 ms for a turn.
+    /// Budgets from 512 KiB to 8 MiB (2^14 sectors, BFQ's default), 8 ms of idling, and Linux's 125 ms for a
+    /// turn.
     fn default() -> BfqSpec {
         BfqSpec {
             budget_min: 512 << 10,
@@ -271,7 +273,8 @@ mod tests {
         Bfq::new(Some(1), spec, &Flows::weighted(weights))
     }
 
-    /// Section 3.1, BFQ: exclusive turns; a budget that is used up doubles: 2, 4 and 8 requests of 10, and 8 again.
+    /// Section 3.1, BFQ: exclusive turns; a budget that is used up doubles: 2, 4 and 8 requests of 10, and 8
+    /// again.
     #[test]
     fn turns_grow_with_use() {
         let mut bfq = bfq(0, &[1, 1]);

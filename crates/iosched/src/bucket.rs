@@ -1,9 +1,10 @@
-//! Token buckets: each flow gains tokens at a rate and holds at most a burst of them; a request takes its cost. Who has
-//! too few waits; among those who have enough, the first to come goes first. A flow without a rate has no bucket.
+//! Token buckets: each flow gains tokens at a rate and holds at most a burst of them; a request takes its
+//! cost. Who has too few waits; among those who have enough, the first to come goes first. A flow without a
+//! rate has no bucket.
 //!
-//! A bucket is kept as the instant at which it will be full, so that no fraction of a token is lost. A request that
-//! costs more than the burst goes when the bucket is full, and leaves it in debt: it is served, and the rate is kept
-//! over time.
+//! A bucket is kept as the instant at which it will be full, so that no fraction of a token is lost. A
+//! request that costs more than the burst goes when the bucket is full, and leaves it in debt: it is served,
+//! and the rate is kept over time.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -68,7 +69,8 @@ struct Flow<T> {
 }
 
 impl<T> TokenBucket<T> {
-    /// Rates and bursts are those of the flows, in units of cost. No depth sets no bound on what is in service.
+    /// Rates and bursts are those of the flows, in units of cost. No depth sets no bound on what is in
+    /// service.
     ///
     /// # Panics
     /// When the depth is zero: nobody would ever be served.
@@ -162,7 +164,8 @@ mod tests {
         FlowSpec { rate, burst, ..FlowSpec::default() }
     }
 
-    /// 1,000 tokens a second, 50 at most: at 0 five requests of 10 go, then one each 10 ms; after a pause five again.
+    /// 1,000 tokens a second, 50 at most: at 0 five requests of 10 go, then one each 10 ms; after a pause
+    /// five again.
     #[test]
     fn tokens_by_hand() {
         let mut bucket = TokenBucket::new(None, &Flows::new(vec![flow(1_000, 50)]));
@@ -173,7 +176,8 @@ mod tests {
         assert_eq!((given(&mut bucket, ms(1_000)).len(), bucket.wake_at()), (5, Some(ms(1_010))));
     }
 
-    /// A request of 120 with a burst of 50 goes when the bucket is full, and the next waits until the debt is paid.
+    /// A request of 120 with a burst of 50 goes when the bucket is full, and the next waits until the debt is
+    /// paid.
     #[test]
     fn a_large_request_leaves_a_debt() {
         let mut bucket = TokenBucket::new(None, &Flows::new(vec![flow(1_000, 50)]));

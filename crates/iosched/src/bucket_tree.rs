@@ -1,9 +1,10 @@
-//! A tree of token buckets with two levels, as of Linux's `htb` and of quotas for tenants: flows have buckets of their
-//! own under a parent's, and a request takes its cost from both. So no flow exceeds its rate, and all together not the
-//! parent's.
+//! A tree of token buckets with two levels, as of Linux's `htb` and of quotas for tenants: flows have buckets
+//! of their own under a parent's, and a request takes its cost from both. So no flow exceeds its rate, and
+//! all together not the parent's.
 //!
-//! If the parent lends, a flow without tokens of its own may go on the parent's alone, while nobody goes on his own:
-//! what others leave is used, and only the parent's rate binds. Who has been waiting longest goes first.
+//! If the parent lends, a flow without tokens of its own may go on the parent's alone, while nobody goes on
+//! his own: what others leave is used, and only the parent's rate binds. Who has been waiting longest goes
+//! first.
 
 use std::collections::{BTreeSet, VecDeque};
 

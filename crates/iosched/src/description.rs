@@ -1,9 +1,9 @@
-//! A scheduler in a word, as users write it: `fifo:8`, `dsfq-atb:4:100ms`, `tbf:depth=3`. Parsed, printed, and made
-//! into a [`Scheduler`]; what is said of flows is given apart ([`Flows`]).
+//! A scheduler in a word, as users write it: `fifo:8`, `dsfq-atb:4:100ms`, `tbf:depth=3`. Parsed, printed,
+//! and made into a [`Scheduler`]; what is said of flows is given apart ([`Flows`]).
 //!
-//! A name comes first; then, each after a colon, the depth D (how many may be in service; `none`, a negative number or
-//! nothing sets no bound), what the name asks for, and options as `key=value`. [`Description::USAGES`] lists all. What
-//! is printed reads back as the same.
+//! A name comes first; then, each after a colon, the depth D (how many may be in service; `none`, a negative
+//! number or nothing sets no bound), what the name asks for, and options as `key=value`.
+//! [`Description::USAGES`] lists all. What is printed reads back as the same.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,53 +1,58 @@
-//! What every queue discipline is to those who ask it: a state that is told what happens and says who is served next.
+//! What every queue discipline is to those who ask it: a state that is told what happens and says who is
+//! served next.
 //!
 //! # Who calls what
 //!
-//! 1. A request comes: [`Discipline::arrive`]. A place of the resource falls free: [`Discipline::complete`]. A scheduler elsewhere
-//!    says something: [`Discipline::hear`]. The instant of [`Discipline::wake_at`] has come: [`Discipline::wake`].
-//! 2. After each of these, and as long as the resource has room: [`Discipline::next`], until it gives nothing. Nothing may mean
-//!    that nothing waits, or that nobody may go yet: because as many are in service as the discipline wants there (SFQ(D)), or
-//!    because tokens are missing.
-//! 3. Then [`Discipline::tell`] until it gives nothing: messages to other schedulers; and [`Discipline::wake_at`]. An instant
-//!    that has been asked for may be forgotten only when a call gives another one; being woken too soon or in vain does no harm.
+//! 1. A request comes: [`Discipline::arrive`]. A place of the resource falls free: [`Discipline::complete`].
+//!    A scheduler elsewhere says something: [`Discipline::hear`]. The instant of [`Discipline::wake_at`] has
+//!    come: [`Discipline::wake`].
+//! 2. After each of these, and as long as the resource has room: [`Discipline::next`], until it gives
+//!    nothing. Nothing may mean that nothing waits, or that nobody may go yet: because as many are in service
+//!    as the discipline wants there (SFQ(D)), or because tokens are missing.
+//! 3. Then [`Discipline::tell`] until it gives nothing: messages to other schedulers; and
+//!    [`Discipline::wake_at`]. An instant that has been asked for may be forgotten only when a call gives
+//!    another one; being woken too soon or in vain does no harm.
 //!
-//! `now` never goes back and is always an argument: the crate reads no clock, so a simulator and a store ask in the
-//! same way.
+//! `now` never goes back and is always an argument: the crate reads no clock, so a simulator and a store ask
+//! in the same way.
 //!
 //! # How the kinds fit
 //!
-//! - Fair queueing tags a request when it comes, by its flow and cost; with a depth (SFQ(D)) it counts `next` and
-//!   `complete`.
-//! - Priorities and deadlines choose by [`Request::flow`] and [`Request::due`]. A class that is promoted when it has
-//!   waited too long asks to be woken then.
+//! - Fair queueing tags a request when it comes, by its flow and cost; with a depth (SFQ(D)) it counts `next`
+//!   and `complete`.
+//! - Priorities and deadlines choose by [`Request::flow`] and [`Request::due`]. A class that is promoted when
+//!   it has waited too long asks to be woken then.
 //! - A token bucket gives nothing until it holds enough, and asks to be woken at that instant.
-//! - Distributed fair queueing (DSFQ, and its variants that exchange virtual times) tells the others what its flows got
-//!   or how far its virtual time is, and moves its tags on when it hears the same of them. How long a message takes,
-//!   and whether it arrives, is decided by who carries it.
+//! - Distributed fair queueing (DSFQ, and its variants that exchange virtual times) tells the others what its
+//!   flows got or how far its virtual time is, and moves its tags on when it hears the same of them. How long
+//!   a message takes, and whether it arrives, is decided by who carries it.
 //!
 //! # One scheduler before several servers
 //!
-//! Who stands before several servers reads [`About::server`] of what [`Discipline::next`] gives. Whether a server has room is
-//! counted by the discipline, which is told of every completion.
+//! Who stands before several servers reads [`About::server`] of what [`Discipline::next`] gives. Whether a
+//! server has room is counted by the discipline, which is told of every completion.
 //!
 //! # Requests given in pieces
 //!
-//! A discipline may cut a request: it gives clones of it that carry a [`Piece`] and the piece's cost and offset. Each is served
-//! and told to [`Discipline::complete`] by itself; [`Discipline::finishes`] says with which one the request is done.
+//! A discipline may cut a request: it gives clones of it that carry a [`Piece`] and the piece's cost and
+//! offset. Each is served and told to [`Discipline::complete`] by itself; [`Discipline::finishes`] says with
+//! which one the request is done.
 //!
 //! # How it is undone
 //!
-//! A discipline is part of the state of an entity, and an event that is taken back takes it back too. Every discipline
-//! can be cloned, which is all that undo by clone needs. One with many requests may keep them in containers that
-//! journal instead (a mark before an event, `revert` to it, `forget` when it has committed): these are fields of its
-//! own, so it offers their marks to the entity that holds it, in the way of these containers. The trait does not ask
-//! for it, since most need none.
+//! A discipline is part of the state of an entity, and an event that is taken back takes it back too. Every
+//! discipline can be cloned, which is all that undo by clone needs. One with many requests may keep them in
+//! containers that journal instead (a mark before an event, `revert` to it, `forget` when it has committed):
+//! these are fields of its own, so it offers their marks to the entity that holds it, in the way of these
+//! containers. The trait does not ask for it, since most need none.
 
 use std::convert::Infallible;
 use std::hash::{Hash, Hasher};
 
 use towtank_units::SimTime;
 
-/// Whose a request is: a tenant, a client, a class of work. What it means to a discipline was said when that was made.
+/// Whose a request is: a tenant, a client, a class of work. What it means to a discipline was said when that
+/// was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct FlowId(pub u32);
 
@@ -85,8 +90,8 @@ impl<T> Request<T> {
 }
 
 impl<T: Hash> Hash for Request<T> {
-    /// What is not known of a request is not hashed: the digests of models that say nothing of it do not depend on
-    /// what there is to say.
+    /// What is not known of a request is not hashed: the digests of models that say nothing of it do not
+    /// depend on what there is to say.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Request { flow, cost, due, about, item } = self;
         (flow, cost, due).hash(state);
@@ -109,8 +114,8 @@ pub enum Access {
     Write,
 }
 
-/// What a request touches and where it comes from. Each discipline says which fields it looks at; the rest may be left
-/// as [`About::default`] has them.
+/// What a request touches and where it comes from. Each discipline says which fields it looks at; the rest
+/// may be left as [`About::default`] has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct About {
     /// The machine that sends it: Lustre's client NID.
@@ -215,8 +220,8 @@ pub trait Discipline: Clone {
         let _ = (now, served);
     }
 
-    /// Whether a request that came is wholly served once `served` is; to be asked before [`Discipline::complete`] is
-    /// told. Always, but for a discipline that gives requests in pieces.
+    /// Whether a request that came is wholly served once `served` is; to be asked before
+    /// [`Discipline::complete`] is told. Always, but for a discipline that gives requests in pieces.
     fn finishes(&self, served: &Request<Self::Item>) -> bool {
         let _ = served;
         true

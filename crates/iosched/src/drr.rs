@@ -1,10 +1,10 @@
-//! Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): flows take turns; in each turn a flow may spend its
-//! quantum, and what it could not spend because its next request costs more is saved for its next turn, as long as it
-//! has requests.
+//! Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995): flows take turns; in each turn a flow may
+//! spend its quantum, and what it could not spend because its next request costs more is saved for its next
+//! turn, as long as it has requests.
 //!
-//! A quantum is the weight times a quantum for a weight of 1, q. What two flows with work waiting got, each over its
-//! weight, differs by at most q + c_f/w_f + c_g/w_g. With quanta of at least the costliest request, a request takes the
-//! same time for any number of flows.
+//! A quantum is the weight times a quantum for a weight of 1, q. What two flows with work waiting got, each
+//! over its weight, differs by at most q + c_f/w_f + c_g/w_g. With quanta of at least the costliest request,
+//! a request takes the same time for any number of flows.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,8 @@ struct Flow<T> {
     deficit: u64,
 }
 
-/// The quantum for a weight of 1 unless another is asked for: 64 KiB where costs are bytes, PFSsim's stripe. A choice.
+/// The quantum for a weight of 1 unless another is asked for: 64 KiB where costs are bytes, PFSsim's stripe.
+/// A choice.
 pub(crate) const QUANTUM: u64 = 64 << 10;
 
 impl<T> Drr<T> {
@@ -56,8 +57,8 @@ impl<T> Drr<T> {
         }
     }
 
-    /// Lets rounds pass in which nobody can afford its head: all gain as many quanta as somebody needs to afford it one
-    /// turn later.
+    /// Lets rounds pass in which nobody can afford its head: all gain as many quanta as somebody needs to
+    /// afford it one turn later.
     fn skip_rounds(&mut self) {
         let rounds_needed = |flow: &Flow<T>| {
             let cost = flow.waiting.front().map_or(0, |head| head.cost);
@@ -134,26 +135,29 @@ mod tests {
     use super::*;
     use crate::trial::{at, push, served};
 
-    /// The example of the paper's section on DRR: quanta of 500; flow 0 has 200, 750, 20, flow 1 has 500, 500, flow 2
-    /// has 200, 600, 100.
+    /// The example of the paper's section on DRR: quanta of 500; flow 0 has 200, 750, 20, flow 1 has 500,
+    /// 500, flow 2 has 200, 600, 100.
     #[test]
     fn deficits_by_hand() {
         let mut drr = Drr::new(None, 500, &Flows::equal(3));
         for (flow, costs) in [(0, vec![200, 750, 20]), (1, vec![500, 500]), (2, vec![200, 600, 100])] {
             (0..).zip(costs).for_each(|(number, cost)| push(&mut drr, flow, cost, flow * 10 + number));
         }
-        // Round 1: 200 (300 left), 500 (0 left), 200 (300 left). Round 2: 750 of 800, then 20; 500; 600 and 100 of 800.
+        // Round 1: 200 (300 left), 500 (0 left), 200 (300 left). Round 2: 750 of 800, then 20; 500; 600 and
+        // 100 of 800.
         assert_eq!(served(&mut drr), [0, 10, 20, 1, 2, 11, 21, 22]);
     }
 
-    /// Requests that cost a thousand million quanta are reached at once, in the order that turn after turn would give.
+    /// Requests that cost a thousand million quanta are reached at once, in the order that turn after turn
+    /// would give.
     #[test]
     fn rounds_in_which_nobody_can_go_are_skipped() {
         let mut drr = Drr::new(None, 1, &Flows::weighted(&[1, 3]));
         push(&mut drr, 0, 1_000_000_000, 0);
         push(&mut drr, 1, 1_500_000_000, 1);
         push(&mut drr, 1, 1_500_000_000, 2);
-        // Flow 1 needs 5 * 10^8 rounds for each, flow 0 10^9 for its one; flow 0's turn comes first in a round.
+        // Flow 1 needs 5 * 10^8 rounds for each, flow 0 10^9 for its one; flow 0's turn comes first in a
+        // round.
         assert_eq!(served(&mut drr), [1, 0, 2]);
         let mut slow = Drr::new(None, 1, &Flows::weighted(&[1, 3]));
         (0..)

@@ -1,11 +1,12 @@
-//! Distributed start-time fair queueing: several schedulers, each before a server of its own, tell each other what
-//! flows got from them, and delay a flow's tags by what it got elsewhere. So a flow's share of all servers together
-//! goes by its weight.
+//! Distributed start-time fair queueing: several schedulers, each before a server of its own, tell each other
+//! what flows got from them, and delay a flow's tags by what it got elsewhere. So a flow's share of all
+//! servers together goes by its weight.
 //!
-//! The idea is Wang and Merchant's (FAST 2007); the rules are those of PFSsim's DSFQA, DSFQD, DSFQF, DSFQATB and
-//! DSFQALB (section 1.13 of the study's reference), which differ in what is reported and when ([`Report`]). A report
-//! adds to the last tag of a flow, or, where completions are reported, to its first. Every scheduler hears every
-//! report: totals of flows, whichever servers their data lies on. Order and depth are those of [`crate::Sfq`].
+//! The idea is Wang and Merchant's (FAST 2007); the rules are those of PFSsim's DSFQA, DSFQD, DSFQF, DSFQATB
+//! and DSFQALB (section 1.13 of the study's reference), which differ in what is reported and when
+//! ([`Report`]). A report adds to the last tag of a flow, or, where completions are reported, to its first.
+//! Every scheduler hears every report: totals of flows, whichever servers their data lies on. Order and depth
+//! are those of [`crate::Sfq`].
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -207,7 +208,8 @@ mod tests {
         }
     }
 
-    /// Receiver of A and D: an empty flow's finish grows by L/w, a queued flow's last finish. Flow 1 has weight 2.
+    /// Receiver of A and D: an empty flow's finish grows by L/w, a queued flow's last finish. Flow 1 has
+    /// weight 2.
     #[test]
     fn reports_of_arrivals_move_the_last_tag() {
         for report in [Report::Arrivals, Report::Dispatches] {
@@ -225,8 +227,8 @@ mod tests {
         }
     }
 
-    /// Receiver of F: an empty flow's finish grows, a queued flow's head starts and finishes later, and all behind it
-    /// with it.
+    /// Receiver of F: an empty flow's finish grows, a queued flow's head starts and finishes later, and all
+    /// behind it with it.
     #[test]
     fn reports_of_completions_move_the_first_tag() {
         let mut dsfq = dsfq(Report::Completions);

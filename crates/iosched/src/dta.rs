@@ -1,15 +1,15 @@
-//! DTA: deadlines with lagged requests together, one scheduler before many servers, by the rules of PFSsim's scheduler
-//! of that name (section 1.13 of the study's reference).
+//! DTA: deadlines with lagged requests together, one scheduler before many servers, by the rules of PFSsim's
+//! scheduler of that name (section 1.13 of the study's reference).
 //!
-//! A record's jobs ([`crate::Record`]) go to several servers ([`crate::About::server`]), and the record is done with
-//! the last of them. It is due its flow's delay after its first job came. Once few of its jobs are left to be given it
-//! is *lagged*, and what waits of it goes before what is not urgent. To each server with room: the earliest deadline if
-//! it is urgent, else the first lagged job, else the earliest deadline. Urgent is what would be late if it were served
-//! now, or, in the last place, after one more completion.
+//! A record's jobs ([`crate::Record`]) go to several servers ([`crate::About::server`]), and the record is
+//! done with the last of them. It is due its flow's delay after its first job came. Once few of its jobs are
+//! left to be given it is *lagged*, and what waits of it goes before what is not urgent. To each server with
+//! room: the earliest deadline if it is urgent, else the first lagged job, else the earliest deadline. Urgent
+//! is what would be late if it were served now, or, in the last place, after one more completion.
 //!
-//! A server's service time and the gap between its completions are running means that start at 1 ms; the newest counts
-//! 1/5 of the one and 3/5 of the other. Departure from PFSsim: what a record has in all is what it says, not always the
-//! number of servers.
+//! A server's service time and the gap between its completions are running means that start at 1 ms; the
+//! newest counts 1/5 of the one and 3/5 of the other. Departure from PFSsim: what a record has in all is what
+//! it says, not always the number of servers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,8 +105,8 @@ fn mean(old: SimSpan, new: SimSpan, fifths: u64) -> SimSpan {
 }
 
 impl<T> Dta<T> {
-    /// The depth is that of each server; a record is lagged once at most so many of a hundred of its jobs are left to
-    /// be given.
+    /// The depth is that of each server; a record is lagged once at most so many of a hundred of its jobs are
+    /// left to be given.
     ///
     /// # Panics
     /// When the depth is zero: nobody would ever be served.
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!(dta.servers[&1].gap, SimSpan::from_ms(1));
     }
 
-    /// A record of two jobs with a lag of 50 %: once its job at server 0 has gone, its job at server 1 goes before one
-    /// that is due earlier but not urgent.
+    /// A record of two jobs with a lag of 50 %: once its job at server 0 has gone, its job at server 1 goes
+    /// before one that is due earlier but not urgent.
     #[test]
     fn what_is_left_of_a_record_goes_first() {
         for (lag, want) in [(50, 3), (49, 2)] {
@@ -270,7 +270,8 @@ mod tests {
         }
     }
 
-    /// Due at 500 ms with a mean service of 1 ms: urgent from 499 ms on; in the last place from 498 ms on, by the gap.
+    /// Due at 500 ms with a mean service of 1 ms: urgent from 499 ms on; in the last place from 498 ms on, by
+    /// the gap.
     #[test]
     fn the_earliest_deadline_goes_first_when_it_is_urgent() {
         for (now, depth, want) in [(498, 4, 3), (499, 4, 2), (497, 1, 3), (498, 1, 2)] {

@@ -1,5 +1,5 @@
-//! Earliest deadline first: a request is due its flow's delay after it rose at its client ([`crate::About::rose`]), or
-//! when it says itself ([`Request::due`]). The depth counts as FIFO(D) does.
+//! Earliest deadline first: a request is due its flow's delay after it rose at its client
+//! ([`crate::About::rose`]), or when it says itself ([`Request::due`]). The depth counts as FIFO(D) does.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,10 @@
-//! Start-time fair queueing: flows share a resource in proportion to their weights (Goyal, Vin and Cheng, SIGCOMM 1996).
+//! Start-time fair queueing: flows share a resource in proportion to their weights (Goyal, Vin and Cheng,
+//! SIGCOMM 1996).
 //!
-//! A request's start tag is the finish tag of the flow's request before it, or the virtual time if that is later; its finish
-//! tag lies its cost over the flow's weight further on. The least start tag goes first, and the virtual time is that of the
-//! request in service. Two flows that both have requests waiting never drift further apart than one request of each.
+//! A request's start tag is the finish tag of the flow's request before it, or the virtual time if that is
+//! later; its finish tag lies its cost over the flow's weight further on. The least start tag goes first, and
+//! the virtual time is that of the request in service. Two flows that both have requests waiting never drift
+//! further apart than one request of each.
 
 use std::collections::VecDeque;
 
@@ -131,8 +133,8 @@ mod tests {
     }
 
     proptest! {
-        /// The theorem of the paper: while both flows wait, what they got, each over its weight, differs by no more than one
-        /// request of each.
+        /// The theorem of the paper: while both flows wait, what they got, each over its weight, differs by
+        /// no more than one request of each.
         #[test]
         fn who_waits_gets_its_share(
             weights in (1u32..64, 1u32..64),

@@ -1,5 +1,5 @@
-//! First come, first served: whose a request is, what it costs and when it is due do not matter. FIFO(D) lets at most D
-//! be in service.
+//! First come, first served: whose a request is, what it costs and when it is due do not matter. FIFO(D) lets
+//! at most D be in service.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! What is said of flows beforehand: who has which share, which guarantee, which deadline. One description serves all
-//! disciplines, and each looks at what concerns it.
+//! What is said of flows beforehand: who has which share, which guarantee, which deadline. One description
+//! serves all disciplines, and each looks at what concerns it.
 
 use towtank_units::SimSpan;
 
@@ -19,8 +19,8 @@ pub struct FlowSpec {
     pub limit: u64,
     /// How long after it rose a request should be done.
     pub delay: SimSpan,
-    /// What its bucket gains a second: units of cost for token buckets and credits, requests for SARC and TBF. 0 sets
-    /// no rate, where the discipline knows that.
+    /// What its bucket gains a second: units of cost for token buckets and credits, requests for SARC and
+    /// TBF. 0 sets no rate, where the discipline knows that.
     pub rate: u64,
     /// What its bucket holds at most, in the unit of `rate`.
     pub burst: u64,

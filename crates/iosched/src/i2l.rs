@@ -1,12 +1,14 @@
-//! I2L: SARC before AVATAR (Zhang, Sivasubramaniam, Wang, Riska and Riedel, 2005 and 2006), by the rules of PFSsim's
-//! scheduler of that name (section 1.13 of the study's reference).
+//! I2L: SARC before AVATAR (Zhang, Sivasubramaniam, Wang, Riska and Riedel, 2005 and 2006), by the rules of
+//! PFSsim's scheduler of that name (section 1.13 of the study's reference).
 //!
-//! SARC ([`sarc`]) lets each application send as many requests an interval as its rate allows, and lends what is left
-//! over: it refills all buckets early when the server has nothing to do. AVATAR ([`avatar`]) gives by deadline, and
-//! bounds what is outstanding by a limit that it moves window by window, between throughput and deadlines.
+//! SARC ([`sarc`]) lets each application send as many requests an interval as its rate allows, and lends what
+//! is left over: it refills all buckets early when the server has nothing to do. AVATAR ([`avatar`]) gives by
+//! deadline, and bounds what is outstanding by a limit that it moves window by window, between throughput and
+//! deadlines.
 //!
-//! Departures from PFSsim, each a defect there: an application without completions says nothing of the limit, where
-//! PFSsim divides by zero; a window without any leaves it as it was; everything has a value from the start.
+//! Departures from PFSsim, each a defect there: an application without completions says nothing of the limit,
+//! where PFSsim divides by zero; a window without any leaves it as it was; everything has a value from the
+//! start.
 
 use towtank_units::{SimSpan, SimTime};
 

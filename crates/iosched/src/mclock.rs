@@ -1,19 +1,20 @@
-//! mClock and dmClock (Gulati, Merchant and Varman, OSDI 2010): each flow has a reservation that it gets in any case, a
-//! limit that it does not exceed, and a weight by which flows share what lies between. Tags are instants:
+//! mClock and dmClock (Gulati, Merchant and Varman, OSDI 2010): each flow has a reservation that it gets in
+//! any case, a limit that it does not exceed, and a weight by which flows share what lies between. Tags are
+//! instants:
 //!
-//! - R = max(t, R' + (rho + c)/r), P = max(t, P' + (delta + c)/w), L = max(t, L' + (delta + c)/l), with t the instant
-//!   of arrival, c the cost, and rho and delta what the client got elsewhere ([`crate::Feedback`]; none in plain
-//!   mClock).
-//! - First the least R, if it has come. Else, of the heads whose L has come, the least P; the reservation of the flow
-//!   is then brought forward by (rho + c)/r, since this request did not use it. Else, at the limit: wait, or let the
-//!   least P go.
-//! - A flow that comes back from idling starts at the least P of those that wait, or where it left off if that is
-//!   later.
+//! - R = max(t, R' + (rho + c)/r), P = max(t, P' + (delta + c)/w), L = max(t, L' + (delta + c)/l), with t the
+//!   instant of arrival, c the cost, and rho and delta what the client got elsewhere ([`crate::Feedback`];
+//!   none in plain mClock).
+//! - First the least R, if it has come. Else, of the heads whose L has come, the least P; the reservation of
+//!   the flow is then brought forward by (rho + c)/r, since this request did not use it. Else, at the limit:
+//!   wait, or let the least P go.
+//! - A flow that comes back from idling starts at the least P of those that wait, or where it left off if
+//!   that is later.
 //!
-//! Reservation, weight and limit are all in units of cost a second; without a limit L has always come, without a
-//! reservation R never does. Tags are computed when a request becomes its flow's head, with the feedback that came
-//! last, as Ceph's library does at choice. Its third way at the limit, to refuse, is left out: what came is served
-//! here.
+//! Reservation, weight and limit are all in units of cost a second; without a limit L has always come,
+//! without a reservation R never does. Tags are computed when a request becomes its flow's head, with the
+//! feedback that came last, as Ceph's library does at choice. Its third way at the limit, to refuse, is left
+//! out: what came is served here.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -158,8 +159,8 @@ impl<T> Mclock<T> {
         }
     }
 
-    /// The same, but a flow counts as idle only when nothing of it has waited for so long. Until then it keeps its P
-    /// and thus its claim to what it did not use.
+    /// The same, but a flow counts as idle only when nothing of it has waited for so long. Until then it
+    /// keeps its P and thus its claim to what it did not use.
     #[must_use]
     pub fn idle_after(self, idle_after: SimSpan) -> Mclock<T> {
         Mclock { idle_after, ..self }

@@ -1,10 +1,10 @@
-//! PARDA (Gulati, Ahmad and Waldspurger, FAST 2009): a host bounds what it has outstanding by a window that it moves by
-//! the latency that it sees, so that hosts share a disk array without exchanging a message. No discipline: it stands at
-//! the client.
+//! PARDA (Gulati, Ahmad and Waldspurger, FAST 2009): a host bounds what it has outstanding by a window that
+//! it moves by the latency that it sees, so that hosts share a disk array without exchanging a message. No
+//! discipline: it stands at the client.
 //!
-//! w <- (1 - g) w + g (Lt/L w + b), clamped to [1, most], once in an interval: L is the mean latency, smoothed
-//! exponentially, Lt the latency that is tolerated, and b goes by the host's share, so that at one latency windows go
-//! by b.
+//! w <- (1 - g) w + g (Lt/L w + b), clamped to [1, most], once in an interval: L is the mean latency,
+//! smoothed exponentially, Lt the latency that is tolerated, and b goes by the host's share, so that at one
+//! latency windows go by b.
 
 use towtank_units::SimSpan;
 
@@ -121,8 +121,8 @@ mod tests {
         assert_eq!(slow.window(), 64);
     }
 
-    /// Two hosts at one array whose latency is their windows' sum in ms: the windows settle in proportion to the
-    /// shares. The planted rule without b does not: there any split is at rest.
+    /// Two hosts at one array whose latency is their windows' sum in ms: the windows settle in proportion to
+    /// the shares. The planted rule without b does not: there any split is at rest.
     #[test]
     fn windows_settle_by_shares() {
         let settle = |shares: [u64; 2], windows: [u64; 2]| {

@@ -1,6 +1,6 @@
-//! Strict priorities: the flow with the lower number of priority goes first, whatever the others have been waiting;
-//! flows of one priority go in order of coming. What is of low priority may starve: that is the rule, and what it is
-//! compared for.
+//! Strict priorities: the flow with the lower number of priority goes first, whatever the others have been
+//! waiting; flows of one priority go in order of coming. What is of low priority may starve: that is the
+//! rule, and what it is compared for.
 
 use std::collections::BTreeMap;
 

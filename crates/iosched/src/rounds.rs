@@ -1,12 +1,15 @@
-//! Lustre's round-robin policies of its network request scheduler: CRR-N by client, ORR by object, TRR by target.
+//! Lustre's round-robin policies of its network request scheduler: CRR-N by client, ORR by object, TRR by
+//! target.
 //!
-//! Requests of one client, object or target form a batch of at most a quantum. Batches go in order of their round and,
-//! within it, of when they were begun. Who has used its quantum up, or has nothing waiting though some of its quantum
-//! is left, begins its next batch in a later round; nobody begins one in a round that has passed. Inside a batch CRR-N
-//! keeps the order of coming; ORR and TRR go by ascending offset, then the shorter one first. ORR and TRR order reads,
-//! writes or both ([`Supported`]); what they do not order goes in order of coming, in turn with what they do.
+//! Requests of one client, object or target form a batch of at most a quantum. Batches go in order of their
+//! round and, within it, of when they were begun. Who has used its quantum up, or has nothing waiting though
+//! some of its quantum is left, begins its next batch in a later round; nobody begins one in a round that has
+//! passed. Inside a batch CRR-N keeps the order of coming; ORR and TRR go by ascending offset, then the
+//! shorter one first. ORR and TRR order reads, writes or both ([`Supported`]); what they do not order goes in
+//! order of coming, in turn with what they do.
 //!
-//! Offsets are those of the object ([`crate::About::offset`]); an order by physical place is had by putting that there.
+//! Offsets are those of the object ([`crate::About::offset`]); an order by physical place is had by putting
+//! that there.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -223,8 +226,8 @@ mod tests {
         request(0, cost, item).about(About { object, offset, ..About::default() })
     }
 
-    /// Section 3.1, CRR-N with a quantum of 2: round 0 has two of each client, and so on, each batch in order of
-    /// coming.
+    /// Section 3.1, CRR-N with a quantum of 2: round 0 has two of each client, and so on, each batch in order
+    /// of coming.
     #[test]
     fn clients_go_in_batches_of_a_quantum() {
         let mut crr = Rounds::by_client(None, 2);
@@ -233,7 +236,8 @@ mod tests {
         assert_eq!(served(&mut crr), [0, 1, 10, 11, 2, 3, 12, 4]);
     }
 
-    /// A client that has nothing waiting loses what is left of its quantum: its next request goes to the next round.
+    /// A client that has nothing waiting loses what is left of its quantum: its next request goes to the next
+    /// round.
     #[test]
     fn an_unused_quantum_is_lost() {
         let mut crr = Rounds::by_client(Some(1), 4);

@@ -1,4 +1,5 @@
-//! One type for all schedulers that can be named, so that a study holds any of them without being generic over it.
+//! One type for all schedulers that can be named, so that a study holds any of them without being generic
+//! over it.
 
 use towtank_units::SimTime;
 
@@ -61,7 +62,8 @@ macro_rules! each {
 }
 
 impl<T> Scheduler<T> {
-    /// What a description says, for these flows. [`Description::build`] refuses flows that would never be served.
+    /// What a description says, for these flows. [`Description::build`] refuses flows that would never be
+    /// served.
     pub(crate) fn new(description: &Description, flows: &Flows) -> Scheduler<T> {
         let depth = description.depth;
         match description.kind {

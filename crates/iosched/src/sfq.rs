@@ -1,9 +1,9 @@
-//! SFQ(D): start-time fair queueing with up to D requests in service (Jin, Chase and Kaur, SIGMETRICS 2004), by the
-//! rules of PFSsim's scheduler of that name. What two flows with work waiting got, each over its weight, differs by at
-//! most (D + 1)(c_f/w_f + c_g/w_g), where c is a flow's costliest request.
+//! SFQ(D): start-time fair queueing with up to D requests in service (Jin, Chase and Kaur, SIGMETRICS 2004),
+//! by the rules of PFSsim's scheduler of that name. What two flows with work waiting got, each over its
+//! weight, differs by at most (D + 1)(c_f/w_f + c_g/w_g), where c is a flow's costliest request.
 //!
-//! It differs from [`crate::Fair`] where tags tie (turns, not the lower flow) and when all is served (the virtual time
-//! stays).
+//! It differs from [`crate::Fair`] where tags tie (turns, not the lower flow) and when all is served (the
+//! virtual time stays).
 
 use towtank_units::SimTime;
 
@@ -62,7 +62,8 @@ mod tests {
     use super::*;
     use crate::trial::{at, done, given, push, served};
 
-    /// Section 1.13: weights 1 and 2, all requests of 12 units. Starts of flow 0: 0, 12, 24; of flow 1: 0, 6, 12, 18.
+    /// Section 1.13: weights 1 and 2, all requests of 12 units. Starts of flow 0: 0, 12, 24; of flow 1: 0, 6,
+    /// 12, 18.
     #[test]
     fn tags_by_hand() {
         let mut sfq = Sfq::new(None, &Flows::weighted(&[1, 2]));

@@ -1,14 +1,14 @@
-//! SFQRC: start-time fair queueing with reserved credits, by the rules of PFSsim's own scheduler of that name (section
-//! 1.13 of the study's reference).
+//! SFQRC: start-time fair queueing with reserved credits, by the rules of PFSsim's own scheduler of that name
+//! (section 1.13 of the study's reference).
 //!
-//! An application has a credit in units of cost that grows with its rate. What it sends within its credit is *basic*
-//! and goes by deadline, always; the rest is *overflow* and goes by fair shares, as long as it cannot make a basic
-//! request late: the end of all that is under way, with all credits that could still be drawn, and the overflow request
-//! on top, has to lie before the earliest deadline that a basic request could have. Credits of those who overflow turn
-//! into a discount on their tags.
+//! An application has a credit in units of cost that grows with its rate. What it sends within its credit is
+//! *basic* and goes by deadline, always; the rest is *overflow* and goes by fair shares, as long as it cannot
+//! make a basic request late: the end of all that is under way, with all credits that could still be drawn,
+//! and the overflow request on top, has to lie before the earliest deadline that a basic request could have.
+//! Credits of those who overflow turn into a discount on their tags.
 //!
-//! Departures from PFSsim: a server with nothing to do takes the first overflow request untested, since nothing would
-//! ever wake it; and the virtual time does not go back where a discount leads below it.
+//! Departures from PFSsim: a server with nothing to do takes the first overflow request untested, since
+//! nothing would ever wake it; and the virtual time does not go back where a discount leads below it.
 
 use std::collections::BTreeMap;
 
@@ -104,8 +104,8 @@ impl Account {
 }
 
 impl<T> Sfqrc<T> {
-    /// Weights, rates, credits (burst), delays and sizes of requests are those of the flows; the depth bounds overflow
-    /// alone.
+    /// Weights, rates, credits (burst), delays and sizes of requests are those of the flows; the depth bounds
+    /// overflow alone.
     ///
     /// # Panics
     /// When the depth or a weight is zero: somebody would never be served.
@@ -247,8 +247,8 @@ mod tests {
     use super::*;
     use crate::trial::{given, ms, request};
 
-    /// 1 MB/s either way, seeks of 5 ms. Application 0: credit 10 kB at 1 kB/s, due after 100 ms, requests of 10 kB.
-    /// The other has no credit.
+    /// 1 MB/s either way, seeks of 5 ms. Application 0: credit 10 kB at 1 kB/s, due after 100 ms, requests of
+    /// 10 kB. The other has no credit.
     fn sfqrc(depth: u32, delay_ms: u64) -> Sfqrc<u32> {
         let rate = Rate::from_bytes_per_second(1_000_000).unwrap();
         let spec =
@@ -289,8 +289,8 @@ mod tests {
         assert_eq!(sfqrc.accounts[0].whole(), 10_000);
     }
 
-    /// Under way: 10 kB in 10 ms + 5 of seek. Drawable: one request of 10 kB, 15 ms more. The next of 10 kB without
-    /// seek would end at 40 ms: admitted if a basic request that comes now is due later.
+    /// Under way: 10 kB in 10 ms + 5 of seek. Drawable: one request of 10 kB, 15 ms more. The next of 10 kB
+    /// without seek would end at 40 ms: admitted if a basic request that comes now is due later.
     #[test]
     fn overflow_waits_where_it_could_make_a_basic_request_late() {
         for (delay, want) in [(41, vec![10, 11]), (40, vec![10])] {

@@ -1,8 +1,10 @@
-//! Split SFQ: a request of more than 128 KiB is cut into pieces of that size, each an SFQ job of its own, so that small
-//! requests do not wait behind a large one. The request is done with its last piece, in whatever order they are done.
+//! Split SFQ: a request of more than 128 KiB is cut into pieces of that size, each an SFQ job of its own, so
+//! that small requests do not wait behind a large one. The request is done with its last piece, in whatever
+//! order they are done.
 //!
 //! [`Discipline::next`] gives pieces: clones that carry their cost, their offset and their [`Piece`].
-//! [`Discipline::finishes`] says which completion is the request's. PFSsim has the class, but no way to choose it.
+//! [`Discipline::finishes`] says which completion is the request's. PFSsim has the class, but no way to
+//! choose it.
 
 use std::collections::BTreeMap;
 
@@ -110,8 +112,8 @@ mod tests {
     use super::*;
     use crate::trial::{at, push, request};
 
-    /// Section 1.13, SSFQ: 300 KiB are two pieces of 128 KiB and one of 44; a small request of another flow goes
-    /// between.
+    /// Section 1.13, SSFQ: 300 KiB are two pieces of 128 KiB and one of 44; a small request of another flow
+    /// goes between.
     #[test]
     fn a_large_request_goes_in_pieces() {
         let mut ssfq = Ssfq::new(Some(4), &Flows::equal(2));

@@ -1,15 +1,15 @@
-//! Requests in order of start tags, each flow's in order of coming: what start-time fair queueing and all its variants
-//! share.
+//! Requests in order of start tags, each flow's in order of coming: what start-time fair queueing and all its
+//! variants share.
 //!
-//! Section 1.13 of the study's reference, after Jin, Chase and Kaur (SIGMETRICS 2004): a request starts where its
-//! flow's request before it finishes, or at the virtual time if that is later and the flow had nothing queued; it
-//! finishes its cost over the flow's weight further on. The least start goes first; of equal ones the first flow after
-//! that which was served last, round and round. The virtual time is the start of what was given last. It never goes
-//! back and is never reset.
+//! Section 1.13 of the study's reference, after Jin, Chase and Kaur (SIGMETRICS 2004): a request starts where
+//! its flow's request before it finishes, or at the virtual time if that is later and the flow had nothing
+//! queued; it finishes its cost over the flow's weight further on. The least start goes first; of equal ones
+//! the first flow after that which was served last, round and round. The virtual time is the start of what
+//! was given last. It never goes back and is never reset.
 //!
-//! Only a queue's head has a start; the others keep their length and get their start when the one before them goes. So
-//! a tag that is moved moves all behind it. Flows lie in an ordered set by the starts of their heads: the cost of a
-//! request grows with the logarithm of the flows.
+//! Only a queue's head has a start; the others keep their length and get their start when the one before them
+//! goes. So a tag that is moved moves all behind it. Flows lie in an ordered set by the starts of their
+//! heads: the cost of a request grows with the logarithm of the flows.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -109,7 +109,8 @@ impl<T> StartTags<T> {
             .filter_map(|&(_, flow)| self.flows[flow as usize].waiting.front().map(|head| &head.1))
     }
 
-    /// What the flow got elsewhere delays its next arrival: its last queued request, or its finish, ends later.
+    /// What the flow got elsewhere delays its next arrival: its last queued request, or its finish, ends
+    /// later.
     pub fn delay_tail(&mut self, flow: FlowId, cost: u64) {
         let flow = &mut self.flows[flow.0 as usize];
         let delay = Tag::of(cost, flow.weight);

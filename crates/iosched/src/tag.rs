@@ -1,10 +1,10 @@
-//! Virtual time as disciplines count it: whole numbers, so that order never depends on how a fraction was rounded
-//! elsewhere.
+//! Virtual time as disciplines count it: whole numbers, so that order never depends on how a fraction was
+//! rounded elsewhere.
 
 use towtank_units::SimTime;
 
-/// A virtual instant or length, in 2^-32 of a unit of cost for each unit of weight, or of a nanosecond where tags are
-/// instants. 128 bits hold 2^96 units, which is 2^32 requests of 2^64 units each.
+/// A virtual instant or length, in 2^-32 of a unit of cost for each unit of weight, or of a nanosecond where
+/// tags are instants. 128 bits hold 2^96 units, which is 2^32 requests of 2^64 units each.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]

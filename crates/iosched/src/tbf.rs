@@ -1,14 +1,14 @@
-//! Lustre's token bucket filter: requests are divided into classes, a rule says how many requests a second a class may
-//! send, and a server that has nobody with a token waits.
+//! Lustre's token bucket filter: requests are divided into classes, a rule says how many requests a second a
+//! class may send, and a server that has nobody with a token waits.
 //!
-//! - Rules are ordered; the first that matches a class holds, the default rule is last. They can be started, changed
-//!   and stopped in a run ([`Tbf::start`], [`Tbf::change`], [`Tbf::stop`]).
-//! - When a class is looked at, it gains floor(rate x time since its last request went), and holds at most its depth (3
-//!   unless it is said otherwise); a request takes one token, and the time is counted anew. What is left of a token is
-//!   lost, but for a rule in real time: there it is kept, and the depth sets no bound.
-//! - Classes lie in order of their deadlines, the last request plus one over the rate. If the first of them has no
-//!   token, nobody goes before its deadline, even if another has: that is Lustre's rule, and it bounds what a server
-//!   with many classes looks at.
+//! - Rules are ordered; the first that matches a class holds, the default rule is last. They can be started,
+//!   changed and stopped in a run ([`Tbf::start`], [`Tbf::change`], [`Tbf::stop`]).
+//! - When a class is looked at, it gains floor(rate x time since its last request went), and holds at most
+//!   its depth (3 unless it is said otherwise); a request takes one token, and the time is counted anew. What
+//!   is left of a token is lost, but for a rule in real time: there it is kept, and the depth sets no bound.
+//! - Classes lie in order of their deadlines, the last request plus one over the rate. If the first of them
+//!   has no token, nobody goes before its deadline, even if another has: that is Lustre's rule, and it bounds
+//!   what a server with many classes looks at.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -89,7 +89,8 @@ impl<T> Queue<T> {
 }
 
 impl<T> Tbf<T> {
-    /// Classes by what `class_by` says, under the default rule alone. No depth sets no bound on what is in service.
+    /// Classes by what `class_by` says, under the default rule alone. No depth sets no bound on what is in
+    /// service.
     ///
     /// # Panics
     /// When the depth is zero: nobody would ever be served.
@@ -107,8 +108,8 @@ impl<T> Tbf<T> {
         }
     }
 
-    /// Classes by flow, and a rule for each flow that has a rate. `tokens` is what a class holds at most where its flow
-    /// has no burst.
+    /// Classes by flow, and a rule for each flow that has a rate. `tokens` is what a class holds at most
+    /// where its flow has no burst.
     ///
     /// # Panics
     /// When the depth is zero: nobody would ever be served.

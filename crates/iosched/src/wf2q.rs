@@ -1,9 +1,9 @@
-//! WF2Q+ (Bennett and Zhang, SIGCOMM 1996 and 1997): of the requests that a fluid server would have begun by now, the
-//! one goes first that it would finish first. A flow can neither fall behind its share nor run ahead of it by more than
-//! a request, whereas WFQ lets a heavy flow run ahead by many.
+//! WF2Q+ (Bennett and Zhang, SIGCOMM 1996 and 1997): of the requests that a fluid server would have begun by
+//! now, the one goes first that it would finish first. A flow can neither fall behind its share nor run ahead
+//! of it by more than a request, whereas WFQ lets a heavy flow run ahead by many.
 //!
-//! The virtual time is V = max(V + cost / all weights, the least start tag of a head), which needs no fluid server to
-//! be followed.
+//! The virtual time is V = max(V + cost / all weights, the least start tag of a head), which needs no fluid
+//! server to be followed.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -137,8 +137,8 @@ mod tests {
     use super::*;
     use crate::trial::{push, served};
 
-    /// Section 3.1, WF2Q+, on the example in which WFQ lets the heavy flow run ten requests ahead: here it takes every
-    /// second turn.
+    /// Section 3.1, WF2Q+, on the example in which WFQ lets the heavy flow run ten requests ahead: here it
+    /// takes every second turn.
     #[test]
     fn a_heavy_flow_takes_turns() {
         let weights: Vec<u32> = [10].into_iter().chain([1; 10]).collect();
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(order.iter().position(|&item| item == 10), Some(20));
     }
 
-    /// V = max(V + cost / weights, least start): weights 1 and 3, requests of 12. Starts 0, 12, 24 against 0, 4, 8, 12;
-    /// V goes 3, 6, 9, 12 with each.
+    /// V = max(V + cost / weights, least start): weights 1 and 3, requests of 12. Starts 0, 12, 24 against 0,
+    /// 4, 8, 12; V goes 3, 6, 9, 12 with each.
     #[test]
     fn tags_by_hand() {
         let mut wf2q = Wf2q::new(None, &Flows::weighted(&[1, 3]));

@@ -1,10 +1,11 @@
-//! Weighted fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989; as PGPS, Parekh and Gallager 1993): a fluid server
-//! that serves all flows at once, each by its weight, is followed in thought, and the request goes first that it would
-//! finish first.
+//! Weighted fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989; as PGPS, Parekh and Gallager 1993): a
+//! fluid server that serves all flows at once, each by its weight, is followed in thought, and the request
+//! goes first that it would finish first.
 //!
-//! The fluid server does as much work as the real one: it moves on by the cost of what completes, so that the rate of
-//! the resource need not be known and may vary. Its virtual time moves on by work over the weights of the flows that it
-//! still has work for. A request never ends later than there by more than the costliest request.
+//! The fluid server does as much work as the real one: it moves on by the cost of what completes, so that the
+//! rate of the resource need not be known and may vary. Its virtual time moves on by work over the weights of
+//! the flows that it still has work for. A request never ends later than there by more than the costliest
+//! request.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -129,8 +130,9 @@ mod tests {
     use super::*;
     use crate::trial::{push, served};
 
-    /// Section 3.1, WFQ, after the example of Parekh and Gallager: a flow of half the weight and ten of a twentieth.
-    /// All its eleven requests but the last finish in the fluid server before the first of the others.
+    /// Section 3.1, WFQ, after the example of Parekh and Gallager: a flow of half the weight and ten of a
+    /// twentieth. All its eleven requests but the last finish in the fluid server before the first of the
+    /// others.
     #[test]
     fn a_heavy_flow_runs_ahead() {
         let weights: Vec<u32> = [10].into_iter().chain([1; 10]).collect();
@@ -143,8 +145,8 @@ mod tests {
         assert_eq!((order[10], order[20]), (101, 10));
     }
 
-    /// The fluid server's virtual time: 20 units of work over weights 1 and 1 bring it to 10; then one flow is left,
-    /// and 5 more bring it to 15.
+    /// The fluid server's virtual time: 20 units of work over weights 1 and 1 bring it to 10; then one flow
+    /// is left, and 5 more bring it to 15.
     #[test]
     fn virtual_time_follows_the_work() {
         let mut wfq: Wfq<u32> = Wfq::new(None, &Flows::equal(2));

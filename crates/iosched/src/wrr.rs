@@ -1,5 +1,5 @@
-//! Weighted round robin: flows take turns, and in each turn a flow sends as many requests as its weight. What requests
-//! cost does not matter; where they differ in cost, [`crate::Drr`] divides more evenly.
+//! Weighted round robin: flows take turns, and in each turn a flow sends as many requests as its weight. What
+//! requests cost does not matter; where they differ in cost, [`crate::Drr`] divides more evenly.
 
 use std::collections::VecDeque;
 

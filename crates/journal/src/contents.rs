@@ -1,5 +1,6 @@
-//! What a container is worth is its contents: they alone make two equal, print, count in a digest and are serialised. A journal
-//! stays with the worker that keeps it, so a container that has been read back records nothing yet.
+//! What a container is worth is its contents: they alone make two equal, print, count in a digest and are
+//! serialised. A journal stays with the worker that keeps it, so a container that has been read back records
+//! nothing yet.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,9 +1,10 @@
 //! Containers that journal their changes: undo without a clone of the whole, for entities with large state.
 //!
-//! Use them as fields, declare them with [`journaled!`](crate::journaled), and let the undo of an event be a mark: take
-//! [`Journaled::mark`] when its handler begins, keep it, and [`Journaled::revert`] to it when the event is taken back. Until
-//! [`Journaled::begin`] is called nothing is recorded, so runs that take nothing back pay one branch a change.
-//! Journals are not part of the value: two containers with equal contents are equal, and only contents are serialised.
+//! Use them as fields, declare them with [`journaled!`](crate::journaled), and let the undo of an event be a
+//! mark: take [`Journaled::mark`] when its handler begins, keep it, and [`Journaled::revert`] to it when the
+//! event is taken back. Until [`Journaled::begin`] is called nothing is recorded, so runs that take nothing
+//! back pay one branch a change. Journals are not part of the value: two containers with equal contents are
+//! equal, and only contents are serialised.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p towtank-kernel --bench executors [-- --rounds 5 --workers 2 --lps 16384 --end 20]`
 //!
-//! The contestants take turns; quoted are medians by the wall clock, with the least and the greatest, initialisation
-//! excluded, and the median of the speed-ups round by round. On a machine with fewer free cores than workers the figures say
-//! nothing. The digests are compared: a fast wrong result is no result.
+//! The contestants take turns; quoted are medians by the wall clock, with the least and the greatest,
+//! initialisation excluded, and the median of the speed-ups round by round. On a machine with fewer free
+//! cores than workers the figures say nothing. The digests are compared: a fast wrong result is no result.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 

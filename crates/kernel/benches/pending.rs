@@ -1,11 +1,12 @@
-//! The candidates for the pending-event set, on the distributions of delays that simulations have: the table in
-//! `docs/measurements/pending-set.md`.
+//! The candidates for the pending-event set, on the distributions of delays that simulations have: the table
+//! in `docs/measurements/pending-set.md`.
 //!
 //! `cargo bench -p towtank-kernel --bench pending [-- --records 100,16384] [--rounds 5] [--only exponential]`
 //!
-//! The hold model (Jones, "An empirical comparison of priority-queue and event-set implementations", 1986): a set is filled,
-//! then a record is popped and pushed back after a delay, over and over. Given is the processor time of one such hold in
-//! nanoseconds, the draw of the delay included, as the median of rounds in which the candidates take turns.
+//! The hold model (Jones, "An empirical comparison of priority-queue and event-set implementations", 1986): a
+//! set is filled, then a record is popped and pushed back after a delay, over and over. Given is the
+//! processor time of one such hold in nanoseconds, the draw of the delay included, as the median of rounds in
+//! which the candidates take turns.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 

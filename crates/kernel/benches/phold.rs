@@ -1,10 +1,12 @@
-//! PHOLD on the kernel's sequential executor against two loops that have PHOLD written into them (see `bare`).
+//! PHOLD on the kernel's sequential executor against two loops that have PHOLD written into them (see
+//! `bare`).
 //!
 //! `cargo bench -p towtank-kernel --bench phold [-- --lps 1024,16384] [--rounds 5] [--remote 0.25]`
 //!
-//! The contestants take turns, so that whatever else the machine does hits all of them alike; quoted are medians, with the
-//! least and the greatest. A rate is events handled by the second of the run, initialisation excluded: by the wall clock, and
-//! by the processor time the run got, which tells more on a busy machine.
+//! The contestants take turns, so that whatever else the machine does hits all of them alike; quoted are
+//! medians, with the least and the greatest. A rate is events handled by the second of the run,
+//! initialisation excluded: by the wall clock, and by the processor time the run got, which tells more on a
+//! busy machine.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 

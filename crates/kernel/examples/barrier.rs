@@ -1,5 +1,5 @@
-//! How often does the slowest of eight workers keep the others waiting for more than 20 ms? A model with a barrier, a timer,
-//! random draws, statistics and a law that is checked.
+//! How often does the slowest of eight workers keep the others waiting for more than 20 ms? A model with a
+//! barrier, a timer, random draws, statistics and a law that is checked.
 //!
 //! Run it with `cargo run -p towtank-kernel --example barrier`.
 
@@ -16,7 +16,8 @@ pub struct Steps {
     pub work: distributions::Exponential,
 }
 
-/// Where kinds of entities differ, the state is an enum. All that may travel between processes implements serde's traits.
+/// Where kinds of entities differ, the state is an enum. All that may travel between processes implements
+/// serde's traits.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub enum Entity {
     /// Where workers meet.

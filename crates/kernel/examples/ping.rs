@@ -20,8 +20,8 @@ pub struct Player {
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Ball;
 
-/// How long the ball flies. Declared as the least delay of every link, it tells parallel executors how far apart two entities
-/// are in time.
+/// How long the ball flies. Declared as the least delay of every link, it tells parallel executors how far
+/// apart two entities are in time.
 const FLIGHT: SimSpan = SimSpan::from_us(250);
 
 impl Model for Ping {

@@ -1,9 +1,10 @@
-//! How often is the most wanted of 4,096 pages asked for? A model with large entities, whose events are taken back by hand.
+//! How often is the most wanted of 4,096 pages asked for? A model with large entities, whose events are taken
+//! back by hand.
 //!
-//! An executor that speculates must be able to take an event back. By default it clones the entity before each event: here 256
-//! counters for a change of one. So the handler returns what it overwrote, and [`Model::undo`] puts it back. The check executor
-//! proves that it does; run it whenever you have written an undo:
-//! `cargo run -p towtank-kernel --example undo`.
+//! An executor that speculates must be able to take an event back. By default it clones the entity before
+//! each event: here 256 counters for a change of one. So the handler returns what it overwrote, and
+//! [`Model::undo`] puts it back. The check executor proves that it does; run it whenever you have written an
+//! undo: `cargo run -p towtank-kernel --example undo`.
 
 use towtank_kernel::prelude::*;
 
@@ -91,8 +92,9 @@ impl Model for Pages {
         Ok(before)
     }
 
-    /// Exactly what the handler changed, and nothing else: sends, draws, timers and statistics are the kernel's to take back.
-    /// Where a handler changes more than fits in a small value, `journal` has containers that keep track by themselves.
+    /// Exactly what the handler changed, and nothing else: sends, draws, timers and statistics are the
+    /// kernel's to take back. Where a handler changes more than fits in a small value, `journal` has
+    /// containers that keep track by themselves.
     fn undo(&self, server: &mut Server, ask: &Ask, before: Before) {
         server.hits[ask.page as usize] = before.hits;
         server.free_at = before.free_at;

@@ -1,14 +1,15 @@
 //! The rollback-check executor: every event is done, undone and compared, then done again.
 //!
-//! It is the proof that a model is reversible, and that its handlers depend on nothing but their entity and context. It
-//! uses the undo the optimistic executor would use.
+//! It is the proof that a model is reversible, and that its handlers depend on nothing but their entity and
+//! context. It uses the undo the optimistic executor would use.
 //!
-//! Each entity has a twin to which every event is done once and never undone: what the entity is before the event, when the
-//! event was undone, and what it must be when the event was done again. So nothing is cloned for the comparison. What an event
-//! sends, counts, writes and returns is compared for every event. The states are too where an entity is small; one that is
-//! large is compared now and then, so that comparing costs about as much an event as for a small one, and at the end of the run.
-//! An undo that leaves a large entity wrong is found then, unless later events put right what it left: the error says since
-//! when the states were not compared.
+//! Each entity has a twin to which every event is done once and never undone: what the entity is before the
+//! event, when the event was undone, and what it must be when the event was done again. So nothing is cloned
+//! for the comparison. What an event sends, counts, writes and returns is compared for every event. The
+//! states are too where an entity is small; one that is large is compared now and then, so that comparing
+//! costs about as much an event as for a small one, and at the end of the run. An undo that leaves a large
+//! entity wrong is found then, unless later events put right what it left: the error says since when the
+//! states were not compared.
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -28,8 +29,8 @@ use crate::pending::PendingSet;
 use crate::plain::{Plain, panic_message};
 use crate::slot::Slot;
 
-/// Words of a state that are compared at every event: as many as take about the time of an event. An entity of n times as
-/// many is compared at one event in n.
+/// Words of a state that are compared at every event: as many as take about the time of an event. An entity
+/// of n times as many is compared at one event in n.
 const WORDS_AN_EVENT: u64 = 256;
 
 /// Comparisons of an entity between two counts of its words: it seldom grows much meanwhile.
@@ -123,8 +124,8 @@ impl<'m, M: Model> Check<'m, M> {
             same(place, &what, &twin.state, &slot.state)?;
         }
         let mut first = None;
-        // To undo by a clone costs the clone, and can only go wrong where handlers hide what they depend on: what the twin does
-        // shows that too.
+        // To undo by a clone costs the clone, and can only go wrong where handlers hide what they depend on:
+        // what the twin does shows that too.
         if compared || self.undo_by == UndoBy::Inverse {
             let kernel_before = (slot.ordinal, slot.sequence, slot.chain);
             let undo = slot.perform(rules, desk, scheduled.due())?;
@@ -210,8 +211,8 @@ fn twin<M: Model>(slot: &Slot<M, ()>) -> Slot<M, Watch> {
 }
 
 impl Watch {
-    /// When an entity that has just been compared is compared again: at its next event if it is small. The larger it is the
-    /// later, and not at equal distances, which might always meet the same kind of event.
+    /// When an entity that has just been compared is compared again: at its next event if it is small. The
+    /// larger it is the later, and not at equal distances, which might always meet the same kind of event.
     fn after<M: Model>(twin: &Slot<M, Watch>, id: u64) -> Watch {
         let Watch { mut gap, count, .. } = twin.extra;
         if count.is_multiple_of(COMPARISONS_A_COUNT) {
@@ -256,7 +257,8 @@ fn compare_twins<M: Model>(
     same(place, "the timers set and cancelled", &once.timer_changes, &again.timer_changes)
 }
 
-/// The first send that breaks what the event's slack promised. A send to the entity itself must promise as much again.
+/// The first send that breaks what the event's slack promised. A send to the entity itself must promise as
+/// much again.
 fn too_soon<M: Model>(
     rules: &Rules<'_, M>,
     scheduled: &Scheduled<M::Event>,

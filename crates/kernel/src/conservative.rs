@@ -1,10 +1,10 @@
 //! The conservative executor: workers run side by side in windows no longer than the look-ahead.
 //!
-//! An event before `floor + look-ahead`, where `floor` is the least key anywhere, cannot be affected by another partition
-//! any more: whatever is sent there arrives later. Where the model knows more of its events, the bound lies further off
-//! (`reach`). So each worker runs its events up to that bound, sends each peer one packet with its events for it, its own
-//! floor and reach, and waits for one packet from each. All workers then know the same
-//! facts and draw the same conclusion, so none has to lead.
+//! An event before `floor + look-ahead`, where `floor` is the least key anywhere, cannot be affected by
+//! another partition any more: whatever is sent there arrives later. Where the model knows more of its
+//! events, the bound lies further off (`reach`). So each worker runs its events up to that bound, sends each
+//! peer one packet with its events for it, its own floor and reach, and waits for one packet from each. All
+//! workers then know the same facts and draw the same conclusion, so none has to lead.
 
 use towtank_units::SimTime;
 
@@ -57,7 +57,8 @@ struct Told {
 }
 
 impl<'m, M: Model> Conservative<'m, M> {
-    /// Creates and starts the entities. If one cannot start, the first window tells the peers, and the run ends with it.
+    /// Creates and starts the entities. If one cannot start, the first window tells the peers, and the run
+    /// ends with it.
     pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize) -> Self {
         let mut plain = Plain::new(rules, plan.territory(me));
         let error = plain.start().err();
@@ -123,7 +124,8 @@ impl<'m, M: Model> Conservative<'m, M> {
             options
                 .report(self.plain.last.map_or(EventKey::MIN, |(key, _)| key).at, self.plain.run.committed);
         }
-        // Within a window no event touches another partition, so stopping in the middle of one leaves a consistent state.
+        // Within a window no event touches another partition, so stopping in the middle of one leaves a
+        // consistent state.
         let stop = options.stop_asked();
         if more && !stop && self.plain.run.committed <= options.event_limit {
             return;

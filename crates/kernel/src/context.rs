@@ -1,7 +1,7 @@
 //! What a handler may do: know the time, draw random numbers, send events, set timers, count.
 //!
-//! Everything a handler does through its context lands on a desk of the executor and takes effect when the handler has
-//! returned. So a handler that fails or panics has sent nothing.
+//! Everything a handler does through its context lands on a desk of the executor and takes effect when the
+//! handler has returned. So a handler that fails or panics has sent nothing.
 
 use std::fmt;
 

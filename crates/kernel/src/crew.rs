@@ -1,8 +1,9 @@
 //! The workers of a parallel run, as step functions over a transport.
 //!
-//! [`Crew`] knows nothing of threads: whoever drives it calls [`Crew::step`] for each worker, on any thread or all on one,
-//! until every worker has finished. [`threads`](crate::threads) is one driver; a test with a seeded, reordering transport
-//! is another. Where workers live in several processes, each builds its own with [`Crew::member`].
+//! [`Crew`] knows nothing of threads: whoever drives it calls [`Crew::step`] for each worker, on any thread
+//! or all on one, until every worker has finished. [`threads`](crate::threads) is one driver; a test with a
+//! seeded, reordering transport is another. Where workers live in several processes, each builds its own with
+//! [`Crew::member`].
 
 use crate::error::RunError;
 use crate::member::Member;
@@ -44,13 +45,13 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
         error.map_or(Ok(Crew { model, options, notices, workers }), Err)
     }
 
-    /// One worker of a crew whose others live in other processes; `me` counts from zero up to the `workers` of the options.
-    /// Only its own entities are created. Models and options must be the same everywhere, but for what watches the run (the
-    /// stop flag, progress, notices), which is the member's own.
+    /// One worker of a crew whose others live in other processes; `me` counts from zero up to the `workers`
+    /// of the options. Only its own entities are created. Models and options must be the same everywhere, but
+    /// for what watches the run (the stop flag, progress, notices), which is the member's own.
     ///
     /// # Errors
-    /// When the executor is not a parallel one, an option cannot be used, or there is no such member. An entity that cannot
-    /// start ends the run for all members: see [`Member::finish`].
+    /// When the executor is not a parallel one, an option cannot be used, or there is no such member. An
+    /// entity that cannot start ends the run for all members: see [`Member::finish`].
     pub fn member(model: &'m M, options: RunOptions<'o>, me: usize) -> Result<Member<'m, 'o, M>, RunError> {
         Member::new(model, options, me)
     }

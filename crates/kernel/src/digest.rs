@@ -1,8 +1,9 @@
 //! The fingerprint of a run: what must be equal on any executor and any number of workers.
 //!
-//! A digest folds, in the order of entities: the final state, the chain of committed (key, payload), the statistics, and the
-//! events still pending. The chain depends on order; the pending events are summed, so that they need no sorting. It tells
-//! runs apart; it is no defence against somebody who looks for a collision.
+//! A digest folds, in the order of entities: the final state, the chain of committed (key, payload), the
+//! statistics, and the events still pending. The chain depends on order; the pending events are summed, so
+//! that they need no sorting. It tells runs apart; it is no defence against somebody who looks for a
+//! collision.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -25,7 +26,8 @@ impl fmt::Display for Digest {
 /// Odd words with half their bits set, from the fractional parts of sqrt(11), sqrt(13), sqrt(17).
 const FOLD: [u64; 3] = [0x510e_527f_ade6_82d1, 0x9b05_688c_2b3e_6c1f, 0x1f83_d9ab_fb41_bd6b];
 
-/// A hasher whose result is the same on every machine: integers are widened to 64 bits, never read as raw memory.
+/// A hasher whose result is the same on every machine: integers are widened to 64 bits, never read as raw
+/// memory.
 #[derive(Clone, Debug)]
 pub struct Folder(u64);
 

@@ -25,9 +25,9 @@ impl fmt::Display for EntityId {
     }
 }
 
-/// Where an event stands in the run. Ties go to (step, origin, sequence), never to arrival order: arrival depends on which
-/// worker ran first, and a result must not. `step` counts zero-delay sends since time last moved, so that a child never
-/// sorts before its cause.
+/// Where an event stands in the run. Ties go to (step, origin, sequence), never to arrival order: arrival
+/// depends on which worker ran first, and a result must not. `step` counts zero-delay sends since time last
+/// moved, so that a child never sorts before its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventKey {
     /// When the event happens.

@@ -1,8 +1,9 @@
 //! A parallel discrete-event kernel: one model, four executors, one result.
 //!
-//! A model ([`Model`]) is entities that handle events. [`run`] executes it, and whatever [`Executor`] is chosen, and however
-//! many workers, the result is the same: the order of events is that of their keys ([`EventKey`]), never that of arrival;
-//! draws are a function of who draws and when; statistics count only what commits. The [`Digest`] of a run is the proof.
+//! A model ([`Model`]) is entities that handle events. [`run`] executes it, and whatever [`Executor`] is
+//! chosen, and however many workers, the result is the same: the order of events is that of their keys
+//! ([`EventKey`]), never that of arrival; draws are a function of who draws and when; statistics count only
+//! what commits. The [`Digest`] of a run is the proof.
 //!
 //! A model in its entirety: eight clerks who pass each other forms, to whom they like, each in its own time.
 //!
@@ -52,10 +53,11 @@
 //! # Ok::<(), RunError>(())
 //! ```
 //!
-//! `examples/` has three more, to be read in this order: `ping`, `barrier` (timers, statistics, an audit) and `undo` (a
-//! hand-written one).
+//! `examples/` has three more, to be read in this order: `ping`, `barrier` (timers, statistics, an audit) and
+//! `undo` (a hand-written one).
 //!
-//! What is deliberately absent: storage words, clocks, files, ambient randomness, and floats in the order of events.
+//! What is deliberately absent: storage words, clocks, files, ambient randomness, and floats in the order of
+//! events.
 
 mod check;
 mod conservative;

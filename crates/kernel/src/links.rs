@@ -1,8 +1,8 @@
 //! Who may send to whom, and after what delay at least.
 //!
-//! The least delay of the links between two partitions is their look-ahead: what the conservative executor lives on. An
-//! entity may always send to itself, after any delay. The most specific declaration counts: a single link, else a link
-//! between classes, else the link of all with all.
+//! The least delay of the links between two partitions is their look-ahead: what the conservative executor
+//! lives on. An entity may always send to itself, after any delay. The most specific declaration counts: a
+//! single link, else a link between classes, else the link of all with all.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,8 @@ impl Links {
         Links { all: Some(least), ..Links::default() }
     }
 
-    /// Sorts the entities into classes: `of[id]` is the class of an entity. Join classes with [`Links::join`].
+    /// Sorts the entities into classes: `of[id]` is the class of an entity. Join classes with
+    /// [`Links::join`].
     #[must_use]
     pub fn by_class(of: Vec<u16>) -> Links {
         let count = of.iter().max().map_or(0, |&class| usize::from(class) + 1);
@@ -82,13 +83,15 @@ impl Links {
         self.all
     }
 
-    /// Whether a send of this delay is fine for certain, without looking at the pair. True for most sends of most models.
+    /// Whether a send of this delay is fine for certain, without looking at the pair. True for most sends of
+    /// most models.
     #[inline]
     pub(crate) fn surely_allows(&self, after: SimSpan) -> bool {
         self.single.is_empty() && self.classes.is_none() && self.all.is_some_and(|least| after >= least)
     }
 
-    /// Groups of entities that must share a partition because links without delay join them; `None` when there are none.
+    /// Groups of entities that must share a partition because links without delay join them; `None` when
+    /// there are none.
     pub(crate) fn bound_together(&self, entities: u32) -> Option<Groups> {
         let mut groups = Groups::singletons(entities);
         let mut found = false;

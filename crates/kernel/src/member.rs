@@ -1,7 +1,8 @@
 //! One worker by itself, where the others of its crew live in other processes.
 //!
-//! Every process builds the same model, and from it the same division of the entities, but creates only its own ones. The rest
-//! goes through its transport: events, what the executor has to say, and in the end what each member leaves, to member 0.
+//! Every process builds the same model, and from it the same division of the entities, but creates only its
+//! own ones. The rest goes through its transport: events, what the executor has to say, and in the end what
+//! each member leaves, to member 0.
 
 use crate::error::RunError;
 use crate::model::Model;
@@ -35,7 +36,8 @@ impl<'m, 'o, M: Model> Member<'m, 'o, M> {
         Ok(Member { model, options, notices, me, partitions, worker })
     }
 
-    /// How many members have entities: the first so many. The others finish at once, and nobody sends them anything.
+    /// How many members have entities: the first so many. The others finish at once, and nobody sends them
+    /// anything.
     #[must_use]
     pub fn partitions(&self) -> usize {
         self.partitions
@@ -46,12 +48,12 @@ impl<'m, 'o, M: Model> Member<'m, 'o, M> {
         self.worker.as_mut().map_or(Step::Finished, |worker| worker.step(transport, &self.options))
     }
 
-    /// How the run ended, when the member has finished. Member 0 has the outcome. The others have nothing, unless the run must
-    /// begin again, which is told to every member that has entities.
+    /// How the run ended, when the member has finished. Member 0 has the outcome. The others have nothing,
+    /// unless the run must begin again, which is told to every member that has entities.
     ///
     /// # Errors
-    /// When the model failed, broke its own declarations, or a limit was reached: the same error at every member that has
-    /// entities. An audit that fails is known to member 0 alone.
+    /// When the model failed, broke its own declarations, or a limit was reached: the same error at every
+    /// member that has entities. An audit that fails is known to member 0 alone.
     pub fn finish(self) -> Result<Option<Ended<M>>, RunError> {
         let Some(worker) = self.worker else { return Ok(None) };
         match worker.into_shares()? {

@@ -74,8 +74,8 @@ pub struct Progress {
     pub committed: u64,
 }
 
-/// Undo history by default. Measured on PHOLD: few enough that the history stays in the second-level cache, and that a worker
-/// whose peer is held up does not run far ahead into events it would have to take back.
+/// Undo history by default. Measured on PHOLD: few enough that the history stays in the second-level cache,
+/// and that a worker whose peer is held up does not run far ahead into events it would have to take back.
 const HISTORY_MAX: u32 = 8192;
 
 /// What a run may be told. Only `seed` and `end` (and the limits, when they are hit) change the result.
@@ -105,7 +105,8 @@ pub struct RunOptions<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Told now and then how far the run is.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-    /// Told at once what a user should know while it is still of use; what can wait is among the outcome's notices.
+    /// Told at once what a user should know while it is still of use; what can wait is among the outcome's
+    /// notices.
     pub notice: Option<&'a (dyn Fn(&Notice) + Sync)>,
 }
 

@@ -165,7 +165,8 @@ pub struct Outcome<M: Model> {
     pub partial: bool,
     /// How many events were still pending.
     pub pending: u64,
-    /// Those events, in the order of keys, where the model audits them ([`Model::AUDITS_PENDING`]); else none.
+    /// Those events, in the order of keys, where the model audits them ([`Model::AUDITS_PENDING`]); else
+    /// none.
     pub in_flight: Vec<Scheduled<M::Event>>,
     /// How the run went.
     pub run: RunStatistics,
@@ -200,8 +201,8 @@ impl<M: Model> Outcome<M> {
 pub enum Ended<M: Model> {
     /// With an outcome.
     Outcome(Box<Outcome<M>>),
-    /// An event failed under speculation and had to be taken back, which a hand-written undo cannot do: run it again with
-    /// [`UndoBy::Clone`](crate::UndoBy::Clone).
+    /// An event failed under speculation and had to be taken back, which a hand-written undo cannot do: run
+    /// it again with [`UndoBy::Clone`](crate::UndoBy::Clone).
     Restart,
 }
 

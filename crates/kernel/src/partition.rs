@@ -1,8 +1,9 @@
 //! Who works on which entities.
 //!
-//! Conservative workers cannot share entities joined by links without delay, so these stay together; optimistic workers keep
-//! them together where that leaves enough partitions, to have less to take back. Otherwise entities are cut into stretches of their order with
-//! about the same weight, so a model that numbers neighbours next to each other gets few messages between workers.
+//! Conservative workers cannot share entities joined by links without delay, so these stay together;
+//! optimistic workers keep them together where that leaves enough partitions, to have less to take back.
+//! Otherwise entities are cut into stretches of their order with about the same weight, so a model that
+//! numbers neighbours next to each other gets few messages between workers.
 
 use std::sync::Arc;
 
@@ -188,7 +189,8 @@ fn stretches<M: Model>(rules: &Rules<'_, M>, workers: usize) -> Layout {
     let mut bounds = vec![0];
     let mut sum = 0;
     for id in 0..rules.entities {
-        // A new stretch begins where its share of the total begins, but never before it has an entity to itself.
+        // A new stretch begins where its share of the total begins, but never before it has an entity to
+        // itself.
         let due = total * bounds.len() as u64 / workers as u64;
         let last = *bounds.last().expect("bounds begin with zero");
         if bounds.len() < workers && id > last && sum >= due {

@@ -1,10 +1,11 @@
 //! PHOLD, the benchmark of the field: logical processes that answer each event with one more.
 //!
-//! The workload is that of ROSS's bundled model (github.com/ROSS-org/ROSS, `models/phold`), in our units: each process
-//! starts with a number of events to itself; each event draws whether it goes elsewhere, to whom, and when: a constant
-//! look-ahead plus an exponential delay whose mean, together with the look-ahead, is `mean`. Two differences, both
-//! deliberate: events past the end are created and kept, and each process folds the key of every event it commits into
-//! its state, so that a wrong order or a wrong undo shows in the result.
+//! The workload is that of ROSS's bundled model (github.com/ROSS-org/ROSS, `models/phold`), in our units:
+//! each process starts with a number of events to itself; each event draws whether it goes elsewhere, to
+//! whom, and when: a constant look-ahead plus an exponential delay whose mean, together with the look-ahead,
+//! is `mean`. Two differences, both deliberate: events past the end are created and kept, and each process
+//! folds the key of every event it commits into its state, so that a wrong order or a wrong undo shows in the
+//! result.
 
 use towtank_streams::{Purpose, Uniform, mix};
 use towtank_units::SimSpan;

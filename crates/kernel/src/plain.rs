@@ -79,8 +79,8 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     fn events(&mut self, bound: EventKey, allowance: u64) -> Result<bool, Box<RunError>> {
         for _ in 0..allowance {
             let Some(scheduled) = self.queue.pop_before(bound) else { return Ok(false) };
-            // Kept for a panic's sake. All but the event is taken from here and not from there: a read of what was written
-            // a moment ago, in other portions, waits.
+            // Kept for a panic's sake. All but the event is taken from here and not from there: a read of
+            // what was written a moment ago, in other portions, waits.
             let (key, id) = (scheduled.key, scheduled.to);
             let timer = scheduled.timer;
             let event = &self.current.insert(scheduled).event;

@@ -1,9 +1,9 @@
 //! How soon what a partition still has to do can be felt in another one.
 //!
-//! Look-ahead alone says: a link's least delay after the next event. Often a model knows more, since a long transfer that
-//! has just begun disturbs nobody before it ends ([`Model::slack`]). The least of `time + slack` over all pending events is
-//! a later bound that is as safe. Most events have the model's usual slack or more, and for those the next event's time says
-//! enough; only the urgent rest is kept in a heap.
+//! Look-ahead alone says: a link's least delay after the next event. Often a model knows more, since a long
+//! transfer that has just begun disturbs nobody before it ends ([`Model::slack`]). The least of `time +
+//! slack` over all pending events is a later bound that is as safe. Most events have the model's usual slack
+//! or more, and for those the next event's time says enough; only the urgent rest is kept in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -46,8 +46,8 @@ impl Reach {
         }
     }
 
-    /// When the first of the pending events can be felt elsewhere, if the next one is `floor`. What lies before it has
-    /// happened.
+    /// When the first of the pending events can be felt elsewhere, if the next one is `floor`. What lies
+    /// before it has happened.
     pub(crate) fn least(&mut self, floor: EventKey) -> SimTime {
         let calm = floor.at.saturating_add(self.usual);
         while let Some(&Reverse((reach, at))) = self.urgent.peek() {

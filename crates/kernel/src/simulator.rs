@@ -7,9 +7,9 @@ use crate::{Outcome, Portable, RunError, RunOptions};
 
 /// A model whose crate compiles its run.
 ///
-/// The executors are generic, and a run of a model compiles all of them: some minutes of a build where several
-/// models run in one crate. Implemented beside the model, with [`run`](crate::run) as its only line, they are
-/// compiled there, once, and whoever runs the model links them.
+/// The executors are generic, and a run of a model compiles all of them: some minutes of a build where
+/// several models run in one crate. Implemented beside the model, with [`run`](crate::run) as its only line,
+/// they are compiled there, once, and whoever runs the model links them.
 pub trait Runs: Portable {
     /// As [`run`](crate::run).
     ///
@@ -18,8 +18,8 @@ pub trait Runs: Portable {
     fn run(&self, options: RunOptions<'_>) -> Result<Outcome<Self>, RunError>;
 }
 
-/// Runs models. A procedure that runs several models, one after the other, takes one, so that it does not have to know
-/// how they are run.
+/// Runs models. A procedure that runs several models, one after the other, takes one, so that it does not
+/// have to know how they are run.
 pub trait Simulator {
     /// The seed of what is to be run.
     fn seed(&self) -> Seed;

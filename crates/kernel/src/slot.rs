@@ -58,8 +58,8 @@ impl<M: Model, X> Slot<M, X> {
         Ok(slot)
     }
 
-    /// Runs the handler. On success the slot has moved on by one event and the desk holds what the handler put down; on
-    /// failure the state may be anything, and the desk is empty.
+    /// Runs the handler. On success the slot has moved on by one event and the desk holds what the handler
+    /// put down; on failure the state may be anything, and the desk is empty.
     #[inline]
     pub(crate) fn perform(
         &mut self,

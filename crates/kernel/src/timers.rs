@@ -1,7 +1,7 @@
 //! The timers an entity has set and neither cancelled nor seen fire.
 //!
-//! A timer is an event an entity sends to itself; cancelling it only forgets its sequence here, and the event is dropped
-//! when its time comes. So nothing has to be searched for in the pending events.
+//! A timer is an event an entity sends to itself; cancelling it only forgets its sequence here, and the event
+//! is dropped when its time comes. So nothing has to be searched for in the pending events.
 
 /// Names a timer of one entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

@@ -1,8 +1,8 @@
 //! The one way partitions speak to each other: packets, in batches, that may be delayed and reordered.
 //!
-//! It is narrow so that it can be something else than memory: nothing above it shares anything with another worker, and
-//! what a worker leaves at the end goes through it too. Whoever implements it promises that each packet arrives exactly
-//! once; nothing about when, or in what order.
+//! It is narrow so that it can be something else than memory: nothing above it shares anything with another
+//! worker, and what a worker leaves at the end goes through it too. Whoever implements it promises that each
+//! packet arrives exactly once; nothing about when, or in what order.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::Model;
 use crate::outcome::Share;
 
-/// A model whose workers may live in several processes: what they send each other, and what they leave, can be serialised. Every
-/// model with serde's traits on its entities, events, statistics and outputs is one. Tables that the model itself borrows or
-/// owns stay where they are: each process builds its own.
+/// A model whose workers may live in several processes: what they send each other, and what they leave, can
+/// be serialised. Every model with serde's traits on its entities, events, statistics and outputs is one.
+/// Tables that the model itself borrows or owns stay where they are: each process builds its own.
 pub trait Portable:
     Model<
         Entity: Serialize + DeserializeOwned,
@@ -106,7 +106,8 @@ pub(crate) struct Mail<E> {
     pub letters: Vec<Letter<E>>,
 }
 
-/// One speculative message. `id` is unique to this transmission, so that a key sent again never meets an old cancellation.
+/// One speculative message. `id` is unique to this transmission, so that a key sent again never meets an old
+/// cancellation.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Letter<E> {
     Event(Sent<E>),

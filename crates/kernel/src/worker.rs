@@ -15,8 +15,8 @@ pub(crate) enum Worker<'m, M: Model> {
     Optimistic(Box<Optimistic<'m, M>>),
 }
 
-/// Divides the entities among workers: a function of the model and the options, so that workers in different processes come
-/// to the same division without talking.
+/// Divides the entities among workers: a function of the model and the options, so that workers in different
+/// processes come to the same division without talking.
 pub(crate) fn divide<M: Model>(model: &M, options: &RunOptions<'_>) -> Result<(Plan, Vec<Notice>), RunError> {
     options.examine()?;
     let joined = match options.executor {
@@ -47,7 +47,8 @@ impl<'m, M: Model> Worker<'m, M> {
         }
     }
 
-    /// What went wrong here and has not been told to others. Before the first step: why an entity could not start.
+    /// What went wrong here and has not been told to others. Before the first step: why an entity could not
+    /// start.
     pub(crate) fn error(&self) -> Option<&RunError> {
         match self {
             Worker::Conservative(worker) => worker.error(),

@@ -1,4 +1,5 @@
-//! The check executor on large entities: it compares them seldom enough to be quick, and often enough to find what is wrong.
+//! The check executor on large entities: it compares them seldom enough to be quick, and often enough to find
+//! what is wrong.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -100,7 +101,8 @@ fn check(model: &Adder) -> Result<u64, RunError> {
     Ok(checked.run.committed)
 }
 
-/// It cloned and compared all of an entity three times at each event, and printed what undo needs: 350 times slower.
+/// It cloned and compared all of an entity three times at each event, and printed what undo needs: 350 times
+/// slower.
 #[test]
 fn a_large_entity_is_not_copied_or_compared_at_every_event() {
     for undo in [UndoBy::Inverse, UndoBy::Clone] {

@@ -85,7 +85,8 @@ fn a_tiny_memory_bound_slows_but_never_stops() {
     check_all(&phold(64, 0.9, 1000), 2 * UNIT, |options| options.history_max = 1);
 }
 
-/// Runs on a seeded crew, whose rollbacks are the same each time; what was told on the way, and how the run went.
+/// Runs on a seeded crew, whose rollbacks are the same each time; what was told on the way, and how the run
+/// went.
 fn told(model: &Phold, workers: u32, delay_max: u64) -> (Vec<Notice>, Outcome<Phold>) {
     let notices = Mutex::new(Vec::new());
     let note = |notice: &Notice| notices.lock().expect("nobody panicked").push(notice.clone());

@@ -89,7 +89,8 @@ fn hush() {
     });
 }
 
-/// An event that failed halfway was taken back, and the inverses of the events before it met what it had left behind.
+/// An event that failed halfway was taken back, and the inverses of the events before it met what it had left
+/// behind.
 #[test]
 fn no_inverse_is_applied_to_what_a_fault_left_behind() {
     let mut model = RandomModel::new(764_707);

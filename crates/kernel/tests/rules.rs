@@ -289,8 +289,8 @@ fn options_that_make_no_sense_are_refused() {
     );
 }
 
-/// An inverse cannot step back over a failed handler. The seeded transport makes that happen for certain; the run is then
-/// to be done again with clones, and `run` says that it did.
+/// An inverse cannot step back over a failed handler. The seeded transport makes that happen for certain; the
+/// run is then to be done again with clones, and `run` says that it did.
 #[test]
 fn a_speculative_panic_under_an_inverse_asks_for_clones() {
     let mut restarted = 0;

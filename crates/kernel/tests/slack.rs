@@ -1,5 +1,5 @@
-//! A model that knows how long its events are of no concern to others: conservative workers wait for each other less often,
-//! the result is the same, and a promise that is not kept is found.
+//! A model that knows how long its events are of no concern to others: conservative workers wait for each
+//! other less often, the result is the same, and a promise that is not kept is found.
 
 use proptest::prelude::*;
 use towtank_kernel::{Context, EntityId, Executor, Fault, Links, Model, Outcome, RunError, RunOptions, run};

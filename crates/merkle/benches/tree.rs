@@ -1,8 +1,9 @@
-//! How many leaf updates a second a tree takes, and how long it takes to settle, compare, encode and decode trees, and to
-//! read the differences from sketches.
+//! How many leaf updates a second a tree takes, and how long it takes to settle, compare, encode and decode
+//! trees, and to read the differences from sketches.
 //!
-//! `cargo bench -p towtank-merkle -- [runs] [part of a case's name]`. Times are of the processor where the system tells
-//! them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the wall clock elsewhere.
+//! `cargo bench -p towtank-merkle -- [runs] [part of a case's name]`. Times are of the processor where the
+//! system tells them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the
+//! wall clock elsewhere.
 
 use std::hint::black_box;
 use std::time::Instant;

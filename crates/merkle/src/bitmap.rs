@@ -1,8 +1,8 @@
 //! One bit a leaf, set by every write: the thesis's other way to remember what changed (equation 2).
 //!
-//! A bitmap is kept for each replica that is away, from the moment it left. It takes 1/128 of a tree's memory and costs a
-//! write one bit, but it must be kept by whoever leads when the replica leaves, counts a change that was reverted, and
-//! knows nothing of what happened before it was begun or on the other side.
+//! A bitmap is kept for each replica that is away, from the moment it left. It takes 1/128 of a tree's memory
+//! and costs a write one bit, but it must be kept by whoever leads when the replica leaves, counts a change
+//! that was reverted, and knows nothing of what happened before it was begun or on the other side.
 
 use crate::codec::{DecodeError, Kind, Reader, Writer};
 use crate::marks::Marks;

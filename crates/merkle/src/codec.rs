@@ -1,8 +1,9 @@
 //! Bytes: what every encoding here has in common.
 //!
-//! An encoding is a magic number, a version, a kind, a body and the xxHash3 of all before it. Numbers are little-endian;
-//! counts and gaps are variable-length (seven bits a byte, least first). A reader allocates no more than a small multiple
-//! of the bytes that it was given, and answers any bytes with a value or a [`DecodeError`].
+//! An encoding is a magic number, a version, a kind, a body and the xxHash3 of all before it. Numbers are
+//! little-endian; counts and gaps are variable-length (seven bits a byte, least first). A reader allocates no
+//! more than a small multiple of the bytes that it was given, and answers any bytes with a value or a
+//! [`DecodeError`].
 
 use twox_hash::XxHash3_64;
 
@@ -247,7 +248,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The checksum that an encoding ends with, which tells it from others; none where it is too short to have one.
+/// The checksum that an encoding ends with, which tells it from others; none where it is too short to have
+/// one.
 pub(crate) fn checksum_of(encoding: &[u8]) -> Option<u64> {
     encoding.last_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }

@@ -1,8 +1,8 @@
 //! What it costs to find out which objects of a group differ, by each way to find it, on average.
 //!
-//! Bytes of messages are those that [`crate::exchange`] sends; tests hold both together. In ranges that differ, every
-//! object is looked at on both sides, and one side lists them to the other. Objects that differ are thought spread over
-//! the hash space alike, as hashes are.
+//! Bytes of messages are those that [`crate::exchange`] sends; tests hold both together. In ranges that
+//! differ, every object is looked at on both sides, and one side lists them to the other. Objects that differ
+//! are thought spread over the hash space alike, as hashes are.
 
 use crate::rebuilt::CASSANDRA_LEAF_BITS;
 use crate::sizing::{distinct, objects_to_look_at};
@@ -69,7 +69,8 @@ pub struct Group {
 /// What it takes to know which objects differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Objects whose version one side looks up: those of the ranges that differ, and all where a tree is rebuilt.
+    /// Objects whose version one side looks up: those of the ranges that differ, and all where a tree is
+    /// rebuilt.
     pub looked_at: f64,
     /// Bytes sent, lists of objects among them.
     pub bytes: f64,
@@ -101,7 +102,8 @@ pub fn per_write(discovery: Discovery, sketch_cells: u64) -> WriteCost {
     }
 }
 
-/// The cells that an object is in, on average: the sum of 1 / (1 + i/2), which is twice a harmonic number less 2.
+/// The cells that an object is in, on average: the sum of 1 / (1 + i/2), which is twice a harmonic number
+/// less 2.
 #[must_use]
 pub fn cells_per_object(cells: u64) -> f64 {
     (0..cells).map(|cell| 1.0 / (1.0 + cell as f64 / 2.0)).sum()
@@ -215,7 +217,8 @@ fn by_sketch(group: &Group) -> Cost {
 
 /// Cells that are needed for each object that differs, on average over sketches.
 ///
-/// Measured with this crate's sketches, over 20,000 objects that differ a row; `tests/sketch.rs` measures it again.
+/// Measured with this crate's sketches, over 20,000 objects that differ a row; `tests/sketch.rs` measures it
+/// again.
 #[must_use]
 pub fn cells_per_difference(differing: f64) -> f64 {
     const MEASURED: [(f64, f64); 10] = [

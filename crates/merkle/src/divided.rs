@@ -1,14 +1,16 @@
 //! A group's sketch that can be split with its group, without reading an object.
 //!
-//! A cell is a sum over objects, so sketches merge; but no cell says which of its objects lie in which half of a group, so
-//! one sketch cannot be split. Here a group has a sketch for each of the 2^s subtrees that s splits will make of it. A write
-//! goes to the one sketch that its position is in and costs what it costs one sketch. For an exchange they are summed up: that
-//! is the sketch of all objects, cell by cell, so that the other side need not know how many parts there are. A split hands
-//! out halves of the parts, a merge puts them together.
+//! A cell is a sum over objects, so sketches merge; but no cell says which of its objects lie in which half
+//! of a group, so one sketch cannot be split. Here a group has a sketch for each of the 2^s subtrees that s
+//! splits will make of it. A write goes to the one sketch that its position is in and costs what it costs one
+//! sketch. For an exchange they are summed up: that is the sketch of all objects, cell by cell, so that the
+//! other side need not know how many parts there are. A split hands out halves of the parts, a merge puts
+//! them together.
 //!
-//! The price is memory: 2^s sketches, each with the cells that the whole group needs, since a sum has as many cells as the
-//! shortest of its parts. A group that is split more often than s times builds its sketches anew from its objects
-//! ([`ReshapeError::OneLeaf`]), as does one without parts: s is the number of splits that are to cost nothing.
+//! The price is memory: 2^s sketches, each with the cells that the whole group needs, since a sum has as many
+//! cells as the shortest of its parts. A group that is split more often than s times builds its sketches anew
+//! from its objects ([`ReshapeError::OneLeaf`]), as does one without parts: s is the number of splits that
+//! are to cost nothing.
 
 use crate::{ObjectId, Position, ReshapeError, Shape, Sketch, Subspace, TooManyLeaves, Version};
 
@@ -21,7 +23,8 @@ pub struct DividedSketch {
 }
 
 impl DividedSketch {
-    /// Of no objects, for a group that can be split `splits` times; each part has as many cells as an exchange may take.
+    /// Of no objects, for a group that can be split `splits` times; each part has as many cells as an
+    /// exchange may take.
     ///
     /// # Errors
     ///
@@ -55,7 +58,8 @@ impl DividedSketch {
         others.iter().fold(first.clone(), |sum, part| sum.merge(part))
     }
 
-    /// The sketches of the two groups that this one is split into: of the lower half of its positions, and of the upper.
+    /// The sketches of the two groups that this one is split into: of the lower half of its positions, and of
+    /// the upper.
     ///
     /// # Errors
     ///
@@ -75,7 +79,8 @@ impl DividedSketch {
     ///
     /// # Errors
     ///
-    /// Where they are not the lower and the upper half of one space in as many parts, or have too many parts together.
+    /// Where they are not the lower and the upper half of one space in as many parts, or have too many parts
+    /// together.
     pub fn merge(low: &DividedSketch, high: &DividedSketch) -> Result<DividedSketch, ReshapeError> {
         let error = ReshapeError::NotHalves { low: low.shape, high: high.shape };
         let space = low.space().parent().ok_or(error)?;

@@ -1,11 +1,13 @@
 //! How two replicas find their difference: messages in, messages out, no I/O.
 //!
-//! One side opens a [`Session`] and sends its root. The other answers with [`answer`], which keeps no state. If the roots
-//! match that is all. If not, the other sends its whole tree; or the two send each other what lies below the nodes that
-//! differ, until they are at the leaves; or the other sends cells of its sketch until they are enough. With whole trees
-//! and sketches the side that opened learns the difference, level by level both do.
+//! One side opens a [`Session`] and sends its root. The other answers with [`answer`], which keeps no state.
+//! If the roots match that is all. If not, the other sends its whole tree; or the two send each other what
+//! lies below the nodes that differ, until they are at the leaves; or the other sends cells of its sketch
+//! until they are enough. With whole trees and sketches the side that opened learns the difference, level by
+//! level both do.
 //!
-//! Trees and sketches must stand still while they are compared: give both sides copies, or let no write in before it ends.
+//! Trees and sketches must stand still while they are compared: give both sides copies, or let no write in
+//! before it ends.
 
 mod message;
 
@@ -23,8 +25,8 @@ pub enum Found {
     Ranges(Vec<PositionRange>),
     /// These objects differ, and no others.
     Objects(Vec<Differing>),
-    /// There are more differences than the cells of the sketches can tell, or the sketches are not those of the trees:
-    /// compare the trees.
+    /// There are more differences than the cells of the sketches can tell, or the sketches are not those of
+    /// the trees: compare the trees.
     Overflow,
 }
 
@@ -228,7 +230,8 @@ impl Session {
     }
 }
 
-/// How many cells are asked for after the first: a fifth of what is there, so that on average a tenth is sent in vain.
+/// How many cells are asked for after the first: a fifth of what is there, so that on average a tenth is sent
+/// in vain.
 fn more_cells(have: usize) -> u32 {
     (have / 5).max(4) as u32
 }

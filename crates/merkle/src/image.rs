@@ -1,9 +1,9 @@
 //! A tree or a sketch on a disk: a full image, and records of the leaves or cells that changed since.
 //!
-//! The owner writes what these functions give, in the same transaction as the objects or after it, and a crash costs at
-//! most the records that were not written: no crash makes it read objects. A record holds leaves as they are, not as
-//! they changed, so that one that is applied twice does no harm. It names its image, and is numbered: records of
-//! another image, or with one missing between them, are not applied.
+//! The owner writes what these functions give, in the same transaction as the objects or after it, and a
+//! crash costs at most the records that were not written: no crash makes it read objects. A record holds
+//! leaves as they are, not as they changed, so that one that is applied twice does no harm. It names its
+//! image, and is numbered: records of another image, or with one missing between them, are not applied.
 
 use std::marker::PhantomData;
 
@@ -109,8 +109,8 @@ impl<T: Restorable> Saver<T> {
         (Saver { image, number: 0, of: PhantomData }, bytes)
     }
 
-    /// What changed since the last image or record, to be appended to the records of this image; none where nothing did.
-    /// If it cannot be written, make a new image: its leaves count as saved.
+    /// What changed since the last image or record, to be appended to the records of this image; none where
+    /// nothing did. If it cannot be written, make a new image: its leaves count as saved.
     pub fn record(&mut self, of: &mut T) -> Option<Vec<u8>> {
         let parts = of.take_unsaved();
         if parts.is_empty() {
@@ -191,8 +191,8 @@ pub fn restore<T: Restorable>(image: &[u8], records: &[u8]) -> Result<Restored<T
     Ok(Restored { state, saver, records: applied, record_bytes: at, torn_bytes: records.len() - at })
 }
 
-/// Whether a later record of the same image begins after `at`; a file that is used again may hold some of a former image.
-/// What hostile bytes can make this read is bounded.
+/// Whether a later record of the same image begins after `at`; a file that is used again may hold some of a
+/// former image. What hostile bytes can make this read is bounded.
 fn is_followed_by_a_record<T: Restorable>(records: &[u8], at: usize, saver: &Saver<T>) -> bool {
     let mut budget = 4 * records.len();
     let mut from = at + 1;

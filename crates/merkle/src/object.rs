@@ -2,7 +2,8 @@
 
 use twox_hash::XxHash3_64;
 
-/// Identifies an object within a pool. A simulator numbers its objects; a store has names, and takes their 64-bit hash.
+/// Identifies an object within a pool. A simulator numbers its objects; a store has names, and takes their
+/// 64-bit hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ObjectId(pub u64);
 

@@ -1,5 +1,5 @@
-//! What to set up for a pool, and what finding the stale objects after an outage will cost: what `sizing` and `cost` say
-//! of it, in one table.
+//! What to set up for a pool, and what finding the stale objects after an outage will cost: what `sizing` and
+//! `cost` say of it, in one table.
 
 use crate::Tree;
 use crate::cost::{Cost, Discovery, Group, cells_per_difference, expected};
@@ -45,8 +45,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The thesis's cluster: 5.2 ms for an object, fitted from its table 2; a network of 1 Gbit/s with 0.2 ms a message, 5 ns
-    /// a digest and 48 bytes an entry are choices.
+    /// The thesis's cluster: 5.2 ms for an object, fitted from its table 2; a network of 1 Gbit/s with 0.2 ms
+    /// a message, 5 ns a digest and 48 bytes an entry are choices.
     pub const THESIS: Costs =
         Costs { look_s: 5.2e-3, byte_s: 8e-9, message_s: 2e-4, digest_s: 5e-9, entry_bytes: 48.0 };
 
@@ -67,7 +67,8 @@ pub struct Plan {
     pub leaves: u64,
     /// Their logarithm.
     pub leaf_bits: u8,
-    /// Cells of a group's sketch: enough for the stale objects with an eighth in reserve, where the plan chose.
+    /// Cells of a group's sketch: enough for the stale objects with an eighth in reserve, where the plan
+    /// chose.
     pub sketch_cells: u64,
     /// A tree in memory, with its marks.
     pub memory_bytes_per_group: u64,

@@ -1,8 +1,8 @@
 //! Where an object lies in the order of its placement group, and the parts of that order.
 //!
-//! A position is the bit-reversed 32-bit hash of an object's name: Ceph lists the objects of a group in this order. A
-//! pool's groups are told apart by the low bits of the hash, so that a group is one contiguous range of positions, and
-//! its tree is a subtree of the pool's.
+//! A position is the bit-reversed 32-bit hash of an object's name: Ceph lists the objects of a group in this
+//! order. A pool's groups are told apart by the low bits of the hash, so that a group is one contiguous range
+//! of positions, and its tree is a subtree of the pool's.
 
 /// A place in the order of objects: the 32-bit hash of the object's name, its bits reversed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -22,7 +22,8 @@ impl Position {
     }
 }
 
-/// All positions from `first` to `last`, both included: the last position of all could not be excluded in 32 bits.
+/// All positions from `first` to `last`, both included: the last position of all could not be excluded in 32
+/// bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PositionRange {
     /// The least position of the range.
@@ -70,8 +71,9 @@ impl Subspace {
     /// All positions: a whole pool.
     pub const WHOLE: Subspace = Subspace { bits: 0, prefix: 0 };
 
-    /// What group number `group` of a pool of `groups` groups holds, as Ceph's `stable_mod` assigns hashes to groups:
-    /// by as many low bits as number all groups, or by one bit less where that group does not exist yet.
+    /// What group number `group` of a pool of `groups` groups holds, as Ceph's `stable_mod` assigns hashes to
+    /// groups: by as many low bits as number all groups, or by one bit less where that group does not exist
+    /// yet.
     ///
     /// None where the pool has no such group.
     #[must_use]
@@ -86,8 +88,8 @@ impl Subspace {
         Some(Subspace { bits: bits as u8, prefix: group.reverse_bits() })
     }
 
-    /// The positions whose first `bits` bits are those of `prefix`; none where `prefix` has other bits set, or `bits` is
-    /// over 32.
+    /// The positions whose first `bits` bits are those of `prefix`; none where `prefix` has other bits set,
+    /// or `bits` is over 32.
     #[must_use]
     pub fn of_prefix(prefix: u32, bits: u8) -> Option<Subspace> {
         let subspace = Subspace { bits, prefix };
@@ -118,7 +120,8 @@ impl Subspace {
         at.0 & !self.free_mask() == self.prefix
     }
 
-    /// Its lower and its upper half, which two groups get when it is split; none where it is a single position.
+    /// Its lower and its upper half, which two groups get when it is split; none where it is a single
+    /// position.
     #[must_use]
     pub fn halves(&self) -> Option<(Subspace, Subspace)> {
         let bits = self.bits + 1;

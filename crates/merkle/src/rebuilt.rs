@@ -1,5 +1,5 @@
-//! A tree that is built when it is needed, from all objects, as Cassandra's repair does: 32 Ki leaves, no cost on a
-//! write, and every object read before anything can be compared.
+//! A tree that is built when it is needed, from all objects, as Cassandra's repair does: 32 Ki leaves, no
+//! cost on a write, and every object read before anything can be compared.
 
 use crate::{ObjectId, Shape, Subspace, Tree, Version};
 
@@ -41,7 +41,8 @@ pub fn rebuild(shape: Shape, objects: impl IntoIterator<Item = Object>) -> Rebui
     Rebuilt { tree, objects_read }
 }
 
-/// The shape that Cassandra would give a tree over this space: its number of leaves, or as many as there are positions.
+/// The shape that Cassandra would give a tree over this space: its number of leaves, or as many as there are
+/// positions.
 #[must_use]
 pub fn cassandra_shape(space: Subspace) -> Shape {
     let leaf_bits = CASSANDRA_LEAF_BITS.min(32 - space.bits());

@@ -1,9 +1,9 @@
 //! Splitting and merging placement groups, and coarser trees, without reading an object.
 //!
-//! A group's tree is a subtree of its pool's, so that a split hands out the two halves of the leaves and a merge puts
-//! them together. A leaf is the XOR of its objects, so that two neighbours become one by XOR. Time is linear in leaves.
-//! Sketches are split by parts of their own ([`DividedSketch`](crate::DividedSketch)).
-//! A finer tree cannot be had this way: its leaves are not known without their objects.
+//! A group's tree is a subtree of its pool's, so that a split hands out the two halves of the leaves and a
+//! merge puts them together. A leaf is the XOR of its objects, so that two neighbours become one by XOR. Time
+//! is linear in leaves. Sketches are split by parts of their own ([`DividedSketch`](crate::DividedSketch)). A
+//! finer tree cannot be had this way: its leaves are not known without their objects.
 
 use crate::{Shape, Tree};
 
@@ -42,8 +42,8 @@ pub enum ReshapeError {
 }
 
 impl Tree {
-    /// The trees of the two groups that this one is split into: of the lower half of its positions (the group that keeps
-    /// its number) and of the upper half (the new one).
+    /// The trees of the two groups that this one is split into: of the lower half of its positions (the group
+    /// that keeps its number) and of the upper half (the new one).
     ///
     /// # Errors
     ///
@@ -64,7 +64,8 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Where they are not the lower and the upper half of one space in equal leaves, or have too many leaves together.
+    /// Where they are not the lower and the upper half of one space in equal leaves, or have too many leaves
+    /// together.
     pub fn merge(low: &Tree, high: &Tree) -> Result<Tree, ReshapeError> {
         let error = ReshapeError::NotHalves { low: low.shape(), high: high.shape() };
         let leaf_bits = low.shape().leaf_bits();

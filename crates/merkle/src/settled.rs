@@ -63,7 +63,8 @@ impl<'a> Settled<'a> {
         Tree::of_leaves(self.shape, self.leaves().iter().copied())
     }
 
-    /// The positions where the two differ: the ranges of the leaves that do, merged where they touch, in order.
+    /// The positions where the two differ: the ranges of the leaves that do, merged where they touch, in
+    /// order.
     ///
     /// # Errors
     ///

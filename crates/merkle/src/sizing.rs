@@ -1,8 +1,9 @@
 //! How many leaves to use, and how much will have changed: equations (1), (4), (5) and (6) of the thesis.
 //!
-//! Objects fall on leaves as coupons on collectors. Equation (4) says how many objects it takes to fill all of m leaves,
-//! (5) is its inverse, and (6) how many of N leaves are filled by i objects. The thesis's (1) divides writes by the
-//! replicas, though a write changes one group; it stays here as the thesis has it, and [`distinct`] counts rightly.
+//! Objects fall on leaves as coupons on collectors. Equation (4) says how many objects it takes to fill all
+//! of m leaves, (5) is its inverse, and (6) how many of N leaves are filled by i objects. The thesis's (1)
+//! divides writes by the replicas, though a write changes one group; it stays here as the thesis has it, and
+//! [`distinct`] counts rightly.
 
 mod lambert;
 
@@ -31,22 +32,23 @@ impl Outage {
         self.span_s * self.writes_per_second / self.groups
     }
 
-    /// Equation (1) as the thesis has it: at most this many objects of a group are stale, of those there are at the end
-    /// (`objects`, with the ones that were added). It divides by the replicas as well.
+    /// Equation (1) as the thesis has it: at most this many objects of a group are stale, of those there are
+    /// at the end (`objects`, with the ones that were added). It divides by the replicas as well.
     #[must_use]
     pub fn stale_in_thesis(&self, replicas: f64, objects: f64) -> f64 {
         (self.writes_per_group() / replicas).min(objects)
     }
 
-    /// The objects of a group that are stale at the end, where each write falls on any of its `objects` alike.
+    /// The objects of a group that are stale at the end, where each write falls on any of its `objects`
+    /// alike.
     #[must_use]
     pub fn stale_objects(&self, objects: f64) -> f64 {
         distinct(objects, self.writes_per_group())
     }
 }
 
-/// How many different ones of `of` are met in so many draws, all alike, on average: of(1 - (1 - 1/of)^draws). Equation
-/// (6), of leaves that objects fall on; and of objects that writes fall on.
+/// How many different ones of `of` are met in so many draws, all alike, on average: of(1 - (1 - 1/of)^draws).
+/// Equation (6), of leaves that objects fall on; and of objects that writes fall on.
 #[must_use]
 pub fn distinct(of: f64, draws: f64) -> f64 {
     if of <= 1.0 {
@@ -70,7 +72,8 @@ pub fn objects_to_fill_about(leaves: f64) -> f64 {
     leaves * libm::log(leaves) + EULER * leaves + 0.5
 }
 
-/// Equation (5): how many leaves so many objects fill entirely, on average; the inverse of (4)'s asymptotic form.
+/// Equation (5): how many leaves so many objects fill entirely, on average; the inverse of (4)'s asymptotic
+/// form.
 #[must_use]
 pub fn ranges_filled(objects: f64) -> f64 {
     let beyond = objects - 0.5;
@@ -88,20 +91,22 @@ pub fn leaf_bits_for(objects: f64) -> u8 {
     (0..=Shape::LEAF_BITS_MAX).rev().find(|bits| f64::from(1_u32 << bits) <= ranges).unwrap_or(0)
 }
 
-/// Objects in a leaf that has any, on average (figure 16): what the thesis counts as the objects to check for a write.
+/// Objects in a leaf that has any, on average (figure 16): what the thesis counts as the objects to check for
+/// a write.
 #[must_use]
 pub fn objects_per_filled_range(objects: f64, leaves: f64) -> f64 {
     if objects <= 0.0 { 0.0 } else { objects / distinct(leaves, objects) }
 }
 
-/// Objects to check for one written object, on average: itself and the others in its leaf. Leaves with many objects are
-/// written to more often, so that this is more than the mean of filled leaves.
+/// Objects to check for one written object, on average: itself and the others in its leaf. Leaves with many
+/// objects are written to more often, so that this is more than the mean of filled leaves.
 #[must_use]
 pub fn objects_to_check_per_write(objects: f64, leaves: f64) -> f64 {
     if objects <= 0.0 { 0.0 } else { 1.0 + (objects - 1.0) / leaves }
 }
 
-/// Objects in the leaves that differ, on average, where `stale` of all differ: the stale ones, and those beside them.
+/// Objects in the leaves that differ, on average, where `stale` of all differ: the stale ones, and those
+/// beside them.
 #[must_use]
 pub fn objects_to_look_at(objects: f64, leaves: f64, stale: f64) -> f64 {
     let share_hit = distinct(leaves, stale) / leaves;

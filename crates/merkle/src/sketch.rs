@@ -1,18 +1,19 @@
 //! A sketch of the objects of a group, from which two replicas learn exactly which objects differ.
 //!
-//! A sketch is a list of cells, and each object is in a few of them. The cells of two replicas are subtracted, so that
-//! what is equal cancels. A cell in which one differing object is left gives its hash, its id and its versions; the
-//! object is then taken out of its other cells, which may leave one in some of those, and so on. About 1.35 to 1.72
-//! cells are needed for each object that differs, 32 bytes each, however many do not differ: a rateless invertible Bloom
-//! lookup table (Yang, Gilad, Alizadeh, SIGCOMM 2024), of which any prefix can be sent.
+//! A sketch is a list of cells, and each object is in a few of them. The cells of two replicas are
+//! subtracted, so that what is equal cancels. A cell in which one differing object is left gives its hash,
+//! its id and its versions; the object is then taken out of its other cells, which may leave one in some of
+//! those, and so on. About 1.35 to 1.72 cells are needed for each object that differs, 32 bytes each, however
+//! many do not differ: a rateless invertible Bloom lookup table (Yang, Gilad, Alizadeh, SIGCOMM 2024), of
+//! which any prefix can be sent.
 //!
-//! There, a changed object is two items, its old state and its new one. Here cells are sums modulo 2^61 - 1 of a weight,
-//! by (id, version), and of weight times (hash, id). An object whose version differs has the same cells on both sides
-//! and leaves W₁ - W₂ and (W₁ - W₂) · key in them: one unknown to find, not two.
+//! There, a changed object is two items, its old state and its new one. Here cells are sums modulo 2^61 - 1
+//! of a weight, by (id, version), and of weight times (hash, id). An object whose version differs has the
+//! same cells on both sides and leaves W₁ - W₂ and (W₁ - W₂) · key in them: one unknown to find, not two.
 //!
-//! A sketch of m cells costs a write about 2 ln m additions, and finds about 0.7 m objects; with more it says so
-//! ([`Decoder::outcome`]), and the trees are compared instead. Two sketches merge by addition, as groups do; a sketch
-//! cannot be split without its objects, and a [`DividedSketch`](crate::DividedSketch) can.
+//! A sketch of m cells costs a write about 2 ln m additions, and finds about 0.7 m objects; with more it says
+//! so ([`Decoder::outcome`]), and the trees are compared instead. Two sketches merge by addition, as groups
+//! do; a sketch cannot be split without its objects, and a [`DividedSketch`](crate::DividedSketch) can.
 
 mod cell;
 mod decoder;

@@ -1,8 +1,9 @@
 //! Which positions a backfill need not look at: an ordered set of ranges.
 //!
-//! A backfill walks a group in the order of positions. It asks for each batch where the next position is that must be
-//! looked at, and a write that reaches only the primary opens the range of its leaf again. Ranges are merged where they
-//! touch, so that the set holds as few as the differences make; an empty set holds nothing and asks nothing.
+//! A backfill walks a group in the order of positions. It asks for each batch where the next position is that
+//! must be looked at, and a write that reaches only the primary opens the range of its leaf again. Ranges are
+//! merged where they touch, so that the set holds as few as the differences make; an empty set holds nothing
+//! and asks nothing.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +124,8 @@ impl SkipSet {
         }
     }
 
-    /// What may be skipped for this set's replica and for another's: a batch that serves both looks at the rest.
+    /// What may be skipped for this set's replica and for another's: a batch that serves both looks at the
+    /// rest.
     #[must_use]
     pub fn common_with(&self, other: &SkipSet) -> SkipSet {
         let mut common = SkipSet::new();

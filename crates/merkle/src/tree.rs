@@ -1,17 +1,19 @@
 //! The tree: 2^d leaves over a part of the hash space, in one flat array.
 //!
-//! A leaf is the XOR of the digests of its objects, so that a write costs two digests and no reading, in any order, and
-//! the state after a change and its reverse is the state before (equation 3 and figure 11 of the thesis). A node above
-//! is the xxHash3 of its two children, and 0 where both are 0; the root tells two trees apart.
+//! A leaf is the XOR of the digests of its objects, so that a write costs two digests and no reading, in any
+//! order, and the state after a change and its reverse is the state before (equation 3 and figure 11 of the
+//! thesis). A node above is the xxHash3 of its two children, and 0 where both are 0; the root tells two trees
+//! apart.
 //!
-//! Parents are computed late: [`Tree::update`] marks the leaf, and [`Tree::settle`] computes each marked node once. With
-//! [`Tree::update_at_once`] the path to the root is computed on the write, as the thesis does.
+//! Parents are computed late: [`Tree::update`] marks the leaf, and [`Tree::settle`] computes each marked node
+//! once. With [`Tree::update_at_once`] the path to the root is computed on the write, as the thesis does.
 //!
-//! **Collisions.** Two leaves with different objects agree with probability 2^-64. A comparison of n nodes misses a
-//! difference with probability below n / 2^64: 2e-15 for two trees of 16,384 leaves that differ everywhere. That two of
-//! the 10^9 states a group goes through have one root has the birthday probability n²/2^65 = 0.03, but it matters only
-//! where two replicas are in those two states. With 32 bits, 77,000 states would do for a probability of one half. These
-//! are chances, not a defence: who chooses ids and versions can make digests cancel.
+//! **Collisions.** Two leaves with different objects agree with probability 2^-64. A comparison of n nodes
+//! misses a difference with probability below n / 2^64: 2e-15 for two trees of 16,384 leaves that differ
+//! everywhere. That two of the 10^9 states a group goes through have one root has the birthday probability
+//! n²/2^65 = 0.03, but it matters only where two replicas are in those two states. With 32 bits, 77,000
+//! states would do for a probability of one half. These are chances, not a defence: who chooses ids and
+//! versions can make digests cancel.
 
 use crate::DecodeError;
 use crate::marks::Marks;
@@ -72,8 +74,8 @@ impl Tree {
         &mut self.nodes[self.shape.leaves()..]
     }
 
-    /// An object with this hash went from one version to another; no version is an object that does not exist. Parents
-    /// are computed when they are asked for.
+    /// An object with this hash went from one version to another; no version is an object that does not
+    /// exist. Parents are computed when they are asked for.
     ///
     /// # Panics
     ///
@@ -109,8 +111,8 @@ impl Tree {
         self.unsettled.set(leaf);
     }
 
-    /// Computes the parents of all changed leaves, each once. What can be asked of a tree as a whole is asked of the
-    /// answer.
+    /// Computes the parents of all changed leaves, each once. What can be asked of a tree as a whole is asked
+    /// of the answer.
     pub fn settle(&mut self) -> Settled<'_> {
         if !self.unsettled.is_clear() {
             self.compute_parents();

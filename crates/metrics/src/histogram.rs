@@ -1,10 +1,12 @@
 //! The whole distribution of integer values in little memory.
 //!
-//! Values up to 127 have a bucket each; above, every power of two is divided into 128 buckets of equal width. So a
-//! bucket is never wider than 1/128 of its least value, and its middle is never further than 1/256 (0.4 %) from any
-//! value in it. The layout is that of HdrHistogram (Gil Tene), with a fixed precision so that all histograms merge.
+//! Values up to 127 have a bucket each; above, every power of two is divided into 128 buckets of equal width.
+//! So a bucket is never wider than 1/128 of its least value, and its middle is never further than 1/256 (0.4
+//! %) from any value in it. The layout is that of HdrHistogram (Gil Tene), with a fixed precision so that all
+//! histograms merge.
 //!
-//! Memory is 8 bytes a bucket between the least and the largest recorded value: one kilobyte for each doubling.
+//! Memory is 8 bytes a bucket between the least and the largest recorded value: one kilobyte for each
+//! doubling.
 
 use crate::quantile::{interval_ranks_95, nearest_rank};
 use crate::wide::{COUNT_MAX, Sum};
@@ -61,8 +63,8 @@ const BUCKETS: u64 = (64 - SUB_BITS as u64 + 1) << SUB_BITS;
 impl TryFrom<Stored> for Histogram {
     type Error = String;
 
-    /// Whoever reads a file must not trust it: a histogram whose parts contradict each other is refused here, or it would
-    /// panic, or tell nonsense, where it is used.
+    /// Whoever reads a file must not trust it: a histogram whose parts contradict each other is refused here,
+    /// or it would panic, or tell nonsense, where it is used.
     fn try_from(stored: Stored) -> Result<Self, String> {
         let Stored { count, sum, first, counts } = stored;
         let total = counts.iter().try_fold(0u64, |total, count| total.checked_add(*count));

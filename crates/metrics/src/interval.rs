@@ -1,9 +1,9 @@
 //! How sure a mean is: Student's 95 % interval.
 //!
-//! For n independent values with mean m and sample deviation s, the true mean lies within m ± t·s/√n in 95 of 100
-//! experiments, where t is the 97.5 % point of Student's distribution with n − 1 degrees of freedom. That holds
-//! exactly for normal values and well for means over many events. Formulas by their numbers in Abramowitz and
-//! Stegun, *Handbook of Mathematical Functions* (AMS 55).
+//! For n independent values with mean m and sample deviation s, the true mean lies within m ± t·s/√n in 95 of
+//! 100 experiments, where t is the 97.5 % point of Student's distribution with n − 1 degrees of freedom. That
+//! holds exactly for normal values and well for means over many events. Formulas by their numbers in
+//! Abramowitz and Stegun, *Handbook of Mathematical Functions* (AMS 55).
 
 /// A mean and the range in which it lies with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +16,8 @@ pub struct MeanInterval {
     pub count: u64,
 }
 
-/// The mean of values in a fixed order, with its interval; `None` without values, or if one of them is not finite.
+/// The mean of values in a fixed order, with its interval; `None` without values, or if one of them is not
+/// finite.
 #[must_use]
 pub fn mean_interval_95(values: &[f64]) -> Option<MeanInterval> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
@@ -114,8 +115,8 @@ pub(crate) fn f_975(above: u64, below: u64) -> f64 {
     libm::exp(0.5 * (low + high))
 }
 
-/// The regularised incomplete beta function I_x(a, b), by the continued fraction 26.5.8, evaluated from the front
-/// (modified Lentz), on the side of the mean where it converges fast.
+/// The regularised incomplete beta function I_x(a, b), by the continued fraction 26.5.8, evaluated from the
+/// front (modified Lentz), on the side of the mean where it converges fast.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(b, a, 1.0 - x);
@@ -226,7 +227,8 @@ mod tests {
         assert!((high - low - 2.0 * 2.776_445_105 * 2.0_f64.sqrt()).abs() < 1e-8, "{low} {high}");
     }
 
-    /// Of a thousand experiments of four normal values each (sums of twelve uniforms), about 950 must cover the mean.
+    /// Of a thousand experiments of four normal values each (sums of twelve uniforms), about 950 must cover
+    /// the mean.
     #[test]
     fn the_interval_covers_the_mean_as_often_as_it_says() {
         let mut state = 1_u64;

@@ -1,8 +1,8 @@
 //! Quantiles of data at hand, and how sure they are.
 //!
-//! The quantile of q is the smallest value such that a share of at least q of all values is no larger: the nearest
-//! rank. It is always a value that occurred, and q = 1 is the maximum. Its interval comes from order statistics:
-//! how many of n values fall below the true quantile is binomial, whatever their distribution.
+//! The quantile of q is the smallest value such that a share of at least q of all values is no larger: the
+//! nearest rank. It is always a value that occurred, and q = 1 is the maximum. Its interval comes from order
+//! statistics: how many of n values fall below the true quantile is binomial, whatever their distribution.
 
 use crate::interval::Z_975;
 
@@ -43,8 +43,8 @@ pub fn interpolated(sorted: &[f64], q: f64) -> Option<f64> {
     Some(low + (place - below) * (high - low))
 }
 
-/// Ranks (from 1) of two of `count` sorted values that enclose the true quantile with at least 95 % confidence, or
-/// `None` if there are too few values to say. The values must be independent of one another.
+/// Ranks (from 1) of two of `count` sorted values that enclose the true quantile with at least 95 %
+/// confidence, or `None` if there are too few values to say. The values must be independent of one another.
 #[must_use]
 pub fn interval_ranks_95(count: u64, q: f64) -> Option<(u64, u64)> {
     assert!((0.0..=1.0).contains(&q), "a quantile lies between 0 and 1, not at {q}");

@@ -1,8 +1,8 @@
 //! Sums that cannot overflow, and the exact products that a variance needs.
 //!
-//! A sum of 64-bit values fits in 128 bits for as many values as a 64-bit counter can count, and a sum of their
-//! squares in 192. Wide numbers are serialised as 64-bit words, most significant first, because many formats
-//! stop at 64 bits.
+//! A sum of 64-bit values fits in 128 bits for as many values as a 64-bit counter can count, and a sum of
+//! their squares in 192. Wide numbers are serialised as 64-bit words, most significant first, because many
+//! formats stop at 64 bits.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -59,15 +59,16 @@ impl SquareSum {
     }
 }
 
-/// `count · Σx² − (Σx)²` without rounding until the end: the variance times `count²`. Never negative, by Cauchy and
-/// Schwarz.
+/// `count · Σx² − (Σx)²` without rounding until the end: the variance times `count²`. Never negative, by
+/// Cauchy and Schwarz.
 pub(crate) fn variance_numerator(count: u64, sum: Sum, squares: SquareSum) -> f64 {
     let scaled =
         U256::product(squares.low, u128::from(count)).plus_high(u128::from(squares.high) * u128::from(count));
     scaled.minus(U256::product(sum.0, sum.0)).to_f64()
 }
 
-/// The most values of which sums are read back: days of any run, and few enough that those of ten million runs can be added.
+/// The most values of which sums are read back: days of any run, and few enough that those of ten million
+/// runs can be added.
 pub(crate) const COUNT_MAX: u64 = 1 << 40;
 
 /// Whether any `count` values can have these sums: none is above 64 bits, and Cauchy and Schwarz hold.

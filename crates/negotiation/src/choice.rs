@@ -1,7 +1,8 @@
 //! How a gateway chooses among bids: pure functions, nothing is sent here.
 //!
-//! Bids are looked at in the order of their beginnings. Idle servers offer the same beginning, and which of them comes first
-//! must be left to chance: with a fixed order the servers that sort first get hot, which costs SURGE's hybrid 16 % at 16 KiB.
+//! Bids are looked at in the order of their beginnings. Idle servers offer the same beginning, and which of
+//! them comes first must be left to chance: with a fixed order the servers that sort first get hot, which
+//! costs SURGE's hybrid 16 % at 16 KiB.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -79,7 +80,8 @@ pub struct Pick {
     pub trimmed: bool,
 }
 
-/// The first offer, and those that follow closely on it; or, alone, the offer of an idle server that is as early.
+/// The first offer, and those that follow closely on it; or, alone, the offer of an idle server that is as
+/// early.
 #[must_use]
 pub fn sequence(ranked: &[Offer], wanted: &SequenceWanted) -> Vec<Pick> {
     let Some(first) = ranked.first() else { return Vec::new() };
@@ -116,7 +118,8 @@ fn follower(rest: &[Offer], end: SimTime, wanted: &SequenceWanted) -> Option<(us
     None
 }
 
-/// A server without other work has bid wider; if it can begin within a frame of the first, it is taken with all its width.
+/// A server without other work has bid wider; if it can begin within a frame of the first, it is taken with
+/// all its width.
 fn idle_alternative(ranked: &[Offer], first: Pick, wanted: &SequenceWanted) -> Pick {
     let width = first.window.span();
     let mut best = first;

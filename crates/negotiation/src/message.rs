@@ -78,7 +78,8 @@ pub enum Message {
         /// The window.
         window: Window,
     },
-    /// To a gateway: the flow may begin at this rate. For AIMD, where rates are the sender's, only that it may begin.
+    /// To a gateway: the flow may begin at this rate. For AIMD, where rates are the sender's, only that it
+    /// may begin.
     RateInit {
         /// The put.
         put: PutId,
@@ -137,7 +138,8 @@ pub enum Message {
         /// The get.
         get: GetId,
     },
-    /// To a gateway: this server could have read the chunk and send it in this window, and keeps it free until it hears more.
+    /// To a gateway: this server could have read the chunk and send it in this window, and keeps it free
+    /// until it hears more.
     GetBid {
         /// The get.
         get: GetId,

@@ -7,7 +7,8 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::{GatewayId, GetId, Message, PutId, ServerId, Size, Task, Terms, Window};
 
-/// What a machine gets when it is moved on: the numbers it was set up with, the time, chance, and a place for its actions.
+/// What a machine gets when it is moved on: the numbers it was set up with, the time, chance, and a place for
+/// its actions.
 pub struct Step<'a> {
     /// The numbers that all nodes share.
     pub terms: &'a Terms,
@@ -220,8 +221,8 @@ pub enum Action {
         /// How long its sender takes over it.
         span: SimSpan,
     },
-    /// A reserved transfer will go out, all frames one after the other: for whoever sends each of them by itself. Not in SURGE,
-    /// where control messages may hold it up.
+    /// A reserved transfer will go out, all frames one after the other: for whoever sends each of them by
+    /// itself. Not in SURGE, where control messages may hold it up.
     Planned {
         /// The receivers.
         to: Vec<ServerId>,

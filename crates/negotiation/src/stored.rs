@@ -1,8 +1,9 @@
 //! Where chunks lie that were stored long before a run: what gets ask for.
 //!
-//! A store holds far more chunks than a run of milliseconds adds, so what is read was there before, and nobody keeps a table of
-//! it: the name of a chunk says which group has it and which of its members, or for the unicast protocols which servers.
-//! Replicast chose holders by their load at that time, which by now says nothing, so every choice is as likely as another.
+//! A store holds far more chunks than a run of milliseconds adds, so what is read was there before, and
+//! nobody keeps a table of it: the name of a chunk says which group has it and which of its members, or for
+//! the unicast protocols which servers. Replicast chose holders by their load at that time, which by now says
+//! nothing, so every choice is as likely as another.
 
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 

@@ -1,7 +1,8 @@
-//! The numbers of a cluster, and what follows from them: how long things take, how wide a bid is, when it may begin.
+//! The numbers of a cluster, and what follows from them: how long things take, how wide a bid is, when it may
+//! begin.
 //!
-//! Defaults and derivations are those of SURGE at build d92018f. All spans are whole nanoseconds, rounded down as there
-//! ([`Rounding::Down`]).
+//! Defaults and derivations are those of SURGE at build d92018f. All spans are whole nanoseconds, rounded
+//! down as there ([`Rounding::Down`]).
 
 use towtank_units::{BitRate, Bytes, Rate, Rounding, SimSpan, SimTime};
 
@@ -62,7 +63,8 @@ pub struct Rules {
     pub skips_last_choice: bool,
     /// Common window: a chunk for which none is found is given up, and its time with it.
     pub drops_chunks: bool,
-    /// Common window: what is cancelled stays in a server's list as a hole, which only a short list offers again.
+    /// Common window: what is cancelled stays in a server's list as a hole, which only a short list offers
+    /// again.
     pub keeps_holes: bool,
     /// Unicast: the last frame of a replica counts neither for the link nor for its flow.
     pub last_frame_free: bool,
@@ -142,7 +144,8 @@ pub struct Fixed {
     pub queue_bytes: Bytes,
     /// See `queue_bytes`.
     pub queue_least: u64,
-    /// Gaps in a sequence of windows that are no wider count as none; left out, three control messages or a frame.
+    /// Gaps in a sequence of windows that are no wider count as none; left out, three control messages or a
+    /// frame.
     pub gap: Option<SimSpan>,
     /// AIMD: the rate that a flow begins with, the least, and what is added.
     pub aimd_step: BitRate,
@@ -326,7 +329,8 @@ fn widened(net: SimSpan, frame: SimSpan, trip: SimSpan, extension: u64) -> SimSp
     if wide < least { least.saturating_add(frame) } else { wide }
 }
 
-/// Replicast-M: the bid, and the transfer's part of it. Very wide bids leave a third of their slack to the transfer.
+/// Replicast-M: the bid, and the transfer's part of it. Very wide bids leave a third of their slack to the
+/// transfer.
 fn common_windows(net: SimSpan, frame: SimSpan, fixed: &Fixed) -> (SimSpan, SimSpan) {
     let bid = widened(net, frame, fixed.trip, fixed.extension.of_transfer);
     let least = net.saturating_add(frame);

@@ -1,7 +1,8 @@
-//! Gateways and servers over a network that loses, doubles and delays: with timeouts, every put and every get ends, once.
+//! Gateways and servers over a network that loses, doubles and delays: with timeouts, every put and every get
+//! ends, once.
 //!
-//! What must hold, whatever the network does: a put that is done lies on as many servers as it has replicas; windows that a
-//! server has accepted never overlap; nothing that a gateway began is forgotten.
+//! What must hold, whatever the network does: a put that is done lies on as many servers as it has replicas;
+//! windows that a server has accepted never overlap; nothing that a gateway began is forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Reservations under any order of requests, answers and data: what is accepted never overlaps, and an offer is what was asked.
+//! Reservations under any order of requests, answers and data: what is accepted never overlaps, and an offer
+//! is what was asked.
 
 use proptest::prelude::*;
 use towtank_negotiation::bids::{CommonBids, OwnBids, Reservation, State, Wanted, overlapping};

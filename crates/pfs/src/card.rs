@@ -51,8 +51,8 @@ impl Card {
         Card { out: Lane::default(), inward }
     }
 
-    /// When something of this size that is sent at `now` comes to the port of who gets it (its last byte, or its first
-    /// where senders share that), and how long it occupies a card.
+    /// When something of this size that is sent at `now` comes to the port of who gets it (its last byte, or
+    /// its first where senders share that), and how long it occupies a card.
     pub fn send(&mut self, network: &Network, now: SimTime, bytes: u64) -> (SimTime, SimSpan) {
         let span = network.span(bytes);
         let sent = self.out.serve(now, span);

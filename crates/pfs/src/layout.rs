@@ -1,9 +1,9 @@
 //! Where the bytes of a file lie: which servers, in which stripes.
 //!
-//! A file has components, each from where the one before ends; most have one that never ends. A component is striped
-//! round robin over its servers from the file's first server on, so byte `x` of it lies on server `(x / stripe) % count`
-//! of them, and what a server holds of it is dense. Of any range of the file a server holds one contiguous piece, which
-//! is one job.
+//! A file has components, each from where the one before ends; most have one that never ends. A component is
+//! striped round robin over its servers from the file's first server on, so byte `x` of it lies on server `(x
+//! / stripe) % count` of them, and what a server holds of it is dense. Of any range of the file a server
+//! holds one contiguous piece, which is one job.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,8 +45,8 @@ impl Striping {
     /// Files that are spread like this over so many servers.
     ///
     /// # Panics
-    /// When a component has no servers, more than there are, or no stripe; when they are not in order, the last one
-    /// ends, or there are more than sixteen.
+    /// When a component has no servers, more than there are, or no stripe; when they are not in order, the
+    /// last one ends, or there are more than sixteen.
     #[must_use]
     pub fn new(servers: u32, components: Vec<Component>) -> Striping {
         assert!(components.len() <= 1 << COMPONENT_BITS, "a file has at most sixteen components");
@@ -61,8 +61,8 @@ impl Striping {
         Striping { servers, components }
     }
 
-    /// The jobs that a range of a file makes: at most one for each server and component, in the order of servers from
-    /// the file's first on.
+    /// The jobs that a range of a file makes: at most one for each server and component, in the order of
+    /// servers from the file's first on.
     #[must_use]
     pub fn parts(&self, file: u64, offset: u64, bytes: u64) -> Vec<Part> {
         let mut parts = Vec::new();

@@ -1,16 +1,18 @@
-//! A parallel file system: clients, metadata servers, striped files, a scheduler in front of each data server, page
-//! caches, disks and the network between them, on the kernel.
+//! A parallel file system: clients, metadata servers, striped files, a scheduler in front of each data
+//! server, page caches, disks and the network between them, on the kernel.
 //!
-//! - [`Spec`]: what it is like, and what each step costs; [`Work`]: what clients do; [`Replay`]: what of that was recorded;
+//! - [`Spec`]: what it is like, and what each step costs; [`Work`]: what clients do; [`Replay`]: what of that
+//!   was recorded;
 //! - `layout`: where the bytes of a file lie;
-//! - `nodes`, `event`, `card`, `disk`: the states of nodes, what happens to them, what crosses the network and what the
-//!   disks do;
+//! - `nodes`, `event`, `card`, `disk`: the states of nodes, what happens to them, what crosses the network
+//!   and what the disks do;
 //! - `model`: how nodes react, and the laws that hold of all of them; [`Counts`]: what is counted.
 //!
-//! The rules are those of PFSsim as its paper has them, where that says something, and of its source where the paper is
-//! silent. What is done otherwise: data crosses the network in both directions, small writes end, a run ends when all
-//! flows are through and not the first, a server serves any number of parts, pages that were clean and are written again
-//! count as dirty, a read takes the time of all its pages, and a reader that jumps once is read ahead for again later.
+//! The rules are those of PFSsim as its paper has them, where that says something, and of its source where
+//! the paper is silent. What is done otherwise: data crosses the network in both directions, small writes
+//! end, a run ends when all flows are through and not the first, a server serves any number of parts, pages
+//! that were clean and are written again count as dirty, a read takes the time of all its pages, and a reader
+//! that jumps once is read ahead for again later.
 //!
 //! What is deliberately absent: scenarios, reports, names of measures.
 

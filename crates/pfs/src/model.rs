@@ -1,4 +1,5 @@
-//! The nodes on the kernel: clients first, then data servers, metadata servers, and the one who lets phases begin.
+//! The nodes on the kernel: clients first, then data servers, metadata servers, and the one who lets phases
+//! begin.
 
 mod audit;
 mod client;

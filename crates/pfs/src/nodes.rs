@@ -103,8 +103,8 @@ pub struct Server {
     pub disk: Disk,
     /// Bytes of each object that it holds.
     pub sizes: BTreeMap<u64, u64>,
-    /// Readers that go through an object from the front: the page that they will want next, and how many are read
-    /// ahead.
+    /// Readers that go through an object from the front: the page that they will want next, and how many are
+    /// read ahead.
     pub streams: BTreeMap<u64, (u64, u64)>,
     /// Jobs here.
     pub depth: Level,
@@ -167,8 +167,8 @@ pub struct Running {
     pub patched: Patched,
 }
 
-/// Which pages at the ends of a written part have been read. What was read stays with the job: its page may leave the
-/// cache again before the job writes.
+/// Which pages at the ends of a written part have been read. What was read stays with the job: its page may
+/// leave the cache again before the job writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Patched {
     /// The page in which the part begins.

@@ -1,7 +1,8 @@
 //! Requests that were recorded: what each client of an application asks for, and when.
 //!
-//! Whoever reads a trace deals its streams out over clients; here the records lie client by client, 32 bytes each. In an open
-//! loop each is asked for at its time, whatever is done; in a closed loop the next one comes when the one before has ended.
+//! Whoever reads a trace deals its streams out over clients; here the records lie client by client, 32 bytes
+//! each. In an open loop each is asked for at its time, whatever is done; in a closed loop the next one comes
+//! when the one before has ended.
 
 use towtank_units::SimSpan;
 
@@ -27,7 +28,8 @@ pub struct Record {
     pub client: u32,
     /// What it does.
     pub operation: Operation,
-    /// In a closed loop: whether the wait counts from when the one before was asked for, and not from when it had ended.
+    /// In a closed loop: whether the wait counts from when the one before was asked for, and not from when it
+    /// had ended.
     pub from_start: bool,
 }
 
@@ -53,10 +55,12 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Records of so many clients. Those of a client keep their order; in an open loop they are put in order of their times.
+    /// Records of so many clients. Those of a client keep their order; in an open loop they are put in order
+    /// of their times.
     ///
     /// # Panics
-    /// When a record is of another client, moves bytes and has none, moves none and has some, or ends too far out.
+    /// When a record is of another client, moves bytes and has none, moves none and has some, or ends too far
+    /// out.
     #[must_use]
     pub fn new(pace: Loop, clients: u32, mut records: Vec<Record>) -> Replay {
         let sound = |one: &Record| {
@@ -149,7 +153,8 @@ mod tests {
         Rank { application: 0, rank, of: 4, first_file: 7 }
     }
 
-    /// Each client has its own, in order of time where the times count, and in the trace's order where they do not.
+    /// Each client has its own, in order of time where the times count, and in the trace's order where they
+    /// do not.
     #[test]
     fn each_client_has_its_own_records() {
         let records = vec![record(2, 5, 1), record(0, 9, 2), record(2, 3, 3), record(0, 9, 4)];

@@ -38,7 +38,8 @@ pub struct Spec {
     pub sample: SimSpan,
 }
 
-/// What crosses from node to node: each has a card that sends and one that receives, and all are joined in a star.
+/// What crosses from node to node: each has a card that sends and one that receives, and all are joined in a
+/// star.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// A card, each way; none takes no time.

@@ -1,4 +1,5 @@
-//! What clients do: files that they read and write, request by request, in phases; generated, or as it was recorded.
+//! What clients do: files that they read and write, request by request, in phases; generated, or as it was
+//! recorded.
 
 use std::sync::Arc;
 
@@ -85,8 +86,8 @@ pub enum Sharing {
     /// Each client has its own files.
     #[default]
     Own,
-    /// The clients of an application have files in common, and requests in turn: client by client (IOR's segments with
-    /// blocks of one transfer).
+    /// The clients of an application have files in common, and requests in turn: client by client (IOR's
+    /// segments with blocks of one transfer).
     Interleaved,
     /// The same, each client with one contiguous part of each file.
     Segmented,
@@ -368,7 +369,8 @@ mod tests {
         }
     }
 
-    /// Every byte of every file that there should be, once. `alone` is a client that believes it is the only one.
+    /// Every byte of every file that there should be, once. `alone` is a client that believes it is the only
+    /// one.
     fn covered(work: &Work, alone: Option<u32>) -> Result<(), String> {
         let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
         let mut bytes = 0;

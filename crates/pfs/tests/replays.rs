@@ -24,7 +24,8 @@ fn write(client: u32, at_ms: u64, bytes: u32) -> Record {
     }
 }
 
-/// A file system that takes a millisecond for each request and nothing else: on an ideal network, with files that are known.
+/// A file system that takes a millisecond for each request and nothing else: on an ideal network, with files
+/// that are known.
 fn replaying(pace: Loop, clients: u32, flows: u16, records: Vec<Record>) -> Spec {
     let replay = Some(Arc::new(Replay::new(pace, clients, records)));
     let phases = vec![Phase::Replay];
@@ -53,8 +54,8 @@ fn done(spec: &Spec) -> (u64, u64, u64) {
     (done.requests, (sum / MS as f64).round() as u64, done.last.as_ns() / MS)
 }
 
-/// Requests come at their times, whatever is done; two at once wait for each other at the disk, or at the client where it has one
-/// flow, and their latency has that in it.
+/// Requests come at their times, whatever is done; two at once wait for each other at the disk, or at the
+/// client where it has one flow, and their latency has that in it.
 #[test]
 fn an_open_loop_keeps_the_times() {
     let records = || vec![write(0, 50, 4_096), write(0, 10, 4_096), write(0, 10, 4_096), write(0, 11, 4_096)];
@@ -68,7 +69,8 @@ fn an_open_loop_keeps_the_times() {
     }
 }
 
-/// Requests come when the one before has ended, and a wait after that; or a wait after that one was asked for.
+/// Requests come when the one before has ended, and a wait after that; or a wait after that one was asked
+/// for.
 #[test]
 fn a_closed_loop_keeps_the_waits() {
     let records = || vec![write(0, 5, 4_096), write(0, 10, 4_096), write(0, 10, 4_096)];

@@ -18,7 +18,8 @@ use towtank_streams::Seed;
 use towtank_testkit::{Finished, travels};
 use towtank_units::{Frequency, SimSpan};
 
-/// No run here takes half an hour of simulated time; one that would never end is cut then, and its events are found left.
+/// No run here takes half an hour of simulated time; one that would never end is cut then, and its events are
+/// found left.
 const HALF_AN_HOUR: SimSpan = SimSpan::from_secs(1_800);
 
 fn options(seed: u64, executor: Executor, workers: u32) -> RunOptions<'static> {
@@ -290,8 +291,8 @@ fn a_cut_run_keeps_its_laws() {
     }
 }
 
-/// One server with one disk and no cache, requests at random to an idle network: an M/D/1 queue. With service of 1 ms and
-/// 600 requests a second its mean wait is rho / (2 (1 - rho)) services = 0.75 ms.
+/// One server with one disk and no cache, requests at random to an idle network: an M/D/1 queue. With service
+/// of 1 ms and 600 requests a second its mean wait is rho / (2 (1 - rho)) services = 0.75 ms.
 #[test]
 fn a_disk_alone_is_an_m_d_1_queue() {
     let clients = 20;
@@ -357,7 +358,8 @@ fn shares_follow_weights_and_a_fifo_gives_none() {
     assert!((blind - 0.5).abs() < 0.05, "{blind}");
 }
 
-/// A write that begins and ends inside pages reads both of them first, and goes on even where the cache cannot hold both.
+/// A write that begins and ends inside pages reads both of them first, and goes on even where the cache
+/// cannot hold both.
 #[test]
 fn a_write_inside_pages_ends_in_the_smallest_cache() {
     for pages in [1, 2, 3, 64] {
@@ -378,7 +380,8 @@ fn a_write_inside_pages_ends_in_the_smallest_cache() {
     }
 }
 
-/// A flow that still thinks when its phase ends begins nothing in the next phase, which begins each flow anew.
+/// A flow that still thinks when its phase ends begins nothing in the next phase, which begins each flow
+/// anew.
 #[test]
 fn thinking_ends_with_its_phase() {
     for think in [1, 2, 5, 10, 20, 40, 80, 200] {

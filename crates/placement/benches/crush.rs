@@ -1,8 +1,9 @@
 //! How many inputs a second CRUSH maps, beside crushtool on the same maps, turn by turn, in processor time.
 //!
-//! `cargo bench -p towtank-placement --bench crush -- [runs] [part of a case's name]`; with `golden` for a name, every golden map
-//! with all its rules, which is to be slower than crushtool on none. Crushtool is asked as in the published
-//! figures (`--test --show-utilization`), less the time that it takes for one input. Without crushtool only ours is shown.
+//! `cargo bench -p towtank-placement --bench crush -- [runs] [part of a case's name]`; with `golden` for a
+//! name, every golden map with all its rules, which is to be slower than crushtool on none. Crushtool is
+//! asked as in the published figures (`--test --show-utilization`), less the time that it takes for one
+//! input. Without crushtool only ours is shown.
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on may panic")]
 
 use std::fmt::Write;

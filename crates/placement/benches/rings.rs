@@ -1,8 +1,9 @@
-//! How many placements a second the rings give, in the conditions under which libch-placement was measured: random
-//! 64-bit keys in random order, three replicas, one core.
+//! How many placements a second the rings give, in the conditions under which libch-placement was measured:
+//! random 64-bit keys in random order, three replicas, one core.
 //!
-//! `cargo bench -p towtank-placement --bench rings -- [runs] [keys] [part of a case's name]`. Rates are of processor time where the system tells
-//! it (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; the wall clock elsewhere.
+//! `cargo bench -p towtank-placement --bench rings -- [runs] [keys] [part of a case's name]`. Rates are of
+//! processor time where the system tells it (Linux: `/proc/self/schedstat`), so that other work on the
+//! machine counts less; the wall clock elsewhere.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -17,8 +18,8 @@ const KEYS: usize = 500_000;
 /// Keys of one batch: their servers stay in the first cache.
 const BATCH: usize = 1024;
 
-/// The textbook's ring: binary search, then a walk that passes over servers it already has. A yardstick that runs under
-/// the same load as what it is held against.
+/// The textbook's ring: binary search, then a walk that passes over servers it already has. A yardstick that
+/// runs under the same load as what it is held against.
 struct Textbook {
     at: Vec<u64>,
     servers: Vec<u32>,

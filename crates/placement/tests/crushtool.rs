@@ -1,8 +1,9 @@
-//! Random maps against the real crushtool: its binary, its text, its mappings, which the fast mapper gives on one of its
-//! instruction sets by turns, and the definition for every sixty-fourth input.
+//! Random maps against the real crushtool: its binary, its text, its mappings, which the fast mapper gives on
+//! one of its instruction sets by turns, and the definition for every sixty-fourth input.
 //!
-//! Runs where crushtool 16.2 is installed (Debian: `ceph-base`), and says so where it is not; under `CI=true` its absence
-//! fails. `TOWTANK_CRUSHTOOL_SECONDS` sets how long it runs (20), `TOWTANK_CRUSHTOOL_SEED` where it starts.
+//! Runs where crushtool 16.2 is installed (Debian: `ceph-base`), and says so where it is not; under `CI=true`
+//! its absence fails. `TOWTANK_CRUSHTOOL_SECONDS` sets how long it runs (20), `TOWTANK_CRUSHTOOL_SEED` where
+//! it starts.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod golden_set;

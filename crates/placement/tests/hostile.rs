@@ -1,4 +1,5 @@
-//! Round trips of random maps, and input that is cut, flipped or made up: never a panic, never a mapping that does not end.
+//! Round trips of random maps, and input that is cut, flipped or made up: never a panic, never a mapping that
+//! does not end.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod random_map;

@@ -1,7 +1,7 @@
 //! What an object costs: its size, its rank, its key, and the way back.
 //!
-//! `cargo bench -p towtank-population --bench objects -- [runs] [objects]`. Times are the median of the runs, in nanoseconds
-//! an object, of the wall clock.
+//! `cargo bench -p towtank-population --bench objects -- [runs] [objects]`. Times are the median of the runs,
+//! in nanoseconds an object, of the wall clock.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -21,7 +21,8 @@ const KEYS: Purpose = Purpose(3);
 
 /// A data set: so many files, each of so many objects.
 ///
-/// Objects are numbered in rising order of the kind of their file, so ids and sizes go together; ranks and keys do not.
+/// Objects are numbered in rising order of the kind of their file, so ids and sizes go together; ranks and
+/// keys do not.
 #[derive(Clone, Debug)]
 pub struct Population {
     pieces: Pieces,
@@ -52,7 +53,8 @@ pub struct File {
 }
 
 impl Population {
-    /// Files with the sizes of a histogram, laid out as objects, as many as the extent says. The seed draws sizes and keys.
+    /// Files with the sizes of a histogram, laid out as objects, as many as the extent says. The seed draws
+    /// sizes and keys.
     ///
     /// # Errors
     /// Where nothing is asked for, or more than can be numbered.
@@ -69,7 +71,8 @@ impl Population {
         Ok(Population { pieces, order: Permutation::new(strata.objects, seed), strata, seed, spacing })
     }
 
-    /// The same data set with keys that leave `rank % modulus` when divided by `modulus`, for placements that divide keys.
+    /// The same data set with keys that leave `rank % modulus` when divided by `modulus`, for placements that
+    /// divide keys.
     ///
     /// # Errors
     /// When there are too many objects to leave room for that.
@@ -200,10 +203,12 @@ impl Population {
         self.ids_of_ranks(0..self.strata.objects, residue, modulus)
     }
 
-    /// The objects with keys in a range that leave `residue` when divided by `modulus`, in rising order of keys.
+    /// The objects with keys in a range that leave `residue` when divided by `modulus`, in rising order of
+    /// keys.
     ///
     /// # Panics
-    /// When keys do not keep remainders of `modulus`: it must divide that of [`Population::with_key_modulus`].
+    /// When keys do not keep remainders of `modulus`: it must divide that of
+    /// [`Population::with_key_modulus`].
     pub fn ids_in_run(
         &self,
         keys: RangeInclusive<u64>,

@@ -1,9 +1,10 @@
 //! Log-normal and Pareto sizes, cut into bins.
 //!
-//! Bins are at most a sixteenth of an octave wide (a ratio of 1.044), and at most a sixteenth of sigma, or of an octave over
-//! the shape, with sizes uniform inside. The share of files below an edge is exact to 10^-15; inside a bin it is off by less
-//! than 0.0005, and the mean size by less than 0.1 % (tested). Bins with less than 10^-18 of all files are left out.
-//! Logarithms and the error function come from `libm`, so bins are the same on every machine.
+//! Bins are at most a sixteenth of an octave wide (a ratio of 1.044), and at most a sixteenth of sigma, or of
+//! an octave over the shape, with sizes uniform inside. The share of files below an edge is exact to 10^-15;
+//! inside a bin it is off by less than 0.0005, and the mean size by less than 0.1 % (tested). Bins with less
+//! than 10^-18 of all files are left out. Logarithms and the error function come from `libm`, so bins are the
+//! same on every machine.
 
 use towtank_units::Bytes;
 
@@ -101,7 +102,8 @@ fn cut(first: u64, last: u64, an_octave: f64, between: impl Fn(u64, u64) -> f64)
             break;
         }
     }
-    // Nothing has a count only where all sizes are too close together for the digits of a float; one stands for them then.
+    // Nothing has a count only where all sizes are too close together for the digits of a float; one stands
+    // for them then.
     SizeHistogram::from_bins(bins).unwrap_or_else(|| {
         SizeHistogram::constant(Bytes::new(last)).expect("the last size is legal: it is at most the cap")
     })

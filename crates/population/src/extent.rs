@@ -9,13 +9,13 @@ use crate::strata::{Amount, totals};
 /// How much of a data set there is, without its copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
-    /// Exactly so many objects: the most whole files that have at most as many, and one file of as many chunks or strips as
-    /// are missing then.
+    /// Exactly so many objects: the most whole files that have at most as many, and one file of as many
+    /// chunks or strips as are missing then.
     Objects(u64),
     /// So many files.
     Files(u64),
-    /// The most whole files that are expected to have at most so many bytes; one file at least. What is left free is less
-    /// than the largest files have.
+    /// The most whole files that are expected to have at most so many bytes; one file at least. What is left
+    /// free is less than the largest files have.
     Bytes(u128),
 }
 

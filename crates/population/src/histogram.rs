@@ -1,7 +1,7 @@
 //! How large files are: bins of sizes with counts, each size of a bin as likely as any other.
 //!
-//! This is the form of libch-placement's `oid-gen`: a bin by its count, a size uniform inside the bin, 0 taken as 1.
-//! Counts are proportions; how many files there are is another question ([`crate::Extent`]).
+//! This is the form of libch-placement's `oid-gen`: a bin by its count, a size uniform inside the bin, 0
+//! taken as 1. Counts are proportions; how many files there are is another question ([`crate::Extent`]).
 
 use towtank_units::Bytes;
 

@@ -1,10 +1,11 @@
 //! From a place in the order of keys to a 64-bit key, and back.
 //!
-//! The key space is divided into as many slots of equal width as there are objects, and each slot holds one key: at a
-//! place in it that is drawn, so that the low bits of keys are as random as the high ones. Where a placement divides keys
-//! by a modulus (groups, or the rings of a multiring), the key keeps the remainder of its place in the order, so that the
-//! objects of a remainder can be told without trying keys. Keys are spread more evenly than by a hash: a share p of the
-//! key space holds p·n objects, give or take one, where a hash gives or takes √(p·n).
+//! The key space is divided into as many slots of equal width as there are objects, and each slot holds one
+//! key: at a place in it that is drawn, so that the low bits of keys are as random as the high ones. Where a
+//! placement divides keys by a modulus (groups, or the rings of a multiring), the key keeps the remainder of
+//! its place in the order, so that the objects of a remainder can be told without trying keys. Keys are
+//! spread more evenly than by a hash: a share p of the key space holds p·n objects, give or take one, where a
+//! hash gives or takes √(p·n).
 
 use std::ops::Range;
 

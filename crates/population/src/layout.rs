@@ -11,8 +11,8 @@ pub enum Layout {
     Whole,
     /// A file is cut into objects of this size; the last one holds what is left.
     Chunks(Bytes),
-    /// A file is cut into strips of `unit`, which go round and round over as many objects as there are strips, but at most
-    /// `width_max`. The last strip holds what is left.
+    /// A file is cut into strips of `unit`, which go round and round over as many objects as there are
+    /// strips, but at most `width_max`. The last strip holds what is left.
     Stripe {
         /// The size of a strip.
         unit: Bytes,
@@ -54,8 +54,8 @@ impl Layout {
 /// Longer than any file, and short enough that sums of two stay in 64 bits.
 const UNIT_MAX: u64 = 1 << 62;
 
-/// All layouts are one: strips of a unit over at most so many objects. Chunks may be any number, and then each object has
-/// one strip; a whole file is one strip.
+/// All layouts are one: strips of a unit over at most so many objects. Chunks may be any number, and then
+/// each object has one strip; a whole file is one strip.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pieces {
     pub(crate) unit: u64,

@@ -1,9 +1,10 @@
 //! How many objects of which size a kind of files has, by power of two, without visiting files.
 //!
-//! Sizes of a kind's files are uniform over a range, so the expected counts are sums over that range. A file that is
-//! striped over n objects fills row after row of n strips: in row r objects have r or r + 1 strips, and one is between.
-//! Where both fall into one bin, all objects of all such files do, and nothing need be told apart; the few rows in which a
-//! power of two lies are summed strip by strip. All sums are exact but for the rounding of floats.
+//! Sizes of a kind's files are uniform over a range, so the expected counts are sums over that range. A file
+//! that is striped over n objects fills row after row of n strips: in row r objects have r or r + 1 strips,
+//! and one is between. Where both fall into one bin, all objects of all such files do, and nothing need be
+//! told apart; the few rows in which a power of two lies are summed strip by strip. All sums are exact but
+//! for the rounding of floats.
 
 use crate::layout::Pieces;
 use crate::strata::Stratum;
@@ -48,8 +49,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// The last row from `row` on in which all objects fall into the bin of those of `row`; nothing where those of `row`
-    /// do not.
+    /// The last row from `row` on in which all objects fall into the bin of those of `row`; nothing where
+    /// those of `row` do not.
     fn last_alike(&self, row: u64) -> Option<u64> {
         let least = (row * self.unit).max(1);
         let end = 2u64 << bin_of(least);

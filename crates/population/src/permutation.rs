@@ -1,9 +1,10 @@
 //! A keyed permutation of the numbers below any bound, and its inverse.
 //!
-//! A Feistel network over mixed digits: a number is `high * base + low`, and rounds add a keyed function of one digit to the
-//! other, modulo its range (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002, have both this and the walk).
-//! With digits of about the root of the bound, hardly any number falls outside the bound; one that does is permuted on
-//! until it comes back. It mixes well enough that order tells nothing of ids (tested); it keeps no secrets.
+//! A Feistel network over mixed digits: a number is `high * base + low`, and rounds add a keyed function of
+//! one digit to the other, modulo its range (Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
+//! 2002, have both this and the walk). With digits of about the root of the bound, hardly any number falls
+//! outside the bound; one that does is permuted on until it comes back. It mixes well enough that order tells
+//! nothing of ids (tested); it keeps no secrets.
 
 use towtank_streams::{Draws, Purpose, Seed, Uniform, mix};
 

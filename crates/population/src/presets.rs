@@ -1,7 +1,7 @@
 //! The data sets that have a name.
 //!
-//! No bins of either were published. What was published of them, and which mixture was fitted to that, stands at the head
-//! of each file in `data/`.
+//! No bins of either were published. What was published of them, and which mixture was fitted to that, stands
+//! at the head of each file in `data/`.
 
 use towtank_units::Bytes;
 
@@ -63,13 +63,15 @@ impl Preset {
 }
 
 impl SizeHistogram {
-    /// File sizes like those of the 1000 Genomes data set: proposed, fitted to the published mean; not published bins.
+    /// File sizes like those of the 1000 Genomes data set: proposed, fitted to the published mean; not
+    /// published bins.
     #[must_use]
     pub fn thousand_genomes() -> SizeHistogram {
         Preset::ThousandGenomes.histogram()
     }
 
-    /// File sizes like those of Mira's file systems: proposed, fitted to two published facts; not published bins.
+    /// File sizes like those of Mira's file systems: proposed, fitted to two published facts; not published
+    /// bins.
     #[must_use]
     pub fn mira() -> SizeHistogram {
         Preset::Mira.histogram()

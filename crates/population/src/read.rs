@@ -1,6 +1,7 @@
 //! Histograms from text: the format of `oid-gen`, and a table of sizes with counts.
 //!
-//! Nothing is believed before it is there: what is kept grows with the rows that were read, and rows are bounded.
+//! Nothing is believed before it is there: what is kept grows with the rows that were read, and rows are
+//! bounded.
 
 use towtank_units::{Bytes, Quantity};
 
@@ -152,7 +153,8 @@ fn whole(column: &'static str, word: &str) -> Result<u64, Fault> {
     word.parse().map_err(|_| Fault::BadNumber { column, found: excerpt(word) })
 }
 
-/// The beginning of a word, for a message: a file may hold a word of any length, and letters that a terminal obeys.
+/// The beginning of a word, for a message: a file may hold a word of any length, and letters that a terminal
+/// obeys.
 fn excerpt(word: &str) -> String {
     const LETTERS: usize = 40;
     let mut start: String = word.chars().take(LETTERS).filter(|letter| !letter.is_control()).collect();
@@ -166,13 +168,15 @@ impl SizeHistogram {
     /// Sizes with counts, in any order; sizes that come twice are added up, and counts of 0 left out.
     ///
     /// # Errors
-    /// Where there is no file, a size is past [`SIZE_MAX`], or counts do not fit in 64 bits together. Lines are numbers of pairs, from 1.
+    /// Where there is no file, a size is past [`SIZE_MAX`], or counts do not fit in 64 bits together. Lines
+    /// are numbers of pairs, from 1.
     pub fn from_sizes(sizes: impl IntoIterator<Item = (Bytes, u64)>) -> Result<SizeHistogram, ReadError> {
         let rows = sizes.into_iter().map(|(size, count)| (size.get(), count)).zip(1..);
         from_rows(rows.map(|((size, count), line)| (line, size, count)).collect())
     }
 
-    /// Reads a histogram: `# total_count: N`, then lines `min max count`. More columns and other comments are passed over.
+    /// Reads a histogram: `# total_count: N`, then lines `min max count`. More columns and other comments are
+    /// passed over.
     ///
     /// # Errors
     /// With the line that is wrong.

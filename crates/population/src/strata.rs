@@ -1,9 +1,10 @@
 //! Kinds of files: those of a bin that have the same number of objects.
 //!
-//! A population has so many files of each kind, in rising order of size, and objects are numbered through. How many files a
-//! kind has is no draw: the files below each edge are the expected number, rounded. So the few largest files, which hold
-//! most bytes of many data sets, are there in the right number at every scale. (Rounding each kind by itself, as by
-//! the largest remainder, would lose them all: each of thousands of kinds expects less than half a file.)
+//! A population has so many files of each kind, in rising order of size, and objects are numbered through.
+//! How many files a kind has is no draw: the files below each edge are the expected number, rounded. So the
+//! few largest files, which hold most bytes of many data sets, are there in the right number at every scale.
+//! (Rounding each kind by itself, as by the largest remainder, would lose them all: each of thousands of
+//! kinds expects less than half a file.)
 
 use crate::error::PopulationError;
 use crate::histogram::{SizeHistogram, mean_of};
@@ -86,7 +87,8 @@ pub(crate) fn check(histogram: &SizeHistogram, pieces: Pieces) -> Result<(), Pop
     if kinds > KINDS_MAX { Err(PopulationError::TooManyKinds { unit, largest, kinds }) } else { Ok(()) }
 }
 
-/// Shows each kind that has a file, in rising order of size. One file more never leaves fewer files above any edge.
+/// Shows each kind that has a file, in rising order of size. One file more never leaves fewer files above any
+/// edge.
 fn each_cut(histogram: &SizeHistogram, pieces: Pieces, files: u64, mut see: impl FnMut(Cut)) {
     let (mut counted, mut below) = (0, 0);
     for bin in histogram.bins() {

@@ -1,4 +1,5 @@
-//! Populations against a slow and obvious enumeration, and the presets against the figures they were proposed with.
+//! Populations against a slow and obvious enumeration, and the presets against the figures they were proposed
+//! with.
 
 mod enumeration;
 mod presets;

@@ -1,7 +1,8 @@
 //! Ids that each pass with the same probability, independently, without asking each.
 //!
-//! Between two that pass lies a geometric number of others, so the next one is a draw away. Ids are divided into fixed
-//! blocks with a stream each, and so the answer for an id does not depend on where the asking began.
+//! Between two that pass lies a geometric number of others, so the next one is a draw away. Ids are divided
+//! into fixed blocks with a stream each, and so the answer for an id does not depend on where the asking
+//! began.
 
 use std::ops::Range;
 

@@ -1,13 +1,14 @@
 //! The cluster on the kernel: gateways and servers, their machines driven by what happens.
 //!
-//! Entities are the gateways, then the servers. A machine's actions become events here; what lies between (queues of the
-//! network, the trip, failures, when the next chunk comes) is this model's.
+//! Entities are the gateways, then the servers. A machine's actions become events here; what lies between
+//! (queues of the network, the trip, failures, when the next chunk comes) is this model's.
 //!
-//! **Conservation:** bytes sent = bytes received + bytes lost at failed servers + bytes in flight; what a server received, it stored
-//! or has a part of; replicas stored = acknowledged + acknowledgements in flight + lost at failed servers; at each gateway, chunks
-//! created = done + given up + dropped + being put + waiting; the same for what is read. Whatever a gateway has begun and not ended,
-//! something is on its way to go on with it. [`Model::audit`] checks all that, and without SURGE's quirks also that no transfer left
-//! its window, no accepted windows overlap, and nobody sends to a gateway while another does.
+//! **Conservation:** bytes sent = bytes received + bytes lost at failed servers + bytes in flight; what a
+//! server received, it stored or has a part of; replicas stored = acknowledged + acknowledgements in flight +
+//! lost at failed servers; at each gateway, chunks created = done + given up + dropped + being put + waiting;
+//! the same for what is read. Whatever a gateway has begun and not ended, something is on its way to go on
+//! with it. [`Model::audit`] checks all that, and without SURGE's quirks also that no transfer left its
+//! window, no accepted windows overlap, and nobody sends to a gateway while another does.
 
 mod audit;
 mod crowd;
@@ -297,7 +298,8 @@ impl Model for Cluster {
 }
 
 impl Cluster {
-    /// How much of what a node counted as busy lies after `now`: what its disk has still to do, or what waits for its uplink.
+    /// How much of what a node counted as busy lies after `now`: what its disk has still to do, or what waits
+    /// for its uplink.
     pub fn busy_after(&self, entity: &Entity, now: SimTime) -> SimSpan {
         let until = |end: SimTime| self.within_measured(Window { left: now, right: end });
         match entity {

@@ -17,7 +17,8 @@ pub struct Counted {
     pub reads: bool,
     /// The share of time that disks are busy, mean of all servers.
     pub utilisation: f64,
-    /// The share of what the racks' uplinks could carry, mean of both directions; nothing where the core does not block.
+    /// The share of what the racks' uplinks could carry, mean of both directions; nothing where the core does
+    /// not block.
     pub uplinks: Option<f64>,
     /// How long puts and gets counted.
     pub seconds: f64,

@@ -1,7 +1,8 @@
 //! About how much memory a run of puts takes, from its numbers.
 //!
-//! All constants were measured with `/usr/bin/time` on x86-64, as growth of the peak over that of a run with next to nothing in it; the
-//! test `memory_used_is_within_twice_the_estimate` holds them against new measurements.
+//! All constants were measured with `/usr/bin/time` on x86-64, as growth of the peak over that of a run with
+//! next to nothing in it; the test `memory_used_is_within_twice_the_estimate` holds them against new
+//! measurements.
 
 use towtank_negotiation::Protocol;
 use towtank_units::{Bytes, SimSpan};
@@ -21,7 +22,8 @@ const DRAWN: u64 = 1_500;
 /// A chunk that waits at its gateway.
 const WAITING: u64 = 24;
 
-/// The estimate for runs of all these protocols, one after the other: that which takes most, and what is drawn of all.
+/// The estimate for runs of all these protocols, one after the other: that which takes most, and what is
+/// drawn of all.
 #[must_use]
 pub fn estimate(spec: &Spec, protocols: &[Protocol]) -> Bytes {
     let most = protocols.iter().copied().map(|protocol| of_protocol(spec, protocol)).max();
@@ -50,8 +52,8 @@ fn of_protocol(spec: &Spec, protocol: Protocol) -> u64 {
     all.into_iter().fold(0, u64::saturating_add)
 }
 
-/// At the beginning, each flow that comes to a server of UCH-CCP makes it tell all flows of their new rates: half of the square of
-/// their number, less what leaves meanwhile.
+/// At the beginning, each flow that comes to a server of UCH-CCP makes it tell all flows of their new rates:
+/// half of the square of their number, less what leaves meanwhile.
 fn flood(spec: &Spec, protocol: Protocol, at_once: u64) -> u64 {
     if protocol != Protocol::UchCcp {
         return 0;
@@ -75,7 +77,8 @@ fn whole(spec: &Spec) -> SimSpan {
     spec.warm_up.saturating_add(spec.duration)
 }
 
-/// How many puts and gets can end: what comes, what disks write, and what gateways can do of them one after the other.
+/// How many puts and gets can end: what comes, what disks write, and what gateways can do of them one after
+/// the other.
 fn puts_at_most(spec: &Spec) -> f64 {
     let come = spec.arrival_rate.map_or(f64::INFINITY, |rate| rate.per_second_f64());
     served_at_most(spec).min(come * whole(spec).as_secs_f64())

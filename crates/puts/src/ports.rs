@@ -1,7 +1,7 @@
 //! Network ports: what is sent queues for the link of its node, and again for the link of the receiver.
 //!
-//! A message whose way is free needs the time of its bits once and the trip; behind others it waits for theirs. In SURGE's
-//! fidelity ports are not used: there, control messages never queue.
+//! A message whose way is free needs the time of its bits once and the trip; behind others it waits for
+//! theirs. In SURGE's fidelity ports are not used: there, control messages never queue.
 
 use towtank_devices::{Broken, Link};
 

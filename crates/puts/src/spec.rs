@@ -1,6 +1,7 @@
 //! What a cluster of puts is like, and the model of it for a protocol.
 //!
-//! Defaults are those of the simulator SURGE at build d92018f; what of it is a quirk and not a number is in [`Fidelity`].
+//! Defaults are those of the simulator SURGE at build d92018f; what of it is a quirk and not a number is in
+//! [`Fidelity`].
 
 use towtank_negotiation::{Extension, Fixed, Protocol, Rules, Terms, Timeouts};
 use towtank_streams::distributions::Exponential;
@@ -8,8 +9,8 @@ use towtank_units::{BitRate, Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
 
 use crate::cluster::{Cluster, Load, Measured, Quirks, Racks, Traced, is_among};
 
-/// A cluster, and what is asked of it. The spans have no default that suits all: [`Spec::default`] measures 10 ms from the
-/// beginning.
+/// A cluster, and what is asked of it. The spans have no default that suits all: [`Spec::default`] measures
+/// 10 ms from the beginning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// How closely SURGE is followed.
@@ -36,7 +37,8 @@ pub struct Spec {
     pub start_spread: SimSpan,
     /// Chunks that a gateway puts at once.
     pub in_flight: u32,
-    /// Chunks come at random at this rate to all gateways together; left out, the next one comes when one is done.
+    /// Chunks come at random at this rate to all gateways together; left out, the next one comes when one is
+    /// done.
     pub arrival_rate: Option<Frequency>,
     /// The share of chunks that are read and not stored.
     pub read_share: Percent,
@@ -115,12 +117,15 @@ pub struct Bids {
     pub extension_m: Percent,
     /// Replicast-H: the same.
     pub extension_h: Percent,
-    /// How soon after a request a bid may begin. Left out: two control messages and a trip where SURGE is followed; else, where
-    /// the bids of a whole group queue at the gateway, as many messages as the group has servers more.
+    /// How soon after a request a bid may begin. Left out: two control messages and a trip where SURGE is
+    /// followed; else, where the bids of a whole group queue at the gateway, as many messages as the group
+    /// has servers more.
     pub lead: Option<SimSpan>,
-    /// Replicast-H: windows this far apart still follow each other. Left out: three control messages, or a frame.
+    /// Replicast-H: windows this far apart still follow each other. Left out: three control messages, or a
+    /// frame.
     pub gap: Option<SimSpan>,
-    /// Replicast-M: what was cancelled stays in a server's list as a hole. Left out: only where SURGE is followed.
+    /// Replicast-M: what was cancelled stays in a server's list as a hole. Left out: only where SURGE is
+    /// followed.
     pub keep_holes: Option<bool>,
     /// A server admits data while less than this waits for its disk ...
     pub queue: Bytes,
@@ -141,7 +146,8 @@ pub struct Faults {
     pub fail_at: Option<SimSpan>,
     /// How long a gateway waits for bids. Used where servers fail.
     pub bid_timeout: SimSpan,
-    /// How long a gateway waits for acknowledgements, or for the answer to a unicast request. Used where servers fail.
+    /// How long a gateway waits for acknowledgements, or for the answer to a unicast request. Used where
+    /// servers fail.
     pub ack_timeout: SimSpan,
 }
 

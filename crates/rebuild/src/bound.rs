@@ -1,14 +1,14 @@
 //! What no run beats: the bound of a placement, and the ideal, in closed form.
 //!
-//! Both come from the work that was done: for each disk, card and uplink every transfer, and for every object one seek to
-//! begin reading it and one to begin writing it, which no order of requests avoids. Reservations, rests, windows and waiting
-//! for one another come on top.
+//! Both come from the work that was done: for each disk, card and uplink every transfer, and for every object
+//! one seek to begin reading it and one to begin writing it, which no order of requests avoids. Reservations,
+//! rests, windows and waiting for one another come on top.
 //!
 //! - The *bound*: the busiest device works without a pause. It is a property of the placement.
-//! - The *ideal*: the same bytes and requests cost as much in all, but are spread evenly over all surviving disks, over all
-//!   their servers' cards and over the uplinks of their racks. A mean is never more than the maximum, so the ideal is never
-//!   longer than the bound; and it is never shorter than the longest chain, one object's units one after the other through
-//!   their slowest stage.
+//! - The *ideal*: the same bytes and requests cost as much in all, but are spread evenly over all surviving
+//!   disks, over all their servers' cards and over the uplinks of their racks. A mean is never more than the
+//!   maximum, so the ideal is never longer than the bound; and it is never shorter than the longest chain,
+//!   one object's units one after the other through their slowest stage.
 //!
 //! Only units that became durable count, so both hold for phases that are cut short, too.
 
@@ -49,7 +49,8 @@ pub struct Work {
 pub const TRAFFIC_SERVERS_MAX: u32 = 1_024;
 
 impl Work {
-    /// Adds up a plan. `durable` says up to which unit a job became durable: all of them, for what a plan asks for.
+    /// Adds up a plan. `durable` says up to which unit a job became durable: all of them, for what a plan
+    /// asks for.
     #[must_use]
     pub fn of(hardware: &Hardware, limits: &Limits, plan: &Plan, durable: impl Fn(u32) -> u32) -> Work {
         let mut work = Work::none(hardware);
@@ -257,8 +258,9 @@ impl Left {
         if self.tail > 0 { self.tail } else { unit }
     }
 
-    /// How long the units take from the source over the driver to the target, if nobody else is there: the first one through
-    /// the stages before the slowest, all of them through that one, and the last one through those after it.
+    /// How long the units take from the source over the driver to the target, if nobody else is there: the
+    /// first one through the stages before the slowest, all of them through that one, and the last one
+    /// through those after it.
     fn chain(&self, hardware: &Hardware, [source, driver, target]: [DeviceId; 3]) -> SimSpan {
         let unit = hardware.unit();
         let apart = |from, to| hardware.server_of(from) != hardware.server_of(to);

@@ -41,7 +41,8 @@ pub struct Struck {
 
 const CHOICE: Purpose = Purpose(40);
 
-/// A failure in the user's words, and its devices: those of a named one, or the most that a drawn one may have.
+/// A failure in the user's words, and its devices: those of a named one, or the most that a drawn one may
+/// have.
 pub type Word<'a> = (&'a str, Stricken);
 
 /// Which devices a failure takes.
@@ -53,8 +54,8 @@ pub enum Stricken {
     Drawn(usize),
 }
 
-/// What is wrong with failures, in the order of time, of which some find nothing that still stands: messages and hints.
-/// `open` says for each device whether it stands before all of them.
+/// What is wrong with failures, in the order of time, of which some find nothing that still stands: messages
+/// and hints. `open` says for each device whether it stands before all of them.
 pub fn struck_again(words: &[Word<'_>], mut open: Vec<bool>) -> Vec<(String, String)> {
     let count = |open: &[bool]| open.iter().filter(|open| **open).count();
     let all = count(&open);
@@ -115,9 +116,9 @@ pub fn named(what: Failing, layout: &Layout) -> Stricken {
     }
 }
 
-/// The devices of one thing that fails, and its name. One that is not named is drawn among those of which nothing is
-/// `taken`, because it has failed before or fails by its name; where there is none, among those that still stand in part. No
-/// device if nothing stands.
+/// The devices of one thing that fails, and its name. One that is not named is drawn among those of which
+/// nothing is `taken`, because it has failed before or fails by its name; where there is none, among those
+/// that still stand in part. No device if nothing stands.
 #[must_use]
 pub fn strike_one(
     what: Failing,

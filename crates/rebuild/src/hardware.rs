@@ -1,4 +1,5 @@
-//! The machines of a cluster: which disk is in which server, which server in which rack, and what each can do.
+//! The machines of a cluster: which disk is in which server, which server in which rack, and what each can
+//! do.
 
 use towtank_devices::{CardClock, CardSpec, DiskClock, DiskSpec, SeekRow};
 use towtank_units::{Bytes, Rate, SimSpan};
@@ -252,8 +253,8 @@ impl Hardware {
         &self.card
     }
 
-    /// How long a control message takes from one server to another. It queues nowhere: cards send such small ones between
-    /// the others.
+    /// How long a control message takes from one server to another. It queues nowhere: cards send such small
+    /// ones between the others.
     #[inline]
     #[must_use]
     pub fn control(&self) -> SimSpan {

@@ -1,8 +1,8 @@
-//! What becomes of the affected objects as things fail and are rebuilt: who holds what, who is to hold it, and the plan that
-//! follows from it.
+//! What becomes of the affected objects as things fail and are rebuilt: who holds what, who is to hold it,
+//! and the plan that follows from it.
 //!
-//! A record keeps the copies that are left in their places; a place that was lost gets the next home that placement names
-//! once what failed is out. Source and target are never on what is known to be down.
+//! A record keeps the copies that are left in their places; a place that was lost gets the next home that
+//! placement names once what failed is out. Source and target are never on what is known to be down.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -235,7 +235,8 @@ impl<'a> Ledger<'a> {
         Planned { plan, jobs, stuck, below_min_size }
     }
 
-    /// Finds homes for what a record lacks. Where they differ from those it was being rebuilt on, it begins again.
+    /// Finds homes for what a record lacks. Where they differ from those it was being rebuilt on, it begins
+    /// again.
     fn aim(&mut self, record: usize, standing: &Standing, homes: Option<&mut (dyn Wanted + '_)>) -> Aimed {
         let places = self.places(record);
         let [mut wanted, mut aims] = std::mem::take(&mut self.spare);
@@ -410,8 +411,8 @@ impl<'a> Ledger<'a> {
             .sum()
     }
 
-    /// Takes in what a phase has done: jobs that are whole, and units of those in work. Records that are whole get their
-    /// new holders.
+    /// Takes in what a phase has done: jobs that are whole, and units of those in work. Records that are
+    /// whole get their new holders.
     ///
     /// # Panics
     /// When a job has more durable units than there are, or an object is made whole twice.

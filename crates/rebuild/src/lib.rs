@@ -2,10 +2,11 @@
 //!
 //! Read in this order:
 //!
-//! - [`hardware`]: disks in servers in racks, and how fast they are; [`redundancy`], [`placing`]: how objects lie on them;
+//! - [`hardware`]: disks in servers in racks, and how fast they are; [`redundancy`], [`placing`]: how objects
+//!   lie on them;
 //! - [`failures`]: what stops, and when;
-//! - [`search`]: which objects, or groups, that touches: [`affected`]; [`homes`] (by a CRUSH map: [`map_places`], by servers:
-//!   [`server_places`], drawn: [`shares`]): where they belong then;
+//! - [`search`]: which objects, or groups, that touches: [`affected`]; [`homes`] (by a CRUSH map:
+//!   [`map_places`], by servers: [`server_places`], drawn: [`shares`]): where they belong then;
 //! - [`ledger`]: what becomes of them as things fail and are rebuilt, and the [`plan`] that follows from it;
 //! - [`model`]: transfers over disks, cards and uplinks, on the kernel;
 //! - [`recovery`]: all phases, from the first failure to the last durable write;

@@ -1,8 +1,10 @@
-//! Placement by a CRUSH map with more than one level: new homes are what the map says when what failed is out.
+//! Placement by a CRUSH map with more than one level: new homes are what the map says when what failed is
+//! out.
 //!
-//! A cluster of racks has a map of them, and one with several disks a server has hosts with disks, as Ceph's clusters have.
-//! A rule takes each copy from another failure domain and goes down to a disk (`chooseleaf`), with jewel's tunables. So when a
-//! disk is out, CRUSH tries again from the top, and may come to the same host and find another disk of it.
+//! A cluster of racks has a map of them, and one with several disks a server has hosts with disks, as Ceph's
+//! clusters have. A rule takes each copy from another failure domain and goes down to a disk (`chooseleaf`),
+//! with jewel's tunables. So when a disk is out, CRUSH tries again from the top, and may come to the same
+//! host and find another disk of it.
 
 use std::cell::RefCell;
 
@@ -106,12 +108,14 @@ impl Asked<'_> {
     }
 }
 
-/// The types of buckets: a failure domain is the lowest that copies must not share, and what is between it and disks.
+/// The types of buckets: a failure domain is the lowest that copies must not share, and what is between it
+/// and disks.
 const DOMAIN: u16 = 2;
 const BELOW: u16 = 1;
 const ROOT: u16 = 3;
 
-/// Disks in servers where they have several, servers in racks where copies lie in different ones, and the root.
+/// Disks in servers where they have several, servers in racks where copies lie in different ones, and the
+/// root.
 fn tree(placing: &Placing, hardware: &Hardware) -> Map {
     let top = placing.algorithm.bucket().unwrap_or(Alg::Straw2);
     let alg = if top == Alg::Vring { Alg::Straw2 } else { top };

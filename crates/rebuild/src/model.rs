@@ -1,9 +1,10 @@
 //! The rebuild on the kernel: servers that read, send, receive, write and acknowledge units of lost objects.
 //!
-//! One entity a server, and one a rack where its uplink is limited. A driver keeps a few units of each of its jobs in
-//! flight, and goes on to the next job when all is acknowledged; the first unit announces the job, as a push does in Ceph. A
-//! unit queues at the source's disk, the source's card, the target's card and the target's disk; each is an event of its own. What needs several sources (erasure
-//! coding) is gathered first: the driver asks for the parts, decodes when all are there, and hands out what was lost.
+//! One entity a server, and one a rack where its uplink is limited. A driver keeps a few units of each of its
+//! jobs in flight, and goes on to the next job when all is acknowledged; the first unit announces the job, as
+//! a push does in Ceph. A unit queues at the source's disk, the source's card, the target's card and the
+//! target's disk; each is an event of its own. What needs several sources (erasure coding) is gathered first:
+//! the driver asks for the parts, decodes when all are there, and hands out what was lost.
 //!
 //! - `audit`: what must hold of a phase whenever it ends;
 //! - `event`: what servers tell each other;
@@ -57,9 +58,11 @@ pub struct Limits {
     pub window: u32,
     /// Jobs that a device drives at once.
     pub streams: u32,
-    /// Tasks that a device drives at once, and as many again that it is a target of; none: nothing is reserved.
+    /// Tasks that a device drives at once, and as many again that it is a target of; none: nothing is
+    /// reserved.
     pub reservations: Option<u32>,
-    /// How long a driver rests after a job. Then it drives one job at a time, as a recovery queue that sleeps does.
+    /// How long a driver rests after a job. Then it drives one job at a time, as a recovery queue that sleeps
+    /// does.
     pub sleep: SimSpan,
     /// The most one job moves.
     pub stream_rate: Option<Rate>,
@@ -110,7 +113,8 @@ pub struct Counts {
     pub bytes: u64,
     /// The same by when it was finished.
     pub progress: OverTime<u64>,
-    /// When the last job was done of objects with so many copies or shards to spare; the last row is for all with more.
+    /// When the last job was done of objects with so many copies or shards to spare; the last row is for all
+    /// with more.
     pub last: [SimTime; SPARES],
     /// Objects or groups that take writes again, by when.
     pub restored: OverTime<u64>,
@@ -225,8 +229,8 @@ impl<'a> Rebuild<'a> {
         Rebuild { slack, clients, ..self }
     }
 
-    /// Devices that swallow what is sent to them, because nobody knows yet that they have failed. A server whose devices have
-    /// all failed does so too.
+    /// Devices that swallow what is sent to them, because nobody knows yet that they have failed. A server
+    /// whose devices have all failed does so too.
     ///
     /// # Panics
     /// When there is not one entry for each device.

@@ -1,8 +1,9 @@
 //! What is to be rebuilt, as tables that do not change while it is.
 //!
-//! A *job* is one object: the devices it is read from, the devices its lost copies or shards are written to, and the device
-//! that drives it: the one that gathers what is read and hands out what is written. A *task* is what one reservation is
-//! good for: a placement group, or, where objects are placed one by one and nothing is reserved, all jobs of a device.
+//! A *job* is one object: the devices it is read from, the devices its lost copies or shards are written to,
+//! and the device that drives it: the one that gathers what is read and hands out what is written. A *task*
+//! is what one reservation is good for: a placement group, or, where objects are placed one by one and
+//! nothing is reserved, all jobs of a device.
 
 use std::ops::Range;
 
@@ -87,7 +88,8 @@ impl Plan {
         self.devices.reserve(devices);
     }
 
-    /// The next device begins: what is added from here on is driven by it. Devices come in their order, each once.
+    /// The next device begins: what is added from here on is driven by it. Devices come in their order, each
+    /// once.
     ///
     /// # Panics
     /// When there are more tasks than can be numbered.

@@ -1,8 +1,9 @@
 //! From the first failure to the last durable write: what happens when, and the runs of the model between.
 //!
-//! A failure is a moment at which devices stop; a while later the cluster knows; a while after that it gives them up, and
-//! their data are made again elsewhere. Each of these moments ends the transfers under way and makes a new plan: what is
-//! durable stays, and objects in work go on from their last durable unit where their targets are still the same.
+//! A failure is a moment at which devices stop; a while later the cluster knows; a while after that it gives
+//! them up, and their data are made again elsewhere. Each of these moments ends the transfers under way and
+//! makes a new plan: what is durable stays, and objects in work go on from their last durable unit where
+//! their targets are still the same.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,8 @@ use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck};
 use crate::model::{Active, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Slot};
 use crate::plan::{DeviceId, Plan};
 
-/// At the most so many operations of clients are looked at where nothing is rebuilt: enough for a 99th percentile.
+/// At the most so many operations of clients are looked at where nothing is rebuilt: enough for a 99th
+/// percentile.
 const QUIET_OPERATIONS: f64 = 20_000.0;
 
 /// Why a recovery yields nothing.
@@ -66,8 +68,8 @@ pub struct Recovery<'a> {
     pub waiting: Waiting,
     /// How plans are made.
     pub rules: Rules,
-    /// Devices that were down before anything failed: they hold nothing, and nobody gives them up unless they fail too.
-    /// Empty where there are none.
+    /// Devices that were down before anything failed: they hold nothing, and nobody gives them up unless they
+    /// fail too. Empty where there are none.
     pub down: Vec<DeviceId>,
     /// Bytes on each device before, and the most it takes.
     pub used: Vec<u64>,
@@ -86,7 +88,8 @@ pub struct Waited {
     pub quiet: Latencies,
     /// While lost data were rebuilt.
     pub during: Latencies,
-    /// The same by when they had their answers: the end of a bin, and for reads and writes how many, and the sum of nanoseconds.
+    /// The same by when they had their answers: the end of a bin, and for reads and writes how many, and the
+    /// sum of nanoseconds.
     pub over_time: Vec<(SimTime, [(u64, u64); 2])>,
 }
 
@@ -241,8 +244,8 @@ impl Recovery<'_> {
         Clients::new(self.clients?, self.hardware, works)
     }
 
-    /// What clients wait when nothing is rebuilt, for comparison: for as long as the transfers took, or less where that says
-    /// enough.
+    /// What clients wait when nothing is rebuilt, for comparison: for as long as the transfers took, or less
+    /// where that says enough.
     fn quiet<S: Simulator>(&self, found: &mut Recovered, simulator: &S) -> Result<(), RunError> {
         let Some(load) = self.clients else { return Ok(()) };
         let mut plan = Plan::new();
@@ -347,7 +350,8 @@ struct Phase {
     until: Option<SimTime>,
 }
 
-/// In the end every object is whole again or told as lost or stuck: what the ledger still lacks is what the last plan left out.
+/// In the end every object is whole again or told as lost or stuck: what the ledger still lacks is what the
+/// last plan left out.
 fn accounted(lacking: u64, stuck: Stuck) -> Result<(), RecoveryError> {
     let told = stuck.objects();
     if lacking == told { Ok(()) } else { Err(RecoveryError::Unaccounted { lacking, told }) }
@@ -364,8 +368,8 @@ impl Recovered {
     ) {
         let counts: Counts = run.merged_statistics();
         let ended = ended(run, &counts, end);
-        // What a queue would have done after the end of the phase, it has not done; and clients who are still there when all is
-        // rebuilt do not count.
+        // What a queue would have done after the end of the phase, it has not done; and clients who are still
+        // there when all is rebuilt do not count.
         let done = |lane: Lane| lane.busy.saturating_sub(lane.idle_at.max(ended).since(ended));
         self.moving = self.moving.saturating_add(ended.since(SimTime::ZERO));
         self.bytes += counts.bytes;
@@ -426,8 +430,8 @@ impl Recovered {
     }
 }
 
-/// When a phase was over: when it was cut short, if something was still to be done and under way; else when the last thing
-/// had been done.
+/// When a phase was over: when it was cut short, if something was still to be done and under way; else when
+/// the last thing had been done.
 fn ended(run: &Run<Rebuild<'_>>, counts: &Counts, cut: Option<SimTime>) -> SimTime {
     let servers = || {
         run.entities.iter().filter_map(|entity| match entity {

@@ -10,9 +10,9 @@ pub struct Redundancy {
 }
 
 impl Redundancy {
-    /// Fewer than that, and the object takes no writes: Ceph's defaults. Of copies, all but half of them, rounded down
-    /// (`osd_pool_default_min_size` = 0); of k+m shards, k + min(1, m - 1) (`OSDMonitor::prepare_pool_size`), so that k are
-    /// enough where m is 1.
+    /// Fewer than that, and the object takes no writes: Ceph's defaults. Of copies, all but half of them,
+    /// rounded down (`osd_pool_default_min_size` = 0); of k+m shards, k + min(1, m - 1)
+    /// (`OSDMonitor::prepare_pool_size`), so that k are enough where m is 1.
     #[must_use]
     pub fn min_size(self) -> u32 {
         let spare = self.width - self.data;

@@ -1,5 +1,5 @@
-//! The search for what failures touch: by the placement's inverse where there is one (groups, rings), by asking every object, or
-//! drawn from the exact distribution ([`Shares`]).
+//! The search for what failures touch: by the placement's inverse where there is one (groups, rings), by
+//! asking every object, or drawn from the exact distribution ([`Shares`]).
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ use crate::plan::{DeviceId, NOWHERE};
 use crate::server_places::{DrawnPlaces, LIST, Onward, ServerPlaces, disk_of, draws_of};
 use crate::shares::Shares;
 
-/// More objects than this are not asked one by one unless the user says so: CRUSH takes microseconds for each.
+/// More objects than this are not asked one by one unless the user says so: CRUSH takes microseconds for
+/// each.
 const ASKED_MAX: u64 = 100_000;
 
 const THIN: Purpose = Purpose(41);

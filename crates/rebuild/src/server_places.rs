@@ -1,12 +1,12 @@
 //! New homes where servers have several disks and placement names servers, or was drawn.
 //!
-//! An algorithm other than CRUSH knows servers only. A server of which one disk is out is still the server of its objects,
-//! so another of its disks takes them; only one that has lost all its disks is passed over.
+//! An algorithm other than CRUSH knows servers only. A server of which one disk is out is still the server of
+//! its objects, so another of its disks takes them; only one that has lost all its disks is passed over.
 //!
-//! CRUSH tries host after host, each time with a disk of it, until it has enough: the same draws for every device that
-//! is out, so that only what was on it moves. Where the lost set is drawn from the distribution ([`Shares`]), these draws are
-//! made as well: each finds a host by its share and any of its disks, and is refused when the host is in the list already or
-//! the disk is out.
+//! CRUSH tries host after host, each time with a disk of it, until it has enough: the same draws for every
+//! device that is out, so that only what was on it moves. Where the lost set is drawn from the distribution
+//! ([`Shares`]), these draws are made as well: each finds a host by its share and any of its disks, and is
+//! refused when the host is in the list already or the disk is out.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub fn disk_of(hardware: &Hardware, server: u32, key: u64) -> DeviceId {
     devices.nth(at as usize).unwrap_or(NOWHERE)
 }
 
-/// The disk on which it lies with some out: the first choice, or the best of those that are in by a hash of disk and
-/// object, so that the objects of one that goes spread over all. [`NOWHERE`] if all are out.
+/// The disk on which it lies with some out: the first choice, or the best of those that are in by a hash of
+/// disk and object, so that the objects of one that goes spread over all. [`NOWHERE`] if all are out.
 #[must_use]
 pub fn disk_in(hardware: &Hardware, server: u32, key: u64, out: &[bool]) -> DeviceId {
     let first = disk_of(hardware, server, key);
@@ -165,8 +165,8 @@ impl Wanted for DrawnAsked<'_> {
 }
 
 impl DrawnPlaces {
-    /// CRUSH's draws in order: those of `list`, with the ones between that found a host which was in it already, and then
-    /// any. The first that are not refused now are the homes.
+    /// CRUSH's draws in order: those of `list`, with the ones between that found a host which was in it
+    /// already, and then any. The first that are not refused now are the homes.
     fn retry(&self, id: u64, list: &[u32], out: &[bool], devices: &mut [DeviceId]) {
         devices.fill(NOWHERE);
         let mut draws = draws_of(self.seed, id);

@@ -1,11 +1,12 @@
-//! Servers drawn one after the other by their shares, none twice: what CRUSH's flat buckets and rendezvous hashing do with
-//! every object, and so the exact distribution of where objects lie that touch what fails.
+//! Servers drawn one after the other by their shares, none twice: what CRUSH's flat buckets and rendezvous
+//! hashing do with every object, and so the exact distribution of where objects lie that touch what fails.
 //!
-//! An object that touches is drawn without drawing those that do not. At the rank j of its list, an object that has not
-//! touched yet touches with probability `p = W / (1 - S)`, where W is the share of what fails and S that of the servers
-//! before; with S at most that of the j greatest, p is at most some q. So each object is a candidate with the probability that any
-//! of its ranks is below its q ([`Shares::candidates`]); of a candidate, the first such rank is drawn, then the servers
-//! before it, and it touches there with p / q. What remains is drawn without conditions. Nothing is approximated.
+//! An object that touches is drawn without drawing those that do not. At the rank j of its list, an object
+//! that has not touched yet touches with probability `p = W / (1 - S)`, where W is the share of what fails
+//! and S that of the servers before; with S at most that of the j greatest, p is at most some q. So each
+//! object is a candidate with the probability that any of its ranks is below its q ([`Shares::candidates`]);
+//! of a candidate, the first such rank is drawn, then the servers before it, and it touches there with p / q.
+//! What remains is drawn without conditions. Nothing is approximated.
 
 use towtank_streams::Uniform;
 
@@ -69,8 +70,8 @@ impl Shares {
         1.0 - self.bounds.iter().map(|bound| 1.0 - bound).product::<f64>()
     }
 
-    /// Of a candidate, the list of its servers, or false where it does not touch after all. `list` is filled; its first ranks,
-    /// as many as the width, are where the object lies.
+    /// Of a candidate, the list of its servers, or false where it does not touch after all. `list` is filled;
+    /// its first ranks, as many as the width, are where the object lies.
     pub fn draw(&self, list: &mut [u32], draws: &mut impl Uniform) -> bool {
         let Some(mut rank) = self.first_rank(draws) else { return false };
         let mut drawn = 0;
@@ -240,7 +241,8 @@ mod tests {
                 *listed.entry(list).or_default() += 1.0;
             }
         }
-        // 288 of the 360 lists touch: 360 less 4 * 3 * 2 * 3. Two samples: the sum of (a - b)² / (a + b) is chi-squared.
+        // 288 of the 360 lists touch: 360 less 4 * 3 * 2 * 3. Two samples: the sum of (a - b)² / (a + b) is
+        // chi-squared.
         assert_eq!(listed.len(), 288);
         let chi: f64 = listed
             .iter()

@@ -1,5 +1,6 @@
-//! A replica was away while 1 % of its group's 50,000 objects were written, and the log does not remember so much. How long
-//! does it take until the replica is complete again, and what is looked at, by each way to find out what differs?
+//! A replica was away while 1 % of its group's 50,000 objects were written, and the log does not remember so
+//! much. How long does it take until the replica is complete again, and what is looked at, by each way to
+//! find out what differs?
 //!
 //! Run it with `cargo run -p towtank-replication --example stale_replica`.
 
@@ -169,7 +170,8 @@ impl Cluster {
         }
     }
 
-    /// Has the reserver of a device asked something; what it decides is told to the group's replica, or to nobody.
+    /// Has the reserver of a device asked something; what it decides is told to the group's replica, or to
+    /// nobody.
     pub fn reserve(&mut self, device: usize, ask: impl FnOnce(&mut Reserver, &mut Vec<Verdict>)) {
         let mut verdicts = Vec::new();
         ask(&mut self.devices[device].2, &mut verdicts);

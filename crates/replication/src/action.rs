@@ -14,7 +14,8 @@ pub struct Map {
     pub up: Vec<DeviceId>,
     /// Who serves it, the primary first: `up`, but where others were asked for ([`Action::WantActing`]).
     pub acting: Vec<DeviceId>,
-    /// All devices that are alive, those of `up` and `acting` among them. Earlier holders that are alive are asked too.
+    /// All devices that are alive, those of `up` and `acting` among them. Earlier holders that are alive are
+    /// asked too.
     pub alive: Vec<DeviceId>,
 }
 
@@ -96,14 +97,16 @@ pub enum Outcome<P> {
     Read {
         /// Its version and content.
         found: Option<(Version, P)>,
-        /// The last change of the group when it was read, which may be one of another object that is not committed yet.
+        /// The last change of the group when it was read, which may be one of another object that is not
+        /// committed yet.
         as_of: Version,
     },
     /// Not done, or not known to be: ask again, with the same request, whom the map names.
     Retry,
 }
 
-/// What a replica asks of its host. The changes of the call that gave it are durable before it is carried out.
+/// What a replica asks of its host. The changes of the call that gave it are durable before it is carried
+/// out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Action<P> {
     /// Send a message. Messages to one device stay in order, or not: both are right.
@@ -113,7 +116,8 @@ pub enum Action<P> {
         /// What.
         message: Message<P>,
     },
-    /// Do this, and answer [`Input::Done`]; at once, where time does not matter or the work has been done already.
+    /// Do this, and answer [`Input::Done`]; at once, where time does not matter or the work has been done
+    /// already.
     Work {
         /// For the answer.
         token: Token,
@@ -152,7 +156,8 @@ pub enum Action<P> {
         /// Which side.
         lot: Lot,
     },
-    /// Ask whoever makes maps for other acting replicas. Nothing goes on in the group, or nothing more, until they come.
+    /// Ask whoever makes maps for other acting replicas. Nothing goes on in the group, or nothing more, until
+    /// they come.
     WantActing {
         /// In which interval this was found.
         epoch: Epoch,
@@ -187,7 +192,8 @@ pub struct Tally {
 pub enum Note {
     /// This replica leads peering.
     PeeringBegan,
-    /// No acknowledged write may be lost, and nobody is there who knows those of this interval: the group waits.
+    /// No acknowledged write may be lost, and nobody is there who knows those of this interval: the group
+    /// waits.
     Down {
         /// The interval's first epoch.
         interval: Epoch,
@@ -206,7 +212,8 @@ pub enum Note {
     },
     /// None is missing any more.
     LogRecoveryEnded,
-    /// Nobody who is there has the object in the version that the log says. It is found when its holder comes back.
+    /// Nobody who is there has the object in the version that the log says. It is found when its holder comes
+    /// back.
     Unfound {
         /// Which.
         key: Key,

@@ -1,13 +1,13 @@
-//! What peering chooses, from what the replicas tell of themselves: whether enough of them answered, whose log counts,
-//! and who can serve.
+//! What peering chooses, from what the replicas tell of themselves: whether enough of them answered, whose
+//! log counts, and who can serve.
 //!
-//! A write is acknowledged when all acting replicas have it. So every acknowledged write of an interval is in the log of
-//! each of its acting replicas, and whoever hears one complete replica of each interval that may have served has heard of
-//! all of them. A replica whose `last_epoch_started` is E knows all that was acknowledged before E, and earlier
-//! intervals need not be asked.
+//! A write is acknowledged when all acting replicas have it. So every acknowledged write of an interval is in
+//! the log of each of its acting replicas, and whoever hears one complete replica of each interval that may
+//! have served has heard of all of them. A replica whose `last_epoch_started` is E knows all that was
+//! acknowledged before E, and earlier intervals need not be asked.
 //!
-//! Ceph leaves out intervals in which the primary did not announce itself (`up_thru`). This does not: a group may wait
-//! for a device in vain that served nobody.
+//! Ceph leaves out intervals in which the primary did not announce itself (`up_thru`). This does not: a group
+//! may wait for a device in vain that served nobody.
 
 use std::collections::BTreeMap;
 
@@ -57,11 +57,13 @@ impl Ballot<'_> {
         self.infos.iter().filter(|(_, info)| info.is_complete()).map(|(device, info)| (*device, info))
     }
 
-    /// The last interval that may have acknowledged writes of which nobody who answered would know, if there is one.
+    /// The last interval that may have acknowledged writes of which nobody who answered would know, if there
+    /// is one.
     #[must_use]
     pub fn blocked_by(&self) -> Option<&Interval> {
         let started = self.complete().map(|(_, info)| info.last_epoch_started).max().unwrap_or(0);
-        // Who acted in an interval that served has noted that it began; so who has not knows that it did not serve.
+        // Who acted in an interval that served has noted that it began; so who has not knows that it did not
+        // serve.
         let knows = |device: &DeviceId, interval: &Interval| {
             let info = self.infos.get(device);
             info.is_some_and(|info| info.is_complete() || info.last_epoch_started < interval.epoch)
@@ -72,8 +74,8 @@ impl Ballot<'_> {
         intervals.find(|interval| may_have_served(interval) && !is_heard(interval))
     }
 
-    /// Whose log counts: of the complete ones that took part last, the one with the most changes; with the longest log
-    /// among equals, then `preferred`, then the least.
+    /// Whose log counts: of the complete ones that took part last, the one with the most changes; with the
+    /// longest log among equals, then `preferred`, then the least.
     #[must_use]
     pub fn authority(&self, preferred: DeviceId) -> Option<DeviceId> {
         let rank = |(device, info): &(DeviceId, &Info)| {
@@ -83,8 +85,8 @@ impl Ballot<'_> {
         self.complete().max_by_key(rank).map(|(device, _)| device)
     }
 
-    /// Who should act: those of `up` that can catch up from the authoritative log, its first one first if it can, else
-    /// the authority; and others that can, until there are as many as in `up`.
+    /// Who should act: those of `up` that can catch up from the authoritative log, its first one first if it
+    /// can, else the authority; and others that can, until there are as many as in `up`.
     #[must_use]
     pub fn acting(&self, authority: DeviceId, up: &[DeviceId], acting: &[DeviceId]) -> Vec<DeviceId> {
         let tail = self.infos[&authority].tail;

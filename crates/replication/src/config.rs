@@ -1,4 +1,5 @@
-//! How a group is replicated: all numbers that the protocol depends on, each with Ceph's default where it has one.
+//! How a group is replicated: all numbers that the protocol depends on, each with Ceph's default where it has
+//! one.
 
 use serde::{Deserialize, Serialize};
 use towtank_merkle::{Shape, Subspace, TooManyLeaves};
@@ -10,7 +11,8 @@ use towtank_units::SimSpan;
 pub enum Discovery {
     /// It looks at all objects.
     Scan,
-    /// At the ranges that were written to since the group was last clean; at all where a replica was not there then.
+    /// At the ranges that were written to since the group was last clean; at all where a replica was not
+    /// there then.
     Bitmap,
     /// At the ranges where the trees differ: the target sends its whole tree.
     Merkle,
@@ -63,8 +65,8 @@ pub enum Planted {
 pub struct Config {
     /// How many replicas there should be.
     pub size: usize,
-    /// Replicas that together make up an object: 1 where each holds all of it. In an erasure-coded group each holds one
-    /// shard, and so many of them give back any other.
+    /// Replicas that together make up an object: 1 where each holds all of it. In an erasure-coded group each
+    /// holds one shard, and so many of them give back any other.
     pub data_shards: usize,
     /// With fewer replicas the group takes no requests.
     pub size_min: usize,
@@ -94,8 +96,8 @@ pub struct Config {
     pub sleep: SimSpan,
     /// Larger objects are sent in parts of so many bytes.
     pub chunk_bytes: u64,
-    /// How long a primary may answer reads after its replicas have last confirmed it. Without it, whoever tells maps must
-    /// tell the old primary first.
+    /// How long a primary may answer reads after its replicas have last confirmed it. Without it, whoever
+    /// tells maps must tell the old primary first.
     pub lease: Option<SimSpan>,
     /// After how long a refused reservation is asked for again.
     pub retry: SimSpan,

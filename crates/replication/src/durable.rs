@@ -1,4 +1,5 @@
-//! What a replica knows besides its objects and must not forget in a crash, and how it takes over another's log.
+//! What a replica knows besides its objects and must not forget in a crash, and how it takes over another's
+//! log.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +24,8 @@ pub struct Durable {
     pub epoch: Epoch,
     /// The intervals since the group was last clean, as far as it knows.
     pub intervals: Vec<Interval>,
-    /// The last interval for which it took over the authoritative log: it knows of every write that was acknowledged
-    /// before.
+    /// The last interval for which it took over the authoritative log: it knows of every write that was
+    /// acknowledged before.
     pub last_epoch_started: Epoch,
     /// The last interval in which all replicas were known to be equal.
     pub last_epoch_clean: Epoch,
@@ -55,8 +56,8 @@ impl Durable {
         }
     }
 
-    /// Of each replica of a group that was filled and is clean: where a study begins. `last_update` is the version of the
-    /// last change, and all objects are at most of that version.
+    /// Of each replica of a group that was filled and is clean: where a study begins. `last_update` is the
+    /// version of the last change, and all objects are at most of that version.
     #[must_use]
     pub fn of_clean_group(epoch: Epoch, last_update: Version, summary: Summary) -> Durable {
         assert!(last_update.epoch <= epoch, "a change of epoch {} before its map", last_update.epoch);
@@ -108,8 +109,8 @@ impl Durable {
         }
     }
 
-    /// Takes over the log of the group from `common` on: undoes what this replica has after it, and notes as missing
-    /// what it does not have. Deletes are done at once.
+    /// Takes over the log of the group from `common` on: undoes what this replica has after it, and notes as
+    /// missing what it does not have. Deletes are done at once.
     pub(crate) fn merge<O: Objects>(
         &mut self,
         config: &Config,
@@ -124,7 +125,8 @@ impl Durable {
         }
         let undone = self.log.rewind(common);
         assert_eq!(self.log.head(), common, "more was undone than differs");
-        // Each object's version by the merged log: before the first change that is undone, or after the last that comes.
+        // Each object's version by the merged log: before the first change that is undone, or after the last
+        // that comes.
         let mut wanted: BTreeMap<Key, Option<Version>> = BTreeMap::new();
         let mut divergent: BTreeMap<Key, Vec<Version>> = BTreeMap::new();
         for entry in undone {

@@ -1,4 +1,5 @@
-//! What the protocol speaks of: objects by their place in the order of a group, versions, devices, requests, cursors.
+//! What the protocol speaks of: objects by their place in the order of a group, versions, devices, requests,
+//! cursors.
 
 use serde::{Deserialize, Serialize};
 use towtank_merkle::{ObjectId, Position};
@@ -141,7 +142,8 @@ pub struct RequestId {
     pub number: u64,
 }
 
-/// A member's notion of something that takes time, or that others decide. Unique since the replica was started.
+/// A member's notion of something that takes time, or that others decide. Unique since the replica was
+/// started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Token(pub u64);
 

@@ -1,8 +1,8 @@
 //! The bounded log of a group: its last changes in order, and the requests of some that it no longer holds.
 //!
-//! A replica that was away catches up from the log of the others if it reaches back to where the replica stopped, and
-//! needs a backfill if not. Only what all replicas have committed is trimmed. So whatever a replica must undo is still in
-//! its own log, and two logs that overlap at all have a common entry.
+//! A replica that was away catches up from the log of the others if it reaches back to where the replica
+//! stopped, and needs a backfill if not. Only what all replicas have committed is trimmed. So whatever a
+//! replica must undo is still in its own log, and two logs that overlap at all have a common entry.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -35,7 +35,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What an entry takes in memory and on the wire, about: Ceph's take some 150 to 300 bytes, with the object's name.
+    /// What an entry takes in memory and on the wire, about: Ceph's take some 150 to 300 bytes, with the
+    /// object's name.
     pub const BYTES: u64 = 160;
 
     /// The object's version after the change; none where it is gone.
@@ -179,9 +180,9 @@ impl Log {
         last_update >= self.tail
     }
 
-    /// The last change that this log and one that ends with `last_update` have in common: the last one here that is not
-    /// after it. The other has every change of an authoritative log that is not after its own last one, since any change
-    /// that it lacks was made in an interval after its last.
+    /// The last change that this log and one that ends with `last_update` have in common: the last one here
+    /// that is not after it. The other has every change of an authoritative log that is not after its own
+    /// last one, since any change that it lacks was made in an interval after its last.
     ///
     /// # Panics
     ///
@@ -239,16 +240,16 @@ impl Log {
         }
     }
 
-    /// The version up to which it may be trimmed so that `keep` entries are left; none where there are not so many, or
-    /// fewer than `at_least` would go.
+    /// The version up to which it may be trimmed so that `keep` entries are left; none where there are not so
+    /// many, or fewer than `at_least` would go.
     #[must_use]
     pub fn surplus(&self, keep: usize, at_least: usize) -> Option<Version> {
         let surplus = self.entries.len().checked_sub(keep)?;
         (surplus >= at_least.max(1)).then(|| self.entries[surplus - 1].version)
     }
 
-    /// What has become of the log that ended with `head` and began behind `tail`. Versions are given once, so that a log
-    /// that still holds the entry `head` is as it was up to there.
+    /// What has become of the log that ended with `head` and began behind `tail`. Versions are given once, so
+    /// that a log that still holds the entry `head` is as it was up to there.
     #[must_use]
     pub fn change_since(&self, head: Version, tail: Version) -> LogChange {
         assert!(tail <= head, "a log from {tail} to {head}");

@@ -1,9 +1,9 @@
 //! What replicas of a group say to each other.
 //!
-//! Messages are numbered in each direction of each pair and carry their interval. A replica takes each once and in order,
-//! however the network repeats and reorders them; it drops those of intervals that are over and keeps those of
-//! intervals that it has not heard of yet. A message may be late but not lost: where one is lost, a replica must leave
-//! the map and come back.
+//! Messages are numbered in each direction of each pair and carry their interval. A replica takes each once
+//! and in order, however the network repeats and reorders them; it drops those of intervals that are over and
+//! keeps those of intervals that it has not heard of yet. A message may be late but not lost: where one is
+//! lost, a replica must leave the map and come back.
 
 use serde::{Deserialize, Serialize};
 use towtank_units::{SimSpan, SimTime};
@@ -38,8 +38,8 @@ pub struct Activate {
     pub common: Version,
     /// The changes after it.
     pub entries: Vec<Entry>,
-    /// The replica cannot catch up from the log: it is filled anew. `common` is then the log's tail, and these are the
-    /// requests that it remembers.
+    /// The replica cannot catch up from the log: it is filled anew. `common` is then the log's tail, and
+    /// these are the requests that it remembers.
     pub refill: Option<Vec<Done>>,
     /// How long an earlier primary may still answer reads.
     pub promised: SimSpan,
@@ -146,7 +146,8 @@ pub enum Body<P> {
     /// As far as I know, for the agreed time from when you asked.
     Renewed(SimTime),
 
-    /// Recovery of a coded group: send me a part of your shard. Its number, the object, its version and where it begins.
+    /// Recovery of a coded group: send me a part of your shard. Its number, the object, its version and where
+    /// it begins.
     Gather(u64, Key, Version, u64),
     /// This is the part of that number, and whether it is the last.
     Gathered(u64, P, bool),

@@ -1,8 +1,8 @@
 //! What a replica keeps its objects in: the host's store, or its model of one.
 //!
 //! All that one call of [`Replica::handle`](crate::Replica::handle) does to the objects and to the
-//! [`Durable`](crate::Durable) state is one atomic transaction, which is durable before any action of the call is
-//! carried out. A crash loses all else.
+//! [`Durable`](crate::Durable) state is one atomic transaction, which is durable before any action of the
+//! call is carried out. A crash loses all else.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -59,7 +59,8 @@ pub trait Objects {
     /// The part of an object from byte `at`, at most `length` long; none where there is no such object.
     fn read(&self, key: Key, at: u64, length: u64) -> Option<Self::Payload>;
 
-    /// In a coded group: a part of the shard that a replica holds, from the same part of the shards of others.
+    /// In a coded group: a part of the shard that a replica holds, from the same part of the shards of
+    /// others.
     fn decode(&self, shards: &BTreeMap<DeviceId, Self::Payload>, of: DeviceId) -> Self::Payload;
 
     /// Sets an object, whether or not there is one.
@@ -68,8 +69,8 @@ pub trait Objects {
     /// Removes an object, if there is one.
     fn remove(&mut self, key: Key);
 
-    /// Appends to the temporary object of this key; `at` is its length so far, and 0 begins it anew. Temporary objects
-    /// are seen by nothing but [`Objects::publish`].
+    /// Appends to the temporary object of this key; `at` is its length so far, and 0 begins it anew.
+    /// Temporary objects are seen by nothing but [`Objects::publish`].
     fn stage(&mut self, key: Key, at: u64, part: Self::Payload);
 
     /// Makes the temporary object of this key the object, in this version.
@@ -113,8 +114,8 @@ impl Divisible for Size {
     }
 }
 
-/// Objects in memory, for tests, examples and small models. In a coded group it does not tell shards apart: what a
-/// replica holds of an object stands for its shard.
+/// Objects in memory, for tests, examples and small models. In a coded group it does not tell shards apart:
+/// what a replica holds of an object stands for its shard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Memory<P> {
     objects: BTreeMap<Key, (Version, P)>,

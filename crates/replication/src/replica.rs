@@ -1,8 +1,8 @@
 //! One replica of one placement group: what happens to it goes in, what its host is to do comes out.
 //!
-//! [`Replica::handle`] is the only way in. It hands each input to the part that knows it: `peering` begins an interval,
-//! `clients` reads and writes, `recovery` and `filling` bring the others up to date, `follower` is what a replica does
-//! for its primary, whoever it is.
+//! [`Replica::handle`] is the only way in. It hands each input to the part that knows it: `peering` begins an
+//! interval, `clients` reads and writes, `recovery` and `filling` bring the others up to date, `follower` is
+//! what a replica does for its primary, whoever it is.
 
 mod audit;
 mod clients;
@@ -44,8 +44,8 @@ pub struct Replica<P> {
     tokens: u64,
     #[serde(with = "towtank_units::pairs")]
     pending: BTreeMap<Token, After<P>>,
-    /// Until when primaries may answer reads, as far as this replica has confirmed or heard; whose it is not to tell is
-    /// under none.
+    /// Until when primaries may answer reads, as far as this replica has confirmed or heard; whose it is not
+    /// to tell is under none.
     #[serde(with = "towtank_units::pairs")]
     promises: BTreeMap<Option<DeviceId>, SimTime>,
     /// Temporary objects: the version, and the length so far.
@@ -110,7 +110,8 @@ pub struct View {
 }
 
 impl<P: crate::Payload> Replica<P> {
-    /// A replica that starts, for the first time or after a crash. It takes part from the next map on that is new to it.
+    /// A replica that starts, for the first time or after a crash. It takes part from the next map on that is
+    /// new to it.
     #[must_use]
     pub fn start(config: Config, me: DeviceId, durable: Durable, now: SimTime) -> Replica<P> {
         config.check();
@@ -183,8 +184,8 @@ impl<P: crate::Payload> Replica<P> {
         }
     }
 
-    /// Takes what happens. All changes to `objects` and to the durable state are one transaction, to be durable before
-    /// any of the actions that are appended is carried out.
+    /// Takes what happens. All changes to `objects` and to the durable state are one transaction, to be
+    /// durable before any of the actions that are appended is carried out.
     pub fn handle<O: Objects<Payload = P>>(
         &mut self,
         now: SimTime,

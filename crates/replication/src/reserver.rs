@@ -1,7 +1,9 @@
-//! How many backfills a device takes part in at once: slots, given by priority, and a guard against full devices.
+//! How many backfills a device takes part in at once: slots, given by priority, and a guard against full
+//! devices.
 //!
-//! Ceph has two reservers a device, each of `osd_max_backfills` slots: one for the backfills that its primaries lead, one
-//! for those that fill it. With one for both, two devices that fill each other would wait for each other.
+//! Ceph has two reservers a device, each of `osd_max_backfills` slots: one for the backfills that its
+//! primaries lead, one for those that fill it. With one for both, two devices that fill each other would wait
+//! for each other.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -86,7 +88,8 @@ impl Reserver {
         Reserver { slots, full_at_bytes: u64::MAX, used_bytes: 0, preempts: false, lots }
     }
 
-    /// Refuses backfills that would fill the device beyond so many bytes: Ceph's `backfillfull_ratio`, 90 %, of its size.
+    /// Refuses backfills that would fill the device beyond so many bytes: Ceph's `backfillfull_ratio`, 90 %,
+    /// of its size.
     #[must_use]
     pub fn full_at(self, bytes: u64) -> Reserver {
         Reserver { full_at_bytes: bytes, ..self }

@@ -1,6 +1,6 @@
-//! What a replica knows of its objects without looking at them: a tree, a sketch or a bitmap, as its group's discovery
-//! needs. Every local change of an object goes through [`Summary::update`], so that the state is always that of one made
-//! anew from the objects.
+//! What a replica knows of its objects without looking at them: a tree, a sketch or a bitmap, as its group's
+//! discovery needs. Every local change of an object goes through [`Summary::update`], so that the state is
+//! always that of one made anew from the objects.
 
 use serde::{Deserialize, Serialize};
 use towtank_merkle::{Bitmap, Sketch, Tree};

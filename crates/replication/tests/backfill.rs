@@ -1,5 +1,5 @@
-//! Backfills of replicas that were away: what is looked at and sent is what differs, by each way to find out; they go on
-//! where they were stopped, and take the time that their rests give.
+//! Backfills of replicas that were away: what is looked at and sent is what differs, by each way to find out;
+//! they go on where they were stopped, and take the time that their rests give.
 
 #[allow(dead_code, reason = "the example's own question is asked elsewhere")]
 #[path = "../examples/stale_replica.rs"]
@@ -149,7 +149,8 @@ proptest! {
             Note::BackfillBegan { resumed, .. } => Some(*resumed),
             _ => None,
         });
-        // The log of the primary has not moved on, so that what the target has begun to follow, it goes on to follow.
+        // The log of the primary has not moved on, so that what the target has begun to follow, it goes on to
+        // follow.
         let has_begun = cursor != Cursor::End;
         prop_assert_eq!(resumed == Some(true), has_begun);
         assert_clean(&cluster, &[0, 1, 2]);
@@ -203,7 +204,8 @@ fn a_replica_that_the_log_reaches_is_not_backfilled() {
 
 #[test]
 fn a_part_of_a_backfill_that_was_stopped_is_thrown_away() {
-    // A target whose slot was taken away had a first part of an object, and then got the object, smaller, at once.
+    // A target whose slot was taken away had a first part of an object, and then got the object, smaller, at
+    // once.
     let config = Config { chunk_bytes: 500, ..config(Discovery::Scan) };
     let mut cluster = cluster(config, 20);
     cluster.devices[2].2 = Reserver::new(1).preempting();
@@ -269,7 +271,8 @@ fn large_objects_go_in_parts() {
 
 #[test]
 fn rests_give_the_time_of_a_backfill() {
-    // The small Ceph cluster took 27.4 s for 260 operations with its default rest of 0.1 s: 250 objects and 10 batches.
+    // The small Ceph cluster took 27.4 s for 260 operations with its default rest of 0.1 s: 250 objects and
+    // 10 batches.
     let mut config = config(Discovery::Scan);
     config.sleep = SimSpan::from_ms(100);
     config.scan_max = 512;
@@ -388,8 +391,8 @@ fn coded_cluster(config: Config, objects: u32) -> Cluster {
 
 const ALL_SIX: [u32; 6] = [0, 1, 2, 3, 4, 5];
 
-/// Every shard that is brought to a target is made from four others, of which one is the primary's own: three are sent
-/// to it, and one from it.
+/// Every shard that is brought to a target is made from four others, of which one is the primary's own: three
+/// are sent to it, and one from it.
 #[test]
 fn a_shard_is_made_from_as_many_as_make_up_an_object() {
     for discovery in Discovery::ALL {
@@ -439,8 +442,8 @@ fn shards_are_made_by_the_log_for_two_and_in_parts() {
     }
 }
 
-/// A primary that misses its own shard makes it from others; with too few of them, the object is unfound until one more
-/// is back.
+/// A primary that misses its own shard makes it from others; with too few of them, the object is unfound
+/// until one more is back.
 #[test]
 fn a_primary_makes_its_own_shard_and_knows_when_it_cannot() {
     let config =
@@ -448,7 +451,8 @@ fn a_primary_makes_its_own_shard_and_knows_when_it_cannot() {
     let mut cluster = coded_cluster(config, 20);
     cluster.set_up(&[1, 2, 3, 4]);
     (0..5).for_each(|number| write(&mut cluster, number));
-    // Device 0 has the log's head by now and leads, and of the four with a shard of these objects three are there.
+    // Device 0 has the log's head by now and leads, and of the four with a shard of these objects three are
+    // there.
     cluster.set_up(&[0, 1, 2, 3, 5]);
     let unfound = |cluster: &Cluster| {
         cluster.notes.iter().filter(|(_, note)| matches!(note, Note::Unfound { .. })).count()
@@ -466,7 +470,8 @@ fn a_primary_makes_its_own_shard_and_knows_when_it_cannot() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whoever is away, whatever is written, deleted and stopped in between: positions end with the same versions.
+    /// Whoever is away, whatever is written, deleted and stopped in between: positions end with the same
+    /// versions.
     #[test]
     fn coded_groups_end_equal(
         away in away(), gone in 0..6_u32, stop in 1..300_usize, discovery in 0..Discovery::ALL.len(),

@@ -1,8 +1,9 @@
 //! Claims: what a paper published, what we got, and whether that holds.
 //!
-//! **Invariant:** the verdict follows from the numbers; nobody writes it by hand. A value used in calibration is
-//! `fitted` and never counts as holding, but the claim says what its verdict would be. Where the range of ours lies
-//! partly inside the tolerance and partly outside, or a number is missing, the verdict is `cannot_tell`.
+//! **Invariant:** the verdict follows from the numbers; nobody writes it by hand. A value used in calibration
+//! is `fitted` and never counts as holding, but the claim says what its verdict would be. Where the range of
+//! ours lies partly inside the tolerance and partly outside, or a number is missing, the verdict is
+//! `cannot_tell`.
 
 use std::cmp::Ordering;
 
@@ -169,7 +170,8 @@ pub struct ClaimDraft {
 }
 
 impl ClaimDraft {
-    /// The statement that the first of two samples over seeds is the greater: `ratio` is the first over the second.
+    /// The statement that the first of two samples over seeds is the greater: `ratio` is the first over the
+    /// second.
     #[must_use]
     pub fn greater(
         name: &str,
@@ -213,8 +215,8 @@ impl Claim {
 impl Tolerance {
     /// Whether `ours` agrees with `published`: `Holds`, `Misses` or `CannotTell`.
     ///
-    /// Ours agrees if its whole range does, and misses if all of the range lies on one side; without a range its
-    /// value decides. A missing number decides nothing.
+    /// Ours agrees if its whole range does, and misses if all of the range lies on one side; without a range
+    /// its value decides. A missing number decides nothing.
     #[must_use]
     pub fn verdict(self, published: Reading, ours: Reading) -> Verdict {
         let range = ours.low.get().zip(ours.high.get());

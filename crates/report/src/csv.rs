@@ -4,7 +4,8 @@
 //! - Numbers are unrounded, in the shortest text that reads back to the same bits.
 //! - A missing cell is empty; its reason stays in `report.json`. An empty text is `""`.
 //! - Text that a spreadsheet would take for a formula (it starts with `=`, `+`, `-`, `@`, a tab or a carriage
-//!   return) gets a `'` in front, and so does text that starts with `'`. To read text back, drop one leading `'`.
+//!   return) gets a `'` in front, and so does text that starts with `'`. To read text back, drop one leading
+//!   `'`.
 //!
 //! `web/src/csv.ts` writes the same bytes for the page's downloads.
 
@@ -38,7 +39,8 @@ pub fn files(report: &Report) -> Vec<CsvFile> {
         .collect()
 }
 
-/// The results themselves, which is what `--format csv` prints: one row a measure, or with a sweep one a point.
+/// The results themselves, which is what `--format csv` prints: one row a measure, or with a sweep one a
+/// point.
 #[must_use]
 pub fn results(report: &Report) -> String {
     render(&results_table(report))

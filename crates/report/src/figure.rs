@@ -1,4 +1,5 @@
-//! Figures as data: what is drawn, never how many pixels. The page draws them; the data stays inside the report.
+//! Figures as data: what is drawn, never how many pixels. The page draws them; the data stays inside the
+//! report.
 //!
 //! A missing number is a gap. Lines on logarithmic axes leave out what is not positive.
 

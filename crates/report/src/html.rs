@@ -1,7 +1,7 @@
 //! One self-contained page: the bundle built from `web/`, with the report inside.
 //!
-//! The bundle is checked in and included, so cargo alone builds the program. The page asks the network for nothing;
-//! its content-security policy forbids it to.
+//! The bundle is checked in and included, so cargo alone builds the program. The page asks the network for
+//! nothing; its content-security policy forbids it to.
 
 use std::fmt::Write;
 
@@ -27,8 +27,8 @@ pub fn render(report: &Report) -> String {
     [head, &escape_text(title), middle, &embed(&report.to_json()), tail].concat()
 }
 
-/// JSON that may stand in a script element: no text in it can end the element, open a comment or break a line for
-/// a script parser. All these characters stand only inside JSON strings, where an escape means the same.
+/// JSON that may stand in a script element: no text in it can end the element, open a comment or break a line
+/// for a script parser. All these characters stand only inside JSON strings, where an escape means the same.
 #[must_use]
 pub fn embed(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 50);

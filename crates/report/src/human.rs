@@ -1,7 +1,7 @@
 //! Numbers as people read them: four digits, a unit that keeps them short, thousands apart.
 //!
-//! The page has the same rules in `web/src/human.ts`; both are held to `web/test/golden/human.json`. JSON and CSV
-//! never pass through here.
+//! The page has the same rules in `web/src/human.ts`; both are held to `web/test/golden/human.json`. JSON and
+//! CSV never pass through here.
 
 /// Digits kept of a number below a thousand; above, all digits before the point.
 const SIGNIFICANT: i32 = 4;
@@ -60,8 +60,8 @@ impl Shown {
         }
     }
 
-    /// The unit for a whole column: the one that fits its middle number, so that most of them read well and all of
-    /// them compare at a glance.
+    /// The unit for a whole column: the one that fits its middle number, so that most of them read well and
+    /// all of them compare at a glance.
     #[must_use]
     pub fn column(values: impl Iterator<Item = f64>, unit: &str) -> Self {
         let mut sizes: Vec<f64> = values.map(f64::abs).filter(|size| *size > 0.0).collect();
@@ -184,8 +184,9 @@ fn rounded(value: f64) -> f64 {
     format!("{first}.{rest}e{exponent}").parse().expect("digits, a point and an exponent are a number")
 }
 
-/// The digits kept of a positive number (`least`, or all before the point), and the power of ten of the first. Halves go up, as in ECMAScript's
-/// `toExponential`; Rust's own formatting would send them to the even neighbour.
+/// The digits kept of a positive number (`least`, or all before the point), and the power of ten of the
+/// first. Halves go up, as in ECMAScript's `toExponential`; Rust's own formatting would send them to the even
+/// neighbour.
 fn significant(value: f64, least: i32) -> (String, i32) {
     // The exact value of a double that is not a tie differs from one well within 30 digits.
     let exact = format!("{value:.30e}");

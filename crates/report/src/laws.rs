@@ -1,14 +1,17 @@
-//! Laws that hold for every report, whatever the study: a report that breaks one is wrong, and an error of ours.
+//! Laws that hold for every report, whatever the study: a report that breaks one is wrong, and an error of
+//! ours.
 //!
-//! - A share (a measure or a column in `fraction`) lies within 0 and 1. What may exceed 1 has the unit `ratio`.
-//! - Times, sizes, rates and counts are not negative: every measure whose unit is no percentage, ratio or bare number.
+//! - A share (a measure or a column in `fraction`) lies within 0 and 1. What may exceed 1 has the unit
+//!   `ratio`.
+//! - Times, sizes, rates and counts are not negative: every measure whose unit is no percentage, ratio or
+//!   bare number.
 //! - The low end of an interval is at most the value, and the value at most the high end; of claims too.
 //! - A mean is taken over at most as many replicates as there are.
 //! - A bound on a rate is at least the rate; a mean is at most the maximum; a quantile at most the next one.
 //! - The verdict of a claim is the one that its numbers give, so none holds or misses without a number.
 //!
-//! Relations between two measures are held where both are means over equally many replicates. Laws of a model (what is sent is
-//! received) are not here: each study audits its own.
+//! Relations between two measures are held where both are means over equally many replicates. Laws of a model
+//! (what is sent is received) are not here: each study audits its own.
 
 use std::fmt;
 
@@ -29,8 +32,8 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Sums of shares and intervals of equal values may be off by rounding: far above 2^-52 times the terms of any sum here, far
-/// below any number that is shown.
+/// Sums of shares and intervals of equal values may be off by rounding: far above 2^-52 times the terms of
+/// any sum here, far below any number that is shown.
 const ROUNDING: f64 = 1e-9;
 
 /// A rate and what bounds it.

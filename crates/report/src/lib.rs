@@ -5,11 +5,11 @@
 //! - [`Report`] is what a run, a sweep or a reproduction ends in. [`Report::to_json`] is `report.json`,
 //!   [`csv::files`] the tables, [`html::render`] the page, [`text::render`] the terminal's view.
 //!
-//! **Invariant:** a report holds no wall-clock time, no path and no thread count. The same scenario and seed give
-//! the same bytes, whatever the machine; only the `executor` field says how the run was made.
+//! **Invariant:** a report holds no wall-clock time, no path and no thread count. The same scenario and seed
+//! give the same bytes, whatever the machine; only the `executor` field says how the run was made.
 //!
-//! **Invariant:** a report that leaves the program keeps all [`laws`]: shares lie within 0 and 1, values in their intervals,
-//! verdicts follow from their numbers.
+//! **Invariant:** a report that leaves the program keeps all [`laws`]: shares lie within 0 and 1, values in
+//! their intervals, verdicts follow from their numbers.
 //!
 //! **Invariant:** no number in a report is NaN or infinite. What has no value is `null` and says why.
 

@@ -1,6 +1,8 @@
-//! Named results: [`Measurement`] is one replicate's value, [`Measure`] the mean over replicates with its interval.
+//! Named results: [`Measurement`] is one replicate's value, [`Measure`] the mean over replicates with its
+//! interval.
 //!
-//! **Invariant:** a value is finite, or it is null and `reason` says why. The fields are private to keep that so.
+//! **Invariant:** a value is finite, or it is null and `reason` says why. The fields are private to keep that
+//! so.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -128,7 +130,8 @@ impl Measure {
         Self { value, unit: unit.into(), low: Num::MISSING, high: Num::MISSING, n, reason }
     }
 
-    /// The same with its interval. An end that is not finite takes the other with it: half an interval misleads.
+    /// The same with its interval. An end that is not finite takes the other with it: half an interval
+    /// misleads.
     #[must_use]
     pub fn with_interval(mut self, low: f64, high: f64) -> Self {
         let (low, high) = (Num::from(low), Num::from(high));

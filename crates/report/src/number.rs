@@ -1,7 +1,7 @@
 //! Numbers that may stand in a report: finite, or missing.
 //!
-//! Text follows ECMAScript's `Number::toString` (shortest digits that read back to the same bits), so that the
-//! CSV files written here and those the page offers for download are the same bytes.
+//! Text follows ECMAScript's `Number::toString` (shortest digits that read back to the same bits), so that
+//! the CSV files written here and those the page offers for download are the same bytes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Made-up reports that hold every kind of figure, cell and verdict, for the tests here and in `web/`.
 //!
-//! The numbers come from additions, multiplications, divisions and square roots alone, so that the golden files
-//! are the same on every machine.
+//! The numbers come from additions, multiplications, divisions and square roots alone, so that the golden
+//! files are the same on every machine.
 
 mod figures;
 
@@ -307,7 +307,8 @@ mod tests {
     use super::*;
     use crate::{csv, golden};
 
-    /// The page's tests read these files: the same reports, and the CSV files that both sides must write alike.
+    /// The page's tests read these files: the same reports, and the CSV files that both sides must write
+    /// alike.
     #[test]
     fn the_page_is_given_the_same_reports() {
         for (name, report) in [("rebuild", rebuild()), ("queue", queue())] {

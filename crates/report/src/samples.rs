@@ -13,7 +13,8 @@ const ECDF_POINTS: usize = 512;
 const ECDF_TAIL: usize = 64;
 
 impl BoxStats {
-    /// Quartiles, whiskers to the outermost samples within 1.5 times the box (Tukey, 1977), and what lies beyond.
+    /// Quartiles, whiskers to the outermost samples within 1.5 times the box (Tukey, 1977), and what lies
+    /// beyond.
     #[must_use]
     pub fn of(label: impl Into<String>, samples: &[f64]) -> Self {
         let sorted = finite_sorted(samples);
@@ -57,8 +58,8 @@ impl EcdfSeries {
 }
 
 impl HistogramSeries {
-    /// How many samples lie in each bin between neighbouring `edges` (rising); a bin holds its lower edge, the last
-    /// one both. Samples outside all bins are not counted.
+    /// How many samples lie in each bin between neighbouring `edges` (rising); a bin holds its lower edge,
+    /// the last one both. Samples outside all bins are not counted.
     #[must_use]
     pub fn of(name: impl Into<String>, samples: &[f64], edges: &[f64]) -> Self {
         let sorted = finite_sorted(samples);

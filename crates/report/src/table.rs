@@ -1,7 +1,7 @@
 //! Tables: named, typed columns with units, and rows of cells.
 //!
-//! **Invariant:** every row has one cell a column, and every cell fits its column's kind. Rows are private to keep
-//! that so; a file that breaks it does not load.
+//! **Invariant:** every row has one cell a column, and every cell fits its column's kind. Rows are private to
+//! keep that so; a file that breaks it does not load.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

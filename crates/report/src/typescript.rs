@@ -1,7 +1,7 @@
 //! The page's types, written from the schema of [`crate::Report`]: `web/src/report.ts`.
 //!
-//! It knows the forms of schema that our types give and stops at any other, so that a new form is met here and not
-//! in a browser.
+//! It knows the forms of schema that our types give and stops at any other, so that a new form is met here
+//! and not in a browser.
 
 use std::fmt::Write;
 

@@ -1,7 +1,9 @@
-//! Other names of keys and words: what was renamed keeps its old name, and one thing has one name behind the door.
+//! Other names of keys and words: what was renamed keeps its old name, and one thing has one name behind the
+//! door.
 //!
-//! A scenario type names them where it names the key or the word: `#[schemars(extend("x-aliases" = ["ceph_map"]))]`. They are
-//! replaced before anything is checked, so that nothing further down knows of them.
+//! A scenario type names them where it names the key or the word: `#[schemars(extend("x-aliases" =
+//! ["ceph_map"]))]`. They are replaced before anything is checked, so that nothing further down knows of
+//! them.
 
 use serde_json::Value as Json;
 

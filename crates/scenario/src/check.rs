@@ -1,9 +1,11 @@
-//! Checks an input tree against a JSON Schema and says everything that is wrong with it, not only the first thing.
+//! Checks an input tree against a JSON Schema and says everything that is wrong with it, not only the first
+//! thing.
 //!
-//! The schema is the one that `schemars` derives from the scenario type, so the type stays the only place where keys, ranges
-//! and names are written down. Only what derived schemas contain is understood: references, objects with fixed keys, lists,
-//! numbers with ranges, texts, choices, and the alternatives of enums. What slips through is caught when the type itself is
-//! read (`read.rs`), which stops at its first problem.
+//! The schema is the one that `schemars` derives from the scenario type, so the type stays the only place
+//! where keys, ranges and names are written down. Only what derived schemas contain is understood:
+//! references, objects with fixed keys, lists, numbers with ranges, texts, choices, and the alternatives of
+//! enums. What slips through is caught when the type itself is read (`read.rs`), which stops at its first
+//! problem.
 
 mod alternatives;
 mod quantity;
@@ -19,8 +21,8 @@ use crate::{Problem, Problems, header_keys};
 
 use wording::{Choice, Range, bracketed, list_of_keys};
 
-/// Every problem of `root` under `schema`. With `flags`, the scenario was written in flags, and what is missing is asked for
-/// in those words.
+/// Every problem of `root` under `schema`. With `flags`, the scenario was written in flags, and what is
+/// missing is asked for in those words.
 pub(crate) fn check(root: &Node, schema: &Json, flags: Option<&[FlagName]>) -> Problems {
     let mut checker = Checker { schema, flags, problems: Problems::new() };
     checker.node(root, schema, &KeyPath::root());

@@ -51,7 +51,8 @@ impl Document {
         self
     }
 
-    /// The schema of the study's own keys, in which keys and words may have other names: those are understood from here on.
+    /// The schema of the study's own keys, in which keys and words may have other names: those are understood
+    /// from here on.
     #[must_use]
     pub fn with_schema(mut self, schema: Arc<serde_json::Value>) -> Document {
         self.schema = Some(schema);
@@ -87,7 +88,8 @@ impl Document {
         }
     }
 
-    /// What a JSON Schema has to say about the scenario: the one that editors use, without the study behind it.
+    /// What a JSON Schema has to say about the scenario: the one that editors use, without the study behind
+    /// it.
     #[must_use]
     pub fn check_against(&self, schema: &serde_json::Value) -> Problems {
         check(&self.root, schema, None)

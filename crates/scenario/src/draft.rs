@@ -50,8 +50,8 @@ impl Draft {
         Draft { root, flags, files, inputs: Mutex::new(Vec::new()) }
     }
 
-    /// Reads the study's scenario type: first against its schema, which finds everything that is wrong with keys, kinds,
-    /// units, ranges and names, then into the type itself.
+    /// Reads the study's scenario type: first against its schema, which finds everything that is wrong with
+    /// keys, kinds, units, ranges and names, then into the type itself.
     ///
     /// # Errors
     /// All that was found.
@@ -68,8 +68,9 @@ impl Draft {
         self.root.find(&path).is_some()
     }
 
-    /// A problem with the value of `key` (`cluster.servers`, `stations[0].rate`), at its place: the key's line in the file,
-    /// or the flag that set it. A key that the user left out is told at the nearest table around it.
+    /// A problem with the value of `key` (`cluster.servers`, `stations[0].rate`), at its place: the key's
+    /// line in the file, or the flag that set it. A key that the user left out is told at the nearest table
+    /// around it.
     #[must_use]
     pub fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         let path: KeyPath = key.parse().unwrap_or_default();

@@ -7,9 +7,9 @@
 //! comparison = NAME [ ".low" | ".high" ] ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) NUMBER [ UNIT ]
 //! ```
 //!
-//! `NAME` is a measure of the study; alone it is the mean over replicates, `.low` and `.high` are the ends of its 95 %
-//! interval. A number without a unit is in the measure's own unit. The gate is not met when the expression is true, and also
-//! when any measure in it has no value: what cannot be judged must not pass.
+//! `NAME` is a measure of the study; alone it is the mean over replicates, `.low` and `.high` are the ends of
+//! its 95 % interval. A number without a unit is in the measure's own unit. The gate is not met when the
+//! expression is true, and also when any measure in it has no value: what cannot be judged must not pass.
 
 mod lexer;
 mod parser;
@@ -148,8 +148,8 @@ impl Gate {
         sides
     }
 
-    /// By how much the expression misses being true, as a part of the limits: 0 where it is true, and without bound where a measure
-    /// has no value. For those who have a goal, and not a gate.
+    /// By how much the expression misses being true, as a part of the limits: 0 where it is true, and without
+    /// bound where a measure has no value. For those who have a goal, and not a gate.
     pub fn miss(&self, read: impl Fn(&str) -> Option<Reading>) -> f64 {
         self.expression.miss(&|name: &str| read(name).unwrap_or_default())
     }
@@ -258,7 +258,8 @@ impl Comparison {
         Ok(())
     }
 
-    /// How far a value is from its limit, as a part of the limit; a value at a limit that it must pass misses it too.
+    /// How far a value is from its limit, as a part of the limit; a value at a limit that it must pass misses
+    /// it too.
     fn miss(&self, value: f64) -> f64 {
         if self.operator.holds(value, self.limit) {
             return 0.0;

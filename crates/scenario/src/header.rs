@@ -1,4 +1,5 @@
-//! The keys that every scenario has, whatever its study: `study`, `title`, `seed`, `replicates` and `[sweep]`.
+//! The keys that every scenario has, whatever its study: `study`, `title`, `seed`, `replicates` and
+//! `[sweep]`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,7 +23,8 @@ pub struct Header {
     #[serde(default = "one_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807u64))]
     pub seed: u64,
-    /// How many times each point is run, with other draws each time. From two on, the report has 95 % intervals.
+    /// How many times each point is run, with other draws each time. From two on, the report has 95 %
+    /// intervals.
     #[serde(default = "one_replicate")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub replicates: u32,

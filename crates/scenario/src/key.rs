@@ -68,8 +68,8 @@ impl KeyPath {
         other.0.starts_with(&self.0)
     }
 
-    /// Reads a path at the start of `text` and says how many bytes it took. `a.0.b` is the same as `a[0].b` to whoever walks
-    /// a list by it.
+    /// Reads a path at the start of `text` and says how many bytes it took. `a.0.b` is the same as `a[0].b`
+    /// to whoever walks a list by it.
     ///
     /// # Errors
     /// What is wrong with the path, and at which byte.

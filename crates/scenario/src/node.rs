@@ -1,7 +1,7 @@
 //! The tree of an input: TOML values that know their places.
 //!
-//! The one form behind files, `--set` and sweep values. Tables keep the order of the text. Nothing is interpreted here:
-//! units, ranges and names are the business of the schema and of the scenario type.
+//! The one form behind files, `--set` and sweep values. Tables keep the order of the text. Nothing is
+//! interpreted here: units, ranges and names are the business of the schema and of the scenario type.
 
 use std::sync::Arc;
 
@@ -113,10 +113,12 @@ impl Node {
         }
     }
 
-    /// Puts `node` at `path`, making tables on the way where there is nothing. `key_place` is where the path was written.
+    /// Puts `node` at `path`, making tables on the way where there is nothing. `key_place` is where the path
+    /// was written.
     ///
     /// # Errors
-    /// When something on the way is neither a table nor a list that is long enough. The problem stands at the path.
+    /// When something on the way is neither a table nor a list that is long enough. The problem stands at the
+    /// path.
     pub fn put(&mut self, path: &KeyPath, key_place: &Place, node: Node) -> Result<(), Problem> {
         self.put_below(path, 0, key_place, node)
             .map_err(|problem| problem.of_key(path.clone()).at(key_place.clone()))
@@ -229,8 +231,8 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, Problems> {
     converter.table(Place::whole(source), table.get_ref()).map_err(Problems::from)
 }
 
-/// Reads one TOML value, which stands at `offset` in `source`. A text that is no TOML value is taken as it stands, so that
-/// `--set link=10Gbit/s` needs no quotes, unless it looks like broken TOML.
+/// Reads one TOML value, which stands at `offset` in `source`. A text that is no TOML value is taken as it
+/// stands, so that `--set link=10Gbit/s` needs no quotes, unless it looks like broken TOML.
 ///
 /// # Errors
 /// A quote or bracket that is never closed.

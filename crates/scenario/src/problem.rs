@@ -1,7 +1,7 @@
 //! What is wrong with an input: value, limit, place and next step.
 //!
-//! A [`Problem`] carries its parts; how they look on a terminal is the business of the face. [`Problem`]'s own `Display` is the
-//! message alone, in lower case and without a full stop.
+//! A [`Problem`] carries its parts; how they look on a terminal is the business of the face. [`Problem`]'s
+//! own `Display` is the message alone, in lower case and without a full stop.
 
 use std::fmt;
 

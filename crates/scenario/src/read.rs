@@ -1,7 +1,7 @@
 //! Reads a scenario type out of an input tree.
 //!
-//! A `serde` deserializer over [`Node`] whose errors know the key and the place. It stops at the first one; the check by
-//! schema, which runs before, finds the rest.
+//! A `serde` deserializer over [`Node`] whose errors know the key and the place. It stops at the first one;
+//! the check by schema, which runs before, finds the rest.
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Unexpected, Visitor, value::StrDeserializer};
 use towtank_units::HINT_MARK;

@@ -1,8 +1,8 @@
 //! The resolved scenario: every default filled in, every unit in its canonical form, and the hash of that.
 //!
-//! It reads back to the same scenario. Its hash does not depend on how the scenario was written: not on the order of keys,
-//! comments, equal units (`1024KiB`, `1MiB`), defaults spelled out, or file against flags. The title is words about the
-//! scenario, and does not count either.
+//! It reads back to the same scenario. Its hash does not depend on how the scenario was written: not on the
+//! order of keys, comments, equal units (`1024KiB`, `1MiB`), defaults spelled out, or file against flags. The
+//! title is words about the scenario, and does not count either.
 
 use serde_json::{Map, Value as Json};
 
@@ -50,7 +50,8 @@ pub struct HashedBeside<'a> {
 }
 
 impl Outline {
-    /// Joins what the study made of each point (`studies`, in the order of the points) into the resolved scenario.
+    /// Joins what the study made of each point (`studies`, in the order of the points) into the resolved
+    /// scenario.
     ///
     /// # Errors
     /// When two values of one axis turn out to be the same.
@@ -128,7 +129,8 @@ impl Resolved {
         &self.scenario
     }
 
-    /// Names what the results depend on: the scenario, its seed and replicates, its input files and the results version.
+    /// Names what the results depend on: the scenario, its seed and replicates, its input files and the
+    /// results version.
     #[must_use]
     pub fn hash(&self) -> &str {
         &self.hash
@@ -167,8 +169,8 @@ fn hash_of_whole(scenario: &Json, beside: HashedBeside<'_>) -> String {
     }))
 }
 
-/// What all points have in common, without the swept keys. A default that depends on a swept value differs between points,
-/// and is left out: it fills itself in again.
+/// What all points have in common, without the swept keys. A default that depends on a swept value differs
+/// between points, and is left out: it fills itself in again.
 fn shared(studies: &[Json], swept: &[&KeyPath]) -> Json {
     let mut common = studies.first().cloned().unwrap_or(Json::Null);
     if studies.len() > 1 || !swept.is_empty() {

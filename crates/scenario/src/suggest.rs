@@ -1,7 +1,7 @@
 //! "Did you mean": the known words nearest to a mistyped one.
 
-/// A question for a hint, "did you mean `servers`?", if any candidate is near enough. A word that begins several candidates
-/// may have meant each of them.
+/// A question for a hint, "did you mean `servers`?", if any candidate is near enough. A word that begins
+/// several candidates may have meant each of them.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     /// A longer list no longer helps.
     const SHOWN_MAX: usize = 4;
@@ -22,8 +22,8 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 
 /// The candidate that was probably meant, if one is near enough.
 ///
-/// Case, `-` and `_` do not count. Otherwise a word may differ in a third of its letters (a swap of neighbours counts once),
-/// or begin the candidate, or begin with it.
+/// Case, `-` and `_` do not count. Otherwise a word may differ in a third of its letters (a swap of
+/// neighbours counts once), or begin the candidate, or begin with it.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = fold(word);
     let mut best: Option<(usize, &str)> = None;

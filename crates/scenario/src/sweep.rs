@@ -18,7 +18,8 @@ pub(crate) struct Axis {
     pub values: Vec<Node>,
 }
 
-/// Reads the `[sweep]` table; `named` gives the one name of a key. Keys may be quoted paths (`"cluster.servers" = […]`) or tables (`cluster.servers = […]`).
+/// Reads the `[sweep]` table; `named` gives the one name of a key. Keys may be quoted paths
+/// (`"cluster.servers" = […]`) or tables (`cluster.servers = […]`).
 ///
 /// # Errors
 /// Every axis that is none.

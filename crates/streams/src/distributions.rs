@@ -1,7 +1,7 @@
 //! Distributions over any [`Uniform`] source.
 //!
-//! Each says how many words one sample takes. Logarithms, powers and cosines come from `libm`, whose results do not
-//! depend on the machine or its C library, so a sample is the same to the last bit everywhere.
+//! Each says how many words one sample takes. Logarithms, powers and cosines come from `libm`, whose results
+//! do not depend on the machine or its C library, so a sample is the same to the last bit everywhere.
 //!
 //! | distribution | words a sample | method |
 //! | --- | --- | --- |
@@ -13,8 +13,8 @@
 //! | [`Empirical`] | 2, rarely another | cumulative table, then inversion inside the bin |
 //! | [`Zipf`] | 1, now and then another | Hörmann and Derflinger 1996 |
 //!
-//! Distributions of real numbers have no unit of their own. Where theirs is the nanosecond, `sample_span` gives the sample
-//! as simulated time, rounded down.
+//! Distributions of real numbers have no unit of their own. Where theirs is the nanosecond, `sample_span`
+//! gives the sample as simulated time, rounded down.
 //!
 //! ```
 //! # use towtank_streams as streams;
@@ -185,8 +185,8 @@ impl UniformReal {
     }
 }
 
-/// The time until something without memory happens. Takes one word; a sample is at most 36.8 times the mean, because the
-/// smallest word that is not zero is 2^-53.
+/// The time until something without memory happens. Takes one word; a sample is at most 36.8 times the mean,
+/// because the smallest word that is not zero is 2^-53.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponential {
     mean: f64,

@@ -1,8 +1,8 @@
 //! The keyed generator: a hash of the place of a draw.
 //!
-//! The mixing step is the folded 64 × 64 → 128 bit product of wyhash and wyrand (Wang Yi, public domain), whose counter
-//! form passes BigCrush and PractRand; tests below check the structured keys that simulations use (neighbouring entities,
-//! consecutive ordinals). It is not a cryptographic generator.
+//! The mixing step is the folded 64 × 64 → 128 bit product of wyhash and wyrand (Wang Yi, public domain),
+//! whose counter form passes BigCrush and PractRand; tests below check the structured keys that simulations
+//! use (neighbouring entities, consecutive ordinals). It is not a cryptographic generator.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use std::fmt;
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed of replicate `replicate` under this seed. Replicate 0 is the seed itself, so that a single run and the
-    /// first of many agree.
+    /// The seed of replicate `replicate` under this seed. Replicate 0 is the seed itself, so that a single
+    /// run and the first of many agree.
     #[must_use]
     pub fn replicate(self, replicate: u32) -> Seed {
         if replicate == 0 { self } else { Seed(mix(self.0 ^ SPREAD[0], u64::from(replicate) ^ SPREAD[1])) }
@@ -20,8 +20,8 @@ impl Seed {
 }
 
 impl Seed {
-    /// The seed of one part of a run, where several parts follow each other and each counts from zero. Part 0 has the seed
-    /// itself.
+    /// The seed of one part of a run, where several parts follow each other and each counts from zero. Part 0
+    /// has the seed itself.
     #[must_use]
     pub fn part(self, part: u32) -> Seed {
         if part == 0 { self } else { Seed(mix(self.0 ^ SPREAD[1], u64::from(part) ^ SPREAD[0])) }
@@ -80,7 +80,8 @@ pub trait Uniform {
 
 const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
 
-/// Odd words with about half their bits set, from the binary expansion of the fractional parts of sqrt(2), sqrt(3), sqrt(5), sqrt(7).
+/// Odd words with about half their bits set, from the binary expansion of the fractional parts of sqrt(2),
+/// sqrt(3), sqrt(5), sqrt(7).
 const SPREAD: [u64; 4] =
     [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1];
 
@@ -108,8 +109,8 @@ impl Draws {
         Draws { base: mix(entity_word ^ SPREAD[2], ordinal ^ SPREAD[3]), taken: 0 }
     }
 
-    /// A source for one purpose. The index runs on over all purposes of the event, so asking twice for the same purpose
-    /// never repeats a value.
+    /// A source for one purpose. The index runs on over all purposes of the event, so asking twice for the
+    /// same purpose never repeats a value.
     #[inline]
     pub fn of(&mut self, purpose: Purpose) -> Source<'_> {
         Source { purpose_word: u64::from(purpose.0).wrapping_mul(SPREAD[1]), draws: self }

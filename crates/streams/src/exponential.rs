@@ -1,11 +1,12 @@
 //! The standard exponential from one word: `-ln(u)` for `u` in (0, 1], without calling a logarithm.
 //!
-//! Most events of most models draw a delay, and a library logarithm takes longer than the rest of the draw. The word is an
-//! integer `n` in 1..=2^53 that stands for `n / 2^53`. Its binary exponent gives the multiple of ln 2; the leading seven
-//! bits of its mantissa choose a tabulated `ln c`; what is left, `r = m / c - 1 < 2^-7`, goes through the series of
-//! `ln(1 + r)` (the scheme of P. T. P. Tang, "Table-driven implementation of the logarithm function", 1990). Only
-//! additions and multiplications of doubles in a fixed order, so the result is the same on every machine; it differs from
-//! the true value by less than 10^-15, absolutely and relative to values above one.
+//! Most events of most models draw a delay, and a library logarithm takes longer than the rest of the draw.
+//! The word is an integer `n` in 1..=2^53 that stands for `n / 2^53`. Its binary exponent gives the multiple
+//! of ln 2; the leading seven bits of its mantissa choose a tabulated `ln c`; what is left, `r = m / c - 1 <
+//! 2^-7`, goes through the series of `ln(1 + r)` (the scheme of P. T. P. Tang, "Table-driven implementation
+//! of the logarithm function", 1990). Only additions and multiplications of doubles in a fixed order, so the
+//! result is the same on every machine; it differs from the true value by less than 10^-15, absolutely and
+//! relative to values above one.
 
 const STEPS: usize = 128;
 const LN_2: f64 = std::f64::consts::LN_2;

@@ -1,8 +1,8 @@
-//! A replica was away for longer than the log remembers: how long until it is up to date, by each way to find what
-//! differs?
+//! A replica was away for longer than the log remembers: how long until it is up to date, by each way to find
+//! what differs?
 //!
-//! The study of the second paper. The crate `towtank_backfill` runs the replication protocol on modelled devices; here
-//! is what a user may say, what is seen and how it is shown.
+//! The study of the second paper. The crate `towtank_backfill` runs the replication protocol on modelled
+//! devices; here is what a user may say, what is seen and how it is shown.
 //!
 //! - `scenario`: what a user may say, and presets;
 //! - `plan`: the subcommand that works out sizes and costs without a run;

@@ -1,10 +1,12 @@
-//! Does a simulated cluster do what two measurements of it promise? The method of `towtank capacity` against our own models.
+//! Does a simulated cluster do what two measurements of it promise? The method of `towtank capacity` against
+//! our own models.
 //!
-//! Each replicate drives a cluster with 0, 25, 50, 75 and 100 % reads, so many operations under way at any time; the two ends go to
-//! [`towtank_capacity::fit`], and what the model says of the mixes is held against what they did. Where reads and writes wear out the same thing, C
-//! is constant; where reads come from caches and writes from disks, it is not. Then the constant is spent: an open loop offers more than
-//! the cluster can do, in mixes that change, and a budget of C per second decides who comes in, beside a fixed limit of operations and
-//! a regulator that watches the disks.
+//! Each replicate drives a cluster with 0, 25, 50, 75 and 100 % reads, so many operations under way at any
+//! time; the two ends go to [`towtank_capacity::fit`], and what the model says of the mixes is held against
+//! what they did. Where reads and writes wear out the same thing, C is constant; where reads come from caches
+//! and writes from disks, it is not. Then the constant is spent: an open loop offers more than the cluster
+//! can do, in mixes that change, and a budget of C per second decides who comes in, beside a fixed limit of
+//! operations and a regulator that watches the disks.
 //!
 //! - `scenario`: what a user may say; `model`: the cluster; `admission`: who comes in;
 //! - `runs`: what a replicate does; `observed`: its measures; `present`: what the report shows.

@@ -1,8 +1,8 @@
 //! From a scenario's text to points that are ready to run.
 //!
-//! This is where the street turns from words to models: the study is found by its name among those that the caller has,
-//! every point of the sweep goes through [`Study::check`], and what the study made of them becomes the resolved
-//! scenario and its hash.
+//! This is where the street turns from words to models: the study is found by its name among those that the
+//! caller has, every point of the sweep goes through [`Study::check`], and what the study made of them
+//! becomes the resolved scenario and its hash.
 
 use towtank_scenario::{Document, HashedBeside, Header, Input, Problem, Problems, Resolved, did_you_mean};
 

@@ -21,7 +21,8 @@ pub struct RunContext<'a> {
     pub stop: &'a AtomicBool,
     /// Called now and then with how far the run is, from any thread.
     pub progress: &'a (dyn Fn(Progress) + Sync),
-    /// Told what a user should know about how it was run (not about its result: that is a warning of the outcome).
+    /// Told what a user should know about how it was run (not about its result: that is a warning of the
+    /// outcome).
     pub notice: &'a (dyn Fn(&str) + Sync),
 }
 
@@ -38,8 +39,8 @@ pub struct Progress {
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl RunContext<'static> {
-    /// One replicate by itself: the sequential executor, nobody who stops it, nobody who is told. What differs is said beside it:
-    /// `RunContext { workers: 2, ..RunContext::alone(seed, 0) }`.
+    /// One replicate by itself: the sequential executor, nobody who stops it, nobody who is told. What
+    /// differs is said beside it: `RunContext { workers: 2, ..RunContext::alone(seed, 0) }`.
     #[must_use]
     pub fn alone(seed: Seed, replicate: u32) -> RunContext<'static> {
         RunContext {
@@ -61,12 +62,12 @@ impl RunContext<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs a model on the kernel until `end` (or until no events are left), as this context says. Every study's model can be
-    /// divided among processes: its bound says so.
+    /// Runs a model on the kernel until `end` (or until no events are left), as this context says. Every
+    /// study's model can be divided among processes: its bound says so.
     ///
     /// # Errors
-    /// When the model fails or a limit of the kernel is reached. A run that was stopped is no error: its outcome is flagged
-    /// `partial`.
+    /// When the model fails or a limit of the kernel is reached. A run that was stopped is no error: its
+    /// outcome is flagged `partial`.
     pub fn simulate<M: Runs>(
         &self,
         model: &M,

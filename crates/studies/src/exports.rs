@@ -1,5 +1,5 @@
-//! The exports of a cluster that a scenario names: read, joined by [`towtank_ceph`], and what is wrong with them told at the keys that
-//! name them. Every study that asks about a real cluster has these keys.
+//! The exports of a cluster that a scenario names: read, joined by [`towtank_ceph`], and what is wrong with
+//! them told at the keys that name them. Every study that asks about a real cluster has these keys.
 
 use towtank_ceph::{Export, Exports, JoinError, Joined, Named};
 use towtank_imports::ceph::{self, DeviceUse, OsdDump, PgDump, Report};

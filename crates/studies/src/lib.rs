@@ -1,9 +1,9 @@
 //! One module a question: scenario in, outcome out.
 //!
-//! A study is a type that implements [`Study`]. [`all`] lists those that come with Towtank; others may stand beside
-//! them, since nobody asks that list but the registry that begins with it. Everything else about a study (its command,
-//! its flags, its schema, its place in `towtank list`) is derived from its being registered. `docs/writing-a-study.md`
-//! shows how, with [`queue`] as the example.
+//! A study is a type that implements [`Study`]. [`all`] lists those that come with Towtank; others may stand
+//! beside them, since nobody asks that list but the registry that begins with it. Everything else about a
+//! study (its command, its flags, its schema, its place in `towtank list`) is derived from its being
+//! registered. `docs/writing-a-study.md` shows how, with [`queue`] as the example.
 //!
 //! What is deliberately absent: printing, flags, files, threads and clocks.
 

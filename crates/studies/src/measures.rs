@@ -1,4 +1,5 @@
-//! Measures as rows: a name, its unit, what it means, and how its value is had from what a replicate came to know.
+//! Measures as rows: a name, its unit, what it means, and how its value is had from what a replicate came to
+//! know.
 //!
 //! A value stands in the row that names it, so its place in a list cannot give it the name of another.
 
@@ -16,8 +17,8 @@ pub type Value = Result<f64, String>;
 
 /// One measure of a study whose replicates come to know an `S`.
 pub struct Measure<S> {
-    /// Stable, snake_case, and of no other measure of its study. Computed where a scenario says which measures there are: one
-    /// for each method.
+    /// Stable, snake_case, and of no other measure of its study. Computed where a scenario says which
+    /// measures there are: one for each method.
     pub name: Cow<'static, str>,
     /// As [`MeasureSpec::unit`].
     pub unit: &'static str,
@@ -38,7 +39,8 @@ impl<S> Measure<S> {
         Measure { name: name.into(), unit, about, value: Box::new(value), applies: None }
     }
 
-    /// The same, but left out of an outcome where `applies` says no: what clients waited, where there are no clients.
+    /// The same, but left out of an outcome where `applies` says no: what clients waited, where there are no
+    /// clients.
     #[must_use]
     pub fn only_where(self, applies: fn(&S) -> bool) -> Measure<S> {
         Measure { applies: Some(applies), ..self }
@@ -57,7 +59,8 @@ impl<S> Measure<S> {
     }
 }
 
-/// Records each measure, in the order of the rows. Where nothing was seen, each is missing for the same reason.
+/// Records each measure, in the order of the rows. Where nothing was seen, each is missing for the same
+/// reason.
 ///
 /// # Errors
 /// When two rows have one name: the second value would take the place of the first.

@@ -1,7 +1,7 @@
 //! A parallel file system: which scheduler, what share, what it costs?
 //!
-//! The study of the third paper (PFSsim). The crate `towtank_pfs` runs clients, metadata servers, striped files, page
-//! caches, disks and the network; here is what a user may say, what is seen and how it is shown.
+//! The study of the third paper (PFSsim). The crate `towtank_pfs` runs clients, metadata servers, striped
+//! files, page caches, disks and the network; here is what a user may say, what is seen and how it is shown.
 //!
 //! - `scenario`: what a user may say, and presets;
 //! - `observed`: what one replicate came to know, and its measures;

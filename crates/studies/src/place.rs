@@ -1,7 +1,9 @@
-//! Where does an algorithm put the data? Balance, peers, what a failure asks of whom, and what a change moves.
+//! Where does an algorithm put the data? Balance, peers, what a failure asks of whom, and what a change
+//! moves.
 //!
-//! Everything is counted, nothing is timed: reports hold no clocks, and `towtank bench place` measures lookups. What it leaves
-//! out: sizes (all that is placed counts the same) and failure domains, which of these algorithms only CRUSH has.
+//! Everything is counted, nothing is timed: reports hold no clocks, and `towtank bench place` measures
+//! lookups. What it leaves out: sizes (all that is placed counts the same) and failure domains, which of
+//! these algorithms only CRUSH has.
 //!
 //! - `scenario`: what a user may say;
 //! - `observed`: what is counted in one replicate;

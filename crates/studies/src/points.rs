@@ -1,4 +1,5 @@
-//! Points as a study presents them: the scenario and what each replicate kept, read back into the types of the study.
+//! Points as a study presents them: the scenario and what each replicate kept, read back into the types of
+//! the study.
 
 use std::ops::Deref;
 

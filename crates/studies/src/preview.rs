@@ -1,14 +1,17 @@
-//! What moves if I change the map? Two CRUSH maps, or one map and changes, over the groups that a cluster really has.
+//! What moves if I change the map? Two CRUSH maps, or one map and changes, over the groups that a cluster
+//! really has.
 //!
-//! The answer is exact: placement groups are placed as Ceph 16.2.15 places them, before and after, and their sizes come from
-//! `ceph pg dump`. What it leaves out: time (how long the move takes), the balancer and the autoscaler, which may go on to
-//! change the map by themselves, and overheads of the store (fill changes by the bytes of objects alone).
+//! The answer is exact: placement groups are placed as Ceph 16.2.15 places them, before and after, and their
+//! sizes come from `ceph pg dump`. What it leaves out: time (how long the move takes), the balancer and the
+//! autoscaler, which may go on to change the map by themselves, and overheads of the store (fill changes by
+//! the bytes of objects alone).
 //!
 //! - `scenario`: what a user may say;
 //! - `case`: the cluster ([`towtank_ceph`]) before and after;
 //! - `changes`: what a user asks for, one change after the other;
 //! - `moves`: every group before and after, and what follows;
-//! - `safety`: how many groups are unsafe or not known; `dangers`: these in words, which come first in the answer;
+//! - `safety`: how many groups are unsafe or not known; `dangers`: these in words, which come first in the
+//!   answer;
 //! - `observed`: the measures; `present`: tables and figures.
 
 mod case;

@@ -1,9 +1,10 @@
 //! Which points are published set-ups, so that what a paper says is held only against what the paper did.
 //!
-//! A claim about one published set-up says nothing about another: a run with other disks that comes near a paper's number does so
-//! by chance. So a study asks here before it judges: a point is published if all of its resolved settings equal those of a
-//! point of a built-in scenario that the study names in [`Study::published`]. Title, seed and replicates do not count; they
-//! are no part of a point. Claims of theory hold for any set-up and need not ask.
+//! A claim about one published set-up says nothing about another: a run with other disks that comes near a
+//! paper's number does so by chance. So a study asks here before it judges: a point is published if all of
+//! its resolved settings equal those of a point of a built-in scenario that the study names in
+//! [`Study::published`]. Title, seed and replicates do not count; they are no part of a point. Claims of
+//! theory hold for any set-up and need not ask.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,8 +44,8 @@ const TEXTS: &[(&str, &str)] = papers![
     "backfill-ceph16",
 ];
 
-/// Whether a resolved point equals a point of one of the study's published scenarios. Keys in `apart` do not count: they only
-/// choose which of several runs are made that do not touch each other.
+/// Whether a resolved point equals a point of one of the study's published scenarios. Keys in `apart` do not
+/// count: they only choose which of several runs are made that do not touch each other.
 #[must_use]
 pub fn is_published(study: &dyn Study, point: &Json, apart: &[&str]) -> bool {
     let compared = |point: &Json| match point {
@@ -58,7 +59,8 @@ pub fn is_published(study: &dyn Study, point: &Json, apart: &[&str]) -> bool {
     points_of(study).iter().any(|published| compared(published) == point)
 }
 
-/// All points of the study's published scenarios, resolved. They are the same for the life of the process and resolved once.
+/// All points of the study's published scenarios, resolved. They are the same for the life of the process and
+/// resolved once.
 fn points_of(study: &dyn Study) -> Arc<Vec<Json>> {
     static RESOLVED: Mutex<BTreeMap<&'static str, Arc<Vec<Json>>>> = Mutex::new(BTreeMap::new());
     let mut resolved = RESOLVED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,8 @@
-//! How do gateways put chunks on servers? UCH-CCP and its relatives, Replicast-M and Replicast-H, on the kernel.
+//! How do gateways put chunks on servers? UCH-CCP and its relatives, Replicast-M and Replicast-H, on the
+//! kernel.
 //!
-//! The cluster is that of [`towtank_puts`], around the protocols of [`towtank_negotiation`]; this study asks it.
+//! The cluster is that of [`towtank_puts`], around the protocols of [`towtank_negotiation`]; this study asks
+//! it.
 //!
 //! - `scenario`: what a user may say; `observed`: from counts to measures;
 //! - `published`: the tables of the paper, and what its simulator gives;

@@ -1,7 +1,9 @@
-//! A study as types: what a user may write, what is checked, what a replicate comes to know, and what is kept of it.
+//! A study as types: what a user may write, what is checked, what a replicate comes to know, and what is kept
+//! of it.
 //!
-//! Each implementation of [`Question`] is a [`Study`], which is what the rest of the street sees. What all studies have in
-//! common is done here: the resolved scenario, measures under their names, series, and reading all of it back.
+//! Each implementation of [`Question`] is a [`Study`], which is what the rest of the street sees. What all
+//! studies have in common is done here: the resolved scenario, measures under their names, series, and
+//! reading all of it back.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -89,7 +91,8 @@ pub trait Question: Sized + Sync + 'static {
     fn present(points: &Points<'_, Self>) -> Presentation;
 }
 
-/// Adds a run to what stands beside what a replicate saw: its events, its digest behind those before, whether it was cut.
+/// Adds a run to what stands beside what a replicate saw: its events, its digest behind those before, whether
+/// it was cut.
 pub(crate) fn add_run<M: Model>(beside: &mut Outcome, run: &towtank_kernel::Outcome<M>) {
     beside.events += run.run.committed;
     beside.partial |= run.partial;

@@ -1,7 +1,9 @@
-//! How long is the queue? A network of stations with exponential arrivals and services, against its closed forms.
+//! How long is the queue? A network of stations with exponential arrivals and services, against its closed
+//! forms.
 //!
-//! The first study, and the example in `docs/writing-a-study.md`: its answer is known exactly, so it tests the whole street
-//! from scenario to report. What it leaves out: any other distribution of times, priorities, and queues of limited length.
+//! The first study, and the example in `docs/writing-a-study.md`: its answer is known exactly, so it tests
+//! the whole street from scenario to report. What it leaves out: any other distribution of times, priorities,
+//! and queues of limited length.
 //!
 //! - `scenario`: what a user may say, and what is wrong with it;
 //! - `model`: the entities and events on the kernel;
@@ -110,8 +112,9 @@ impl Ready {
     }
 }
 
-/// What a station takes with its histograms, in the run and in its outcome; what a job at a station or on its way takes; and what a
-/// number of jobs at a station takes that is met: measured with 64 stations, with 200,000 jobs on their way, and with 99,000 in service.
+/// What a station takes with its histograms, in the run and in its outcome; what a job at a station or on its
+/// way takes; and what a number of jobs at a station takes that is met: measured with 64 stations, with
+/// 200,000 jobs on their way, and with 99,000 in service.
 const STATION: u64 = 750 << 10;
 const JOB: u64 = 160;
 const LEVEL: u64 = 480;
@@ -119,7 +122,8 @@ const LEVEL: u64 = 480;
 /// About how much memory a replicate takes.
 fn memory_estimate(scenario: &Settled, theory: &Theory) -> Bytes {
     let seconds = scenario.end().since(SimTime::ZERO).as_secs_f64();
-    // A queue that hardly ends its work does not reach its mean within the run: it walks away from nothing at random.
+    // A queue that hardly ends its work does not reach its mean within the run: it walks away from nothing at
+    // random.
     let number = |(station, servers): (&closed_form::Mmk, u32)| {
         let walks = 2.0 * (2.0 * station.arrival_rate() * seconds).sqrt();
         station.number_mean().min(f64::from(servers) + walks)

@@ -1,11 +1,12 @@
 //! How long until the lost data is safe again, and what holds it up?
 //!
-//! The study of the first paper, and the question that operators ask most. The crate `towtank_rebuild` finds what is lost, makes a
-//! plan of it and moves it; here is what a user may say, what is seen and how it is shown. What it leaves out: processors
-//! and memory, and what monitors do.
+//! The study of the first paper, and the question that operators ask most. The crate `towtank_rebuild` finds
+//! what is lost, makes a plan of it and moves it; here is what a user may say, what is seen and how it is
+//! shown. What it leaves out: processors and memory, and what monitors do.
 //!
-//! - `scenario`, `population`: what a user may say; `settled`: with what a preset fills in; `complete`, `failures`: what is wrong
-//!   with it, or all that can be known before it runs; `cluster`: the machines that it describes;
+//! - `scenario`, `population`: what a user may say; `settled`: with what a preset fills in; `complete`,
+//!   `failures`: what is wrong with it, or all that can be known before it runs; `cluster`: the machines that
+//!   it describes;
 //! - `generated`: one replicate, from the scenario to what came of it;
 //! - `real`: the same from the exports of a cluster;
 //! - `observed`, `resources`, `bottleneck`: the measures, and what held it up;

@@ -1,10 +1,11 @@
-//! What a study is to the rest of the street: a name, a scenario type, a way to run one replicate, and a way to present
-//! all of them.
+//! What a study is to the rest of the street: a name, a scenario type, a way to run one replicate, and a way
+//! to present all of them.
 //!
-//! A study never prints, never opens a file and never sees a flag. [`Study::check`] turns a [`Draft`] (text that knows its
-//! places) into a [`Prepared`] run; the campaign calls [`Prepared::run`] once per replicate, on any thread, and hands the
-//! results of all points to [`Study::present`]. Whatever a study wants to say about one replicate goes into its
-//! [`Outcome`]; whatever needs all of them (tables over a sweep, figures, claims) goes into its [`Presentation`].
+//! A study never prints, never opens a file and never sees a flag. [`Study::check`] turns a [`Draft`] (text
+//! that knows its places) into a [`Prepared`] run; the campaign calls [`Prepared::run`] once per replicate,
+//! on any thread, and hands the results of all points to [`Study::present`]. Whatever a study wants to say
+//! about one replicate goes into its [`Outcome`]; whatever needs all of them (tables over a sweep, figures,
+//! claims) goes into its [`Presentation`].
 
 use std::collections::BTreeMap;
 
@@ -26,8 +27,8 @@ pub trait Study: Sync {
     /// A paragraph or two for `towtank NAME --help`: what is modelled, what is left out.
     fn about(&self) -> &'static str;
 
-    /// Goes up whenever the same scenario and seed would give other numbers than before. Part of the scenario hash, so that
-    /// stored points of an older model are not mixed with new ones.
+    /// Goes up whenever the same scenario and seed would give other numbers than before. Part of the scenario
+    /// hash, so that stored points of an older model are not mixed with new ones.
     fn results_version(&self) -> u32;
 
     /// Short flag names for scenario keys. Keys without one are still reachable through `--set`.
@@ -39,12 +40,14 @@ pub trait Study: Sync {
     /// Every measure that [`Prepared::run`] may yield: what a gate may name.
     fn measures(&self) -> &'static [MeasureSpec];
 
-    /// Every measure of one point, by its resolved scenario, where that decides which there are: one for each application.
+    /// Every measure of one point, by its resolved scenario, where that decides which there are: one for each
+    /// application.
     fn measures_of(&self, _scenario: &serde_json::Value) -> Vec<MeasureSpec> {
         self.measures().to_vec()
     }
 
-    /// Keys of the scenario that the memory of a run grows with, the strongest first: what to lower where it does not fit.
+    /// Keys of the scenario that the memory of a run grows with, the strongest first: what to lower where it
+    /// does not fit.
     fn memory_keys(&self) -> &'static [&'static str] {
         &[]
     }
@@ -64,7 +67,8 @@ pub trait Study: Sync {
         None
     }
 
-    /// Checks one point. The whole of it: what passes here must not fail later for a reason that lies in the scenario.
+    /// Checks one point. The whole of it: what passes here must not fail later for a reason that lies in the
+    /// scenario.
     ///
     /// # Errors
     /// Everything that is wrong with the draft, each with its place.
@@ -79,8 +83,8 @@ pub trait Study: Sync {
 pub struct Flag {
     /// Without the dashes: `servers`.
     pub name: &'static str,
-    /// The scenario key it sets: `cluster.servers`, `stations[0].servers`. Its help text is the key's description in the
-    /// schema.
+    /// The scenario key it sets: `cluster.servers`, `stations[0].servers`. Its help text is the key's
+    /// description in the schema.
     pub key: &'static str,
 }
 
@@ -159,7 +163,8 @@ pub struct Search {
     pub about: &'static str,
     /// A paragraph for its `--help`.
     pub help: &'static str,
-    /// Finds the change, by trials. `schedulers` are to be tried in place of the scenario's, where there are any.
+    /// Finds the change, by trials. `schedulers` are to be tried in place of the scenario's, where there are
+    /// any.
     pub find: fn(&mut dyn Trials, schedulers: &[String]) -> Result<Found, TrialError>,
 }
 
@@ -207,8 +212,8 @@ pub struct Found {
 pub struct MeasureSpec {
     /// Stable, snake_case: `wait_mean`.
     pub name: &'static str,
-    /// The unit of its value, as reports have it: `s`, `bytes`, `bytes/s`, `requests/s`, `fraction` (a share, never
-    /// above 1), `ratio` (which may be), a plain word (`jobs`), or nothing for a bare number.
+    /// The unit of its value, as reports have it: `s`, `bytes`, `bytes/s`, `requests/s`, `fraction` (a share,
+    /// never above 1), `ratio` (which may be), a plain word (`jobs`), or nothing for a bare number.
     pub unit: &'static str,
     /// What it is, one line, no full stop.
     pub about: &'static str,
@@ -216,11 +221,12 @@ pub struct MeasureSpec {
 
 /// A checked point, ready to run any number of replicates at once.
 pub trait Prepared: Send + Sync {
-    /// The study's own part of the resolved scenario: every default filled in, units in their canonical form. It reads back
-    /// to an equal scenario. Usually `serde_json::to_value(&self.scenario)`.
+    /// The study's own part of the resolved scenario: every default filled in, units in their canonical form.
+    /// It reads back to an equal scenario. Usually `serde_json::to_value(&self.scenario)`.
     fn resolved(&self) -> serde_json::Value;
 
-    /// About how much memory one replicate takes, where that can be a problem. The campaign runs fewer at once then.
+    /// About how much memory one replicate takes, where that can be a problem. The campaign runs fewer at
+    /// once then.
     fn memory_estimate(&self) -> Option<Bytes> {
         None
     }
@@ -236,7 +242,8 @@ pub trait Prepared: Send + Sync {
 
 /// One point of a sweep with everything it yielded.
 pub struct PointResult<'a> {
-    /// The swept keys with their values, in the order of the scenario: `("cluster.servers", 8)`. Empty without a sweep.
+    /// The swept keys with their values, in the order of the scenario: `("cluster.servers", 8)`. Empty
+    /// without a sweep.
     pub settings: &'a [(String, serde_json::Value)],
     /// The point's resolved scenario, as [`Prepared::resolved`] gave it.
     pub scenario: &'a serde_json::Value,

@@ -1,5 +1,5 @@
-//! Every model of every study, with workers that share nothing: what passes between them is written to text and read back, late
-//! and out of order, and the outcome is that of one worker.
+//! Every model of every study, with workers that share nothing: what passes between them is written to text
+//! and read back, late and out of order, and the outcome is that of one worker.
 
 use std::cell::Cell;
 
@@ -25,7 +25,8 @@ pub fn compare<M: Portable>(model: &M, options: &RunOptions<'_>, want: &Outcome<
     }
 }
 
-/// Runs a scenario so that each of its models is compared; how many there were, and how many events passed between workers.
+/// Runs a scenario so that each of its models is compared; how many there were, and how many events passed
+/// between workers.
 fn travelled(text: &str) -> (u32, u64) {
     let document = Document::parse(&Source::file("travel.toml", text)).unwrap();
     let checked = check(crate::all(), document).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));

@@ -1,6 +1,7 @@
 //! Each study's estimate of its memory is within twice what a run takes.
 //!
-//! A run is done in a process of its own: this test program calls itself, and the child tells how far its peak grew.
+//! A run is done in a process of its own: this test program calls itself, and the child tells how far its
+//! peak grew.
 
 // `unwrap` is for tests, and an integration test is nothing else.
 #![allow(clippy::unwrap_used)]

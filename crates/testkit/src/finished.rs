@@ -1,8 +1,9 @@
 //! What a run has left, with its audit: to be damaged, and audited again.
 //!
-//! An audit that has never failed proves nothing. A test takes the state at the end of a run (or where it was cut short), breaks it
-//! behind the model's back in each way that its conservation laws should notice, and asks for the fault. Damage that changes nothing
-//! is refused, so that a test cannot pass because it missed its target.
+//! An audit that has never failed proves nothing. A test takes the state at the end of a run (or where it was
+//! cut short), breaks it behind the model's back in each way that its conservation laws should notice, and
+//! asks for the fault. Damage that changes nothing is refused, so that a test cannot pass because it missed
+//! its target.
 
 use towtank_kernel::{Committed, Model, Outcome, Scheduled};
 use towtank_units::SimTime;
@@ -53,7 +54,8 @@ impl<M: Model> Finished<M> {
     /// The audit's complaint about a copy of this state that `damage` has broken.
     ///
     /// # Panics
-    /// When the audit complains about the sound state, `damage` changes nothing, or the audit does not notice it; `what` names it.
+    /// When the audit complains about the sound state, `damage` changes nothing, or the audit does not notice
+    /// it; `what` names it.
     #[must_use]
     pub fn complaint(&self, model: &M, what: &str, damage: impl FnOnce(&mut Finished<M>)) -> String {
         if let Some(complaint) = self.audit(model) {

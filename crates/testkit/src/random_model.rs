@@ -1,8 +1,8 @@
 //! Models made from a seed, to hold the executors against each other.
 //!
-//! Delays are multiples of five nanoseconds, so that ties are the rule. Every entity also counts a channel to a fixed
-//! partner: its messages carry a running number and take a constant time, so in the true order they arrive in turn. Under
-//! speculation they may not; the receiver then panics. Such a panic must never be seen.
+//! Delays are multiples of five nanoseconds, so that ties are the rule. Every entity also counts a channel to
+//! a fixed partner: its messages carry a running number and take a constant time, so in the true order they
+//! arrive in turn. Under speculation they may not; the receiver then panics. Such a panic must never be seen.
 
 use std::hash::Hash;
 

@@ -1,4 +1,5 @@
-//! A transport that serialises, delays and reorders, and a driver that steps workers in a seeded order on one thread.
+//! A transport that serialises, delays and reorders, and a driver that steps workers in a seeded order on one
+//! thread.
 
 use towtank_kernel::{
     Crew, Ended, Member, Outcome, Packet, Portable, RunError, RunOptions, Step, Transport, UndoBy,
@@ -73,8 +74,8 @@ impl Shuffle {
         crew.finish()
     }
 
-    /// The same with one member for each of `models`, built one by one, as if each lived in a process of its own. What each
-    /// knows at the end.
+    /// The same with one member for each of `models`, built one by one, as if each lived in a process of its
+    /// own. What each knows at the end.
     ///
     /// # Errors
     /// When a member cannot be built.

@@ -1,11 +1,12 @@
-//! Whether a model survives workers that share nothing: all that passes between them is written to text and read back.
+//! Whether a model survives workers that share nothing: all that passes between them is written to text and
+//! read back.
 
 use towtank_kernel::{Ended, Executor, Outcome, Portable, RunError, RunOptions};
 
 use crate::{Shuffle, differences};
 
-/// Runs a model again with its workers apart, once as a crew and once as members built one by one, in windows and by
-/// speculation, and compares with what it gave before. How many events passed between workers.
+/// Runs a model again with its workers apart, once as a crew and once as members built one by one, in windows
+/// and by speculation, and compares with what it gave before. How many events passed between workers.
 ///
 /// # Errors
 /// What differs, or why a run failed; with the line that replays it.
@@ -68,8 +69,8 @@ mod tests {
         !KEEPS
     }
 
-    /// Four postmen hand letters round. A field of their states or of the letters is lost on the way, on purpose, where a
-    /// parameter says so.
+    /// Four postmen hand letters round. A field of their states or of the letters is lost on the way, on
+    /// purpose, where a parameter says so.
     struct Round<const STATE: bool, const EVENT: bool>;
 
     const HOP: SimSpan = SimSpan::from_us(5);

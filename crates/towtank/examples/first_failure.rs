@@ -1,7 +1,9 @@
-//! How long until the first of many disks fails? A study of your own, from its question to its report, in one file.
+//! How long until the first of many disks fails? A study of your own, from its question to its report, in one
+//! file.
 //!
-//! `cargo run -p towtank --example first_failure` prints the report. Lifetimes are exponential, so the answer is known:
-//! the mean lifetime, shared by the disks. `tests/first_failure.rs` holds the two against each other.
+//! `cargo run -p towtank --example first_failure` prints the report. Lifetimes are exponential, so the answer
+//! is known: the mean lifetime, shared by the disks. `tests/first_failure.rs` holds the two against each
+//! other.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

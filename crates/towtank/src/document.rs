@@ -1,4 +1,5 @@
-//! A scenario on its way in: a text from somewhere, values laid over it, and the folder of the files that it names.
+//! A scenario on its way in: a text from somewhere, values laid over it, and the folder of the files that it
+//! names.
 
 use std::collections::BTreeSet;
 use std::io::Read;

@@ -43,8 +43,8 @@ pub(crate) fn write_into(report: &Report, store: &Store) -> Result<(), Trouble> 
     Ok(store.write_report(&files(report))?)
 }
 
-/// Told before the runs and not after them: a report that may not be written because an input lies in its place. The
-/// names of a study's own tables are known when they are; writing them checks again.
+/// Told before the runs and not after them: a report that may not be written because an input lies in its
+/// place. The names of a study's own tables are known when they are; writing them checks again.
 pub(crate) fn may_report(store: &Store) -> Result<(), Trouble> {
     let names = ["report.json", "report.html", "summary.csv", "points.csv", "claims.csv"];
     Ok(names.iter().try_for_each(|name| store.may_write(name))?)

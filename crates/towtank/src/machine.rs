@@ -93,7 +93,8 @@ impl Machine {
         Some(NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN))
     }
 
-    /// Refuses what does not fit into memory: told now, it costs nothing, and an hour into the run it costs the run.
+    /// Refuses what does not fit into memory: told now, it costs nothing, and an hour into the run it costs
+    /// the run.
     pub(crate) fn refuse_memory(
         &self,
         options: &Options,

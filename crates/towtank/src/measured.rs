@@ -1,5 +1,5 @@
-//! The paper's statements about capacity, asked of measurements that come with Towtank: what `reproduce` has beside
-//! scenarios.
+//! The paper's statements about capacity, asked of measurements that come with Towtank: what `reproduce` has
+//! beside scenarios.
 
 use towtank_capacity::{Mix, Part, Run, Shares, apart, claims, fit};
 use towtank_imports::{File, iops};

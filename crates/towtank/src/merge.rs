@@ -21,12 +21,12 @@ pub struct Merged {
     pub unmet: Vec<Unmet>,
 }
 
-/// Joins the campaign directories `parts`, judges the whole by the gates `fail_if`, and writes it to the options' `out`
-/// if there is one. Of the other options `force` alone counts.
+/// Joins the campaign directories `parts`, judges the whole by the gates `fail_if`, and writes it to the
+/// options' `out` if there is one. Of the other options `force` alone counts.
 ///
 /// # Errors
-/// When the parts are not of one campaign, of another version, disagree, hold nothing or cannot be read, when a
-/// gate is wrong, or the whole cannot be written.
+/// When the parts are not of one campaign, of another version, disagree, hold nothing or cannot be read, when
+/// a gate is wrong, or the whole cannot be written.
 pub fn merge(
     registry: &Registry,
     parts: &[PathBuf],

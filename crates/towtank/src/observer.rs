@@ -5,11 +5,11 @@ use std::path::Path;
 
 use towtank_campaign::{Damaged, Stop};
 
-/// Hears of everything while it happens, from any thread. A face shows it; a test takes notes; `()` wants to know
-/// nothing.
+/// Hears of everything while it happens, from any thread. A face shows it; a test takes notes; `()` wants to
+/// know nothing.
 pub trait Observer: Sync {
-    /// The flag that stops the runs once it is raised. It is asked for when the first run is about to begin, so that
-    /// until then nothing needs to be stopped with care.
+    /// The flag that stops the runs once it is raised. It is asked for when the first run is about to begin,
+    /// so that until then nothing needs to be stopped with care.
     fn stop(&self) -> &Stop {
         static NEVER: Stop = Stop::new();
         &NEVER

@@ -1,4 +1,5 @@
-//! How a scenario is run: what of the machine it may take, and where finished runs are kept. Never changes a result.
+//! How a scenario is run: what of the machine it may take, and where finished runs are kept. Never changes a
+//! result.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;

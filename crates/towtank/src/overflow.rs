@@ -1,9 +1,9 @@
-//! A run whose time leaves the 584 years that nanoseconds in 64 bits reach: which keys of the scenario make time so
-//! long.
+//! A run whose time leaves the 584 years that nanoseconds in 64 bits reach: which keys of the scenario make
+//! time so long.
 //!
-//! The kernel knows the event at which it happened, and nothing of keys. Here the keys are guessed, by what makes a
-//! simulation long: spans of weeks and more, and rates that are very low. What is left out: sizes and counts, which are
-//! large in every scenario of this field.
+//! The kernel knows the event at which it happened, and nothing of keys. Here the keys are guessed, by what
+//! makes a simulation long: spans of weeks and more, and rates that are very low. What is left out: sizes and
+//! counts, which are large in every scenario of this field.
 
 use serde_json::Value;
 use towtank_kernel::RunError;

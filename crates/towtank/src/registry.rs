@@ -1,5 +1,5 @@
-//! What can be asked and run by its name: the studies and scenarios that come with Towtank, and those that a caller
-//! adds.
+//! What can be asked and run by its name: the studies and scenarios that come with Towtank, and those that a
+//! caller adds.
 //!
 //! Nothing below asks for a list of all studies; who needs one is given a registry.
 

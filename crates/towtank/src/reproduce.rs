@@ -8,8 +8,8 @@ use towtank_scenario::{Problem, did_you_mean};
 use crate::measured::{self, CAPACITY};
 use crate::{Document, Observer, Options, Registry, Trouble, files, laws, run};
 
-/// Runs published scenarios (those named, those of studies named, or all) one after the other, and reports all claims
-/// together. Claims that miss are a result, not a failure. A report that is `partial` was stopped.
+/// Runs published scenarios (those named, those of studies named, or all) one after the other, and reports
+/// all claims together. Claims that miss are a result, not a failure. A report that is `partial` was stopped.
 ///
 /// The options' `out` gets the report, and below it a folder for each scenario; their `shard` does not count.
 ///

@@ -21,7 +21,8 @@ use crate::{Observer, Options, Remark, Scenario, Trouble, Unmet, Which, files, g
 /// What came of running a scenario.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What there is to report; nothing for a part of a campaign, and where it was stopped before any run was done.
+    /// What there is to report; nothing for a part of a campaign, and where it was stopped before any run was
+    /// done.
     pub report: Option<Report>,
     /// Somebody stopped it.
     pub interrupted: bool,

@@ -47,7 +47,8 @@ impl Scenario {
         self.checked.points()
     }
 
-    /// The heading of the report: the user's own words, or those of the study, which are no sentence by themselves.
+    /// The heading of the report: the user's own words, or those of the study, which are no sentence by
+    /// themselves.
     fn title(&self) -> String {
         self.header().title.clone().unwrap_or_else(|| heading(self.study()))
     }

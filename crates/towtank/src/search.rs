@@ -1,4 +1,5 @@
-//! A study's search for settings that meet goals: the scenario is run again and again, each time with other keys set.
+//! A study's search for settings that meet goals: the scenario is run again and again, each time with other
+//! keys set.
 
 use std::path::PathBuf;
 

@@ -83,7 +83,8 @@ fn told(error: impl std::fmt::Display) -> Problem {
     }
 }
 
-/// A system's error in our form: lower case, and without its number, which says nothing that the words do not.
+/// A system's error in our form: lower case, and without its number, which says nothing that the words do
+/// not.
 fn without_numbers(text: &str) -> String {
     let mut rest = text;
     let mut out = String::new();

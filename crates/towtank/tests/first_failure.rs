@@ -22,8 +22,8 @@ fn its_report_agrees_with_theory_at_each_point_of_a_sweep() {
     assert_eq!(report.points.len(), expected.len());
     for (point, expected) in report.points.iter().zip(expected) {
         let found = &point.summary["first_failure"];
-        // The scatter of a mean of 100 exponential times is a tenth of it; four times that is met by chance once in
-        // 16,000.
+        // The scatter of a mean of 100 exponential times is a tenth of it; four times that is met by chance
+        // once in 16,000.
         let mean = found.value().expect("there is a mean");
         assert!((mean / expected - 1.0).abs() < 0.4, "{}: {mean} s, expected {expected} s", point.label);
         assert_eq!(found.n(), 100);

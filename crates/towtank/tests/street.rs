@@ -1,5 +1,5 @@
-//! The street walked by a caller that is no command line: what it hears, how it stops a run, and what it finds in a
-//! directory.
+//! The street walked by a caller that is no command line: what it hears, how it stops a run, and what it
+//! finds in a directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
-//! Two checkouts with one target directory: each has its own scenarios built in, though cargo takes their packages for
-//! the same.
+//! Two checkouts with one target directory: each has its own scenarios built in, though cargo takes their
+//! packages for the same.
 //!
-//! The build script and cargo's settings are those of this repository; the package around them is as small as can be.
+//! The build script and cargo's settings are those of this repository; the package around them is as small as
+//! can be.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,8 @@ fn each_checkout_has_its_own_scenarios() {
 /// That this test can fail: without those settings the second one has what the first one was built with.
 #[test]
 fn without_the_settings_they_are_mixed_up() {
-    // All three words, since cargo adds what it finds in the settings of folders above: those of this repository.
+    // All three words, since cargo adds what it finds in the settings of folders above: those of this
+    // repository.
     let settings = "[env]\nTOWTANK_CHECKOUT = { value = \"the same\", relative = false, force = true }\n";
     assert_eq!(in_turn("mixed", settings), [FIRST, FIRST, FIRST]);
 }

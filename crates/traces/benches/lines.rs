@@ -1,7 +1,8 @@
 //! How many records a second are read on one core, of a trace that lies in memory.
 //!
-//! `cargo bench -p towtank-traces -- [runs] [part of a format's name]`. Times are of the processor where the system tells them
-//! (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the wall clock elsewhere.
+//! `cargo bench -p towtank-traces -- [runs] [part of a format's name]`. Times are of the processor where the
+//! system tells them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the
+//! wall clock elsewhere.
 #![allow(clippy::disallowed_methods, reason = "a bench measures")]
 
 use std::fmt::Write as _;

@@ -12,7 +12,8 @@ use crate::packing::unread;
 const LINES_TRIED_MAX: usize = 1_000;
 
 impl Format {
-    /// The format of a trace that begins so: its first bytes, unpacked, of which some tens of lines are enough. `all`: there are no more.
+    /// The format of a trace that begins so: its first bytes, unpacked, of which some tens of lines are
+    /// enough. `all`: there are no more.
     ///
     /// # Errors
     /// If no format reads them, with a list of all that there are, or if several do.

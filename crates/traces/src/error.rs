@@ -38,7 +38,8 @@ pub struct TraceError {
     pub hint: Option<String>,
 }
 
-/// What is wrong with a line, before anybody has said which line it is. Boxed: lines are many and faults are rare.
+/// What is wrong with a line, before anybody has said which line it is. Boxed: lines are many and faults are
+/// rare.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     reason: String,

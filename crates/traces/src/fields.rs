@@ -246,7 +246,8 @@ pub(crate) fn shown(text: &[u8]) -> String {
     short
 }
 
-/// The number that a text begins with, and how many digits it has; none where there is no digit, or so many that they may not fit.
+/// The number that a text begins with, and how many digits it has; none where there is no digit, or so many
+/// that they may not fit.
 #[inline]
 fn leading(text: &[u8]) -> Option<(&[u8], u64, usize)> {
     let (mut number, mut length) = (0u64, 0);
@@ -269,8 +270,8 @@ fn leading(text: &[u8]) -> Option<(&[u8], u64, usize)> {
     (length > 0).then_some((text, number, length))
 }
 
-/// Eight digits at once: neighbours are joined to pairs, pairs to fours, and these to one number (D. Lemire's note on parsing eight
-/// digits, 2018).
+/// Eight digits at once: neighbours are joined to pairs, pairs to fours, and these to one number (D. Lemire's
+/// note on parsing eight digits, 2018).
 #[inline]
 fn eight_digits(chunk: [u8; 8]) -> Option<u64> {
     let word = u64::from_le_bytes(chunk);

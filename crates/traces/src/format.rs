@@ -96,9 +96,10 @@ impl Format {
         }
     }
 
-    /// Whether a record may lie before the one that precedes it in the file. Block traces are merged from several volumes or
-    /// processors, Darshan's are in the order of files and ranks; the others are logs that are written as time passes. A flow of
-    /// PFSsim whose instant has passed goes on at once, so that an earlier instant has a meaning there.
+    /// Whether a record may lie before the one that precedes it in the file. Block traces are merged from
+    /// several volumes or processors, Darshan's are in the order of files and ranks; the others are logs that
+    /// are written as time passes. A flow of PFSsim whose instant has passed goes on at once, so that an
+    /// earlier instant has a meaning there.
     #[must_use]
     pub const fn may_go_back(self) -> bool {
         !matches!(self, Format::Spc | Format::IbmCos | Format::FioV3 | Format::OracleGeneral)

@@ -1,5 +1,5 @@
-//! Where a PFSsim scenario has its files: a line for each, `file [server stripe] [server stripe] …`. Blanks, tabs, commas and
-//! brackets all part the numbers; a stripe may end in `k` (1024 bytes) or `m` (1024²).
+//! Where a PFSsim scenario has its files: a line for each, `file [server stripe] [server stripe] …`. Blanks,
+//! tabs, commas and brackets all part the numbers; a stripe may end in `k` (1024 bytes) or `m` (1024²).
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -1,8 +1,8 @@
 //! I/O traces: any of a dozen formats in, one kind of record out, one record after the other.
 //!
-//! [`Reader`] is an iterator over whatever can be read, packed by gzip or zstd or not. Its memory does not grow with the trace:
-//! it holds one block of text, and the distinct names where a format has names. A format is named, or detected from the first
-//! block. [`read_layouts`] reads where a PFSsim scenario has its files.
+//! [`Reader`] is an iterator over whatever can be read, packed by gzip or zstd or not. Its memory does not
+//! grow with the trace: it holds one block of text, and the distinct names where a format has names. A format
+//! is named, or detected from the first block. [`read_layouts`] reads where a PFSsim scenario has its files.
 //!
 //! ```
 //! use towtank_traces::{Format, Op, Options, Reader, When};
@@ -17,11 +17,12 @@
 //! # Ok::<(), towtank_traces::TraceError>(())
 //! ```
 //!
-//! What a format does not say is `None`, never 0. Times, sizes and offsets are whole numbers all the way: a decimal fraction of
-//! a second is cut after its ninth digit, and nothing passes through a float.
+//! What a format does not say is `None`, never 0. Times, sizes and offsets are whole numbers all the way: a
+//! decimal fraction of a second is cut after its ninth digit, and nothing passes through a float.
 //!
-//! What is deliberately absent: opening files (whatever can be read is an argument), an opinion on what the records mean for a
-//! simulation, and going on after a line that cannot be read: the first is an error, with its number.
+//! What is deliberately absent: opening files (whatever can be read is an argument), an opinion on what the
+//! records mean for a simulation, and going on after a line that cannot be read: the first is an error, with
+//! its number.
 //!
 //! **Invariant:** no input makes any of this panic, and none takes more memory than [`MEMORY_MAX_BYTES`].
 

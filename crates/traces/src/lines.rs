@@ -4,7 +4,8 @@ use std::io::{self, Read};
 
 use crate::error::{Fault, Place};
 
-/// The most bytes of a line. The longest that are written have a path of at most 4096 bytes and a list of some hundred targets.
+/// The most bytes of a line. The longest that are written have a path of at most 4096 bytes and a list of
+/// some hundred targets.
 pub const LINE_MAX_BYTES: usize = 64 << 10;
 /// Bytes that are held at once.
 pub(crate) const BLOCK_BYTES: usize = 256 << 10;

@@ -5,7 +5,8 @@ use towtank_units::SimTime;
 /// What instant of the trace is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// The first record, where the format has the time of day ([`crate::Clock::Wall`]); the format's own beginning elsewhere.
+    /// The first record, where the format has the time of day ([`crate::Clock::Wall`]); the format's own
+    /// beginning elsewhere.
     #[default]
     Usual,
     /// The first record.
@@ -40,7 +41,8 @@ pub enum Stage {
     Completed,
 }
 
-/// Which calls of a Darshan trace are records: a call of MPI-IO makes calls of POSIX, so both together count bytes twice.
+/// Which calls of a Darshan trace are records: a call of MPI-IO makes calls of POSIX, so both together count
+/// bytes twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoLayer {
     /// `X_POSIX`.

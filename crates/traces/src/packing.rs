@@ -7,7 +7,8 @@ use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, DEFAULT_MAX_WINDOW_SIZE};
 
-/// The most that a frame of zstd may ask to be kept: 128 MiB, which `zstd --ultra -22` needs, and `zstd --long=31` exceeds.
+/// The most that a frame of zstd may ask to be kept: 128 MiB, which `zstd --ultra -22` needs, and `zstd
+/// --long=31` exceeds.
 pub const WINDOW_MAX_BYTES: u64 = DEFAULT_MAX_WINDOW_SIZE;
 /// With the one method that there is.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
@@ -32,7 +33,8 @@ impl<R: Read> Unpacked<R> {
     pub(crate) fn open(mut input: R) -> io::Result<Unpacked<R>> {
         let mut magic = Vec::new();
         input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut magic)?;
-        // A binary trace may begin with the first bytes of gzip: the fourth tells them apart, unless it is of before 1987.
+        // A binary trace may begin with the first bytes of gzip: the fourth tells them apart, unless it is of
+        // before 1987.
         let gzip = magic.starts_with(GZIP) && magic.get(3).is_some_and(|flags| flags & GZIP_RESERVED == 0);
         let zstd = magic == ZSTD || is_skippable(&magic);
         let packed = BufReader::with_capacity(PACKED_BLOCK_BYTES, io::Cursor::new(magic).chain(input));
@@ -53,7 +55,8 @@ impl<R: Read> Unpacked<R> {
     }
 }
 
-/// What to do about an archive or packing that is not read, by the first bytes of a trace that fits no format.
+/// What to do about an archive or packing that is not read, by the first bytes of a trace that fits no
+/// format.
 pub(crate) fn unread(head: &[u8]) -> Option<&'static str> {
     const TAR: (usize, &[u8]) = (257, b"ustar");
     if head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {

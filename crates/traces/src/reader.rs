@@ -14,8 +14,8 @@ use crate::options::{Options, Order, Origin};
 use crate::packing::{Unpacked, WINDOW_MAX_BYTES};
 use crate::record::{Record, When};
 
-/// The most memory that a reader takes: the window of a zstd frame up to four times while its buffer grows, names twice with what
-/// it takes to find them, and two MiB of blocks.
+/// The most memory that a reader takes: the window of a zstd frame up to four times while its buffer grows,
+/// names twice with what it takes to find them, and two MiB of blocks.
 pub const MEMORY_MAX_BYTES: u64 =
     4 * WINDOW_MAX_BYTES + 2 * NAMES_MAX_BYTES as u64 + 128 * NAMES_MAX as u64 + (2 << 20);
 
@@ -85,7 +85,8 @@ impl<R: Read> Reader<R> {
         &self.names
     }
 
-    /// The instant, in the format's own time, that is 0 here; none before the first record where that decides it.
+    /// The instant, in the format's own time, that is 0 here; none before the first record where that decides
+    /// it.
     #[must_use]
     pub fn origin(&self) -> Option<SimTime> {
         self.origin

@@ -46,7 +46,8 @@ pub struct Record {
     pub at: When,
     /// Whose it is: a volume, a process, a rank. Requests of one stream follow each other.
     pub stream: Option<u64>,
-    /// What it goes to: a file, a volume, an object; a number of the format, or one given to a name ([`crate::Names`]).
+    /// What it goes to: a file, a volume, an object; a number of the format, or one given to a name
+    /// ([`crate::Names`]).
     pub file: Option<u64>,
     /// Where in the file its bytes begin.
     pub offset: Option<u64>,

@@ -1,4 +1,5 @@
-//! Damaged traces are read or refused, and never panic: cut anywhere, with bytes changed, doubled or made of anything.
+//! Damaged traces are read or refused, and never panic: cut anywhere, with bytes changed, doubled or made of
+//! anything.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::path::PathBuf;

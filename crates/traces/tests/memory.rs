@@ -1,5 +1,5 @@
-//! The memory of a reader does not grow with its trace. One test in a process of its own: the peak of a process cannot be
-//! lowered again.
+//! The memory of a reader does not grow with its trace. One test in a process of its own: the peak of a
+//! process cannot be lowered again.
 #![cfg(target_os = "linux")]
 
 use std::io::Read;

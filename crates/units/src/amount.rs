@@ -1,4 +1,5 @@
-//! What spans and sizes have in common: both are amounts of something, in 64 bits, that are added, taken away and repeated.
+//! What spans and sizes have in common: both are amounts of something, in 64 bits, that are added, taken away
+//! and repeated.
 
 /// The arithmetic of a type that is an amount: `$type(u64)`, of which none is zero.
 macro_rules! amount {

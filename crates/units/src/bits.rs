@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-/// A float that is equal to another exactly when all 64 bits are: so a NaN equals itself, and 0.0 is not -0.0.
+/// A float that is equal to another exactly when all 64 bits are: so a NaN equals itself, and 0.0 is not
+/// -0.0.
 ///
-/// Model state must be hashable and must travel unchanged, and floats do neither by themselves. It is serialised
-/// as the integer of its bits, which no text format can round.
+/// Model state must be hashable and must travel unchanged, and floats do neither by themselves. It is
+/// serialised as the integer of its bits, which no text format can round.
 #[derive(Clone, Copy, Default)]
 pub struct Bits(pub f64);
 

@@ -1,8 +1,8 @@
 //! Quantities with explicit units: simulated time, sizes, rates, frequencies and shares.
 //!
 //! Everything here is an integer underneath, so that sums and comparisons are exact and the same on every
-//! machine. What people write ("60TiB", "250us", "10Gbit/s") is read exactly or refused with a hint, and what is
-//! printed reads back as the same value. No domain words live here.
+//! machine. What people write ("60TiB", "250us", "10Gbit/s") is read exactly or refused with a hint, and what
+//! is printed reads back as the same value. No domain words live here.
 //!
 //! ```
 //! # use towtank_units as units;

@@ -1,8 +1,8 @@
 //! What all quantities share: text, serde and JSON Schema, all from one table of units.
 //!
 //! In formats people read, a quantity is a string with its unit ("250us"), and a bare number is refused: it
-//! does not say what it counts. In binary formats, and through [`plain`] also in JSON made for machines, it is
-//! the whole number of base units; a field that holds one names the unit (`elapsed_ns`).
+//! does not say what it counts. In binary formats, and through [`plain`] also in JSON made for machines, it
+//! is the whole number of base units; a field that holds one names the unit (`elapsed_ns`).
 
 use crate::error::UnitError;
 use crate::kind::UnitErrorKind;
@@ -20,7 +20,8 @@ pub trait Quantity: Copy {
     /// Reads a number and a unit, exactly.
     ///
     /// # Errors
-    /// Where the text is not a plain decimal number with one of the units, or not a whole number of base units.
+    /// Where the text is not a plain decimal number with one of the units, or not a whole number of base
+    /// units.
     fn parse(text: &str) -> Result<Self, UnitError> {
         let count = Self::scale().parse(text)?;
         Self::from_base_units(count)

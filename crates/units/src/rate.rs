@@ -31,7 +31,8 @@ impl Rate {
         self.0.get()
     }
 
-    /// How long `size` takes. What would take longer than 584 years takes [`SimSpan::MAX`], which no event can lie after.
+    /// How long `size` takes. What would take longer than 584 years takes [`SimSpan::MAX`], which no event
+    /// can lie after.
     #[inline]
     #[must_use]
     pub fn span(self, size: Bytes, rounding: Rounding) -> SimSpan {
@@ -59,8 +60,8 @@ impl Rate {
     }
 }
 
-/// Bits per second; never zero. For links whose rate is divided: a share of one need not be a whole number of bytes, and
-/// [`Rate`] counts these.
+/// Bits per second; never zero. For links whose rate is divided: a share of one need not be a whole number of
+/// bytes, and [`Rate`] counts these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(transparent)]
 pub struct BitRate(NonZeroU64);
@@ -113,13 +114,16 @@ impl From<Rate> for BitRate {
 /// Where a span ends that is no whole number of nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// With the nanosecond in which its last part moves: a transfer does not end before its last byte has moved.
+    /// With the nanosecond in which its last part moves: a transfer does not end before its last byte has
+    /// moved.
     Up,
-    /// With the last whole nanosecond before, as models do that are to agree with a program that cuts fractions off.
+    /// With the last whole nanosecond before, as models do that are to agree with a program that cuts
+    /// fractions off.
     Down,
 }
 
-/// How long `count` parts take where `per_second` of them move: the one place where an amount and a rate become a span.
+/// How long `count` parts take where `per_second` of them move: the one place where an amount and a rate
+/// become a span.
 #[inline]
 fn span_of(count: u64, per_second: NonZeroU64, rounding: Rounding) -> Option<SimSpan> {
     let (parts, per_second) = (u128::from(count) * u128::from(NS_PER_SEC), u128::from(per_second.get()));

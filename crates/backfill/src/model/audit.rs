@@ -1,5 +1,5 @@
-//! What must hold when a run is over: replicas are equal, summaries are those of the objects, nobody holds a slot, and
-//! what was recovered is what differed.
+//! What must hold when a run is over: replicas are equal, summaries are those of the objects, nobody holds a
+//! slot, and what was recovered is what differed.
 
 use towtank_kernel::{Committed, Fault};
 use towtank_replication::{Cursor, Key, Lot, Objects as _, Summary};

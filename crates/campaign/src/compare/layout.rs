@@ -10,7 +10,8 @@ use super::Side;
 use super::row::Row;
 use crate::differences;
 
-/// The most line figures: a choice. A study has a handful of measures that people look at first, and they come first.
+/// The most line figures: a choice. A study has a handful of measures that people look at first, and they
+/// come first.
 const FIGURES_MAX: usize = 8;
 
 /// What differs, how sure that is, and which keys of the scenario differ.

@@ -1,4 +1,5 @@
-//! What a reader must know before believing a comparison: where the two results differ apart from their values.
+//! What a reader must know before believing a comparison: where the two results differ apart from their
+//! values.
 
 use std::collections::BTreeSet;
 

@@ -72,7 +72,8 @@ pub fn load_side(path: &Path, name: &str) -> Result<Side, LoadError> {
     let stored = plan.map(|plan| {
         let mut ledger = Ledger::new(&plan);
         for task in plan.tasks() {
-            // A damaged run is a missing one here; the campaign's own command tells about it and does it again.
+            // A damaged run is a missing one here; the campaign's own command tells about it and does it
+            // again.
             if let Ok(Some(stored)) = read_point(&HostDisk, path, &plan, task) {
                 ledger.enter(task, stored.outcome);
             }

@@ -186,7 +186,8 @@ fn progress_counts_up_to_the_end() {
 /// One sitting of a campaign, and how it ends before its time.
 #[derive(Clone, Debug)]
 enum Sitting {
-    /// The user stops it when this many runs have begun; the last of them notices and comes back partial, or does not.
+    /// The user stops it when this many runs have begun; the last of them notices and comes back partial, or
+    /// does not.
     Stopped { after: usize, notices: bool, jobs: usize },
     /// The machine dies at this step of the disk.
     Dies { step: u64, jobs: usize },

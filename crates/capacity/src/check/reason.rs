@@ -1,8 +1,10 @@
 //! Why the hypothesis may not hold, from the shape of the errors: a guess that says what it saw.
 //!
-//! With mixes of one size, 1/T is a straight line in the read share if the hypothesis holds. Where the mixes lie on a line of
-//! their own, with other ends than the pure loads, a pure load is at fault: served from a cache, or not loading the system.
-//! Where they lie on none, or a curvature through the pure loads does better, the system is not linear. Where the total does not care for the mix at all, something else is full.
+//! With mixes of one size, 1/T is a straight line in the read share if the hypothesis holds. Where the mixes
+//! lie on a line of their own, with other ends than the pure loads, a pure load is at fault: served from a
+//! cache, or not loading the system. Where they lie on none, or a curvature through the pure loads does
+//! better, the system is not linear. Where the total does not care for the mix at all, something else is
+//! full.
 
 use super::Checked;
 use crate::curvature::{Bent, Curvature, evenness};
@@ -116,7 +118,8 @@ fn pure_load(points: &[&Checked]) -> Option<String> {
     ))
 }
 
-/// Pure reads and pure writes that the measured mixes lie nearest to; `None` where no such line is above zero.
+/// Pure reads and pure writes that the measured mixes lie nearest to; `None` where no such line is above
+/// zero.
 fn line(points: &[&Checked]) -> Option<(f64, f64)> {
     line_of(points, |point| point.measured.value)
 }

@@ -1,6 +1,6 @@
-//! Where a size lies among those that were measured. Between two, the rates of pure reads and pure writes lie on the straight line
-//! through them where both rate and size are drawn in logarithms: small sizes cost by the operation and large ones by the byte,
-//! and either is such a line.
+//! Where a size lies among those that were measured. Between two, the rates of pure reads and pure writes lie
+//! on the straight line through them where both rate and size are drawn in logarithms: small sizes cost by
+//! the operation and large ones by the byte, and either is such a line.
 
 use towtank_units::Bytes;
 

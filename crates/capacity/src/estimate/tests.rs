@@ -58,7 +58,8 @@ fn writes_may_be_cheaper_than_reads() {
 
 #[test]
 fn shares_of_capacity_are_equation_7_and_shares_of_operations_add_up_work() {
-    // The paper's case 3: both sizes at half reads. T of 16 KiB is 100·600/(50 + 50·3) = 300, of 512 KiB 100·80/(50 + 50·4) = 32.
+    // The paper's case 3: both sizes at half reads. T of 16 KiB is 100·600/(50 + 50·3) = 300, of 512 KiB
+    // 100·80/(50 + 50·4) = 32.
     let model = model(&[(16_384, 600.0, 200.0), (524_288, 80.0, 20.0)]);
     let mix = "16KiB:30%:r50,512KiB:70%:r50";
     near(total(&model, mix, Shares::Capacity), 0.3 * 300.0 + 0.7 * 32.0);
@@ -100,7 +101,8 @@ fn runs_that_differ_give_an_interval() {
     )
     .unwrap();
     let (low, high) = found.total.range.unwrap();
-    // Each pair's logarithms lie ln(11/9) apart, so s = ln(11/9)/√2; t for two degrees of freedom is 4.3027, and each mean has two runs.
+    // Each pair's logarithms lie ln(11/9) apart, so s = ln(11/9)/√2; t for two degrees of freedom is 4.3027,
+    // and each mean has two runs.
     let half = 4.302_653 * (11.0_f64 / 9.0).ln() / 2.0_f64.sqrt() / 2.0_f64.sqrt();
     assert!(
         (low - 1000.0 * (-half).exp()).abs() < 0.01 && (high - 1000.0 * half.exp()).abs() < 0.01,

@@ -1,4 +1,5 @@
-//! The report of an estimate: what the mix comes to, part by part, by each meaning of the shares, and against a plan.
+//! The report of an estimate: what the mix comes to, part by part, by each meaning of the shares, and against
+//! a plan.
 
 use towtank_report::{Axis, Column, CurvePoint, Draw, Figure, Kind, Num, Ordered, Reference, Report, Table};
 use towtank_units::Bytes;

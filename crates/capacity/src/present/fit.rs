@@ -1,4 +1,5 @@
-//! The report of a fit: sizes, the check of the hypothesis by the mixes that were measured, and what curvatures buy.
+//! The report of a fit: sizes, the check of the hypothesis by the mixes that were measured, and what
+//! curvatures buy.
 
 use towtank_report::{Axis, Column, Draw, Figure, Ordered, Reference, Report, Table};
 

@@ -11,10 +11,12 @@ pub struct SearchFlags {
     /// A scenario file, or the name of a built-in scenario [default: what the flags say]
     #[arg(value_name = "FILE|NAME")]
     pub scenario: Option<String>,
-    /// What is to hold, as in --fail-if: 'latency_p99_s[interactive] < 20ms'; may be repeated, and then all are to hold
+    /// What is to hold, as in --fail-if: 'latency_p99_s[interactive] < 20ms'; may be repeated, and then all
+    /// are to hold
     #[arg(long, value_name = "EXPRESSION", required = true, help_heading = RESULTS)]
     pub goal: Vec<String>,
-    /// Tune this scheduler in place of the scenario's; may be repeated, and the first that meets the goals is taken
+    /// Tune this scheduler in place of the scenario's; may be repeated, and the first that meets the goals is
+    /// taken
     #[arg(long = "try", value_name = "SCHEDULER", help_heading = SCENARIO)]
     pub schedulers: Vec<String>,
     /// Set a key of the scenario; may be repeated. Values are TOML, and text needs no quotes

@@ -1,7 +1,7 @@
 //! `towtank bench crush`: maps inputs by one rule of a CRUSH map and says how many a second.
 //!
-//! The fast mapper is what is measured, map and tables ready; inputs go from 0 up. The digest adds up one hash an input, so
-//! that neither threads nor their order show in it.
+//! The fast mapper is what is measured, map and tables ready; inputs go from 0 up. The digest adds up one
+//! hash an input, so that neither threads nor their order show in it.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 

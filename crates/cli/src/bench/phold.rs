@@ -1,7 +1,8 @@
 //! `towtank bench phold`: runs PHOLD and says how fast.
 //!
-//! Bare numbers of time are in units of 10^9 ns. The clock is read here, not in the kernel: once before the processes are
-//! made, once before the first event, once after the last. Memory is the most the process ever held, as the system counts it.
+//! Bare numbers of time are in units of 10^9 ns. The clock is read here, not in the kernel: once before the
+//! processes are made, once before the first event, once after the last. Memory is the most the process ever
+//! held, as the system counts it.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 

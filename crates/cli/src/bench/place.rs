@@ -1,7 +1,8 @@
 //! `towtank bench place`: places random keys and says how many a second, on one core.
 //!
-//! The conditions are those under which libch-placement was measured: random 64-bit keys in random order, each looked up
-//! once. The clock runs for the lookups alone, not for keys and digest; they go through `lookup_batch`, in batches that fit the first cache.
+//! The conditions are those under which libch-placement was measured: random 64-bit keys in random order,
+//! each looked up once. The clock runs for the lookups alone, not for keys and digest; they go through
+//! `lookup_batch`, in batches that fit the first cache.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 

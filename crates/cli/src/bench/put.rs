@@ -1,7 +1,7 @@
 //! `towtank bench put`: runs the put protocols one after the other and says what processor time each took.
 //!
-//! A protocol is checked, run and measured by itself, on one core. Processor time is what the system charged to this thread, where
-//! it tells; else the time that passed.
+//! A protocol is checked, run and measured by itself, on one core. Processor time is what the system charged
+//! to this thread, where it tells; else the time that passed.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 

@@ -1,7 +1,7 @@
 //! `towtank bench rebuild`: the published study's largest rebuild, and how fast it goes.
 //!
-//! The work is fixed (`towtank_studies::rebuild::benchmark`); placement, the plan and the simulation all count. The clock is read
-//! when the command begins and when all is done.
+//! The work is fixed (`towtank_studies::rebuild::benchmark`); placement, the plan and the simulation all
+//! count. The clock is read when the command begins and when all is done.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 

@@ -40,8 +40,8 @@ const RESULTS: &str = "Results";
 #[derive(Debug, Args)]
 #[command(after_help = FIT_EXAMPLES)]
 pub struct Fit {
-    /// Results of benchmarks: fio JSON, the CSV of COSBench, elbencho or warp, rados bench, or CSV with the columns
-    /// system,size,read_percent,iops,run; `-` is stdin
+    /// Results of benchmarks: fio JSON, the CSV of COSBench, elbencho or warp, rados bench, or CSV with the
+    /// columns system,size,read_percent,iops,run; `-` is stdin
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Write the model; the file is replaced whole or not at all, and `-` is stdout
@@ -87,7 +87,8 @@ pub struct Estimate {
     /// The mix: parts SIZE:SHARE%:rREADPERCENT, whose shares add up to 100 %
     #[arg(long, value_name = "MIX", required = true, help_heading = QUESTION)]
     pub mix: String,
-    /// What the shares are of: operations (one stream that chooses sizes), concurrency (a stream a size), or capacity
+    /// What the shares are of: operations (one stream that chooses sizes), concurrency (a stream a size), or
+    /// capacity
     #[arg(long, value_name = "WHAT", default_value = "operations", value_parser = shares(), help_heading = QUESTION)]
     pub shares: Shares,
     /// What is planned: operations such as 200000iops, or bytes such as 4GiB/s

@@ -1,5 +1,5 @@
-//! `towtank capacity`: what a system can do of any mix, from pure reads and pure writes. Parses, calls `capacity`, reads and
-//! writes files.
+//! `towtank capacity`: what a system can do of any mix, from pure reads and pure writes. Parses, calls
+//! `capacity`, reads and writes files.
 
 mod files;
 mod flags;

@@ -107,8 +107,8 @@ pub fn text_problem(source: &Arc<Source>, error: &TextError) -> Problem {
     }
 }
 
-/// Puts a file in its place, whole or not at all, even over the map that was read. What is no plain file (a pipe, a
-/// terminal) is written to as it is.
+/// Puts a file in its place, whole or not at all, even over the map that was read. What is no plain file (a
+/// pipe, a terminal) is written to as it is.
 pub fn put(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
     let failed = |error: io::Error| {
         Trouble::failed(format!(

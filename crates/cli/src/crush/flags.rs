@@ -1,4 +1,5 @@
-//! The flags of `towtank crush`: crushtool's, less those that it is refused for. As there, `-` and `_` are one in a flag.
+//! The flags of `towtank crush`: crushtool's, less those that it is refused for. As there, `-` and `_` are
+//! one in a flag.
 
 use std::path::PathBuf;
 
@@ -32,7 +33,8 @@ pub struct Flags {
     /// Devices of the map to build
     #[arg(long = "num_osds", alias = "num-osds", value_name = "N", help_heading = FILES)]
     pub num_osds: Option<i32>,
-    /// Layers of the map to build, lowest first: a name, an algorithm, and how many items a bucket holds (0: all)
+    /// Layers of the map to build, lowest first: a name, an algorithm, and how many items a bucket holds (0:
+    /// all)
     #[arg(value_name = "NAME ALGORITHM SIZE", help_heading = FILES)]
     pub layers: Vec<String>,
 

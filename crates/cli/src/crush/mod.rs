@@ -1,7 +1,9 @@
-//! `towtank crush`: stands in for Ceph's `crushtool` 16.2.15. Parses, calls `towtank_placement::crush`, reads and writes files.
+//! `towtank crush`: stands in for Ceph's `crushtool` 16.2.15. Parses, calls `towtank_placement::crush`, reads
+//! and writes files.
 //!
-//! What it prints on success is crushtool's, byte for byte, on stdout; where crushtool says it on stderr as a remark or an
-//! error, the words are ours. The stages are crushtool's too: input, tunables, changes, display and test, output.
+//! What it prints on success is crushtool's, byte for byte, on stdout; where crushtool says it on stderr as a
+//! remark or an error, the words are ours. The stages are crushtool's too: input, tunables, changes, display
+//! and test, output.
 
 mod change;
 mod display;

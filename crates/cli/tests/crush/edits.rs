@@ -1,5 +1,5 @@
-//! Chains of random edits made by both tools: the maps that they write are the same, byte for byte, and what one refuses the
-//! other refuses too.
+//! Chains of random edits made by both tools: the maps that they write are the same, byte for byte, and what
+//! one refuses the other refuses too.
 
 use super::tool::{folder, ours, put, theirs, there};
 use std::fs;

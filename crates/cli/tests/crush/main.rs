@@ -1,4 +1,5 @@
-//! `towtank crush` beside the real crushtool of Ceph 16.2 (Debian: `ceph-base`), and its errors, which are ours.
+//! `towtank crush` beside the real crushtool of Ceph 16.2 (Debian: `ceph-base`), and its errors, which are
+//! ours.
 //!
 //! Without crushtool the comparisons are skipped, and say so; under `CI=true` its absence fails.
 

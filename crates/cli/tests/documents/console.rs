@@ -2,8 +2,9 @@
 //!
 //! A block fenced as `console` holds commands after `$ `, continued after `> `, each followed by what it
 //! writes, stdout and stderr together as on a screen. `...` alone on a line stands for any lines, and within
-//! a line for any text. A command with nothing under it must only succeed; one that fails must show a line that
-//! begins with `error:`, or be followed by `$ echo $?`, so that no page shows a failure without meaning to.
+//! a line for any text. A command with nothing under it must only succeed; one that fails must show a line
+//! that begins with `error:`, or be followed by `$ echo $?`, so that no page shows a failure without meaning
+//! to.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

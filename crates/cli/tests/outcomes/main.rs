@@ -1,8 +1,8 @@
 //! Every built-in scenario gives the numbers that are on record: moving code moves no result.
 //!
-//! Two hashes for each: one of what a reader sees (summary, points, tables, figures, claims, warnings), and one of the digests,
-//! which also move where the fields of a state do. A scenario that is new is put on record by running this with
-//! `TOWTANK_RECORD=1`; a number that moves belongs into *Results changed*.
+//! Two hashes for each: one of what a reader sees (summary, points, tables, figures, claims, warnings), and
+//! one of the digests, which also move where the fields of a state do. A scenario that is new is put on
+//! record by running this with `TOWTANK_RECORD=1`; a number that moves belongs into *Results changed*.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 

@@ -1,4 +1,5 @@
-//! What `towtank run` says to input it cannot use: the value, the limit, the place, the next step, and exit code 2.
+//! What `towtank run` says to input it cannot use: the value, the limit, the place, the next step, and exit
+//! code 2.
 
 use insta::assert_snapshot;
 

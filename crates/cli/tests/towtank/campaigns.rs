@@ -45,8 +45,8 @@ fn a_damaged_run_is_done_again() {
     assert_eq!(again.data(), whole);
 }
 
-/// Of 120 cycles, 23 left tables of the partial report beside the final one: a part of a sweep has `points.csv`, one of its points
-/// alone has `summary.csv`.
+/// Of 120 cycles, 23 left tables of the partial report beside the final one: a part of a sweep has
+/// `points.csv`, one of its points alone has `summary.csv`.
 #[test]
 fn nothing_of_a_partial_report_lies_beside_the_whole_one() {
     let folder = Folder::with_counter("stale");

@@ -1,4 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP: what is done is kept, the report says that it is partial, and the shell sees 130 within a second.
+//! Ctrl-C, SIGTERM and SIGHUP: what is done is kept, the report says that it is partial, and the shell sees
+//! 130 within a second.
 
 #![allow(clippy::disallowed_methods, reason = "how long it takes to stop is what is tested")]
 

@@ -14,7 +14,8 @@ fn data(args: &[&str]) -> String {
     Folder::with_counter("lists").run(args).data()
 }
 
-/// The list without other studies and their scenarios, and without its columns: a new study changes its own tests.
+/// The list without other studies and their scenarios, and without its columns: a new study changes its own
+/// tests.
 fn list_of_queue() -> String {
     let all = json(&data(&["list", "--format", "json"]));
     let others: Vec<&str> = ["studies", "scenarios"]

@@ -250,7 +250,8 @@ fn reproduce_shows_claims_and_ends_well() {
     assert!(zebra.code == 2 && zebra.stderr.starts_with(words), "{zebra}");
 }
 
-/// A shell lowers `ulimit -v` for the run: 10,000,000,000 objects of which a sixth is lost take hundreds of GiB.
+/// A shell lowers `ulimit -v` for the run: 10,000,000,000 objects of which a sixth is lost take hundreds of
+/// GiB.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_that_does_not_fit_into_memory_is_refused_before_it_starts() {

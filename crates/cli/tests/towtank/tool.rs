@@ -94,7 +94,8 @@ impl Said {
         words.map(mask).collect()
     }
 
-    /// The same without the lines of lists that name other studies and their scenarios: a new study changes its own tests.
+    /// The same without the lines of lists that name other studies and their scenarios: a new study changes
+    /// its own tests.
     pub fn of_queue_alone(mut self) -> Said {
         let others: Vec<&str> =
             towtank_studies::all().iter().map(|study| study.name()).filter(|name| *name != "queue").collect();

@@ -1,12 +1,15 @@
-//! Our own fit of a drive of 7200 turns a minute and 500 GB, made in 2026 from the measurements of an ST500NM0001 that PFSsim publishes
-//! (`disk/ST500NM0001` of its repository; 414 times of 4 KiB to 1 MiB over jumps of 4 KiB to 8 GiB). The measurements are not here.
+//! Our own fit of a drive of 7200 turns a minute and 500 GB, made in 2026 from the measurements of an
+//! ST500NM0001 that PFSsim publishes (`disk/ST500NM0001` of its repository; 414 times of 4 KiB to 1 MiB over
+//! jumps of 4 KiB to 8 GiB). The measurements are not here.
 //!
-//! - **Sequential**: size at 116 MiB/s, and 0.014 ms. Within 7 % of each measured time, but for 8 KiB: 14 and 18 %.
-//! - **Reads** = position(jump) + g(size). A near jump is read through at 116 MiB/s, a far one takes 5.3 ms and 24 ns √jump; g is linear
-//!   between five points. Error: median 4 %, 17 % for nine of ten, worst 35 %, of small reads after jumps of at most 8 KiB.
-//! - **Writes** = max(position(jump) + h(size), least(size)): up to 256 KiB the drive's cache takes them, and position rises with the
-//!   logarithm of the jump. Error: median 4 %, 15 % for nine of ten, worst 83 %, of 512 KiB after jumps of 128 KiB to 512 KiB, which
-//!   the drive served as if they were sequential.
+//! - **Sequential**: size at 116 MiB/s, and 0.014 ms. Within 7 % of each measured time, but for 8 KiB: 14 and
+//!   18 %.
+//! - **Reads** = position(jump) + g(size). A near jump is read through at 116 MiB/s, a far one takes 5.3 ms
+//!   and 24 ns √jump; g is linear between five points. Error: median 4 %, 17 % for nine of ten, worst 35 %,
+//!   of small reads after jumps of at most 8 KiB.
+//! - **Writes** = max(position(jump) + h(size), least(size)): up to 256 KiB the drive's cache takes them, and
+//!   position rises with the logarithm of the jump. Error: median 4 %, 15 % for nine of ten, worst 83 %, of
+//!   512 KiB after jumps of 128 KiB to 512 KiB, which the drive served as if they were sequential.
 
 use towtank_units::SimSpan;
 

@@ -11,13 +11,14 @@ pub enum HeadOrder {
     Fifo,
     /// The one nearest to the head (shortest seek time first). One far away may wait for ever.
     Sstf,
-    /// The next one above the head, and if there is none the lowest (circular look): none waits longer than a sweep.
+    /// The next one above the head, and if there is none the lowest (circular look): none waits longer than a
+    /// sweep.
     CLook,
 }
 
 impl HeadOrder {
-    /// Which of those that wait is next: its place among them. They are named by address, in the order in which they came, and of
-    /// equal ones the first is taken. None if nobody waits.
+    /// Which of those that wait is next: its place among them. They are named by address, in the order in
+    /// which they came, and of equal ones the first is taken. None if nobody waits.
     #[must_use]
     pub fn next(self, head: u64, waiting: impl IntoIterator<Item = u64>) -> Option<usize> {
         let waiting = waiting.into_iter().enumerate();
@@ -50,7 +51,8 @@ mod tests {
 
     #[test]
     fn the_textbook_queue_is_served_as_the_textbook_has_it() {
-        // Silberschatz and others, "Operating System Concepts", head at 53: FIFO moves 640 cylinders, SSTF 236, C-LOOK 322.
+        // Silberschatz and others, "Operating System Concepts", head at 53: FIFO moves 640 cylinders, SSTF
+        // 236, C-LOOK 322.
         let queue = vec![98, 183, 37, 122, 14, 124, 65, 67];
         let check = |order, want: &[u64], moved| {
             assert_eq!(served(order, 53, queue.clone()), (want.to_vec(), moved));

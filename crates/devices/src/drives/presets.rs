@@ -1,14 +1,16 @@
 //! Drives by name.
 //!
-//! The disks are those of which DiskSim has validated parameter files (Western Digital's fork, `valid/`), all of the years 1993 to 1999: their turn,
-//! seek, settle, head switch, cylinders, surfaces, sectors of the outermost and the innermost track, and buffer. Choices of ours: eight
-//! zones of as many cylinders, whose tracks shrink evenly; 0.2 ms for each request; a bus of 80 MB/s; and a stream that goes on within 0.2 ms.
+//! The disks are those of which DiskSim has validated parameter files (Western Digital's fork, `valid/`), all
+//! of the years 1993 to 1999: their turn, seek, settle, head switch, cylinders, surfaces, sectors of the
+//! outermost and the innermost track, and buffer. Choices of ours: eight zones of as many cylinders, whose
+//! tracks shrink evenly; 0.2 ms for each request; a bus of 80 MB/s; and a stream that goes on within 0.2 ms.
 //!
 //! `hdd-7200` is a table, our own fit of an ST500NM0001; see `fit`.
 //!
-//! The flash has the times and shape of MQSim's default (MLC) and of Microsoft's SSD add-on for DiskSim (SLC). Choices of ours: fewer blocks, so that
-//! the state stays small; two free blocks of a die, where MQSim collects below 5 %; without planes. 7 % are spare as in MQSim, and 15 %
-//! in the other, of which the source says no number.
+//! The flash has the times and shape of MQSim's default (MLC) and of Microsoft's SSD add-on for DiskSim
+//! (SLC). Choices of ours: fewer blocks, so that the state stays small; two free blocks of a die, where MQSim
+//! collects below 5 %; without planes. 7 % are spare as in MQSim, and 15 % in the other, of which the source
+//! says no number.
 
 use towtank_units::{Bytes, Rate, SimSpan};
 
@@ -244,8 +246,9 @@ mod tests {
 
     #[test]
     fn disks_have_the_rates_of_their_files() {
-        // MB/s of the outermost and the innermost track, in the order of `DISKS`, from sectors and turns; tolerances, set
-        // before: 1 % and 2 %, as the last digits say. Capacities in GB are those of the names' data sheets, within 8 %: spare sectors and uneven zones.
+        // MB/s of the outermost and the innermost track, in the order of `DISKS`, from sectors and turns;
+        // tolerances, set before: 1 % and 2 %, as the last digits say. Capacities in GB are those of the
+        // names' data sheets, within 8 %: spare sectors and uneven zones.
         let rates =
             [(21.8, 14.3), (28.6, 19.6), (15.7, 10.3), (11.4, 7.3), (24.0, 15.2), (16.7, 11.2), (5.5, 3.3)];
         let capacities = [9.1, 9.1, 9.1, 2.1, 9.1, 4.5, 1.05];

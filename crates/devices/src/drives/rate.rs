@@ -1,7 +1,7 @@
 //! A drive that is a rate: an overhead for each request and size over rate, each way, with or without noise.
 //!
-//! The mean of noise is the time without it, whichever kind. Uniform noise is exact to a billionth of the time; log-normal noise comes
-//! from `libm`, which is the same on all machines, and is rounded down.
+//! The mean of noise is the time without it, whichever kind. Uniform noise is exact to a billionth of the
+//! time; log-normal noise comes from `libm`, which is the same on all machines, and is rounded down.
 
 use towtank_streams::Uniform;
 use towtank_streams::distributions::LogNormal;

@@ -1,18 +1,22 @@
 //! A disk with a head: seek, rotation, and the rate of the zone in which a request lies.
 //!
-//! - **Seek** over d cylinders: a + b √d up to a knee, c + e d beyond (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE
-//!   Computer 27(3), 1994), given by three points of the curve, as data sheets and the parameter files of DiskSim have them.
-//! - **Rotation**: how far the first sector is away is uniform in one turn, after each seek and each time the stream is broken.
-//! - **Transfer** at the rate of each zone that the request touches; a change of track costs a head switch, in which the drive does not
-//!   read (its skew).
+//! - **Seek** over d cylinders: a + b √d up to a knee, c + e d beyond (Ruemmler and Wilkes, "An introduction
+//!   to disk drive modeling", IEEE Computer 27(3), 1994), given by three points of the curve, as data sheets
+//!   and the parameter files of DiskSim have them.
+//! - **Rotation**: how far the first sector is away is uniform in one turn, after each seek and each time the
+//!   stream is broken.
+//! - **Transfer** at the rate of each zone that the request touches; a change of track costs a head switch,
+//!   in which the drive does not read (its skew).
 //! - **Settle**: a head that is to write must be quieter than one that is to read.
-//! - **Track buffer**: after a read the drive reads on, up to a segment, until the next request comes. What it holds is sent at
-//!   the rate of its bus. A write throws away what it overlaps.
-//! - **Streams**: a request that begins where the one before it ended, in the same direction, and comes while that is served or within
-//!   `stream_gap` after it, goes on without seek or rotation: the drive has it in its queue or cache by then.
+//! - **Track buffer**: after a read the drive reads on, up to a segment, until the next request comes. What
+//!   it holds is sent at the rate of its bus. A write throws away what it overlaps.
+//! - **Streams**: a request that begins where the one before it ended, in the same direction, and comes while
+//!   that is served or within `stream_gap` after it, goes on without seek or rotation: the drive has it in
+//!   its queue or cache by then.
 //!
-//! All of it is whole nanoseconds; roots are whole-number roots of scaled numbers. What is left out: the angle of the platter, so that
-//! rotation has no memory; defects; and the drive's own reordering, for which there is [`super::HeadOrder`].
+//! All of it is whole nanoseconds; roots are whole-number roots of scaled numbers. What is left out: the
+//! angle of the platter, so that rotation has no memory; defects; and the drive's own reordering, for which
+//! there is [`super::HeadOrder`].
 
 use towtank_streams::Uniform;
 use towtank_units::{Bytes, Rate, SimSpan, SimTime};
@@ -215,8 +219,8 @@ impl SeekSpec {
         last
     }
 
-    /// How long the bytes take once the head is above the first: turns over tracks, and a switch at the end of each, so that parts
-    /// of a request take as long as all of it.
+    /// How long the bytes take once the head is above the first: turns over tracks, and a switch at the end
+    /// of each, so that parts of a request take as long as all of it.
     #[must_use]
     pub fn transfer(&self, offset: u64, bytes: u64) -> SimSpan {
         let (mut at, mut left, mut ns) = (offset, bytes, 0u128);
@@ -231,7 +235,8 @@ impl SeekSpec {
         SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// How many bytes from an address on pass under the head in so long, at most `most`: by halving, since `transfer` rises.
+    /// How many bytes from an address on pass under the head in so long, at most `most`: by halving, since
+    /// `transfer` rises.
     fn passed(&self, offset: u64, span: SimSpan, most: u64) -> u64 {
         let (mut sure, mut over) = (0, most.saturating_add(1));
         while over - sure > 1 {
@@ -341,7 +346,8 @@ impl SeekDrive {
         self.last = Some((to, false));
     }
 
-    /// Up to where the newest segment is filled by now: at most a segment beyond what was asked for, and then it stays as it is.
+    /// Up to where the newest segment is filled by now: at most a segment beyond what was asked for, and then
+    /// it stays as it is.
     fn reached(&self, spec: &SeekSpec, now: SimTime) -> u64 {
         let Some(held) = self.held.last() else { return 0 };
         let Some(span) = self.ahead.and_then(|since| now.checked_since(since)) else { return held.to };

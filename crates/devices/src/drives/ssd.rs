@@ -1,21 +1,25 @@
-//! A solid-state drive: channels with dies, pages that are written once and erased by the block, a write buffer, and a collector that
-//! makes room.
+//! A solid-state drive: channels with dies, pages that are written once and erased by the block, a write
+//! buffer, and a collector that makes room.
 //!
-//! - **Where a page is**: page p of the drive's addresses belongs to die p mod dies, so that neighbours lie on all dies. Each die has a
-//!   block that it writes; a page that is written again becomes stale where it was.
-//! - **Collection** is greedy: a die that has fewer than `free_blocks` free ones takes the block with the fewest pages in use, moves
-//!   these within the die, and erases it. The die serves nothing else meanwhile. Spare space is what makes blocks worth collecting; how
-//!   often a page is moved for each one written is the write amplification ([`Wear`]).
-//! - **A write** is done when all its pages are in the buffer: at the rate of the host, or as fast as programs end when it is full. A page
-//!   that is written in part is read first. **A read** of a page in the buffer costs the host's transfer alone; any other is read by
-//!   its die, and sent over its channel.
+//! - **Where a page is**: page p of the drive's addresses belongs to die p mod dies, so that neighbours lie
+//!   on all dies. Each die has a block that it writes; a page that is written again becomes stale where it
+//!   was.
+//! - **Collection** is greedy: a die that has fewer than `free_blocks` free ones takes the block with the
+//!   fewest pages in use, moves these within the die, and erases it. The die serves nothing else meanwhile.
+//!   Spare space is what makes blocks worth collecting; how often a page is moved for each one written is the
+//!   write amplification ([`Wear`]).
+//! - **A write** is done when all its pages are in the buffer: at the rate of the host, or as fast as
+//!   programs end when it is full. A page that is written in part is read first. **A read** of a page in the
+//!   buffer costs the host's transfer alone; any other is read by its die, and sent over its channel.
 //!
-//! A channel sends a page while the die programs the one before (a cache register). Parameters are those that MQSim and the SSD add-on of DiskSim have in common. What is left out: planes, suspended programs,
-//! a mapping that is itself on flash, wear levelling, trim, and merging of writes in the buffer. Dies and channels serve in the order of
-//! coming: a read waits for what was written before.
+//! A channel sends a page while the die programs the one before (a cache register). Parameters are those that
+//! MQSim and the SSD add-on of DiskSim have in common. What is left out: planes, suspended programs, a
+//! mapping that is itself on flash, wear levelling, trim, and merging of writes in the buffer. Dies and
+//! channels serve in the order of coming: a read waits for what was written before.
 //!
-//! The state has eight bytes for each page of flash. An entity that is cloned for each event wants a small drive: one of some GiB has
-//! the same write amplification as one of some TiB with the same share of spare space.
+//! The state has eight bytes for each page of flash. An entity that is cloned for each event wants a small
+//! drive: one of some GiB has the same write amplification as one of some TiB with the same share of spare
+//! space.
 
 mod flash;
 
@@ -185,7 +189,8 @@ impl Ssd {
         }
     }
 
-    /// A request comes now. Addresses beyond the capacity begin again at 0, and no request touches a page twice.
+    /// A request comes now. Addresses beyond the capacity begin again at 0, and no request touches a page
+    /// twice.
     pub fn serve(&mut self, spec: &SsdSpec, now: SimTime, io: Io) -> Service {
         self.forget(now);
         let now_busy = now.saturating_add(spec.overhead);

@@ -1,9 +1,10 @@
-//! A drive as it was measured: the time of a request by its size and by how far it lies from the end of the one before, after PFSsim's
-//! last model of a disk. Between the points of the table times are interpolated in the logarithms of both (log-bilinear); beyond
-//! its edges the edge holds, but for sizes above the last, of which the rest takes what sequential bytes take.
+//! A drive as it was measured: the time of a request by its size and by how far it lies from the end of the
+//! one before, after PFSsim's last model of a disk. Between the points of the table times are interpolated in
+//! the logarithms of both (log-bilinear); beyond its edges the edge holds, but for sizes above the last, of
+//! which the rest takes what sequential bytes take.
 //!
-//! A request that begins where the last ended is sequential and has a row of its own. The table cannot say what a cache held, or where on
-//! the platter a measurement was made: it is a mean.
+//! A request that begins where the last ended is sequential and has a row of its own. The table cannot say
+//! what a cache held, or where on the platter a measurement was made: it is a mean.
 
 use towtank_units::{SimSpan, SimTime};
 

@@ -1,4 +1,5 @@
-//! What holds for every model, the noise of `rate`, and the fitted table against the drive that it was fitted to.
+//! What holds for every model, the noise of `rate`, and the fitted table against the drive that it was fitted
+//! to.
 
 use proptest::prelude::*;
 use towtank_streams::{Draws, Purpose, Seed};
@@ -174,7 +175,8 @@ fn noise_keeps_the_mean_and_its_bounds() {
 
 #[test]
 fn the_fit_is_as_near_to_the_drive_as_it_says() {
-    // Milliseconds of an ST500NM0001, a few of those that PFSsim publishes (its `disk/ST500NM0001`): size, jump, time.
+    // Milliseconds of an ST500NM0001, a few of those that PFSsim publishes (its `disk/ST500NM0001`): size,
+    // jump, time.
     let near = |write: bool, bytes: u64, jump: u64, ms: f64, tolerance: f64| {
         let found = TableSpec::fitted_7200_rpm().span(io(write, 0, bytes), jump).as_ns() as f64 / 1e6;
         assert!((found / ms - 1.0).abs() < tolerance, "{bytes} bytes after {jump}: {found} and {ms}");

@@ -106,7 +106,8 @@ fn lost_bytes_and_too_many_of_them_are_noticed() {
     assert_eq!(planted.audit(&spec), Err(Broken::TooFast { gone: 10, busy: SimSpan::from_ns(9) }));
 }
 
-/// The same, nanosecond by nanosecond: each flow that has something gets its part of what the port sends in one.
+/// The same, nanosecond by nanosecond: each flow that has something gets its part of what the port sends in
+/// one.
 fn slowly(bytes_per_ns: u64, sharing: Sharing, comes: &[(u64, u32, u64)]) -> Vec<u64> {
     let mut ends = vec![0; comes.len()];
     let mut flows: BTreeMap<u32, VecDeque<(usize, f64)>> = BTreeMap::new();
@@ -137,7 +138,8 @@ fn slowly(bytes_per_ns: u64, sharing: Sharing, comes: &[(u64, u32, u64)]) -> Vec
 }
 
 proptest! {
-    /// Each transfer ends when it would if the port were shared a nanosecond at a time, but for the nanoseconds in which others end.
+    /// Each transfer ends when it would if the port were shared a nanosecond at a time, but for the
+    /// nanoseconds in which others end.
     #[test]
     fn a_port_is_shared_as_if_each_nanosecond_were(
         gaps in prop::collection::vec((0u64..60, 0u32..4, 1u64..200), 1..25), bytes_per_ns in 1u64..4, fair: bool,

@@ -1,4 +1,5 @@
-//! `ceph pg dump -f json` in each of its forms: all, `pgs` alone, or `pg ls`; how large each group is, and where it is.
+//! `ceph pg dump -f json` in each of its forms: all, `pgs` alone, or `pg ls`; how large each group is, and
+//! where it is.
 
 use serde::Deserialize;
 use towtank_placement::crush::pools::PgId;

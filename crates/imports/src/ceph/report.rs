@@ -1,4 +1,5 @@
-//! `ceph report`: one file with the osd map, the CRUSH map and sums by pool, but without the groups and the fill of devices.
+//! `ceph report`: one file with the osd map, the CRUSH map and sums by pool, but without the groups and the
+//! fill of devices.
 
 use serde::Deserialize;
 

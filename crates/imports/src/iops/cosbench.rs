@@ -1,7 +1,9 @@
-//! COSBench's results of a workload as CSV (`archive/w1-name/w1-name.csv`): a row for each operation of each stage.
+//! COSBench's results of a workload as CSV (`archive/w1-name/w1-name.csv`): a row for each operation of each
+//! stage.
 //!
-//! The file does not say how large objects are; bytes over operations is their mean, and the size where it is a whole number.
-//! Stages that prepare or clean up are passed over; a stage is one run, with its reads and its writes.
+//! The file does not say how large objects are; bytes over operations is their mean, and the size where it is
+//! a whole number. Stages that prepare or clean up are passed over; a stage is one run, with its reads and
+//! its writes.
 
 use super::table::{Row, Table};
 use super::{Counted, Reading, Shares, of_both};

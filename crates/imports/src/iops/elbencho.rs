@@ -1,7 +1,8 @@
 //! elbencho's results as CSV (`--csvfile`), version 2 and 3: a row a phase.
 //!
-//! Taken are the figures of the slowest thread's end (`[last]`). `RWMIX30` is a write phase with 30 % reads, whose columns
-//! `rwmix read …` count them; `MIX-T4` has four threads that read. Phases that move no data are passed over.
+//! Taken are the figures of the slowest thread's end (`[last]`). `RWMIX30` is a write phase with 30 % reads,
+//! whose columns `rwmix read …` count them; `MIX-T4` has four threads that read. Phases that move no data are
+//! passed over.
 
 use super::table::{Row, Table};
 use super::{Counted, Reading, Shares, of_both};

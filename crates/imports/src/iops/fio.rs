@@ -1,9 +1,10 @@
-//! fio's JSON (`--output-format=json` or `json+`), version 3: jobs of one group, that is with no `stonewall` between them, ran
-//! side by side and are one run.
+//! fio's JSON (`--output-format=json` or `json+`), version 3: jobs of one group, that is with no `stonewall`
+//! between them, ran side by side and are one run.
 //!
-//! Jobs of one size add up. Jobs of several sizes are a mix whose shares are of operations under way, by `iodepth`; a job
-//! with `bssplit` is a mix whose shares are of operations. What a job says of its size is held against the bytes that it
-//! moved, which finds jobs that `group_reporting` hid behind the first one's options.
+//! Jobs of one size add up. Jobs of several sizes are a mix whose shares are of operations under way, by
+//! `iodepth`; a job with `bssplit` is a mix whose shares are of operations. What a job says of its size is
+//! held against the bytes that it moved, which finds jobs that `group_reporting` hid behind the first one's
+//! options.
 
 mod job;
 mod size;

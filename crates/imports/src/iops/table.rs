@@ -22,7 +22,8 @@ pub(super) struct Row<'t> {
 const HEAD_SHOWN: usize = 60;
 
 impl<'a> Table<'a> {
-    /// Reads it; cells are parted by tabs if the heading has some, and by commas if not. Lines that begin with `#` are remarks.
+    /// Reads it; cells are parted by tabs if the heading has some, and by commas if not. Lines that begin
+    /// with `#` are remarks.
     pub(super) fn parse(file: File<'a>, text: &str) -> Result<Self, ImportError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (rows, numbers) = rows_of(text);

@@ -1,9 +1,9 @@
-//! MinIO's warp: the CSV of `warp analyze --analyze.out FILE`, a row a segment of time and operation, or the benchmark's own
-//! record, a row an operation (`warp-….csv`, unpacked). Both are parted by tabs.
+//! MinIO's warp: the CSV of `warp analyze --analyze.out FILE`, a row a segment of time and operation, or the
+//! benchmark's own record, a row an operation (`warp-….csv`, unpacked). Both are parted by tabs.
 //!
-//! GET is a read and PUT a write. In a record, the PUTs that lay down what is read belong to the preparation: they are those
-//! that end before the first GET begins. Of the rest counts what ended between the first start and the last start, as the
-//! threads are busy then.
+//! GET is a read and PUT a write. In a record, the PUTs that lay down what is read belong to the preparation:
+//! they are those that end before the first GET begins. Of the rest counts what ended between the first start
+//! and the last start, as the threads are busy then.
 
 mod moment;
 
@@ -102,7 +102,8 @@ fn reading(file: File<'_>, gets: Sums, puts: Sums, key: &str) -> Result<Imported
     Ok(Imported { value: readings.into_iter().collect(), notes })
 }
 
-/// The multiple of a fourth of a power of two that lies nearest: 10 MiB and 12 KiB are such sizes, and warp's defaults.
+/// The multiple of a fourth of a power of two that lies nearest: 10 MiB and 12 KiB are such sizes, and warp's
+/// defaults.
 fn nearest_even(size: u64) -> u64 {
     let step = (1_u64 << (63 - size.max(1).leading_zeros())) / 4;
     size.saturating_add(step / 2).checked_div(step).map_or(size, |steps| steps * step)

@@ -1,9 +1,11 @@
-//! AVATAR: earliest deadline first, with a limit L on what is outstanding that is set anew at the end of each window.
+//! AVATAR: earliest deadline first, with a limit L on what is outstanding that is set anew at the end of each
+//! window.
 //!
-//! At the end of a window with X completions: XL counts what is outstanding, what is queued and due inside the next
-//! window, and what came and was due inside this one; XU counts all that is outstanding or queued or came. The bounds
-//! are L XL/X and L XU/X. Each application that completed something asks for a limit of its own, by E = (delay - mean
-//! wait) / (95th percentile of service); the least of them holds, and 100 means no limit. Fractions are in 2^-16.
+//! At the end of a window with X completions: XL counts what is outstanding, what is queued and due inside
+//! the next window, and what came and was due inside this one; XU counts all that is outstanding or queued or
+//! came. The bounds are L XL/X and L XU/X. Each application that completed something asks for a limit of its
+//! own, by E = (delay - mean wait) / (95th percentile of service); the least of them holds, and 100 means no
+//! limit. Fractions are in 2^-16.
 
 use std::collections::BTreeMap;
 
@@ -229,7 +231,8 @@ mod tests {
             let asked = asked_for(limit * ONE, ease * ONE, most, &bounds);
             assert_eq!(asked / ONE, want, "L {limit}, E {ease}, {lower} to {upper}");
         };
-        // Finite: below the lower bound deadlines cannot be met by a limit; above the upper one nothing is won.
+        // Finite: below the lower bound deadlines cannot be met by a limit; above the upper one nothing is
+        // won.
         check(4, 1, 4, (5, 9), true, 100);
         check(4, 3, 4, (5, 9), true, 9);
         check(4, 2, 4, (5, 9), true, 8);

@@ -1,7 +1,8 @@
 //! SARC: a bucket of requests for each application, and who finds it empty waits in a queue of its own.
 //!
-//! A bucket holds rate times interval requests, rounded down, and at least one. All are filled at once: an interval
-//! after the last time, and earlier when the server has nothing to do, which lends what others leave.
+//! A bucket holds rate times interval requests, rounded down, and at least one. All are filled at once: an
+//! interval after the last time, and earlier when the server has nothing to do, which lends what others
+//! leave.
 
 use std::collections::VecDeque;
 

@@ -4,7 +4,8 @@ use super::*;
 use crate::FlowSpec;
 use crate::trial::{given, ms, request};
 
-/// Applications of 20 and 10 requests a second, due after 100 and 30 ms; buckets fill every 100 ms: 2 and 1 tokens.
+/// Applications of 20 and 10 requests a second, due after 100 and 30 ms; buckets fill every 100 ms: 2 and 1
+/// tokens.
 fn i2l() -> I2l<u32> {
     let spec = |rate, delay| FlowSpec { rate, delay: SimSpan::from_ms(delay), ..FlowSpec::default() };
     let flows = Flows::new(vec![spec(20, 100), spec(10, 30)]);
@@ -54,7 +55,8 @@ fn a_server_that_runs_out_of_work_lends_at_once() {
     let mut out: Vec<Request<u32>> = std::iter::from_fn(|| i2l.next(ms(0))).collect();
     (5..8).for_each(|item| come(&mut i2l, ms(1), 0, item));
     assert_eq!(i2l.sarc.waiting().count(), 2);
-    // Completions make room for 4 and 5; when those are done too, the queue is empty and three are outstanding of four.
+    // Completions make room for 4 and 5; when those are done too, the queue is empty and three are
+    // outstanding of four.
     while let Some(done) = (!out.is_empty()).then(|| out.remove(0)) {
         i2l.complete(ms(2), &done);
         out.extend(std::iter::from_fn(|| i2l.next(ms(2))));
@@ -62,8 +64,8 @@ fn a_server_that_runs_out_of_work_lends_at_once() {
     assert_eq!(i2l.waiting().count(), 0);
 }
 
-/// X = 4 completions of 10 ms each after no wait: E = 100/10 = 10. Nothing is left: XL = 0 + 0 + 4, XU = 4; L XU/X = 4
-/// bounds it.
+/// X = 4 completions of 10 ms each after no wait: E = 100/10 = 10. Nothing is left: XL = 0 + 0 + 4, XU = 4; L
+/// XU/X = 4 bounds it.
 #[test]
 fn the_limit_is_set_at_the_end_of_a_window() {
     let mut i2l = i2l();
@@ -74,7 +76,8 @@ fn the_limit_is_set_at_the_end_of_a_window() {
     assert_eq!(i2l.avatar.limit_percent(), 400);
     i2l.wake(ms(1_000));
     assert_eq!(i2l.avatar.limit_percent(), 400);
-    // Service of 200 ms with a delay of 100: E = 0.5 asks for 2, less than the lower bound of 4: no limit at all.
+    // Service of 200 ms with a delay of 100: E = 0.5 asks for 2, less than the lower bound of 4: no limit at
+    // all.
     (0..4).for_each(|item| come(&mut i2l, ms(1_001), 0, item));
     let out: Vec<Request<u32>> = std::iter::from_fn(|| i2l.next(ms(1_001))).collect();
     out.iter().for_each(|done| i2l.complete(ms(1_201), done));

@@ -1,5 +1,5 @@
-//! The profiles that Ceph ships for its mClock scheduler: what clients, recovery and background work are promised of an
-//! OSD's capacity. The figures are those of its documentation (Reef).
+//! The profiles that Ceph ships for its mClock scheduler: what clients, recovery and background work are
+//! promised of an OSD's capacity. The figures are those of its documentation (Reef).
 
 use crate::{FlowId, FlowSpec, Flows};
 
@@ -60,8 +60,8 @@ impl Profile {
         }
     }
 
-    /// A flow for each class, of a device that can do so many units of cost a second: 315 of 4 KiB random writes on a
-    /// hard disk and 21,500 on a solid-state disk unless they were measured.
+    /// A flow for each class, of a device that can do so many units of cost a second: 315 of 4 KiB random
+    /// writes on a hard disk and 21,500 on a solid-state disk unless they were measured.
     #[must_use]
     pub fn flows(self, capacity: u64) -> Flows {
         let part = |percent: u64| (u128::from(capacity) * u128::from(percent) / 100) as u64;

@@ -7,8 +7,8 @@ use crate::Feedback;
 
 /// One client's account of one flow, over all servers.
 ///
-/// A request to a server carries how much was served in all since the last request to that server, without what the
-/// server served itself: it has tagged that already. Servers that a client never used are not kept.
+/// A request to a server carries how much was served in all since the last request to that server, without
+/// what the server served itself: it has tagged that already. Servers that a client never used are not kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Tracker {
     total: Feedback,

@@ -41,8 +41,8 @@ pub struct Class {
     pub(super) access: Option<Access>,
 }
 
-/// Which classes may send how many requests a second. What is not named matches all; a class that is not divided by
-/// what a rule names never matches it.
+/// Which classes may send how many requests a second. What is not named matches all; a class that is not
+/// divided by what a rule names never matches it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Rule {
     /// By which it is changed and stopped.

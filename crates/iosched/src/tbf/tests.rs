@@ -16,8 +16,8 @@ fn tbf(default_rate: u64) -> Tbf<u32> {
     Tbf::new(None, ClassBy::FLOW, rule("default", default_rate))
 }
 
-/// Rate 10, depth 3: three go at once; then one each 100 ms. 250 ms later floor(2.5) = 2 are there, and the half is
-/// lost.
+/// Rate 10, depth 3: three go at once; then one each 100 ms. 250 ms later floor(2.5) = 2 are there, and the
+/// half is lost.
 #[test]
 fn tokens_by_hand() {
     let mut tbf = tbf(10);

@@ -15,8 +15,8 @@ use crate::server::{Job, Server, Trace, run};
 const RATE: u64 = 1_000_000;
 const PLACES: usize = 16;
 
-/// Every scheduler, with the depth that it is to keep, if it keeps one, and whether it lets nobody wait while it has
-/// room.
+/// Every scheduler, with the depth that it is to keep, if it keeps one, and whether it lets nobody wait while
+/// it has room.
 const ALL: [(&str, Option<usize>, bool); 30] = [
     ("fifo", None, true),
     ("fifo:3", Some(3), true),
@@ -129,7 +129,8 @@ fn conserves_work(depth: Option<usize>, trace: &Trace) -> Result<(), String> {
     }
 }
 
-/// Two clones made in the middle of a run end in the same way, and so does what was written and read back there.
+/// Two clones made in the middle of a run end in the same way, and so does what was written and read back
+/// there.
 fn has_one_future<D>(discipline: D, jobs: &[Job]) -> Result<(), String>
 where
     D: Discipline<Item = u32> + serde::Serialize + serde::de::DeserializeOwned,

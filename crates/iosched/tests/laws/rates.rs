@@ -1,5 +1,5 @@
-//! What is promised a second: reservations that are met, limits and rates that are kept, and planted schedulers that do
-//! neither.
+//! What is promised a second: reservations that are met, limits and rates that are kept, and planted
+//! schedulers that do neither.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ fn units_in(rate: u64, ns: u64) -> u64 {
     (u128::from(rate) * u128::from(ns) / 1_000_000_000) as u64
 }
 
-/// While a flow waits, it has got its reservation times the time that passed, less what may be on the way: a request of
-/// its own, and what the server does while two of the costliest requests keep it busy.
+/// While a flow waits, it has got its reservation times the time that passed, less what may be on the way: a
+/// request of its own, and what the server does while two of the costliest requests keep it busy.
 fn meets(steps: &[Step], flow: u32, reservation: u64) -> Result<(), String> {
     let mut got = 0;
     let slack = COST_MAX + units_in(reservation, 3 * COST_MAX * 1_000_000_000 / RATE) + 1;
@@ -52,9 +52,9 @@ fn keeps(steps: &[Step], rate: u64, burst: u64, amount: impl Fn(&Step) -> u64) -
     Ok(())
 }
 
-/// Since it has been waiting, a flow has been given no more than its limit lets come, and a request for its limit and
-/// its reservation each. In a shorter interval it may catch up: what it did not use of its limit while it waited is not
-/// lost.
+/// Since it has been waiting, a flow has been given no more than its limit lets come, and a request for its
+/// limit and its reservation each. In a shorter interval it may catch up: what it did not use of its limit
+/// while it waited is not lost.
 fn keeps_from_start(steps: &[Step], flow: u32, limit: u64) -> Result<(), String> {
     let mut got = 0;
     for step in steps.iter().filter(|step| step.flow == flow) {

@@ -1,5 +1,5 @@
-//! A server that a discipline stands before, in the way of the trait: so many places, each serving at one rate. It
-//! notes all that happens, and says where a law that every discipline keeps is broken.
+//! A server that a discipline stands before, in the way of the trait: so many places, each serving at one
+//! rate. It notes all that happens, and says where a law that every discipline keeps is broken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,7 +95,8 @@ impl<D: Discipline<Item = u32>> Server<D> {
         let arrival = self.jobs.get(self.came).map(|job| job.at_ns);
         let end = self.serving.keys().next().map(|&(end, _)| end);
         let wake = self.discipline.wake_at().map(|at| at.as_ns().max(self.now));
-        // A discipline that has nothing left to do may still want to send messages: that is not of interest here.
+        // A discipline that has nothing left to do may still want to send messages: that is not of interest
+        // here.
         let wake =
             wake.filter(|_| arrival.is_some() || end.is_some() || self.discipline.waiting().next().is_some());
         arrival.into_iter().chain(end).chain(wake).min()

@@ -1,4 +1,5 @@
-//! What flows that always have work get: the bounds of the fair queues, and planted schedulers that break them.
+//! What flows that always have work get: the bounds of the fair queues, and planted schedulers that break
+//! them.
 
 use proptest::prelude::*;
 use towtank_iosched::{Bfq, BfqSpec, Discipline, Drr, Flows, Sfq, Ssfq, Wf2q, Wfq, Wrr};
@@ -26,7 +27,8 @@ fn costliest(costs: &[u64]) -> f64 {
     costs.iter().copied().max().unwrap_or(0) as f64
 }
 
-/// In any interval in which both wait, what two flows got, each over its weight, differs by at most the bound.
+/// In any interval in which both wait, what two flows got, each over its weight, differs by at most the
+/// bound.
 fn shares_within(steps: &[Step], weights: [u32; 2], bound: f64) -> Result<(), String> {
     let (mut got, mut least, mut most) = (0.0_f64, 0.0_f64, 0.0_f64);
     for step in contended(steps, 2) {
@@ -66,8 +68,8 @@ fn in_order(
     shares_within(&trace.given, weights, bound)
 }
 
-/// While all flows wait, a flow is neither behind its part of all work by more than its own costliest request and its
-/// part of anybody's, nor ahead by more than its own costliest.
+/// While all flows wait, a flow is neither behind its part of all work by more than its own costliest request
+/// and its part of anybody's, nor ahead by more than its own costliest.
 fn wf2q_law(
     discipline: impl Discipline<Item = u32>,
     costs: &[Vec<u64>],
@@ -188,8 +190,8 @@ proptest! {
         prop_assert_eq!(wf2q_law(Wf2q::new(Some(1), &Flows::weighted(&weights)), &costs, &weights), Ok(()));
     }
 
-    /// A turn is as long as its budget, or as one request: then the same bound as of deficit round robin holds with
-    /// budgets as quanta.
+    /// A turn is as long as its budget, or as one request: then the same bound as of deficit round robin
+    /// holds with budgets as quanta.
     #[test]
     fn bfq_keeps_the_bound_of_its_budgets(costs in two_costs(), weights in two_weights()) {
         let spec = BfqSpec { budget_min: 500, budget_max: 4_000, idle: SimSpan::ZERO, timeout: SimSpan::from_secs(9) };

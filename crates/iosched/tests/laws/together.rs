@@ -1,5 +1,5 @@
-//! Two servers, each with a scheduler that knows of the other: what flows get of both together goes by weight, however
-//! their data lies. DSFQ's schedulers tell each other; dmClock's clients carry what they got.
+//! Two servers, each with a scheduler that knows of the other: what flows get of both together goes by
+//! weight, however their data lies. DSFQ's schedulers tell each other; dmClock's clients carry what they got.
 
 use std::collections::VecDeque;
 
@@ -13,8 +13,8 @@ use towtank_units::SimTime;
 const COST: u64 = 100;
 const STEPS: u64 = 20_000;
 
-/// Flow 0 sends to both servers and flow 1 to the second alone; each keeps eight requests with every server that it
-/// uses. Returns what they got, in requests.
+/// Flow 0 sends to both servers and flow 1 to the second alone; each keeps eight requests with every server
+/// that it uses. Returns what they got, in requests.
 fn got(text: &str, heard: bool) -> [u64; 2] {
     let description: Description = text.parse().unwrap_or_else(|error| panic!("{error}"));
     let build = || description.build(&Flows::equal(2)).unwrap_or_else(|error| panic!("{error}"));
@@ -48,8 +48,8 @@ fn got(text: &str, heard: bool) -> [u64; 2] {
     got
 }
 
-/// Alone, the second server gives each flow half: three quarters to one of all. Together, flow 1 gets the second
-/// server. A planted network that loses all messages leaves it at the former.
+/// Alone, the second server gives each flow half: three quarters to one of all. Together, flow 1 gets the
+/// second server. A planted network that loses all messages leaves it at the former.
 #[test]
 fn flows_share_all_servers_by_weight() {
     for text in ["dsfq-a:4", "dsfq-d:4", "dsfq-f:4", "dsfq-atb:4:20us", "dsfq-alb:4:1kB"] {

@@ -1,7 +1,8 @@
-//! The loop on a ring of time buckets of about 128 events, each sorted when it is reached, with the processes of the next few
-//! events fetched early.
+//! The loop on a ring of time buckets of about 128 events, each sorted when it is reached, with the processes
+//! of the next few events fetched early.
 //!
-//! The bucket width is chosen from the workload, which an engine cannot know: this loop is the better informed of the two.
+//! The bucket width is chosen from the workload, which an engine cannot know: this loop is the better
+//! informed of the two.
 
 use super::{Event, Lp, UNIT_NS, Workload, outcome};
 use crate::measure::Outcome;

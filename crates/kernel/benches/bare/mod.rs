@@ -1,9 +1,10 @@
 //! PHOLD written straight into a loop, without an engine: the bar that the kernel is held against.
 //!
-//! Both loops run one workload: `lps` logical processes with `start_events` events each, drawn from a SplitMix64 stream per
-//! process; an event folds its time and number into its process's state and sends one event on, to a process chosen
-//! uniformly with probability `remote`, else to itself, after `lookahead` plus an exponential delay. Time is in whole
-//! nanoseconds, rounded down. Events past the end are created and kept.
+//! Both loops run one workload: `lps` logical processes with `start_events` events each, drawn from a
+//! SplitMix64 stream per process; an event folds its time and number into its process's state and sends one
+//! event on, to a process chosen uniformly with probability `remote`, else to itself, after `lookahead` plus
+//! an exponential delay. Time is in whole nanoseconds, rounded down. Events past the end are created and
+//! kept.
 
 pub mod bucket_loop;
 pub mod heap_loop;

@@ -56,7 +56,8 @@ pub struct Moment {
 
 impl Moment {
     pub fn now() -> Self {
-        // Linux tells a thread's processor time in the first word of this file; elsewhere the wall clock has to do.
+        // Linux tells a thread's processor time in the first word of this file; elsewhere the wall clock has
+        // to do.
         let cpu_ns = std::fs::read_to_string("/proc/thread-self/schedstat")
             .ok()
             .and_then(|text| text.split_whitespace().next()?.parse().ok());
@@ -105,7 +106,8 @@ impl Rates {
         format!("{:6.2} ({:.2} to {:.2})", rates[rates.len() / 2], rates[0], rates[rates.len() - 1])
     }
 
-    /// The median of how many times as fast as another contestant this one was by the wall clock, round by round.
+    /// The median of how many times as fast as another contestant this one was by the wall clock, round by
+    /// round.
     pub fn median_ratio(&self, other: &Rates) -> f64 {
         let mut ratios: Vec<f64> =
             self.wall.iter().zip(&other.wall).map(|(mine, theirs)| mine / theirs).collect();

@@ -1,10 +1,11 @@
 //! Global virtual time: the least key that is unprocessed or in transit, computed by a token (Mattern 1993).
 //!
-//! Mail carries the epoch of its sender. A token goes round; a worker that sees it for the first time moves on to the next
-//! epoch, so that mail of the old one becomes rare and then runs out. Each pass adds up how much old mail is in transit,
-//! and takes the least key any worker still has or has sent since it moved on. When no old mail is left, that least key is
-//! a lower bound of everything that can still happen: global virtual time. Worker 0 starts computations and announces
-//! results; nothing is assumed about the order in which packets arrive.
+//! Mail carries the epoch of its sender. A token goes round; a worker that sees it for the first time moves
+//! on to the next epoch, so that mail of the old one becomes rare and then runs out. Each pass adds up how
+//! much old mail is in transit, and takes the least key any worker still has or has sent since it moved on.
+//! When no old mail is left, that least key is a lower bound of everything that can still happen: global
+//! virtual time. Worker 0 starts computations and announces results; nothing is assumed about the order in
+//! which packets arrive.
 
 use super::Optimistic;
 use crate::error::{Place, RunError};
@@ -60,19 +61,20 @@ pub(super) struct Lead {
     pub steps: u32,
     pub urgent: bool,
     round: u32,
-    /// The last announcement said that everything before the end has happened: the next computation only waits for mail.
+    /// The last announcement said that everything before the end has happened: the next computation only
+    /// waits for mail.
     closing: bool,
     halt: Option<EventKey>,
     /// The user was told that another executor is quicker.
     warned: bool,
 }
 
-/// Events after which speculation is judged: some ten rounds of two workers, so that the first guesses, which are the worst,
-/// do not decide.
+/// Events after which speculation is judged: some ten rounds of two workers, so that the first guesses, which
+/// are the worst, do not decide.
 ///
-/// Of `w` workers each does `c` in `c + r` events for good, at 0.74 of the sequential executor's speed (PHOLD with one worker,
-/// `BENCHMARKS.md`). So they are slower than that from `r = c (0.74 w - 1)` on; they are called so from `r = c w`, where no
-/// doubt is left.
+/// Of `w` workers each does `c` in `c + r` events for good, at 0.74 of the sequential executor's speed (PHOLD
+/// with one worker, `BENCHMARKS.md`). So they are slower than that from `r = c (0.74 w - 1)` on; they are
+/// called so from `r = c w`, where no doubt is left.
 const EVENTS_TO_JUDGE: u64 = 20_000;
 
 impl<M: Model> Optimistic<'_, M> {

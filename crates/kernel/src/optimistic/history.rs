@@ -1,8 +1,9 @@
 //! What a worker needs to take events back: one entry an event, in the order in which they were executed.
 //!
-//! Entries of one entity are chained backwards. A rollback leaves holes. Commits take entries from the front; since the order
-//! of execution is not quite that of keys, an entry may wait there for one that was executed before it and lies after global
-//! virtual time. So the log is a ring that reuses its memory and needs no allocation in steady state.
+//! Entries of one entity are chained backwards. A rollback leaves holes. Commits take entries from the front;
+//! since the order of execution is not quite that of keys, an entry may wait there for one that was executed
+//! before it and lies after global virtual time. So the log is a ring that reuses its memory and needs no
+//! allocation in steady state.
 
 use std::collections::VecDeque;
 
@@ -27,7 +28,8 @@ pub(crate) struct Entry<M: Model> {
     pub chain_before: u64,
     /// The transmission id of its first send; the others follow.
     pub first_id: u64,
-    /// Its first send. Most events send one other and do nothing else, so that one is kept here, the rest apart.
+    /// Its first send. Most events send one other and do nothing else, so that one is kept here, the rest
+    /// apart.
     pub first_send: Option<Sending>,
     /// Where its other side effects lie.
     effects_from: u64,
@@ -165,7 +167,8 @@ impl<M: Model> History<M> {
         }
     }
 
-    /// Gives back the space of entries at the back that were taken back: a rollback usually undoes the latest.
+    /// Gives back the space of entries at the back that were taken back: a rollback usually undoes the
+    /// latest.
     pub(crate) fn trim(&mut self) {
         while let Some(entry) = self.entries.back()
             && matches!(entry.deed, Deed::Undone)

@@ -1,12 +1,12 @@
 //! The optimistic executor (Time Warp, Jefferson 1985): workers run ahead and take back what turns out wrong.
 //!
-//! Each worker executes its own events in the order of their keys, without asking whether an earlier one is still on its
-//! way. If one arrives, the events of its entity after it are taken back ([`rollback`]) and executed again. What lies
-//! before global virtual time ([`gvt`]) can no longer be taken back: it commits, and only then do its statistics, outputs
-//! and faults exist for anybody.
+//! Each worker executes its own events in the order of their keys, without asking whether an earlier one is
+//! still on its way. If one arrives, the events of its entity after it are taken back ([`rollback`]) and
+//! executed again. What lies before global virtual time ([`gvt`]) can no longer be taken back: it commits,
+//! and only then do its statistics, outputs and faults exist for anybody.
 //!
-//! The memory bound counts undo history and early messages. A worker at its bound executes only the event whose key is
-//! global virtual time: that makes the run slow, but never stops it.
+//! The memory bound counts undo history and early messages. A worker at its bound executes only the event
+//! whose key is global virtual time: that makes the run slow, but never stops it.
 
 mod gvt;
 mod history;
@@ -95,8 +95,8 @@ pub(crate) struct Optimistic<'m, M: Model> {
 }
 
 impl<'m, M: Model> Optimistic<'m, M> {
-    /// Creates and starts the entities. If one cannot start, the worker halts, and the run ends with the first round of the
-    /// token.
+    /// Creates and starts the entities. If one cannot start, the worker halts, and the run ends with the
+    /// first round of the token.
     pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize, undo_by: UndoBy) -> Self {
         quiet::install();
         let territory = plan.territory(me);
@@ -198,7 +198,8 @@ impl<'m, M: Model> Optimistic<'m, M> {
     fn open(&mut self, mail: Mail<M::Event>) {
         self.census.received(mail.epoch);
         if self.slots.len() < self.territory.len() {
-            // An entity could not start, so those after it are missing. The run ends before anything of this counts.
+            // An entity could not start, so those after it are missing. The run ends before anything of this
+            // counts.
             return;
         }
         for letter in mail.letters {
@@ -281,7 +282,8 @@ impl<'m, M: Model> Optimistic<'m, M> {
             UndoBy::Clone => Some(slot.state.clone()),
             UndoBy::Inverse => None,
         };
-        // Taken from here and not from the entry: a read of what was written a moment ago, in other portions, waits.
+        // Taken from here and not from the entry: a read of what was written a moment ago, in other portions,
+        // waits.
         let (key, to) = (sent.scheduled.key, sent.scheduled.to);
         // Entered first, so that a panic finds it there.
         slot.extra = self.history.push(sent, Deed::Running(before), trail);
@@ -390,8 +392,8 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.commit_faults();
     }
 
-    /// A fault before global virtual time is certain, even if its entry has to wait for others in the history: of several
-    /// faults anywhere, the first must be known before a later one is reported.
+    /// A fault before global virtual time is certain, even if its entry has to wait for others in the
+    /// history: of several faults anywhere, the first must be known before a later one is reported.
     fn commit_faults(&mut self) {
         for &local in self.suspended.keys() {
             if let Some(entry) = self.history.get(self.slots[local].extra)
@@ -431,13 +433,14 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    /// Whether the others should slow down: what they send early, and what this worker holds, is too much together.
+    /// Whether the others should slow down: what they send early, and what this worker holds, is too much
+    /// together.
     fn is_pressed(&self, options: &RunOptions<'_>) -> bool {
         self.history.len() as u64 + self.early > 2 * u64::from(options.history_max)
     }
 
-    /// Under pressure anywhere all workers hold less history, and so does a worker that takes back much of what it does:
-    /// looking less far ahead, it guesses wrong less often. Otherwise they may hold more again.
+    /// Under pressure anywhere all workers hold less history, and so does a worker that takes back much of
+    /// what it does: looking less far ahead, it guesses wrong less often. Otherwise they may hold more again.
     fn adapt(&mut self, pressed: bool, options: &RunOptions<'_>) {
         self.early = 0;
         let (executed, rolled_back) = (self.run.executed - self.seen.0, self.run.rolled_back - self.seen.1);
@@ -530,8 +533,8 @@ fn predecessor(key: EventKey) -> EventKey {
 }
 
 impl<E> Letter<E> {
-    /// What it means for global virtual time. An anti-message holds it back below the key it cancels: an event at global
-    /// virtual time must not be one that is about to be cancelled.
+    /// What it means for global virtual time. An anti-message holds it back below the key it cancels: an
+    /// event at global virtual time must not be one that is about to be cancelled.
     fn floor(&self) -> EventKey {
         match self {
             Letter::Event(sent) => sent.scheduled.key,

@@ -8,8 +8,8 @@ thread_local! {
     static SPECULATING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Wraps the panic hook once, so that panics of speculating threads pass in silence. They are kept, and reported as errors
-/// if their events commit.
+/// Wraps the panic hook once, so that panics of speculating threads pass in silence. They are kept, and
+/// reported as errors if their events commit.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -34,8 +34,8 @@ impl Quiet {
 
 impl Drop for Quiet {
     fn drop(&mut self) {
-        // A panic that leaves the executor itself unwinds past here after its message was due: nothing is lost but the
-        // message, which the thread's owner reports.
+        // A panic that leaves the executor itself unwinds past here after its message was due: nothing is
+        // lost but the message, which the thread's owner reports.
         SPECULATING.set(false);
     }
 }

@@ -1,8 +1,9 @@
 //! Taking events back, and cancelling what they had sent.
 //!
-//! Only the entity an event came late to is rolled back, not its whole partition. What the undone events had sent is
-//! cancelled: by an anti-message where another worker has it, at once where this one has. A cancelled event that was
-//! executed rolls its own entity back in turn; that is a list of work, not recursion, so chains may be long.
+//! Only the entity an event came late to is rolled back, not its whole partition. What the undone events had
+//! sent is cancelled: by an anti-message where another worker has it, at once where this one has. A cancelled
+//! event that was executed rolls its own entity back in turn; that is a list of work, not recursion, so
+//! chains may be long.
 
 use super::Optimistic;
 use super::history::{Back, Deed, Effect, History, NOWHERE, Sending};

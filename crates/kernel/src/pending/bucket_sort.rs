@@ -1,8 +1,9 @@
 //! Sorting the records of one bucket, latest first, so that they are popped off the end.
 //!
-//! Times in a bucket are spread about evenly, so each record is first put where its time says it belongs (counting, then
-//! swapping in place: McIlroy, Bostic and McIlroy, "Engineering radix sort", 1993), and what is still in the wrong order is
-//! then near its place. Where times are not spread evenly this shows in the work, and a general sort takes over.
+//! Times in a bucket are spread about evenly, so each record is first put where its time says it belongs
+//! (counting, then swapping in place: McIlroy, Bostic and McIlroy, "Engineering radix sort", 1993), and what
+//! is still in the wrong order is then near its place. Where times are not spread evenly this shows in the
+//! work, and a general sort takes over.
 
 use std::cmp::Reverse;
 

@@ -1,20 +1,21 @@
 //! Unsorted piles of records, kept in chunks of one size that are used again and again.
 //!
-//! A pile that grows by doubling would copy its records and hold twice the memory of the largest size it ever had; a
-//! [`Chain`] copies nothing and wastes at most one chunk. In steady state no chunk is allocated: drained ones are handed out
-//! again, the last drained first, since it is still in the cache.
+//! A pile that grows by doubling would copy its records and hold twice the memory of the largest size it ever
+//! had; a [`Chain`] copies nothing and wastes at most one chunk. In steady state no chunk is allocated:
+//! drained ones are handed out again, the last drained first, since it is still in the cache.
 
 use super::{Keyed, time_of};
 use crate::prefetch::prefetch;
 
-/// Bytes in a chunk: a choice. Long enough that reading one chunk hides fetching the next, short enough that a thousand
-/// half-empty ones are nothing.
+/// Bytes in a chunk: a choice. Long enough that reading one chunk hides fetching the next, short enough that
+/// a thousand half-empty ones are nothing.
 const CHUNK_BYTES: usize = 2048;
 
 /// Bytes in a cache line, on every machine this was measured on.
 const LINE_BYTES: usize = 64;
 
-/// How many cache lines of the next chunk are fetched early; the processor sees the pattern and fetches the rest.
+/// How many cache lines of the next chunk are fetched early; the processor sees the pattern and fetches the
+/// rest.
 const FETCHED_LINES: usize = 8;
 
 /// Marks the end of a chain.
@@ -140,8 +141,9 @@ impl<R: Keyed> ChunkPool<R> {
         }
     }
 
-    /// Times of records spread evenly over a chain, at most as many as `sample` has room for; returns how many.
-    /// Evenly, because records often lie in the order of their times, and a part would not stand for the whole.
+    /// Times of records spread evenly over a chain, at most as many as `sample` has room for; returns how
+    /// many. Evenly, because records often lie in the order of their times, and a part would not stand for
+    /// the whole.
     pub fn sample(&self, chain: &Chain<R>, sample: &mut [u64]) -> usize {
         let stride = chain.len().div_ceil(sample.len()).max(1);
         let (mut taken, mut skip) = (0, stride / 2);

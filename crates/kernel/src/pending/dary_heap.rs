@@ -1,7 +1,7 @@
 //! A heap with four children a node, in one vector: the plain design the others are held against.
 //!
-//! Four children halve the depth of a binary heap and stand in one or two cache lines, which pays for the extra
-//! comparisons (LaMarca and Ladner, "The influence of caches on the performance of heaps", 1996).
+//! Four children halve the depth of a binary heap and stand in one or two cache lines, which pays for the
+//! extra comparisons (LaMarca and Ladner, "The influence of caches on the performance of heaps", 1996).
 
 use super::{PendingSet, precedes};
 use crate::key::{EventKey, Keyed};

@@ -1,19 +1,25 @@
-//! A ladder queue: time cut into buckets, crowded buckets cut again, and only the bucket whose time has come sorted.
+//! A ladder queue: time cut into buckets, crowded buckets cut again, and only the bucket whose time has come
+//! sorted.
 //!
-//! After Tang, Goh and Thng, "Ladder queue: an O(1) priority queue structure for large-scale discrete event simulation"
-//! (2005). What lies furthest ahead is in the outermost rung, coarsely; the innermost rung has the next records. A record
-//! moves down a rung at a time and is sorted with its one or two hundred neighbours at last, so its cost hardly grows with
-//! the number of records, and memory is gone through in order where it matters. What differs here:
+//! After Tang, Goh and Thng, "Ladder queue: an O(1) priority queue structure for large-scale discrete event
+//! simulation" (2005). What lies furthest ahead is in the outermost rung, coarsely; the innermost rung has
+//! the next records. A record moves down a rung at a time and is sorted with its one or two hundred
+//! neighbours at last, so its cost hardly grows with the number of records, and memory is gone through in
+//! order where it matters. What differs here:
 //!
-//! * A rung is cut to fit a sample of what goes into it (see [`Rung::cut`]), so that no width has to be tuned or adapted.
-//! * Records that come below what has been sorted (after short delays, or put back by a rollback) go to a side heap, and a pop
-//!   takes the lesser of the two. If the side heap becomes the larger part, it is cut into a rung like any crowded bucket.
+//! * A rung is cut to fit a sample of what goes into it (see [`Rung::cut`]), so that no width has to be tuned
+//!   or adapted.
+//! * Records that come below what has been sorted (after short delays, or put back by a rollback) go to a
+//!   side heap, and a pop takes the lesser of the two. If the side heap becomes the larger part, it is cut
+//!   into a rung like any crowded bucket.
 //! * Few records are all kept in the side heap: it is then the whole queue.
-//! * A second run is sorted before the first is used up, so that [`PendingSet::ahead`] nearly always has something to show.
+//! * A second run is sorted before the first is used up, so that [`PendingSet::ahead`] nearly always has
+//!   something to show.
 //!
-//! **Invariant:** every record on a rung is at or after `near_end`, the sorted runs are before it, and rungs from the
-//! innermost out cover `near_end..u64::MAX` without a gap, unless there are none and `near_end` is `u64::MAX`. Records at
-//! `u64::MAX`, which no half-open stretch can hold, wait in a heap of their own until nothing else is left.
+//! **Invariant:** every record on a rung is at or after `near_end`, the sorted runs are before it, and rungs
+//! from the innermost out cover `near_end..u64::MAX` without a gap, unless there are none and `near_end` is
+//! `u64::MAX`. Records at `u64::MAX`, which no half-open stretch can hold, wait in a heap of their own until
+//! nothing else is left.
 
 use std::fmt;
 
@@ -32,12 +38,12 @@ const SORTED_MIN: usize = 48;
 /// When the sorted run is down to this many records the next one is sorted.
 const NEAR_MIN: usize = 16;
 
-/// With more records in the side heap than this, and than in the sorted runs, it is cut into a rung. Measured: where the heap
-/// and the ladder cost the same.
+/// With more records in the side heap than this, and than in the sorted runs, it is cut into a rung.
+/// Measured: where the heap and the ladder cost the same.
 const SIDE_MAX: usize = 192;
 
-/// With no more records than this altogether, all go to the side heap. Well below [`SIDE_MAX`], so that a queue of about that
-/// size does not change its form all the time.
+/// With no more records than this altogether, all go to the side heap. Well below [`SIDE_MAX`], so that a
+/// queue of about that size does not change its form all the time.
 const HEAP_MAX: usize = 48;
 
 /// Records whose times are looked at before a rung is cut.
@@ -168,7 +174,8 @@ impl<R: Keyed> Ladder<R> {
         self.near_end = u64::MAX;
     }
 
-    /// Sorts the next bucket into `near` or `next`, whichever is free, or cuts it into a rung if it is too crowded.
+    /// Sorts the next bucket into `near` or `next`, whichever is free, or cuts it into a rung if it is too
+    /// crowded.
     fn sort_next_bucket(&mut self) {
         let taken = self.take_next_bucket();
         if taken.chain.len() > SORTED_MAX && !taken.is_instant() && self.rungs.len() < RUNGS {

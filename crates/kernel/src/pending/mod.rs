@@ -1,10 +1,11 @@
 //! The pending-event set: events on their way, given back in key order.
 //!
-//! Three designs stand side by side behind [`PendingSet`] and are measured against each other; [`Pending`] names the one the
-//! executors use. All of them allow a push below the last pop, because a rollback puts events back. The table that chose the
-//! winner is in `docs/measurements/pending-set.md`.
+//! Three designs stand side by side behind [`PendingSet`] and are measured against each other; [`Pending`]
+//! names the one the executors use. All of them allow a push below the last pop, because a rollback puts
+//! events back. The table that chose the winner is in `docs/measurements/pending-set.md`.
 //!
-//! What is deliberately absent: cancelling by key. An event that must not happen is popped and dropped by its executor.
+//! What is deliberately absent: cancelling by key. An event that must not happen is popped and dropped by its
+//! executor.
 
 mod bucket_sort;
 mod chunks;
@@ -39,8 +40,8 @@ pub trait PendingSet<R: Keyed> {
     /// Shows the record with the least key. May reorganise.
     fn peek(&mut self) -> Option<&R>;
 
-    /// Shows a record that will be popped about `n` pops from now, so that its entity can be fetched early. Only a hint:
-    /// pushes in between may change it, and there may be none to show. Never reorganises.
+    /// Shows a record that will be popped about `n` pops from now, so that its entity can be fetched early.
+    /// Only a hint: pushes in between may change it, and there may be none to show. Never reorganises.
     fn ahead(&self, n: usize) -> Option<&R>;
 
     /// How many records are held.
@@ -55,8 +56,8 @@ pub trait PendingSet<R: Keyed> {
     fn for_each(&self, visit: impl FnMut(&R));
 }
 
-/// Whether `left` sorts before `right`. Times rarely tie, so they are compared alone first, and what they are read from stays
-/// where it is: copying whole keys just written costs more than comparing them.
+/// Whether `left` sorts before `right`. Times rarely tie, so they are compared alone first, and what they are
+/// read from stays where it is: copying whole keys just written costs more than comparing them.
 #[inline]
 fn precedes(left: &EventKey, right: &EventKey) -> bool {
     if left.at == right.at {

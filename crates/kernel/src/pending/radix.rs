@@ -1,8 +1,10 @@
-//! A radix heap: records wait in one of 64 piles by the highest bit in which their time differs from the last one popped.
+//! A radix heap: records wait in one of 64 piles by the highest bit in which their time differs from the last
+//! one popped.
 //!
-//! After Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem" (1990). A pile is gone through
-//! when all below it are empty, and each of its records then falls to a lower pile, so a record moves at most 64 times. The
-//! design asks that times never go back; what comes below the last pop goes to a side heap here.
+//! After Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem" (1990). A pile
+//! is gone through when all below it are empty, and each of its records then falls to a lower pile, so a
+//! record moves at most 64 times. The design asks that times never go back; what comes below the last pop
+//! goes to a side heap here.
 
 use super::{DaryHeap, PendingSet, precedes, time_of};
 use crate::key::{EventKey, Keyed};

@@ -1,20 +1,21 @@
-//! One rung of the ladder: a stretch of time cut into buckets of one width, a power of two nanoseconds, with one bucket more
-//! at either end for whatever lies before and after them.
+//! One rung of the ladder: a stretch of time cut into buckets of one width, a power of two nanoseconds, with
+//! one bucket more at either end for whatever lies before and after them.
 //!
-//! The two odd buckets let a rung be cut to fit where most of its records are, however far the others lie. They are cut
-//! again, into rungs of their own, when their time comes.
+//! The two odd buckets let a rung be cut to fit where most of its records are, however far the others lie.
+//! They are cut again, into rungs of their own, when their time comes.
 
 use super::chunks::Chain;
 
-/// Records a bucket should get. Measured: fewer make the buckets too many for the cache to hold an end of each, more make
-/// sorting them dearer.
+/// Records a bucket should get. Measured: fewer make the buckets too many for the cache to hold an end of
+/// each, more make sorting them dearer.
 const BUCKET_RECORDS: u64 = 192;
 
 /// Bucket widths a rung may have at least: bounds the memory it takes, and the cache lines that pushes go to.
 const BUCKETS: u64 = 1024;
 
-/// How far a rung reaches, in multiples of the stretch in which the earlier half of its records lies. Whatever lies beyond is
-/// gone through once more for each time a rung has been used up, and the longer the rung, the rarer that is.
+/// How far a rung reaches, in multiples of the stretch in which the earlier half of its records lies.
+/// Whatever lies beyond is gone through once more for each time a rung has been used up, and the longer the
+/// rung, the rarer that is.
 const REACH: u64 = 16;
 
 /// A stretch of time: from one instant to just before another.
@@ -43,8 +44,8 @@ pub(super) struct Taken<R> {
 }
 
 impl<R> Rung<R> {
-    /// Cuts a stretch so that buckets get about the right number of records, of which there are `count` with times like those
-    /// of `sample`, sorted and not empty. `buckets` is memory to use again.
+    /// Cuts a stretch so that buckets get about the right number of records, of which there are `count` with
+    /// times like those of `sample`, sorted and not empty. `buckets` is memory to use again.
     pub fn cut(stretch: Stretch, sample: &[u64], count: usize, mut buckets: Vec<Chain<R>>) -> Rung<R> {
         let (first, middle) = (sample[0], sample[sample.len() / 2]);
         let half = (middle - first).max(1);

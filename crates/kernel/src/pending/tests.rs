@@ -11,7 +11,8 @@ use crate::key::{EntityId, EventKey, Scheduled};
 /// What a test does with a set.
 #[derive(Clone, Debug)]
 enum Deed {
-    /// Pushes records at `now` plus up to `span`, or anywhere up to it if `anew`: below the last pop, as a rollback does.
+    /// Pushes records at `now` plus up to `span`, or anywhere up to it if `anew`: below the last pop, as a
+    /// rollback does.
     Push {
         count: usize,
         span: u64,
@@ -184,7 +185,8 @@ proptest! {
     }
 }
 
-/// Events that answer each other through `delay`, compared with the heap for long enough to use up many rungs.
+/// Events that answer each other through `delay`, compared with the heap for long enough to use up many
+/// rungs.
 fn hold(pending: u64, pops: u64, delay: impl Fn(u64) -> u64) {
     let mut trial = Trial::<Ladder<_>>::new();
     for _ in 0..pending {

@@ -14,7 +14,8 @@ pub fn lambert_w(x: f64) -> f64 {
     // Above e, ln x - ln ln x is within a tenth of it; below, ln(1 + x) is.
     let log = libm::log(x);
     let mut w = if x > std::f64::consts::E { log - libm::log(log) } else { libm::log1p(x) };
-    // It converges in the third order: six steps are more than any start needs, and a fixed number ends everywhere.
+    // It converges in the third order: six steps are more than any start needs, and a fixed number ends
+    // everywhere.
     for _ in 0..6 {
         let power = libm::exp(w);
         let error = w * power - x;

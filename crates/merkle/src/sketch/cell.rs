@@ -93,14 +93,14 @@ impl Cell {
     }
 }
 
-/// The weight with which an object in this version is in its cells. Two versions of one object have different weights,
-/// so that an object which changed does not cancel, and both its versions are one object to find.
+/// The weight with which an object in this version is in its cells. Two versions of one object have different
+/// weights, so that an object which changed does not cancel, and both its versions are one object to find.
 pub(super) fn weight_of(id: ObjectId, version: Version) -> u64 {
     field::reduced(digest(id, version))
 }
 
-/// Hash and id of an object as two numbers of the field, of 60 bits each: the hash and 28 bits of the id, and the other 36
-/// with 24 bits of a digest, by which a number that is no key is told.
+/// Hash and id of an object as two numbers of the field, of 60 bits each: the hash and 28 bits of the id, and
+/// the other 36 with 24 bits of a digest, by which a number that is no key is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub(super) struct Key {
     first: u64,
@@ -142,9 +142,10 @@ fn check_of(hash: u32, id: ObjectId) -> u64 {
     digest_of_pair(id.0, u64::from(hash)) >> (64 - CHECK_BITS)
 }
 
-/// The cells of one object, in order: the first cell always, and cell i with probability 1 / (1 + i/2) (Yang, Gilad,
-/// Alizadeh: Practical Rateless Set Reconciliation, SIGCOMM 2024). With this density a prefix of 1.35 to 1.72 cells for
-/// each difference is enough, whatever their number, and an object is in about 2 ln m of the first m cells.
+/// The cells of one object, in order: the first cell always, and cell i with probability 1 / (1 + i/2) (Yang,
+/// Gilad, Alizadeh: Practical Rateless Set Reconciliation, SIGCOMM 2024). With this density a prefix of 1.35
+/// to 1.72 cells for each difference is enough, whatever their number, and an object is in about 2 ln m of
+/// the first m cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Mapping {
     state: u64,
@@ -159,8 +160,9 @@ impl Mapping {
 
     /// Goes on to the next.
     ///
-    /// The chance to be in none of the cells after i and before j is about ((1.5 + i) / (1.5 + j))², so that a uniform u
-    /// gives the gap (1.5 + i) (u^-1/2 - 1), rounded up. Square roots and quotients are exact on all machines.
+    /// The chance to be in none of the cells after i and before j is about ((1.5 + i) / (1.5 + j))², so that
+    /// a uniform u gives the gap (1.5 + i) (u^-1/2 - 1), rounded up. Square roots and quotients are exact on
+    /// all machines.
     #[inline]
     pub(super) fn advance(&mut self) {
         // SplitMix64 (Steele, Lea, Flood 2014).

@@ -121,18 +121,19 @@ impl Decoder {
         objects
     }
 
-    /// Looks at the cells that changed, takes out the objects that stand alone in one, and goes on with the cells that
-    /// these were in.
+    /// Looks at the cells that changed, takes out the objects that stand alone in one, and goes on with the
+    /// cells that these were in.
     ///
-    /// An object is in most of the first cells and in few of the last, so that the first change with every object taken
-    /// out, and hold one alone only towards the end. They are looked at when the others give nothing more.
+    /// An object is in most of the first cells and in few of the last, so that the first change with every
+    /// object taken out, and hold one alone only towards the end. They are looked at when the others give
+    /// nothing more.
     fn peel(&mut self, changed: Vec<u32>) {
         let dense = (self.cells.len() / 4) as u32;
         let mut changed = Changed::new(self.cells.len(), changed);
         while !changed.cells.is_empty() && !self.contradicted {
             let alone = self.alone_in(&changed.take_from(dense));
-            // No set has more members than equations; without this bound, cells that contradict each other would give
-            // one object back and forth.
+            // No set has more members than equations; without this bound, cells that contradict each other
+            // would give one object back and forth.
             self.contradicted = self.found.len() + alone.len() > self.cells.len();
             for (key, at) in alone {
                 self.take_out(key, at, &mut changed);
@@ -140,7 +141,8 @@ impl Decoder {
         }
     }
 
-    /// The keys of objects that seem to be all there is in one of these cells, each once, with that cell's content.
+    /// The keys of objects that seem to be all there is in one of these cells, each once, with that cell's
+    /// content.
     fn alone_in(&self, changed: &[u32]) -> Vec<(Key, Alone)> {
         let weight = |at: &u32| self.cells[*at as usize].weight();
         let cells: Vec<u32> = changed.iter().copied().filter(|at| weight(at) != 0).collect();
@@ -156,8 +158,9 @@ impl Decoder {
         alone
     }
 
-    /// Takes an object out of its cells. If the cell that gave it is not one of them, it was a sum that looks like a key by
-    /// chance, and all is put back. To walk the cells once and seldom back is cheaper than to ask beforehand.
+    /// Takes an object out of its cells. If the cell that gave it is not one of them, it was a sum that looks
+    /// like a key by chance, and all is put back. To walk the cells once and seldom back is cheaper than to
+    /// ask beforehand.
     fn take_out(&mut self, key: Key, Alone { at, part }: Alone, changed: &mut Changed) {
         let before = changed.cells.len();
         let (mut mapping, mut was_met) = (key.mapping(), false);

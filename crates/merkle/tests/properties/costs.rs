@@ -130,8 +130,8 @@ fn a_bitmap_takes_a_bit_a_leaf() {
     assert!(close(looked_at as f64, cost.looked_at, 0.1), "{looked_at}, not {cost:?}");
 }
 
-/// Figure 19 of the thesis: 1 % of 50,000 objects at 16,384 ranges take about a quarter of what a scan takes, with its
-/// own 5.2 ms an object looked at and 0.135 s an object recovered.
+/// Figure 19 of the thesis: 1 % of 50,000 objects at 16,384 ranges take about a quarter of what a scan takes,
+/// with its own 5.2 ms an object looked at and 0.135 s an object recovered.
 #[test]
 fn one_percent_stale_takes_a_quarter_of_the_time() {
     let stale = Group { leaf_bits: 14, ..group(50_000, 500) };

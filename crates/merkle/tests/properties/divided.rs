@@ -1,4 +1,5 @@
-//! Sketches that are split and merged with their groups, against sketches that are built from the objects of each.
+//! Sketches that are split and merged with their groups, against sketches that are built from the objects of
+//! each.
 
 use proptest::prelude::*;
 use towtank_merkle::{DividedSketch, ObjectId, ReshapeError, Shape, Sketch, Subspace, Version};

@@ -1,4 +1,5 @@
-//! Images and records of trees and of sketches: what was written comes back, with the records cut at any byte.
+//! Images and records of trees and of sketches: what was written comes back, with the records cut at any
+//! byte.
 
 use std::fmt::Debug;
 

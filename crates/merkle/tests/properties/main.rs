@@ -1,5 +1,5 @@
-//! Properties of trees, skip sets, images, exchanges and sketches, each against slow and obvious code; and beside each a
-//! planted mistake that it notices.
+//! Properties of trees, skip sets, images, exchanges and sketches, each against slow and obvious code; and
+//! beside each a planted mistake that it notices.
 
 mod bytes;
 mod costs;

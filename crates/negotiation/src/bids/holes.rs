@@ -1,8 +1,9 @@
 //! SURGE's list of reservations for Replicast-M, in the order in which they were made.
 //!
-//! What was cancelled stays in the list as a hole that a later request may get, until it can no longer be reached in time. A
-//! list of more than three keeps its holes to itself, so that under a load of control messages which makes negotiations fail,
-//! bids move further and further into the future: `docs/put.md` shows how badly. The model's servers keep [`OwnBids`] instead.
+//! What was cancelled stays in the list as a hole that a later request may get, until it can no longer be
+//! reached in time. A list of more than three keeps its holes to itself, so that under a load of control
+//! messages which makes negotiations fail, bids move further and further into the future: `docs/put.md` shows
+//! how badly. The model's servers keep [`OwnBids`] instead.
 //!
 //! [`OwnBids`]: super::OwnBids
 
@@ -67,7 +68,8 @@ impl CommonBids {
         Some(hole.window)
     }
 
-    /// A bid is taken, and this is what is taken of it. Holes beside it grow by what is left, if that is more than `least`.
+    /// A bid is taken, and this is what is taken of it. Holes beside it grow by what is left, if that is more
+    /// than `least`.
     pub fn accept(&mut self, put: PutId, window: Window, least: SimSpan) -> bool {
         let Some(at) = self.find(put, State::Tentative) else { return false };
         self.list[at].state = State::Accepted;

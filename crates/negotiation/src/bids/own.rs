@@ -1,5 +1,5 @@
-//! Reservations in the order of their beginnings: Replicast-H's, and Replicast-M's where SURGE's list is not wanted. What is
-//! cancelled is gone at once, and a bid gets the first gap that is wide enough.
+//! Reservations in the order of their beginnings: Replicast-H's, and Replicast-M's where SURGE's list is not
+//! wanted. What is cancelled is gone at once, and a bid gets the first gap that is wide enough.
 
 use towtank_units::SimTime;
 
@@ -49,7 +49,8 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
         true
     }
 
-    /// A bid is taken, and this is what is taken of it. What was not offered, as when a message comes twice or late, cannot be.
+    /// A bid is taken, and this is what is taken of it. What was not offered, as when a message comes twice
+    /// or late, cannot be.
     pub fn accept(&mut self, put: Id, window: Window) -> bool {
         let Some(at) = self.find(put, State::Tentative) else { return false };
         if !window.lies_in(&self.list.remove(at).window) {

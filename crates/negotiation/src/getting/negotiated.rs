@@ -166,7 +166,8 @@ impl NegotiatedGets {
 
     fn consider(&mut self, id: GetId, server: ServerId, round: u8, window: Window, step: &mut Step<'_>) {
         let Some(at) = self.awaiting(id.number, server, round) else {
-            // Too late to be chosen, or heard twice: unless the server is the chosen one, it must not wait for more.
+            // Too late to be chosen, or heard twice: unless the server is the chosen one, it must not wait
+            // for more.
             let chosen = |get: &Get| get.chosen.is_some_and(|(chosen, _)| chosen == server);
             let undecided = |get: &Get| get.open && get.heard.contains(&server);
             let known = self.find(id.number).map(|at| &self.gets[at]);

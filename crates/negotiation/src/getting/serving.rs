@@ -1,4 +1,5 @@
-//! The server's side of a get in Replicast: when it could read and send, and that it does so when it is chosen.
+//! The server's side of a get in Replicast: when it could read and send, and that it does so when it is
+//! chosen.
 
 use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
@@ -28,8 +29,9 @@ pub struct Asked {
     pub from: SimTime,
 }
 
-/// When the answer to a bid made now should be here. [`Terms::lead`](crate::Terms) is until a gateway that has decided can send, so that a
-/// trip is missing. Who asks again has been told too late before: it is given more time in each round.
+/// When the answer to a bid made now should be here. [`Terms::lead`](crate::Terms) is until a gateway that
+/// has decided can send, so that a trip is missing. Who asks again has been told too late before: it is given
+/// more time in each round.
 #[must_use]
 pub fn answered(round: u8, step: &Step<'_>) -> SimTime {
     let lead = step.terms.lead.saturating_mul(u64::from(round.clamp(1, ROUNDS_MAX)));
@@ -52,7 +54,8 @@ impl Deliveries {
         self.list.list()
     }
 
-    /// A gateway asks: a bid, or that this server lacks the chunk. `writes` may come to the disk before the answer does.
+    /// A gateway asks: a bid, or that this server lacks the chunk. `writes` may come to the disk before the
+    /// answer does.
     pub fn offer(&mut self, asked: &Asked, disk: &Lane, writes: SimSpan, step: &mut Step<'_>) {
         let (terms, now, get, round) = (step.terms, step.now, asked.get, asked.round);
         self.list.forget(now);
@@ -86,7 +89,8 @@ impl Deliveries {
         step.tell(get.gateway, Message::GetBid { get, server: self.me, round, window }, SimSpan::ZERO);
     }
 
-    /// The bid is taken: the chunk is read now, to be sent in its window. If it cannot be read by then, the gateway is told.
+    /// The bid is taken: the chunk is read now, to be sent in its window. If it cannot be read by then, the
+    /// gateway is told.
     pub fn accept(
         &mut self,
         (get, size, window): (GetId, Size, Window),

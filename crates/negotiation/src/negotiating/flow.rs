@@ -1,7 +1,8 @@
 //! A transfer in a reserved window: frames at the data rate, one after the other.
 //!
-//! Nothing else is sent at that rate from the same gateway, so the frames need no events of their own: the last one tells
-//! when all are there. Only where control messages hold data back (a rule of SURGE's hybrid) does the plan change on the way.
+//! Nothing else is sent at that rate from the same gateway, so the frames need no events of their own: the
+//! last one tells when all are there. Only where control messages hold data back (a rule of SURGE's hybrid)
+//! does the plan change on the way.
 
 use towtank_units::{SimSpan, SimTime};
 

@@ -111,8 +111,8 @@ impl NegotiatingServer {
         }
     }
 
-    /// What the disk may have to write of puts whose data can be here before a bid made now is answered. Reservations do not
-    /// tell sizes, so each counts as the largest.
+    /// What the disk may have to write of puts whose data can be here before a bid made now is answered.
+    /// Reservations do not tell sizes, so each counts as the largest.
     fn writes_before(&self, answered: SimTime, step: &Step<'_>) -> SimSpan {
         let terms = step.terms;
         let coming = |one: &&Reservation| one.state != State::Cancelled && one.window.right <= answered;
@@ -149,7 +149,8 @@ impl NegotiatingServer {
         let window = match &mut self.reservations {
             Reservations::Common(bids) => bids.offer(&wanted),
             Reservations::Own(bids) => {
-                // Asked twice, or again since a message was lost: it offers anew, but not what it has promised.
+                // Asked twice, or again since a message was lost: it offers anew, but not what it has
+                // promised.
                 bids.cancel(put);
                 if bids.list().iter().any(|one| one.put == put) {
                     return;

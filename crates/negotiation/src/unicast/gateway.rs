@@ -334,7 +334,8 @@ impl Put {
         }
     }
 
-    /// The next target that has not been sent to: all that follow, but for those that have acknowledged already.
+    /// The next target that has not been sent to: all that follow, but for those that have acknowledged
+    /// already.
     fn next_unsent(&self) -> usize {
         let rest = self.targets.iter().enumerate().skip(self.current + 1);
         rest.filter(|(_, target)| !target.1).map(|(at, _)| at).next().unwrap_or(self.targets.len())

@@ -202,7 +202,8 @@ impl UnicastServer {
         self.disk.backlog(step.now).saturating_sub(of_size.net)
     }
 
-    /// AIMD: complains to all if the disk has too much to do, and to one if frames come too close to each other.
+    /// AIMD: complains to all if the disk has too much to do, and to one if frames come too close to each
+    /// other.
     fn look(&mut self, put: PutId, step: &mut Step<'_>) {
         let now = step.now;
         let close = self

@@ -1,4 +1,5 @@
-//! What must hold of all nodes when a run is over: no job is lost or doubled, no device did more than there was time for.
+//! What must hold of all nodes when a run is over: no job is lost or doubled, no device did more than there
+//! was time for.
 
 use towtank_iosched::Discipline as _;
 use towtank_kernel::{Committed, Fault};
@@ -115,8 +116,8 @@ fn of_client(client: &Client) -> Result<(), String> {
     Ok(())
 }
 
-/// What comes at its own time is begun or waits, and there is no more of it than the work says. Returns how many more times
-/// something will come: once, or not at all.
+/// What comes at its own time is begun or waits, and there is no more of it than the work says. Returns how
+/// many more times something will come: once, or not at all.
 fn of_requests(model: &Pfs<'_>, client: &Client) -> Result<u64, String> {
     let all = model.requests(client);
     if client.begun > all {

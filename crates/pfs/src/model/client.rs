@@ -52,8 +52,8 @@ impl<'a> Pfs<'a> {
         self.spec.work.of(client.rank).pace(self.phase(client))
     }
 
-    /// How long the next recorded request is waited for at `now`, when the one before rose at `rose`; nothing where requests are
-    /// not recorded.
+    /// How long the next recorded request is waited for at `now`, when the one before rose at `rose`; nothing
+    /// where requests are not recorded.
     fn wait(&self, client: &Client, rose: SimTime, now: SimTime) -> Option<SimSpan> {
         let replay = self.spec.work.of(client.rank).replay.as_ref()?;
         if self.phase(client) != Phase::Replay {

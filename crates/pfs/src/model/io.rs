@@ -1,5 +1,5 @@
-//! What a data server does for a job between being let go and being done: pages are looked for in memory, read from the
-//! disk, copied, and written back.
+//! What a data server does for a job between being let go and being done: pages are looked for in memory,
+//! read from the disk, copied, and written back.
 
 use towtank_devices::{Extent, FileId, Found, PageCache};
 use towtank_kernel::Fault;

@@ -1,7 +1,7 @@
 //! From a name to a placement: the words of scenarios, which every study shares.
 //!
-//! The words of scenarios have hyphens. Those of libch-placement, with underscores, and `crush` for its newest kind of bucket are
-//! other names.
+//! The words of scenarios have hyphens. Those of libch-placement, with underscores, and `crush` for its
+//! newest kind of bucket are other names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,8 +137,8 @@ impl Algorithm {
         self == Self::TwoChoice
     }
 
-    /// Bytes that a server takes beside what it takes in every algorithm, and a virtual node of it, before and after the change:
-    /// measured with 2,000 and 16,384 servers.
+    /// Bytes that a server takes beside what it takes in every algorithm, and a virtual node of it, before
+    /// and after the change: measured with 2,000 and 16,384 servers.
     #[must_use]
     pub fn memory(self) -> (u64, u64) {
         match self {

@@ -1,7 +1,8 @@
-//! What placements do to a population of keys: how even they are, who shares data with whom, what a change moves.
+//! What placements do to a population of keys: how even they are, who shares data with whom, what a change
+//! moves.
 //!
-//! Everything here is a pure function of a placement and an iterator of keys, in memory that grows with the servers and
-//! not with the keys.
+//! Everything here is a pure function of a placement and an iterator of keys, in memory that grows with the
+//! servers and not with the keys.
 
 pub mod balance;
 pub mod declustering;

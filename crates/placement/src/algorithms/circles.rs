@@ -1,13 +1,15 @@
-//! Rings of sorted virtual nodes, laid out for speed: what [`super::Ring`] and [`super::MultiRing`] are made of.
+//! Rings of sorted virtual nodes, laid out for speed: what [`super::Ring`] and [`super::MultiRing`] are made
+//! of.
 //!
-//! The exact table is in two parts. The *directory* has one row for each equal slice of the key space and says which node
-//! is the first at or above the slice's begin, so the search that is left runs over the few nodes of one slice: three
-//! comparisons without a branch, more only in crowded slices. Each *node* carries its place and the next four distinct
-//! servers beside it, so the walk along the ring is done before the first lookup. In front of the table stand the
-//! [`Lines`], which answer nearly every lookup of up to three replicas from one cache line.
+//! The exact table is in two parts. The *directory* has one row for each equal slice of the key space and
+//! says which node is the first at or above the slice's begin, so the search that is left runs over the few
+//! nodes of one slice: three comparisons without a branch, more only in crowded slices. Each *node* carries
+//! its place and the next four distinct servers beside it, so the walk along the ring is done before the
+//! first lookup. In front of the table stand the [`Lines`], which answer nearly every lookup of up to three
+//! replicas from one cache line.
 //!
-//! Servers take 16 bits where they fit (a node is 16 bytes then), else 32 bits (24 bytes): `W` is the node's size in
-//! words.
+//! Servers take 16 bits where they fit (a node is 16 bytes then), else 32 bits (24 bytes): `W` is the node's
+//! size in words.
 
 use super::cluster::{ServerId, ServerSet, SetupError};
 use super::draws::fill_from;
@@ -29,7 +31,8 @@ const NODES_MAX: u64 = 1 << 31;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Node {
     pub(super) circle: u32,
-    /// Where it stands. A node on the last place stands one before it, so that a guard can stand above all keys.
+    /// Where it stands. A node on the last place stands one before it, so that a guard can stand above all
+    /// keys.
     pub(super) at: u64,
     pub(super) server: ServerId,
 }
@@ -133,8 +136,8 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// All circles in one table. Each circle has a copy of its last node before its first (keys below the first belong to
-/// it) and [`WINDOW`] guards above all keys behind its last.
+/// All circles in one table. Each circle has a copy of its last node before its first (keys below the first
+/// belong to it) and [`WINDOW`] guards above all keys behind its last.
 #[derive(Clone, Debug)]
 pub(super) struct Layout<const W: usize> {
     table: Vec<[u64; W]>,
@@ -296,8 +299,8 @@ impl<const W: usize> Layout<W> {
         }
     }
 
-    /// The earliest node from which a list of `replicas` servers still reaches the node `own` of `server`, without
-    /// passing another node of the same server; nothing where that is every node.
+    /// The earliest node from which a list of `replicas` servers still reaches the node `own` of `server`,
+    /// without passing another node of the same server; nothing where that is every node.
     fn earliest_start(nodes: &[[u64; W]], own: usize, server: ServerId, replicas: usize) -> Option<usize> {
         let mut passed: Vec<ServerId> = Vec::with_capacity(replicas.min(nodes.len()));
         let mut first = own;
@@ -326,8 +329,8 @@ impl<const W: usize> Layout<W> {
             row[0] = node.at;
             row
         }));
-        // A node's list is its own server and then the next node's list without it. The first time around starts from
-        // an empty list behind the last node; the second time has all of them right.
+        // A node's list is its own server and then the next node's list without it. The first time around
+        // starts from an empty list behind the last node; the second time has all of them right.
         let mut list = [ServerId::NONE; DEPTH];
         for (at, node) in (0..nodes.len()).rev().chain((0..nodes.len()).rev()).map(|at| (at, nodes[at])) {
             let kept = list.iter().position(|server| *server == node.server).unwrap_or(DEPTH - 1);
@@ -350,8 +353,8 @@ impl<const W: usize> Layout<W> {
         }
     }
 
-    /// Many keys at once, in two steps a block: first all rows of the directory, then all nodes. Within a step no key
-    /// waits for another, so the processor fetches many rows from memory at a time.
+    /// Many keys at once, in two steps a block: first all rows of the directory, then all nodes. Within a
+    /// step no key waits for another, so the processor fetches many rows from memory at a time.
     fn fill_blocks(
         &self,
         keys: &[u64],

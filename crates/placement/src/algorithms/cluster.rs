@@ -1,8 +1,8 @@
 //! The servers that a placement chooses from: their ids, their weights, and sets of them.
 //!
-//! A server's id is its index and stays its own for ever: a server that leaves keeps its place with weight zero, so
-//! that no other server is renamed and a change moves only what it must. What is absent: racks and rows. None of the
-//! algorithms beside this file knows failure domains; CRUSH does.
+//! A server's id is its index and stays its own for ever: a server that leaves keeps its place with weight
+//! zero, so that no other server is renamed and a change moves only what it must. What is absent: racks and
+//! rows. None of the algorithms beside this file knows failure domains; CRUSH does.
 
 use std::fmt;
 
@@ -28,7 +28,8 @@ impl fmt::Display for ServerId {
     }
 }
 
-/// How much data a server should have, relative to the others: 16.16 fixed point, so that weights compare exactly.
+/// How much data a server should have, relative to the others: 16.16 fixed point, so that weights compare
+/// exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Weight(pub u32);
 
@@ -135,9 +136,10 @@ impl Cluster {
         live.all(|weight| Some(weight) == first)
     }
 
-    /// The part of all objects that each server should hold a replica of: `replicas` times its part of the weight,
-    /// where no server can hold two replicas of one object. What a heavy server cannot take is spread over the others
-    /// by weight, so the parts add up to the number of replicas (or of live servers, where there are fewer).
+    /// The part of all objects that each server should hold a replica of: `replicas` times its part of the
+    /// weight, where no server can hold two replicas of one object. What a heavy server cannot take is spread
+    /// over the others by weight, so the parts add up to the number of replicas (or of live servers, where
+    /// there are fewer).
     #[must_use]
     pub fn ideal_shares(&self, replicas: usize) -> Vec<f64> {
         let mut shares = vec![0.0; self.weights.len()];

@@ -1,5 +1,5 @@
-//! The servers with the least scores, in order, without memory of their own: one pass over the candidates keeps the best
-//! few on the stack; longer lists take more passes, each from where the last one ended.
+//! The servers with the least scores, in order, without memory of their own: one pass over the candidates
+//! keeps the best few on the stack; longer lists take more passes, each from where the last one ended.
 
 use super::cluster::ServerId;
 
@@ -13,8 +13,9 @@ fn is_before<D: PartialOrd>(left: &Scored<D>, right: &Scored<D>) -> bool {
     left.0 < right.0 || (left.0 == right.0 && left.1 < right.1)
 }
 
-/// Fills `places` with the servers of least score and returns how many there were. `score` is asked for each candidate
-/// with the worst score that is still kept; it may say nothing for a candidate that is down or certainly worse.
+/// Fills `places` with the servers of least score and returns how many there were. `score` is asked for each
+/// candidate with the worst score that is still kept; it may say nothing for a candidate that is down or
+/// certainly worse.
 pub(super) fn fill_least<D: Copy + PartialOrd + Default>(
     places: &mut [ServerId],
     candidates: usize,

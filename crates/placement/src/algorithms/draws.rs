@@ -1,21 +1,23 @@
-//! A list of distinct servers from a sequence of random draws: draw, pass over what was drawn before, draw again.
+//! A list of distinct servers from a sequence of random draws: draw, pass over what was drawn before, draw
+//! again.
 //!
-//! Passing over servers keeps the list minimal under change: what a server held goes to the next draw, and nothing
-//! else moves.
+//! Passing over servers keeps the list minimal under change: what a server held goes to the next draw, and
+//! nothing else moves.
 
 use super::cluster::{ServerId, ServerSet};
 use super::hashing::{SPREAD, mix};
 
-/// Draws before the rest is filled in index order, where one draw in `per_hit` hits a server. Sixteen rounds over all
-/// servers leave an equal server out once in nine million; a server of very small weight may have to be filled in, where
-/// it would come last anyway.
+/// Draws before the rest is filled in index order, where one draw in `per_hit` hits a server. Sixteen rounds
+/// over all servers leave an equal server out once in nine million; a server of very small weight may have to
+/// be filled in, where it would come last anyway.
 pub(super) fn attempts_max(servers: usize, per_hit: usize) -> u32 {
     let attempts = servers.saturating_mul(16).saturating_mul(per_hit).saturating_add(64);
     // Half the range, so that callers can set the other half apart.
     u32::try_from(attempts).unwrap_or(u32::MAX).min(1 << 31)
 }
 
-/// Fills `places` from `attempts` calls of `draw`, which may refuse one; then from `rest`, which lists every candidate.
+/// Fills `places` from `attempts` calls of `draw`, which may refuse one; then from `rest`, which lists every
+/// candidate.
 #[inline]
 pub(super) fn fill_distinct(
     places: &mut [ServerId],
@@ -26,7 +28,8 @@ pub(super) fn fill_distinct(
     fill_from(places, down, (0..attempts).filter_map(draw).chain(rest.iter().copied()))
 }
 
-/// Fills `places` with the first distinct servers of `candidates` that are not down, and returns how many there were.
+/// Fills `places` with the first distinct servers of `candidates` that are not down, and returns how many
+/// there were.
 #[inline]
 pub(super) fn fill_from(
     places: &mut [ServerId],

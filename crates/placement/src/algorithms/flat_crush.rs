@@ -1,4 +1,5 @@
-//! CRUSH beside the other algorithms: one flat bucket of all servers, and the rule that picks devices from it.
+//! CRUSH beside the other algorithms: one flat bucket of all servers, and the rule that picks devices from
+//! it.
 
 use std::sync::Mutex;
 

@@ -1,7 +1,8 @@
-//! Group-granular use of any placement: keys fall into groups by remainder, and groups are placed instead of keys.
+//! Group-granular use of any placement: keys fall into groups by remainder, and groups are placed instead of
+//! keys.
 //!
-//! A table holds each group's servers, so a lookup costs the same whatever the algorithm behind it, and the keys of a
-//! server are told from the table without trying keys.
+//! A table holds each group's servers, so a lookup costs the same whatever the algorithm behind it, and the
+//! keys of a server are told from the table without trying keys.
 
 use super::draws::fill_from;
 use super::guarantees::{Granularity, Guarantees};

@@ -1,7 +1,7 @@
 //! What a placement promises, as data: what a study prints beside what it measures.
 //!
-//! The terms are structural, before any sampling noise: how far the share of a server may stand from its ideal share,
-//! with how many others it shares data, and what a change of the cluster moves.
+//! The terms are structural, before any sampling noise: how far the share of a server may stand from its
+//! ideal share, with how many others it shares data, and what a change of the cluster moves.
 
 /// The promises of one algorithm as it was set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +27,8 @@ pub struct Guarantees {
 }
 
 impl Guarantees {
-    /// The relative standard deviation of a server's share that comes from the structure alone, at equal weights, where
-    /// it is known. What the draw of a finite number of keys adds is the binomial deviation.
+    /// The relative standard deviation of a server's share that comes from the structure alone, at equal
+    /// weights, where it is known. What the draw of a finite number of keys adds is the binomial deviation.
     #[must_use]
     pub fn structural_deviation(&self, live_servers: usize, replicas: usize) -> Option<f64> {
         let own = self.balance.structural_deviation(live_servers, replicas)?;
@@ -45,23 +45,26 @@ impl Guarantees {
 pub enum Balance {
     /// Like independent draws: the binomial spread and nothing on top.
     Independent,
-    /// Servers own arcs of random length: a share stands about `1/sqrt(virtual_nodes * replicas)` from its ideal.
+    /// Servers own arcs of random length: a share stands about `1/sqrt(virtual_nodes * replicas)` from its
+    /// ideal.
     Arcs {
         /// Virtual nodes at weight 1.0.
         virtual_nodes: u32,
     },
-    /// Servers own cells of random shape, less even than arcs: the bound of arcs holds with no replicas counted.
+    /// Servers own cells of random shape, less even than arcs: the bound of arcs holds with no replicas
+    /// counted.
     Cells {
         /// Virtual nodes at weight 1.0.
         virtual_nodes: u32,
     },
-    /// Shares are whole slots of a table, so that they stand at most one slot (and the draw of keys) from the ideal.
+    /// Shares are whole slots of a table, so that they stand at most one slot (and the draw of keys) from the
+    /// ideal.
     Slots {
         /// Slots of the whole table.
         slots: u64,
     },
-    /// Load is counted as data are placed, and the less loaded of two choices gets them: a deviation that does not grow
-    /// with the number of groups.
+    /// Load is counted as data are placed, and the less loaded of two choices gets them: a deviation that
+    /// does not grow with the number of groups.
     LessLoadedOfTwo,
 }
 

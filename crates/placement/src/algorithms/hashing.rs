@@ -1,9 +1,10 @@
-//! The hashes of the placement algorithms: where a virtual node stands, how a key is spread, how words are mixed.
+//! The hashes of the placement algorithms: where a virtual node stands, how a key is spread, how words are
+//! mixed.
 //!
-//! Virtual nodes stand where libch-placement puts them: Jenkins' lookup3 (public domain, 2006) over the server's index
-//! in eight bytes, little end first, with the virtual node's number and the seed as the two initial values. Our own
-//! mixing is the folded product of wyhash (Wang Yi, public domain), and the spreading of keys is the finaliser of
-//! SplitMix64 (Steele, Lea and Flood 2014), which can be undone.
+//! Virtual nodes stand where libch-placement puts them: Jenkins' lookup3 (public domain, 2006) over the
+//! server's index in eight bytes, little end first, with the virtual node's number and the seed as the two
+//! initial values. Our own mixing is the folded product of wyhash (Wang Yi, public domain), and the spreading
+//! of keys is the finaliser of SplitMix64 (Steele, Lea and Flood 2014), which can be undone.
 
 /// Where virtual node `virtual_node` of server `server` stands.
 #[must_use]
@@ -11,7 +12,8 @@ pub fn virtual_node_id(server: u32, virtual_node: u32, seed: u32) -> u64 {
     lookup3(&u64::from(server).to_le_bytes(), virtual_node, seed)
 }
 
-/// Jenkins' lookup3 in its 64-bit form: the first result is the low half. `first` and `second` are the initial values.
+/// Jenkins' lookup3 in its 64-bit form: the first result is the low half. `first` and `second` are the
+/// initial values.
 #[must_use]
 pub fn lookup3(bytes: &[u8], first: u32, second: u32) -> u64 {
     // The length is added to a constant of the algorithm; it is meant to wrap.
@@ -69,7 +71,8 @@ pub const SPREAD: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0x6a09_e667_f3bc_c909];
 const FIRST_FACTOR: u64 = 0xbf58_476d_1ce4_e5b9;
 const SECOND_FACTOR: u64 = 0x94d0_49bb_1331_11eb;
 
-/// Spreads structured numbers (object counters, group numbers) over all 64-bit keys. One to one: [`gather`] undoes it.
+/// Spreads structured numbers (object counters, group numbers) over all 64-bit keys. One to one: [`gather`]
+/// undoes it.
 #[inline]
 #[must_use]
 pub fn scatter(id: u64) -> u64 {
@@ -99,7 +102,8 @@ const fn unshift(word: u64, by: u32) -> u64 {
     found
 }
 
-/// The inverse of an odd word modulo 2^64, by Newton's iteration: each step doubles the right bits, from three.
+/// The inverse of an odd word modulo 2^64, by Newton's iteration: each step doubles the right bits, from
+/// three.
 const fn inverse(odd: u64) -> u64 {
     let mut found = odd;
     let mut step = 0;
@@ -138,7 +142,8 @@ impl Modulus {
     #[inline]
     #[must_use]
     pub fn of(self, word: u64) -> u64 {
-        // The quotient found is the true one or one less: the reciprocal is less than one unit of 2^-64 too small.
+        // The quotient found is the true one or one less: the reciprocal is less than one unit of 2^-64 too
+        // small.
         let quotient = ((u128::from(word) * u128::from(self.reciprocal)) >> 64) as u64;
         // Which one it is is a coin's throw, so it is chosen without a branch.
         let rest = word.wrapping_sub(quotient.wrapping_mul(self.value));

@@ -1,10 +1,10 @@
-//! Jump consistent hash (Lamping and Veach 2014): a number of buckets that grows moves the least possible, with no
-//! table at all.
+//! Jump consistent hash (Lamping and Veach 2014): a number of buckets that grows moves the least possible,
+//! with no table at all.
 //!
-//! The paper has one server a key, equal weights, and lets only the last bucket leave. Here each replica is a draw of its
-//! own, drawn again where it hits a server that the list has already, and a draw of a server is kept with a chance in
-//! proportion to its weight. So any server may leave (its weight becomes zero; its bucket stays) and weights are
-//! respected; the price is more draws where weights differ much.
+//! The paper has one server a key, equal weights, and lets only the last bucket leave. Here each replica is a
+//! draw of its own, drawn again where it hits a server that the list has already, and a draw of a server is
+//! kept with a chance in proportion to its weight. So any server may leave (its weight becomes zero; its
+//! bucket stays) and weights are respected; the price is more draws where weights differ much.
 
 use super::draws::{attempts_max, draw_word, fill_distinct};
 use super::guarantees::{
@@ -15,9 +15,9 @@ use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError};
 
 /// Jump consistent hash with weights.
 ///
-/// As even as independent draws; a server shares data with all others; leaving and reweighting move the least possible,
-/// joining nearly so (two replicas of one key that both jump to the new server draw again), unless the new weight exceeds
-/// [`Jump::weight_limit`]; no failure domains.
+/// As even as independent draws; a server shares data with all others; leaving and reweighting move the least
+/// possible, joining nearly so (two replicas of one key that both jump to the new server draw again), unless
+/// the new weight exceeds [`Jump::weight_limit`]; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Jump {
     cluster: Cluster,
@@ -44,7 +44,8 @@ impl Jump {
         Ok(Jump { cluster: cluster.clone(), salt: scatter(u64::from(seed)), weight_limit, live, attempts })
     }
 
-    /// The weight (16.16 fixed point) at which every draw is kept: the next power of two above the heaviest server.
+    /// The weight (16.16 fixed point) at which every draw is kept: the next power of two above the heaviest
+    /// server.
     #[must_use]
     pub fn weight_limit(&self) -> u64 {
         self.weight_limit
@@ -54,13 +55,15 @@ impl Jump {
         let word = draw_word(key, self.salt, attempt);
         let server = ServerId(bucket(word, self.cluster.ids() as u32));
         let weight = u64::from(self.cluster.weight(server).0);
-        // The chance is drawn from (key, attempt, server): a weight that falls loses keys and no other server notices.
+        // The chance is drawn from (key, attempt, server): a weight that falls loses keys and no other server
+        // notices.
         let chance = scatter(word ^ scatter(u64::from(server.0))) % self.weight_limit;
         (chance < weight).then_some(server)
     }
 }
 
-/// The bucket of a word among `buckets`. Each step jumps to the next number of buckets at which the word would move.
+/// The bucket of a word among `buckets`. Each step jumps to the next number of buckets at which the word
+/// would move.
 #[must_use]
 pub fn bucket(word: u64, buckets: u32) -> u32 {
     let mut state = word;

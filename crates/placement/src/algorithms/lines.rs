@@ -1,11 +1,11 @@
 //! The fast way through a ring: one cache line a lookup, for up to three replicas and 16-bit servers.
 //!
-//! Each circle is cut into equal slices, and each slice has one line of 64 bytes: the servers of the node before the
-//! slice, of up to thirteen nodes within it and of the two behind, and of the places of those within the 16 bits that follow the
-//! slice's. That is enough to compare with, unless they are equal. Where they are, where a slice is crowded or where one
-//! of three neighbours is another's server, the line does not answer and the exact table does. The product of key and
-//! number of slices gives both: its upper half is the slice, the top of its lower half the 16 bits, and both rise with
-//! the key.
+//! Each circle is cut into equal slices, and each slice has one line of 64 bytes: the servers of the node
+//! before the slice, of up to thirteen nodes within it and of the two behind, and of the places of those
+//! within the 16 bits that follow the slice's. That is enough to compare with, unless they are equal. Where
+//! they are, where a slice is crowded or where one of three neighbours is another's server, the line does not
+//! answer and the exact table does. The product of key and number of slices gives both: its upper half is the
+//! slice, the top of its lower half the 16 bits, and both rise with the key.
 
 use super::ServerId;
 
@@ -33,8 +33,8 @@ pub(super) struct Stop {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Line {
-    /// Of the nodes within the slice, then the greatest value. Biased, so that they compare as signed numbers do, which
-    /// vectors can.
+    /// Of the nodes within the slice, then the greatest value. Biased, so that they compare as signed numbers
+    /// do, which vectors can.
     fragments: [i16; LANES],
     /// From the node before the slice on.
     servers: [u16; LANES],
@@ -119,8 +119,9 @@ impl Lines {
         true
     }
 
-    /// Many keys at once; `untold` is asked for those of which a line cannot tell. The lines of a block of keys are
-    /// touched before any is read: no key waits for another, so the processor fetches many at a time.
+    /// Many keys at once; `untold` is asked for those of which a line cannot tell. The lines of a block of
+    /// keys are touched before any is read: no key waits for another, so the processor fetches many at a
+    /// time.
     #[inline(always)]
     pub(super) fn copy_all<const REPLICAS: usize>(
         &self,

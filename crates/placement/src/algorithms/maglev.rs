@@ -1,8 +1,8 @@
 //! Maglev's table (Eisenbud and others, NSDI 2016): servers fill slots in turn, each in an order of its own.
 //!
-//! The paper has one server a key and equal weights. Here a server takes turns in proportion to its weight, and each replica
-//! is a draw of a slot of its own, drawn again where it hits a server that the list has already. Draws rather than
-//! neighbouring slots, so that a server shares data with all others.
+//! The paper has one server a key and equal weights. Here a server takes turns in proportion to its weight,
+//! and each replica is a draw of a slot of its own, drawn again where it hits a server that the list has
+//! already. Draws rather than neighbouring slots, so that a server shares data with all others.
 
 use super::draws::{attempts_max, draw_word, fill_distinct, place_of};
 use super::guarantees::{
@@ -11,13 +11,14 @@ use super::guarantees::{
 use super::hashing::{scatter, virtual_node_id};
 use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError};
 
-/// Measured here at 50 servers of 100 slots: 1.9 times the least on joining and leaving, 2.6 times on halving a weight.
+/// Measured here at 50 servers of 100 slots: 1.9 times the least on joining and leaving, 2.6 times on halving
+/// a weight.
 const MOVED: Movement = Movement::NearMinimal { times_max: 3.0 };
 
 /// A Maglev table.
 ///
-/// Shares are within a slot a turn of the weights; a server shares data with all others; any change moves two to
-/// three times what it must at the 100 slots a server that the paper advises; no failure domains.
+/// Shares are within a slot a turn of the weights; a server shares data with all others; any change moves two
+/// to three times what it must at the 100 slots a server that the paper advises; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Maglev {
     cluster: Cluster,

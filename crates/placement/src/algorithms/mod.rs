@@ -1,8 +1,9 @@
-//! The placement algorithms, behind one trait; [`Algorithm`] names them, and CRUSH on one flat bucket is among them.
+//! The placement algorithms, behind one trait; [`Algorithm`] names them, and CRUSH on one flat bucket is
+//! among them.
 //!
-//! A [`Placement`] gives each key a list of distinct servers; the first `r` of the list hold the replicas. A failed
-//! server's data go to the next server of the list, as the `decluster-check` tool of libch-placement defines it:
-//! [`Placement::lookup_excluding`] is the list without the servers that are down.
+//! A [`Placement`] gives each key a list of distinct servers; the first `r` of the list hold the replicas. A
+//! failed server's data go to the next server of the list, as the `decluster-check` tool of libch-placement
+//! defines it: [`Placement::lookup_excluding`] is the list without the servers that are down.
 //!
 //! | type | rule | source |
 //! | --- | --- | --- |
@@ -18,9 +19,9 @@
 //! | [`Negotiating`] | a group by the key's remainder, any of its members | Replicast |
 //! | [`Grouped`] | any of the above over groups of keys instead of keys | placement groups |
 //!
-//! Keys are used as they are given, as libch-placement does, except where a table above says hash: counters must be
-//! spread with [`hashing::scatter`] first. No algorithm allocates memory for a lookup, and none returns one server
-//! twice (which `xor` and `two_d` of libch-placement may do).
+//! Keys are used as they are given, as libch-placement does, except where a table above says hash: counters
+//! must be spread with [`hashing::scatter`] first. No algorithm allocates memory for a lookup, and none
+//! returns one server twice (which `xor` and `two_d` of libch-placement may do).
 
 mod algorithm;
 pub mod analysis;
@@ -79,8 +80,8 @@ pub trait Placement: Send + Sync + std::fmt::Debug {
     /// What it promises.
     fn guarantees(&self) -> Guarantees;
 
-    /// Fills `servers` with the first servers of the key's list and returns how many it found: all that were asked for,
-    /// unless fewer can be had. Places beyond that number hold anything.
+    /// Fills `servers` with the first servers of the key's list and returns how many it found: all that were
+    /// asked for, unless fewer can be had. Places beyond that number hold anything.
     fn lookup(&self, key: u64, servers: &mut [ServerId]) -> usize {
         self.lookup_excluding(key, &NOBODY, servers)
     }
@@ -88,8 +89,8 @@ pub trait Placement: Send + Sync + std::fmt::Debug {
     /// The same list, passing over the servers in `down`.
     fn lookup_excluding(&self, key: u64, down: &ServerSet, servers: &mut [ServerId]) -> usize;
 
-    /// Looks many keys up at once, `replicas` servers a key into `servers`, one key after the other. Places that cannot be
-    /// filled hold [`ServerId::NONE`].
+    /// Looks many keys up at once, `replicas` servers a key into `servers`, one key after the other. Places
+    /// that cannot be filled hold [`ServerId::NONE`].
     ///
     /// # Panics
     /// When `servers` does not have `replicas` places for each key.

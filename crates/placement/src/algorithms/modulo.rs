@@ -1,7 +1,8 @@
 //! The hash's remainder modulo the number of servers, then the next indices.
 //!
-//! After libch-placement's `static_modulo`: fast, even, and not consistent. It hashes the key with [`scatter`], where
-//! the library has its own hash. Servers of weight zero are left out and the others close the gap.
+//! After libch-placement's `static_modulo`: fast, even, and not consistent. It hashes the key with
+//! [`scatter`], where the library has its own hash. Servers of weight zero are left out and the others close
+//! the gap.
 
 use super::draws::fill_from;
 use super::guarantees::{
@@ -12,8 +13,9 @@ use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupErro
 
 /// Static modulo.
 ///
-/// As even as independent draws; a server shares data with its `2 (r - 1)` neighbours by index alone, and a failed
-/// one's data go to `r` of them; joining and leaving move nearly everything; weights are ignored; no failure domains.
+/// As even as independent draws; a server shares data with its `2 (r - 1)` neighbours by index alone, and a
+/// failed one's data go to `r` of them; joining and leaving move nearly everything; weights are ignored; no
+/// failure domains.
 #[derive(Clone, Debug)]
 pub struct StaticModulo {
     cluster: Cluster,

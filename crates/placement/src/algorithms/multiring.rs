@@ -1,8 +1,9 @@
 //! As many rings as virtual nodes, each with one node a server; the key's remainder chooses the ring.
 //!
-//! After libch-placement's `multiring`, which finds its replicas without walking over virtual nodes of servers it
-//! already has. Weights are ours: a server of weight 0.5 is in half of the rings, one of weight 2.0 twice in each.
-//! A ring with fewer servers than replicas, which light weights may cause, goes on in the next ring.
+//! After libch-placement's `multiring`, which finds its replicas without walking over virtual nodes of
+//! servers it already has. Weights are ours: a server of weight 0.5 is in half of the rings, one of weight
+//! 2.0 twice in each. A ring with fewer servers than replicas, which light weights may cause, goes on in the
+//! next ring.
 
 use super::circles::{Circles, Node};
 use super::draws::fill_from;
@@ -14,8 +15,8 @@ use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupErro
 
 /// Rings chosen by the key's remainder.
 ///
-/// Balance and peers as for a ring with as many virtual nodes; joining, leaving and reweighting move the least
-/// possible; no failure domains.
+/// Balance and peers as for a ring with as many virtual nodes; joining, leaving and reweighting move the
+/// least possible; no failure domains.
 #[derive(Clone, Debug)]
 pub struct MultiRing {
     cluster: Cluster,
@@ -82,8 +83,8 @@ fn node(server: ServerId, number: u32, rings: u32, seed: u32) -> Node {
     Node { circle: number % rings, at: virtual_node_id(server.0, number, seed), server }
 }
 
-/// The rings that a server enters first in a round it cannot complete: an order of its own, so that more weight only
-/// adds rings and servers of one weight do not crowd the same ones.
+/// The rings that a server enters first in a round it cannot complete: an order of its own, so that more
+/// weight only adds rings and servers of one weight do not crowd the same ones.
 fn first_rings(server: ServerId, round: u32, rings: u32, count: u32, seed: u32) -> Vec<u32> {
     if count == 0 {
         return Vec::new();

@@ -1,9 +1,10 @@
-//! Replicast's negotiating groups: the key chooses a group of servers, and the group's members agree on who takes it.
+//! Replicast's negotiating groups: the key chooses a group of servers, and the group's members agree on who
+//! takes it.
 //!
-//! After the published model of Replicast: groups are blocks of consecutive server ids (9 in the paper), a key belongs to
-//! the group of its remainder, and servers that fill no group stay idle. The real choice among members follows their bids, which is
-//! a matter of time and load; as a placement it is a weighted rendezvous among the members, under which each of them
-//! takes what an evenly loaded group would give it.
+//! After the published model of Replicast: groups are blocks of consecutive server ids (9 in the paper), a
+//! key belongs to the group of its remainder, and servers that fill no group stay idle. The real choice among
+//! members follows their bids, which is a matter of time and load; as a placement it is a weighted rendezvous
+//! among the members, under which each of them takes what an evenly loaded group would give it.
 
 use super::contest::fill_least;
 use super::guarantees::{
@@ -20,9 +21,9 @@ pub const MEMBERS_PUBLISHED: u32 = 9;
 
 /// Groups of servers that agree among themselves.
 ///
-/// Groups get the same, members by weight; a server shares data with its group alone; leaving and reweighting move
-/// the least possible within the group, joining moves nothing until a group is full and then nearly everything; replicas
-/// are kept apart by the server alone.
+/// Groups get the same, members by weight; a server shares data with its group alone; leaving and reweighting
+/// move the least possible within the group, joining moves nothing until a group is full and then nearly
+/// everything; replicas are kept apart by the server alone.
 #[derive(Clone, Debug)]
 pub struct Negotiating {
     cluster: Cluster,
@@ -123,7 +124,8 @@ impl Placement for Negotiating {
         KeySpace::AsGiven
     }
 
-    /// All keys of the server's group; which of them it takes depends on the key unless the whole group takes it.
+    /// All keys of the server's group; which of them it takes depends on the key unless the whole group takes
+    /// it.
     fn territory(&self, touching: Touching, run: &mut dyn FnMut(KeyRun)) -> Territory {
         let Touching { server, replicas } = touching;
         let group = u64::from(server.0 / self.members);

@@ -1,9 +1,9 @@
 //! Rendezvous hashing: every server draws for the key, and the best draws win.
 //!
-//! A server of weight `w` draws `-ln(u)/w`, the first arrival of a stream of rate `w`; the least draws win, so shares
-//! follow the weights exactly (Thaler and Ravishankar 1998 for equal weights; the exponential race for others). The
-//! logarithm is libm's, in software, so that every machine draws the same. It is rarely taken: `t <= -ln(1 - t)`, so a
-//! server whose `t/w` already exceeds the worst draw kept is out.
+//! A server of weight `w` draws `-ln(u)/w`, the first arrival of a stream of rate `w`; the least draws win,
+//! so shares follow the weights exactly (Thaler and Ravishankar 1998 for equal weights; the exponential race
+//! for others). The logarithm is libm's, in software, so that every machine draws the same. It is rarely
+//! taken: `t <= -ln(1 - t)`, so a server whose `t/w` already exceeds the worst draw kept is out.
 
 use super::contest::fill_least;
 use super::guarantees::{
@@ -14,8 +14,8 @@ use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError, Weigh
 
 /// Weighted rendezvous hashing.
 ///
-/// As even as independent draws, at any weights; a server shares data with all others; joining, leaving and reweighting
-/// move the least possible; every lookup looks at every server; no failure domains.
+/// As even as independent draws, at any weights; a server shares data with all others; joining, leaving and
+/// reweighting move the least possible; every lookup looks at every server; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Rendezvous {
     cluster: Cluster,
@@ -29,7 +29,8 @@ pub(super) struct Entrant {
     server: ServerId,
     word: u64,
     weight: f64,
-    /// Ten parts in 2^53 below `1/weight`, so that rounding never puts the lower bound above the draw it bounds.
+    /// Ten parts in 2^53 below `1/weight`, so that rounding never puts the lower bound above the draw it
+    /// bounds.
     per_weight_low: f64,
 }
 

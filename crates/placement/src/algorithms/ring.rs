@@ -1,9 +1,9 @@
-//! A ring of virtual nodes, as in Chord: a key starts at the greatest node at or below it and walks upwards to the
-//! next distinct servers.
+//! A ring of virtual nodes, as in Chord: a key starts at the greatest node at or below it and walks upwards
+//! to the next distinct servers.
 //!
-//! Positions are those of libch-placement's `ring` (Carns and others, Argonne): lookup3 of server and virtual node,
-//! keys as they are given. Weights are ours: a server has virtual nodes in proportion to its weight, and a change of
-//! weight adds or takes away the last of them, so nothing else moves.
+//! Positions are those of libch-placement's `ring` (Carns and others, Argonne): lookup3 of server and virtual
+//! node, keys as they are given. Weights are ours: a server has virtual nodes in proportion to its weight,
+//! and a change of weight adds or takes away the last of them, so nothing else moves.
 
 use super::circles::{Circles, Node};
 use super::guarantees::{
@@ -14,8 +14,8 @@ use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupErro
 
 /// A ring with virtual nodes.
 ///
-/// Balance improves with the square root of the virtual nodes; a server shares data with at most `2 (r - 1)` peers a
-/// virtual node; joining, leaving and reweighting move the least possible; no failure domains.
+/// Balance improves with the square root of the virtual nodes; a server shares data with at most `2 (r - 1)`
+/// peers a virtual node; joining, leaving and reweighting move the least possible; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Ring {
     cluster: Cluster,

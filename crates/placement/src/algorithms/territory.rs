@@ -1,8 +1,8 @@
 //! The keys that touch a server, without looking at any other key.
 //!
-//! Where an algorithm has an inverse, the keys of a server are runs: every key from a first to a last one that leaves a
-//! certain remainder. A ring's arcs are runs of remainder 0 modulo 1; the groups of a hash modulo the number of groups
-//! are runs over the whole key space.
+//! Where an algorithm has an inverse, the keys of a server are runs: every key from a first to a last one
+//! that leaves a certain remainder. A ring's arcs are runs of remainder 0 modulo 1; the groups of a hash
+//! modulo the number of groups are runs over the whole key space.
 
 use super::cluster::ServerId;
 use super::hashing::{gather, scatter};

@@ -10,7 +10,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Every algorithm over one cluster, small enough to be tried often; those that cannot be set up for it are left out.
+/// Every algorithm over one cluster, small enough to be tried often; those that cannot be set up for it are
+/// left out.
 fn all(cluster: &Cluster, seed: u32) -> Vec<Box<dyn Placement>> {
     let mut found: Vec<Box<dyn Placement>> = Vec::new();
     let mut add = |placement: Result<Box<dyn Placement>, SetupError>| found.extend(placement);

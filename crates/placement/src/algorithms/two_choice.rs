@@ -1,8 +1,9 @@
 //! The less loaded of two random servers (Azar, Broder, Karlin and Upfal 1994).
 //!
-//! Where a group goes depends on what was placed before it, so a placement is made once, group by group, and kept as a
-//! table; objects fall into groups by hash. Loads are counted relative to weights and servers are drawn by weight. A failed
-//! server's group goes to the less loaded of two further draws, by the loads after the last group was placed.
+//! Where a group goes depends on what was placed before it, so a placement is made once, group by group, and
+//! kept as a table; objects fall into groups by hash. Loads are counted relative to weights and servers are
+//! drawn by weight. A failed server's group goes to the less loaded of two further draws, by the loads after
+//! the last group was placed.
 
 use super::draws::{attempts_max, draw_word, fill_distinct, fill_from, place_of};
 use super::guarantees::{
@@ -13,8 +14,9 @@ use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupErro
 
 /// Groups placed on the less loaded of two random servers.
 ///
-/// Nearly even, whatever the number of groups; a server shares data with all others; a table made anew after a change
-/// has little in common with the old one, so a live system keeps its table and moves what it chooses; no failure domains.
+/// Nearly even, whatever the number of groups; a server shares data with all others; a table made anew after
+/// a change has little in common with the old one, so a live system keeps its table and moves what it
+/// chooses; no failure domains.
 #[derive(Clone, Debug)]
 pub struct TwoChoice {
     cluster: Cluster,

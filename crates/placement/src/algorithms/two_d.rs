@@ -1,8 +1,8 @@
 //! The servers nearest to the key in the plane.
 //!
-//! After libch-placement's `two_d`: the halves of a 64-bit word are two coordinates, of keys and of virtual nodes alike,
-//! and distance is Euclidean, without wrapping around. A server stands at its nearest virtual node, so none is listed twice,
-//! which theirs may be with several. Distances are squared and exact.
+//! After libch-placement's `two_d`: the halves of a 64-bit word are two coordinates, of keys and of virtual
+//! nodes alike, and distance is Euclidean, without wrapping around. A server stands at its nearest virtual
+//! node, so none is listed twice, which theirs may be with several. Distances are squared and exact.
 
 use super::contest::fill_least;
 use super::guarantees::{
@@ -13,8 +13,9 @@ use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError};
 
 /// Least distance in the plane.
 ///
-/// Uneven with one virtual node, most of all at the borders; a server shares data with the neighbours of its nodes;
-/// joining, leaving and reweighting move the least possible; every lookup looks at every node; no failure domains.
+/// Uneven with one virtual node, most of all at the borders; a server shares data with the neighbours of its
+/// nodes; joining, leaving and reweighting move the least possible; every lookup looks at every node; no
+/// failure domains.
 #[derive(Clone, Debug)]
 pub struct TwoD {
     cluster: Cluster,

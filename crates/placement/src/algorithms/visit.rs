@@ -1,7 +1,8 @@
 //! Which objects have a replica on given servers, without a table of objects.
 //!
-//! [`visit_touching`] computes every object of a range in blocks on the stack and reports those that touch; it takes a
-//! few kilobytes whatever the range. [`visit_by_inverse`] asks the algorithm for the keys and looks at no others.
+//! [`visit_touching`] computes every object of a range in blocks on the stack and reports those that touch;
+//! it takes a few kilobytes whatever the range. [`visit_by_inverse`] asks the algorithm for the keys and
+//! looks at no others.
 
 use std::ops::Range;
 
@@ -34,7 +35,8 @@ impl IdKeys {
 const PLACES: usize = 512;
 const BLOCK_MAX: usize = 128;
 
-/// Calls `see` with each key of `keys` and its servers, in order. Memory does not grow with the number of keys.
+/// Calls `see` with each key of `keys` and its servers, in order. Memory does not grow with the number of
+/// keys.
 ///
 /// # Panics
 /// When `replicas` exceeds 512.
@@ -68,8 +70,8 @@ pub(super) fn for_each_list(
     }
 }
 
-/// Calls `see` with each object of `ids` that has one of its first `replicas` servers in `servers`, and with its
-/// servers, in rising order of ids.
+/// Calls `see` with each object of `ids` that has one of its first `replicas` servers in `servers`, and with
+/// its servers, in rising order of ids.
 ///
 /// # Panics
 /// When `replicas` exceeds 512.
@@ -90,8 +92,8 @@ pub fn visit_touching(
     });
 }
 
-/// As [`visit_touching`] for ids that are keys, but looks only at objects of the servers' own territory, server by
-/// server. False, and nothing seen, where the algorithm has no inverse over keys as they are given.
+/// As [`visit_touching`] for ids that are keys, but looks only at objects of the servers' own territory,
+/// server by server. False, and nothing seen, where the algorithm has no inverse over keys as they are given.
 ///
 /// # Panics
 /// When `replicas` exceeds 512.

@@ -1,8 +1,9 @@
 //! The servers at the least bitwise distance from the key, as in Kademlia.
 //!
-//! After libch-placement's `xor`: virtual nodes stand where its rings have them, and distance is the exclusive or, read
-//! as a number. It scans all nodes; here they are sorted, and the nearest are found by going down the halves of the key
-//! space, nearer half first. Servers are never listed twice, which theirs may be with several virtual nodes.
+//! After libch-placement's `xor`: virtual nodes stand where its rings have them, and distance is the
+//! exclusive or, read as a number. It scans all nodes; here they are sorted, and the nearest are found by
+//! going down the halves of the key space, nearer half first. Servers are never listed twice, which theirs
+//! may be with several virtual nodes.
 
 use super::cluster::{ServerId, ServerSet};
 use super::guarantees::{
@@ -13,8 +14,8 @@ use super::{Cluster, KeySpace, Placement, SetupError};
 
 /// Least bitwise distance.
 ///
-/// With one virtual node uneven, and a server shares data with a few others only; several improve both; joining,
-/// leaving and reweighting move the least possible; no failure domains.
+/// With one virtual node uneven, and a server shares data with a few others only; several improve both;
+/// joining, leaving and reweighting move the least possible; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Xor {
     cluster: Cluster,
@@ -53,8 +54,8 @@ struct Descent<'a> {
 }
 
 impl Descent<'_> {
-    /// Takes the nodes in order of distance until all places are filled. All nodes given agree with each other above
-    /// `bits` bits.
+    /// Takes the nodes in order of distance until all places are filled. All nodes given agree with each
+    /// other above `bits` bits.
     fn take(&mut self, nodes: &[(u64, ServerId)], bits: u32) {
         let mut bits = bits;
         let (mut near, mut far) = (nodes, &nodes[..0]);
@@ -100,8 +101,8 @@ impl Placement for Xor {
         let virtual_nodes = self.virtual_nodes;
         Guarantees {
             balance: Balance::Cells { virtual_nodes },
-            // What is near to a node by exclusive or is the smallest subtrees around it: their size varies, so that
-            // nothing but the number of servers bounds the peers.
+            // What is near to a node by exclusive or is the smallest subtrees around it: their size varies,
+            // so that nothing but the number of servers bounds the peers.
             declustering: Declustering::Everyone,
             weights: Weights::Rounded { steps: virtual_nodes },
             on_add: Movement::Minimal,

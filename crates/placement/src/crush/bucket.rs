@@ -1,7 +1,8 @@
 //! Buckets: the inner nodes of the hierarchy, and the six ways in which they pick one of their items.
 //!
-//! What a bucket stores beyond items and weights (running sums, node weights, straw lengths) is made here as Ceph makes
-//! it; reading a binary map takes what is there. The sixth algorithm, `vring`, is not Ceph's; see [`super::vring`].
+//! What a bucket stores beyond items and weights (running sums, node weights, straw lengths) is made here as
+//! Ceph makes it; reading a binary map takes what is there. The sixth algorithm, `vring`, is not Ceph's; see
+//! [`super::vring`].
 
 use super::hash::RJENKINS1;
 use super::straw;

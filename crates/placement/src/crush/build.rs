@@ -1,5 +1,5 @@
-//! A map made from nothing but numbers, as `crushtool --build` of Ceph 16.2.15 makes it: devices of weight 1, layers of
-//! buckets over them, and one rule.
+//! A map made from nothing but numbers, as `crushtool --build` of Ceph 16.2.15 makes it: devices of weight 1,
+//! layers of buckets over them, and one rule.
 
 use super::bucket::{Alg, Bucket, BucketError, BucketSpec, Shape};
 use super::edit::{EditError, RuleSpec, is_name};

@@ -92,7 +92,8 @@ pub enum Fault {
 /// The most levels of buckets: Ceph's own hierarchies have eleven types, and printing a map recurses.
 pub const DEPTH_MAX: u16 = 200;
 
-/// The most ways up from a bucket, its own place counted: Ceph's hierarchies are trees, of at most eleven levels.
+/// The most ways up from a bucket, its own place counted: Ceph's hierarchies are trees, of at most eleven
+/// levels.
 pub const WAYS_MAX: u32 = 1_000;
 
 /// The most tries of each kind: Ceph ships 50, and clusters that need more take hundreds.
@@ -213,7 +214,8 @@ pub(super) fn check_nesting(map: &Map) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses maps whose buckets are held in so many places that following every way up or down would not end in time.
+/// Refuses maps whose buckets are held in so many places that following every way up or down would not end in
+/// time.
 fn check_sharing(map: &Map) -> Result<(), Fault> {
     let (mut items, mut lines) = (0u64, 0u64);
     let mut ways = vec![1u32; map.buckets.len()];

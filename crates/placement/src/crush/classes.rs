@@ -1,9 +1,10 @@
 //! Device classes: for each bucket and class a shadow bucket that holds that class alone.
 //!
-//! A rule that takes `root class ssd` starts from the shadow of the root. Shadows are ordinary buckets named `bucket~class`,
-//! made root by root (the least id first), class by class, children before parents, which decides their ids.
-//! Two things differ from Ceph 16.2.15 or are kept on purpose: shadows of tree buckets get correct node weights (Ceph's come from
-//! uninitialised memory), and shadows of uniform buckets that would weigh anything stop the work, silently, as in Ceph.
+//! A rule that takes `root class ssd` starts from the shadow of the root. Shadows are ordinary buckets named
+//! `bucket~class`, made root by root (the least id first), class by class, children before parents, which
+//! decides their ids. Two things differ from Ceph 16.2.15 or are kept on purpose: shadows of tree buckets get
+//! correct node weights (Ceph's come from uninitialised memory), and shadows of uniform buckets that would
+//! weigh anything stop the work, silently, as in Ceph.
 
 use super::bucket::{Alg, Bucket, BucketSpec};
 use super::map::{ChooseArg, ItemId, Map, id_of, slot_of};
@@ -13,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Shadow ids to keep, by bucket and class.
 pub(super) type Kept = BTreeMap<ItemId, BTreeMap<i32, ItemId>>;
 
-/// Makes the missing shadow buckets, and their weight sets where the buckets that they shadow have any. Where Ceph stops
-/// halfway, so does this, with what was made so far in the map, and says that it did.
+/// Makes the missing shadow buckets, and their weight sets where the buckets that they shadow have any. Where
+/// Ceph stops halfway, so does this, with what was made so far in the map, and says that it did.
 pub(super) fn populate(map: &mut Map, kept: &Kept) -> bool {
     let reserved: BTreeSet<ItemId> = kept.values().flat_map(BTreeMap::values).copied().collect();
     let names = map.item_names.iter().map(|(&id, name)| (name.clone(), id)).collect();
@@ -100,8 +101,8 @@ impl Shadows<'_> {
         Some(id)
     }
 
-    /// Weight sets of a shadow: devices weigh what they do in the original's, shadows what their own sets add up to. `places`
-    /// are those of the shadow's items in the original.
+    /// Weight sets of a shadow: devices weigh what they do in the original's, shadows what their own sets add
+    /// up to. `places` are those of the shadow's items in the original.
     fn weigh_sets(&mut self, original: ItemId, shadow: ItemId, places: &[usize]) {
         let items = self.map.bucket(shadow).map(|bucket| bucket.items.clone()).unwrap_or_default();
         for (&index, args) in &mut self.map.choose_args {

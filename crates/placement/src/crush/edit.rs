@@ -1,9 +1,9 @@
-//! Changing a map as `crushtool` of Ceph 16.2.15 does: items and buckets added, moved, reweighted and taken out, rules made
-//! and taken out. The binary map comes out the same, byte for byte.
+//! Changing a map as `crushtool` of Ceph 16.2.15 does: items and buckets added, moved, reweighted and taken
+//! out, rules made and taken out. The binary map comes out the same, byte for byte.
 //!
-//! Weights pass through single precision and wrap where Ceph's do; shadow trees are made anew after each change, and
-//! weight sets follow. Where crushtool ends in a failed assertion or reads stray memory, an error or the right value stands.
-//! A map that an edit failed on may be half changed: throw it away.
+//! Weights pass through single precision and wrap where Ceph's do; shadow trees are made anew after each
+//! change, and weight sets follow. Where crushtool ends in a failed assertion or reads stray memory, an error
+//! or the right value stands. A map that an edit failed on may be half changed: throw it away.
 
 mod hierarchy;
 mod items;

@@ -1,5 +1,6 @@
-//! Numbers as C++ streams print them unless told otherwise: a number of significant digits, trailing zeros cut, an exponent
-//! where the number is very small or large (`%g` of C's `printf`). Crushtool prints weights, expectations and ratios so.
+//! Numbers as C++ streams print them unless told otherwise: a number of significant digits, trailing zeros
+//! cut, an exponent where the number is very small or large (`%g` of C's `printf`). Crushtool prints weights,
+//! expectations and ratios so.
 
 /// Significant digits of a stream that nobody told otherwise.
 pub const USUAL_DIGITS: usize = 6;

@@ -1,7 +1,8 @@
-//! CRUSH's integer hash, Robert Jenkins' 96-bit mix from 1997 ("rjenkins1", hash id 0): one to five words in, one out.
+//! CRUSH's integer hash, Robert Jenkins' 96-bit mix from 1997 ("rjenkins1", hash id 0): one to five words in,
+//! one out.
 //!
-//! Source: the description in the project's reference notes on Ceph 16.2.15, checked against its golden mappings.
-//! Any other hash id hashes everything to 0, as Ceph does.
+//! Source: the description in the project's reference notes on Ceph 16.2.15, checked against its golden
+//! mappings. Any other hash id hashes everything to 0, as Ceph does.
 
 use std::array::from_mut;
 
@@ -52,8 +53,8 @@ fn step<const IS_ALONE: bool, const N: usize>(
     }
 }
 
-/// The difference, made before `c` is known. The compiler would rather subtract `b + c`, and so wait for `c` with two
-/// subtractions instead of one: half as long again for a hash.
+/// The difference, made before `c` is known. The compiler would rather subtract `b + c`, and so wait for `c`
+/// with two subtractions instead of one: half as long again for a hash.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 #[allow(unsafe_code)]

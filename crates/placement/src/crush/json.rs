@@ -1,4 +1,5 @@
-//! JSON as Ceph's tools lay it out: four spaces a level, one value a line, empty lists and objects closed at once.
+//! JSON as Ceph's tools lay it out: four spaces a level, one value a line, empty lists and objects closed at
+//! once.
 
 use std::fmt::{self, Write};
 

@@ -1,7 +1,9 @@
-//! The inner loops of the fast mapper, compiled for several instruction sets; the fastest that the machine has is picked at run time.
+//! The inner loops of the fast mapper, compiled for several instruction sets; the fastest that the machine
+//! has is picked at run time.
 //!
-//! The loops are plain Rust, written so that the compiler makes vectors of them: one body, instantiated for wider
-//! registers by a function attribute. The portable path is the same body without one. No result depends on the path.
+//! The loops are plain Rust, written so that the compiler makes vectors of them: one body, instantiated for
+//! wider registers by a function attribute. The portable path is the same body without one. No result depends
+//! on the path.
 
 use super::hash::{hash3_all, hash4_among_many};
 
@@ -65,7 +67,8 @@ macro_rules! on_lanes {
                         $body($($arg),*)
                     }
                     match lanes {
-                        // SAFETY: this value comes from `Lanes::available`, which found the feature on this machine.
+                        // SAFETY: this value comes from `Lanes::available`, which found the feature on this
+                        // machine.
                         Lanes::Avx2 => return unsafe { avx2($($arg),*) },
                         // SAFETY: as above.
                         Lanes::Avx512 => return unsafe { avx512($($arg),*) },
@@ -123,7 +126,8 @@ fn hash_width(x: u32, ids: &[u32; WIDTH], r: u32, hashes: &mut [u32; WIDTH]) {
     }
 }
 
-// No closures around the loops below: one that is not inlined is compiled for the portable path, whoever calls it.
+// No closures around the loops below: one that is not inlined is compiled for the portable path, whoever
+// calls it.
 #[inline(always)]
 fn hash_all(x: u32, ids: &[u32], r: u32, hashes: &mut [u32]) {
     let (ids, last_ids) = ids.as_chunks();
@@ -147,8 +151,8 @@ fn draw_all_body(x: u32, ids: &[u32], r: u32, draws: &mut [u32]) -> u32 {
     greatest
 }
 
-/// A draw has 16 bits and a straw 32, which leaves so many bits of a key to tell items apart: they are how far the item is
-/// from the end, so that of equal straws the first one wins.
+/// A draw has 16 bits and a straw 32, which leaves so many bits of a key to tell items apart: they are how
+/// far the item is from the end, so that of equal straws the first one wins.
 const MARK_BITS: u32 = 16;
 
 const MARKS: [u32; WIDTH] = {
@@ -180,7 +184,8 @@ fn longest_body(x: u32, ids: &[u32], r: u32, straws: &[u32], hashes: &mut [u32])
     best.position
 }
 
-/// The position behind the greatest of several keys, of which each stands for as many items as marks tell apart.
+/// The position behind the greatest of several keys, of which each stands for as many items as marks tell
+/// apart.
 #[derive(Default)]
 struct Best {
     passed: usize,

@@ -1,9 +1,10 @@
 //! The number tables of straw2's fixed-point logarithm.
 //!
-//! Source: read from the read-only data of the Ceph 16.2.15 programs in Debian (`ln_tables.csv` of the project's reference
-//! notes), where they are bit-exact. They cannot be recomputed: 235 of the 256 numbers of `LOW` deviate from the formula
-//! that they are meant to follow, and the last number of `HIGH` is 0xffff00000000 rather than 2^48, which keeps every draw negative.
-//! The numbers have to be these, because every Ceph cluster's data lies where they say.
+//! Source: read from the read-only data of the Ceph 16.2.15 programs in Debian (`ln_tables.csv` of the
+//! project's reference notes), where they are bit-exact. They cannot be recomputed: 235 of the 256 numbers of
+//! `LOW` deviate from the formula that they are meant to follow, and the last number of `HIGH` is
+//! 0xffff00000000 rather than 2^48, which keeps every draw negative. The numbers have to be these, because
+//! every Ceph cluster's data lies where they say.
 
 /// ceil(2^48 * 128 / (128 + k)) for k = 0..=128.
 #[rustfmt::skip]

@@ -1,7 +1,7 @@
 //! What a CRUSH map holds: devices, buckets, rules, tunables, names, device classes and weight sets.
 //!
-//! The fields are those of Ceph's binary map, so that reading and writing lose nothing. Items are signed as in Ceph:
-//! zero and up is a device, below zero a bucket, whose slot is `-1 - id`.
+//! The fields are those of Ceph's binary map, so that reading and writing lose nothing. Items are signed as
+//! in Ceph: zero and up is a device, below zero a bucket, whose slot is `-1 - id`.
 
 use super::bucket::Bucket;
 pub use super::bucket::ItemId;
@@ -13,10 +13,12 @@ pub const NONE: ItemId = 0x7fff_ffff;
 /// The greatest device weight that a text map may give: 100.0 in 16.16 fixed point.
 pub const DEVICE_WEIGHT_MAX: u32 = 100 * 0x1_0000;
 
-/// The most bucket slots that a map may have; Ceph's largest clusters use a few thousand, and a slot costs memory.
+/// The most bucket slots that a map may have; Ceph's largest clusters use a few thousand, and a slot costs
+/// memory.
 pub const BUCKET_SLOTS_MAX: usize = 1 << 22;
 
-/// The most rule slots that a map may have. Ceph refuses new rules from 256 on, but a text map may name a larger id once.
+/// The most rule slots that a map may have. Ceph refuses new rules from 256 on, but a text map may name a
+/// larger id once.
 pub const RULE_SLOTS_MAX: usize = 1 << 16;
 
 /// The slot of a bucket id, or `None` for a device.
@@ -56,7 +58,8 @@ pub struct Map {
     pub class_names: BTreeMap<i32, String>,
     /// For each bucket and class, the shadow bucket that holds that class alone.
     pub class_buckets: BTreeMap<ItemId, BTreeMap<i32, ItemId>>,
-    /// Weight sets and ids that replace the buckets' own, by pool; [`DEFAULT_CHOOSE_ARGS`] serves the pools that have none.
+    /// Weight sets and ids that replace the buckets' own, by pool; [`DEFAULT_CHOOSE_ARGS`] serves the pools
+    /// that have none.
     pub choose_args: BTreeMap<i64, ChooseArgs>,
 }
 
@@ -207,7 +210,8 @@ pub enum Step {
     Noop,
     /// Starts from one item.
     Take(ItemId),
-    /// Picks `count` items of type `kind` below each item at hand; with `leaf`, one device below each of them.
+    /// Picks `count` items of type `kind` below each item at hand; with `leaf`, one device below each of
+    /// them.
     Choose {
         /// How failures show.
         mode: Mode,

@@ -1,7 +1,8 @@
 //! The fast mapper: a map laid out for mapping, and a workspace that is reused from input to input.
 //!
-//! Gives what [`super::reference`] gives, faster: hashes are drawn for a whole bucket at once, straws are compared before
-//! anything is divided, permutations are kept as the few places that moved, and nothing is cleared between inputs.
+//! Gives what [`super::reference`] gives, faster: hashes are drawn for a whole bucket at once, straws are
+//! compared before anything is divided, permutations are kept as the few places that moved, and nothing is
+//! cleared between inputs.
 
 mod layout;
 mod pick;

@@ -1,7 +1,8 @@
 //! From an object's name to its placement group.
 //!
-//! Source: the reference notes on Ceph 16.2.15 (section 3.8): the name, preceded by its namespace, is hashed with
-//! Robert Jenkins' lookup hash, and a modulo that moves little when the number of groups grows picks the group.
+//! Source: the reference notes on Ceph 16.2.15 (section 3.8): the name, preceded by its namespace, is hashed
+//! with Robert Jenkins' lookup hash, and a modulo that moves little when the number of groups grows picks the
+//! group.
 
 use super::hash::mix;
 

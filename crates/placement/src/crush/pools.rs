@@ -1,8 +1,8 @@
-//! From a placement group to its devices, with everything that Ceph lays over CRUSH: pools, devices that are down or out,
-//! explicit mappings (`pg_upmap`, `pg_upmap_items`), primary affinity and temporary mappings.
+//! From a placement group to its devices, with everything that Ceph lays over CRUSH: pools, devices that are
+//! down or out, explicit mappings (`pg_upmap`, `pg_upmap_items`), primary affinity and temporary mappings.
 //!
-//! Follows what the monitors and clients of Ceph 16.2.15 compute: `raw` is CRUSH's answer, `up` is where the group
-//! should be, `acting` is where it is served now.
+//! Follows what the monitors and clients of Ceph 16.2.15 compute: `raw` is CRUSH's answer, `up` is where the
+//! group should be, `acting` is where it is served now.
 
 use super::hash::hash2;
 use super::map::{ItemId, Map, NONE, RuleKind};

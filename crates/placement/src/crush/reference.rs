@@ -1,9 +1,10 @@
-//! The mapping as its definition reads: slow, and obviously right. The tests hold [`super::Mapper`] against it.
+//! The mapping as its definition reads: slow, and obviously right. The tests hold [`super::Mapper`] against
+//! it.
 //!
-//! Follows section 3 of the project's reference notes on Ceph 16.2.15, with the two choose functions as Ceph has them,
-//! since the order of tries and what counts as a failure shows in every mapping.
-//! Where Ceph would read past an array (a tree bucket of garbage weights, a bucket id without a bucket) the try
-//! counts as a bad item.
+//! Follows section 3 of the project's reference notes on Ceph 16.2.15, with the two choose functions as Ceph
+//! has them, since the order of tries and what counts as a failure shows in every mapping. Where Ceph would
+//! read past an array (a tree bucket of garbage weights, a bucket id without a bucket) the try counts as a
+//! bad item.
 
 use super::bucket::{Bucket, Shape};
 use super::hash::{hash2, hash3_by, hash4_by};
@@ -29,8 +30,8 @@ pub struct Question<'a> {
     pub choose_args: Option<&'a ChooseArgs>,
 }
 
-/// How many choices took how many retries, as crushtool counts them: each item that `firstn` picks, and each run of `indep`,
-/// leaves included.
+/// How many choices took how many retries, as crushtool counts them: each item that `firstn` picks, and each
+/// run of `indep`, leaves included.
 #[derive(Clone, Debug, Default)]
 pub struct TryCounts(RefCell<BTreeMap<u32, u32>>);
 
@@ -297,7 +298,8 @@ impl Run<'_> {
         leaves.len() > position
     }
 
-    /// Fills the open positions of `out`; `first` is the number of the first one. `wanted` paces the attempts.
+    /// Fills the open positions of `out`; `first` is the number of the first one. `wanted` paces the
+    /// attempts.
     fn indep(
         &self,
         top: &Bucket,

@@ -1,8 +1,9 @@
 //! The lengths of straws: how much each item's draw is stretched so that it wins in proportion to its weight.
 //!
-//! The old `straw` buckets carry these lengths in the binary map; they are computed only when a text map is compiled or a
-//! bucket changes. Version 0 has a flaw that Ceph keeps for old clusters (items of equal or no weight distort the others).
-//! Doubles and the 32-bit wrap-around of one product are as in Ceph 16.2.15, since every bit of a length shows in mappings.
+//! The old `straw` buckets carry these lengths in the binary map; they are computed only when a text map is
+//! compiled or a bucket changes. Version 0 has a flaw that Ceph keeps for old clusters (items of equal or no
+//! weight distort the others). Doubles and the 32-bit wrap-around of one product are as in Ceph 16.2.15,
+//! since every bit of a length shows in mappings.
 
 /// Straw lengths in 16.16 fixed point, by item.
 pub(super) fn lengths(weights: &[u32], version: u8) -> Vec<u32> {

@@ -1,9 +1,9 @@
-//! A map put to the test, as `crushtool --test` of Ceph 16.2.15 does it: many inputs through each rule, and what became of
-//! them. Two maps compared the same way.
+//! A map put to the test, as `crushtool --test` of Ceph 16.2.15 does it: many inputs through each rule, and
+//! what became of them. Two maps compared the same way.
 //!
-//! Prints byte for byte what crushtool prints, in single precision where it counts so. Two things differ on purpose:
-//! buckets among the results (crushtool crashes) are printed and not counted, and rules are run by the fast mapper,
-//! unless retries are to be counted.
+//! Prints byte for byte what crushtool prints, in single precision where it counts so. Two things differ on
+//! purpose: buckets among the results (crushtool crashes) are printed and not counted, and rules are run by
+//! the fast mapper, unless retries are to be counted.
 
 mod compare;
 mod expected;
@@ -24,8 +24,8 @@ pub use tables::Table;
 /// The most devices that are put to the test; the memory goes by their number.
 pub const DEVICES_MAX: i32 = 1 << 26;
 
-/// How many ids without a device there may be, whatever the map's size, and how many for each device. Clusters that lost
-/// devices have a few holes for each that is left.
+/// How many ids without a device there may be, whatever the map's size, and how many for each device.
+/// Clusters that lost devices have a few holes for each that is left.
 const HOLES_MAX: usize = 100_000;
 const HOLES_EACH_MAX: usize = 8;
 
@@ -165,7 +165,8 @@ fn name_of(map: &Map, rule: usize) -> String {
     map.rule_names.get(&(rule as i32)).cloned().unwrap_or_default()
 }
 
-/// Refuses maps whose listing or test would go by ids that stand for nothing: a map of some hundred bytes can have 2^31.
+/// Refuses maps whose listing or test would go by ids that stand for nothing: a map of some hundred bytes can
+/// have 2^31.
 ///
 /// # Errors
 /// When there are too many.

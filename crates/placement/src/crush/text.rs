@@ -1,9 +1,10 @@
 //! The text map: what `crushtool -d` prints, operators edit, and `crushtool -c` compiles.
 //!
-//! The grammar is that of Ceph 16.2.15, whose ways are kept where they show in the binary map (numbers wrap to 32 bits,
-//! buckets are put in order by one pass of swaps, weights go through single precision). From later releases, rules without
-//! `min_size` and `max_size` are read; multi-step-retry rules are refused by name and line.
-//! A problem is told with its line, its column, the reason and, where there is one, what to do.
+//! The grammar is that of Ceph 16.2.15, whose ways are kept where they show in the binary map (numbers wrap
+//! to 32 bits, buckets are put in order by one pass of swaps, weights go through single precision). From
+//! later releases, rules without `min_size` and `max_size` are read; multi-step-retry rules are refused by
+//! name and line. A problem is told with its line, its column, the reason and, where there is one, what to
+//! do.
 
 mod compile;
 mod lex;

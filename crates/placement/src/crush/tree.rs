@@ -1,4 +1,5 @@
-//! The hierarchy as a table, as `crushtool --tree` of Ceph 16.2.15 prints it: shadow trees too, items by class and name.
+//! The hierarchy as a table, as `crushtool --tree` of Ceph 16.2.15 prints it: shadow trees too, items by
+//! class and name.
 
 use super::map::{ChooseArgs, DEFAULT_CHOOSE_ARGS, ItemId, Map, slot_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,8 +99,8 @@ impl Rows<'_> {
     }
 }
 
-/// Items of a bucket with their weights: devices by class and number, buckets before them by name. An item that is there
-/// twice shows once.
+/// Items of a bucket with their weights: devices by class and number, buckets before them by name. An item
+/// that is there twice shows once.
 fn children(map: &Map, id: ItemId) -> Vec<(ItemId, u32)> {
     let Some(bucket) = map.bucket(id) else { return Vec::new() };
     let mut sorted = BTreeMap::new();

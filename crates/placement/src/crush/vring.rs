@@ -1,9 +1,10 @@
 //! `vring`: a bucket that picks by consistent hashing over virtual nodes.
 //!
-//! Proposed with libch-placement (MSST 2016) for CRUSH: each item has 1,024 virtual nodes on a ring of 64-bit ids, and
-//! every replica and every retry draws a point of its own, so that declustering is straw's and a pick costs a binary search.
-//! Theirs has no weights. Here an item has 1,024 virtual nodes times its weight over the greatest weight in the bucket, rounded;
-//! node numbers count from 0, so a lighter item keeps a prefix of its nodes and little moves. Ceph knows no such bucket.
+//! Proposed with libch-placement (MSST 2016) for CRUSH: each item has 1,024 virtual nodes on a ring of 64-bit
+//! ids, and every replica and every retry draws a point of its own, so that declustering is straw's and a
+//! pick costs a binary search. Theirs has no weights. Here an item has 1,024 virtual nodes times its weight
+//! over the greatest weight in the bucket, rounded; node numbers count from 0, so a lighter item keeps a
+//! prefix of its nodes and little moves. Ceph knows no such bucket.
 
 use super::bucket::Bucket;
 use super::hash::hash3;
@@ -88,8 +89,8 @@ impl Ring {
         }
     }
 
-    /// The position of the item whose virtual node is the last at or below the drawn point; wraps to the greatest.
-    /// `None` where nothing has weight.
+    /// The position of the item whose virtual node is the last at or below the drawn point; wraps to the
+    /// greatest. `None` where nothing has weight.
     #[inline]
     #[must_use]
     pub fn pick(&self, x: u32, r: u32) -> Option<usize> {

@@ -1,7 +1,8 @@
-//! Keeping weight sets ([`ChooseArgs`]) in step with the buckets whose weights they replace, as Ceph 16.2.15 does.
+//! Keeping weight sets ([`ChooseArgs`]) in step with the buckets whose weights they replace, as Ceph 16.2.15
+//! does.
 //!
-//! An entry without weights and ids is not the same as none while a map is edited: Ceph fills in what is missing, and leaves
-//! alone what is there and empty. Neither is written to a binary map.
+//! An entry without weights and ids is not the same as none while a map is edited: Ceph fills in what is
+//! missing, and leaves alone what is there and empty. Neither is written to a binary map.
 
 use super::bucket::{Bucket, Shape};
 use super::map::{ChooseArg, ChooseArgs, ItemId, Map, slot_of};

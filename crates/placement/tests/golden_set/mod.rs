@@ -1,7 +1,8 @@
 //! The golden maps and mappings of Ceph 16.2.15, as the tests read them.
 //!
-//! Mappings are kept as digests: SHA-256 over the lines `x,osds` of every (map, test, rule, number of replicas); ten tests keep
-//! their rows too. Source: crushtool, osdmaptool and a monitor of Debian's Ceph 16.2.15, run once; see `docs/measurements/crush-oracle.md`.
+//! Mappings are kept as digests: SHA-256 over the lines `x,osds` of every (map, test, rule, number of
+//! replicas); ten tests keep their rows too. Source: crushtool, osdmaptool and a monitor of Debian's Ceph
+//! 16.2.15, run once; see `docs/measurements/crush-oracle.md`.
 #![allow(dead_code)]
 
 use flate2::read::GzDecoder;

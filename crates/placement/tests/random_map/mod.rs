@@ -1,8 +1,8 @@
 //! Random CRUSH maps of all kinds, as texts, from a seed.
 //!
-//! Every bucket algorithm, weights of zero and of all sizes, each tunable by itself, weight sets and ids, device classes,
-//! rules of one and several steps. Left out is what makes crushtool 16.2.15 crash or read stray memory: uniform buckets that
-//! weigh 0, tree buckets under device classes, rules that emit buckets.
+//! Every bucket algorithm, weights of zero and of all sizes, each tunable by itself, weight sets and ids,
+//! device classes, rules of one and several steps. Left out is what makes crushtool 16.2.15 crash or read
+//! stray memory: uniform buckets that weigh 0, tree buckets under device classes, rules that emit buckets.
 #![allow(dead_code)]
 
 use std::fmt::Write;

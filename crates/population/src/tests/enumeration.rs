@@ -71,7 +71,8 @@ fn enumerate(population: &Population, layout: Layout) -> Vec<Object> {
 /// Counts and bytes by power of two, over every size that each kind of files may have.
 fn expected(population: &Population, layout: Layout, histogram: &SizeHistogram) -> [SizeTally; 2] {
     let bin_of = |size: u64| histogram.bins().iter().position(|bin| (bin.min..bin.max).contains(&size));
-    // A kind of files is a run of sizes of one bin with the same number of objects. A file of 1 byte may stand for one of 0.
+    // A kind of files is a run of sizes of one bin with the same number of objects. A file of 1 byte may
+    // stand for one of 0.
     let kind = |size: u64| (bin_of(size).unwrap_or(0), strips(layout, size.max(1)).len());
     let mut files_of_kind = BTreeMap::new();
     for number in 0..population.files() {

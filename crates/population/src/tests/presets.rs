@@ -1,7 +1,8 @@
-//! The presets reproduce the figures that were printed with their proposal, give or take one in the last printed digit:
-//! some of those were not rounded from the exact value (31.747 % is printed as 31.8). Figures of objects are those of the
-//! distribution. One printed figure is not reproduced, and not asserted: of Mira-like objects, "56 to 72 % below 4 MiB" at
-//! 16 to 1,024 servers. By enumeration, 62 to 19 % are below, and 77 to 82 % at most 4 MiB.
+//! The presets reproduce the figures that were printed with their proposal, give or take one in the last
+//! printed digit: some of those were not rounded from the exact value (31.747 % is printed as 31.8). Figures
+//! of objects are those of the distribution. One printed figure is not reproduced, and not asserted: of
+//! Mira-like objects, "56 to 72 % below 4 MiB" at 16 to 1,024 servers. By enumeration, 62 to 19 % are below,
+//! and 77 to 82 % at most 4 MiB.
 
 use towtank_streams::Seed;
 use towtank_units::Bytes;

@@ -46,7 +46,8 @@ fn as_many_pass_as_expected() {
 
 #[test]
 fn counts_of_windows_are_binomial() {
-    // Windows of 100 ids with a probability of 0.03: expected numbers of windows with 0 … 9 or more that pass.
+    // Windows of 100 ids with a probability of 0.03: expected numbers of windows with 0 … 9 or more that
+    // pass.
     let (windows, probability) = (200_000u64, 0.03f64);
     let mut counts = [0u64; 10];
     let mut held = vec![0u8; windows as usize];

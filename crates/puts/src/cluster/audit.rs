@@ -107,8 +107,8 @@ fn chunks(id: usize, gateway: &Gateway) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What came to a server is stored, or part of a replica that is coming. Where servers fail, gateways give up transfers that have
-/// begun; where there are racks, a reserved transfer comes frame by frame.
+/// What came to a server is stored, or part of a replica that is coming. Where servers fail, gateways give up
+/// transfers that have begun; where there are racks, a reserved transfer comes frame by frame.
 fn stored(cluster: &Cluster, id: usize, server: &Server) -> Result<(), Fault> {
     let (tally, racks) = (&server.tally, cluster.racks.is_some());
     let (here, whole) = match &server.machine {
@@ -127,7 +127,8 @@ fn stored(cluster: &Cluster, id: usize, server: &Server) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Nothing that a gateway has begun is forgotten: some message, frame or reminder is about it, or it waits at a server.
+/// Nothing that a gateway has begun is forgotten: some message, frame or reminder is about it, or it waits at
+/// a server.
 fn unfinished(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(), Fault> {
     let mut moved: BTreeSet<Task> = BTreeSet::new();
     moved.extend(committed.pending.iter().filter_map(task_of));

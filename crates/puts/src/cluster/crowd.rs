@@ -1,5 +1,6 @@
-//! Ports at which more waits than all puts together could need: who asks again sooner than messages come through makes ever more of
-//! them, and a run of such would end with the machine's memory. It ends with a fault instead, which names the keys.
+//! Ports at which more waits than all puts together could need: who asks again sooner than messages come
+//! through makes ever more of them, and a run of such would end with the machine's memory. It ends with a
+//! fault instead, which names the keys.
 
 use towtank_kernel::Fault;
 use towtank_units::{Rounding, SimSpan, SimTime};
@@ -8,8 +9,9 @@ use super::Cluster;
 use crate::nodes::Entity;
 use crate::ports::Ports;
 
-/// So many messages, or frames, of each put may wait at one port. A put without retries has at most four messages under way to or from
-/// a server, and a chunk's frames once; a server of UCH-CCP tells all flows of each change.
+/// So many messages, or frames, of each put may wait at one port. A put without retries has at most four
+/// messages under way to or from a server, and a chunk's frames once; a server of UCH-CCP tells all flows of
+/// each change.
 const OF_A_PUT: u64 = 8;
 /// So many may wait at a port however few puts there are.
 const OF_NOBODY: u64 = 10_000;

@@ -218,7 +218,8 @@ impl Cluster {
         }
     }
 
-    /// Where there are racks to cross, each frame of a reserved transfer goes by itself; all are known when it is planned.
+    /// Where there are racks to cross, each frame of a reserved transfer goes by itself; all are known when
+    /// it is planned.
     fn send_frames(
         &self,
         gateway: &mut Gateway,

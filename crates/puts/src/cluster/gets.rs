@@ -125,7 +125,8 @@ impl Cluster {
         }
     }
 
-    /// A window of a reader begins: all goes in it, and nothing can change that on its way, so one event is enough.
+    /// A window of a reader begins: all goes in it, and nothing can change that on its way, so one event is
+    /// enough.
     fn send_chunk(
         &self,
         server: &mut Server,

@@ -1,9 +1,10 @@
 //! A core that blocks: racks whose uplinks are slower than what their nodes could send.
 //!
-//! What goes from one rack to another queues for the uplink of the first and for that of the second, then for the port of its
-//! receiver as ever; within a rack nothing changes. A multicast crosses the uplink of its sender once and that of each rack it goes
-//! to once. Protocols do not know of any of this: they negotiate for nodes' links, and data are late if the core is. Reserved
-//! transfers cross in frames, and a third of the trip lies before the first uplink, between the two, and behind the second.
+//! What goes from one rack to another queues for the uplink of the first and for that of the second, then for
+//! the port of its receiver as ever; within a rack nothing changes. A multicast crosses the uplink of its
+//! sender once and that of each rack it goes to once. Protocols do not know of any of this: they negotiate
+//! for nodes' links, and data are late if the core is. Reserved transfers cross in frames, and a third of the
+//! trip lies before the first uplink, between the two, and behind the second.
 
 use towtank_kernel::EntityId;
 use towtank_negotiation::Window;
@@ -107,7 +108,8 @@ impl Cluster {
         }
     }
 
-    /// Something is at an uplink: it queues there and goes on. Copies of a multicast ride on its first one, which comes just before.
+    /// Something is at an uplink: it queues there and goes on. Copies of a multicast ride on its first one,
+    /// which comes just before.
     pub(super) fn at_rack(&self, rack: &mut Rack, event: &Event, context: &mut Ctx<'_>) -> bool {
         let (Event::Crossing(crossing), Some(racks)) = (event, &self.racks) else { return false };
         let now = context.now();

@@ -223,7 +223,8 @@ impl Cluster {
         }
     }
 
-    /// A replica goes to the disk. SURGE counts all its work at once, else what falls into the span measured counts.
+    /// A replica goes to the disk. SURGE counts all its work at once, else what falls into the span measured
+    /// counts.
     fn written(&self, server: &mut Server, (put, size): (PutId, Size), write: Window, context: &mut Ctx<'_>) {
         let takes = self.terms.write(self.server_of(context), size);
         assert!(write.left >= context.now(), "a disk writes from {:?}, before the data came", write.left);

@@ -1,7 +1,7 @@
 //! What must be so of a cluster for its model to make sense, and of each node after each event.
 //!
-//! The audit holds what is left of a run against its laws; these assertions hold every state on the way there, as far as one node
-//! knows by itself, and name the first event after which it went wrong.
+//! The audit holds what is left of a run against its laws; these assertions hold every state on the way
+//! there, as far as one node knows by itself, and name the first event after which it went wrong.
 
 use towtank_negotiation::{Size, SizeTerms};
 use towtank_units::SimTime;

@@ -1,12 +1,16 @@
-//! What must hold of a phase whenever it ends: when all is done, when a moment cuts it short, or when the user stops it.
+//! What must hold of a phase whenever it ends: when all is done, when a moment cuts it short, or when the
+//! user stops it.
 //!
-//! - Bytes: for each disk what is read and written, and for each server what is sent and received, planned = done + left. What
-//!   is left belongs to jobs that have not begun, to units that were not started, or to units under way; what came to something
-//!   that does not answer is under way for ever. Sent = received + in flight + swallowed follows.
-//! - Units: each one in flight is accounted for by its parts or by its acknowledgements, exactly once, and nothing else is
-//!   under way.
-//! - Reservations: each that was asked for is waiting, on its way, or held by an active task; none is held twice.
-//! - Liveness: where nothing is under way, all tasks are finished, but for those that wait for what does not answer.
+//! - Bytes: for each disk what is read and written, and for each server what is sent and received, planned =
+//!   done + left. What is left belongs to jobs that have not begun, to units that were not started, or to
+//!   units under way; what came to something that does not answer is under way for ever. Sent = received + in
+//!   flight + swallowed follows.
+//! - Units: each one in flight is accounted for by its parts or by its acknowledgements, exactly once, and
+//!   nothing else is under way.
+//! - Reservations: each that was asked for is waiting, on its way, or held by an active task; none is held
+//!   twice.
+//! - Liveness: where nothing is under way, all tasks are finished, but for those that wait for what does not
+//!   answer.
 //! - Clients: each operation that was asked for is answered or has its parts under way.
 
 use std::collections::BTreeMap;
@@ -406,8 +410,8 @@ impl Tally {
         }
     }
 
-    /// What is left to do with a part of a unit that is under way; what its unit has to do after it is gathered is not its
-    /// own.
+    /// What is left to do with a part of a unit that is under way; what its unit has to do after it is
+    /// gathered is not its own.
     fn under_way(&mut self, model: &Rebuild<'_>, event: &Event) {
         let bytes = u64::from(event.bytes);
         let gathers = event.marks.gathers() || event.kind == Kind::Read;

@@ -1,8 +1,9 @@
 //! Clients that read and write while the cluster rebuilds.
 //!
-//! Operations come as a Poisson stream, spread evenly over the disks that work. A read is served by one disk, or gathered from
-//! k; a write goes to the first server, which sends it on and answers when all copies or shards are durable. Which disks an
-//! operation touches is drawn, not placed: one on each of as many servers. Clients' own cards and processors cost nothing.
+//! Operations come as a Poisson stream, spread evenly over the disks that work. A read is served by one disk,
+//! or gathered from k; a write goes to the first server, which sends it on and answers when all copies or
+//! shards are durable. Which disks an operation touches is drawn, not placed: one on each of as many servers.
+//! Clients' own cards and processors cost nothing.
 
 use towtank_kernel::{Context, Fault};
 use towtank_metrics::Histogram;
@@ -247,7 +248,8 @@ impl Rebuild<'_> {
         Ok(())
     }
 
-    /// A client will have its answer in `wait`. Its request took as long as a control message, or as its bytes.
+    /// A client will have its answer in `wait`. Its request took as long as a control message, or as its
+    /// bytes.
     pub(super) fn client_served(
         &self,
         server: &mut Server,

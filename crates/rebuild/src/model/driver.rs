@@ -45,8 +45,8 @@ impl Rebuild<'_> {
         }
     }
 
-    /// Whether a device may begin another task: as many at once as are reserved, or, where nothing is, all that are as urgent,
-    /// which take turns. Less urgent ones come when all jobs of those before have begun.
+    /// Whether a device may begin another task: as many at once as are reserved, or, where nothing is, all
+    /// that are as urgent, which take turns. Less urgent ones come when all jobs of those before have begun.
     fn may_begin(&self, device: &Device) -> bool {
         match self.limits.reservations {
             Some(at_once) => device.active.len() < at_once as usize,
@@ -132,7 +132,8 @@ impl Rebuild<'_> {
                 slot.next
             );
             let bytes = unit.min(slot.bytes - before);
-            // A unit starts when the rate has granted all its bytes: whatever the interval, no more than that has moved.
+            // A unit starts when the rate has granted all its bytes: whatever the interval, no more than that
+            // has moved.
             let mut wait = SimSpan::ZERO;
             if let Some(rate) = self.limits.stream_rate {
                 let granted =
@@ -338,7 +339,8 @@ impl Rebuild<'_> {
     }
 }
 
-/// Whether the acknowledgement of the slot's next unit may start one that is not whole, or elsewhere than on this disk.
+/// Whether the acknowledgement of the slot's next unit may start one that is not whole, or elsewhere than on
+/// this disk.
 #[inline]
 fn odd_next(slot: &Slot, device: DeviceId, window: u32, unit: u64) -> bool {
     let after = slot.left - u32::from(slot.flying) - 1;

@@ -77,8 +77,8 @@ impl Marks {
         self.0 & Marks::CLIENT != 0
     }
 
-    /// Of a unit whose acknowledgement may start one that is not whole, or elsewhere than on the driver's disk. Follows from
-    /// the job's number and the unit's, so it is not part of the event's hash.
+    /// Of a unit whose acknowledgement may start one that is not whole, or elsewhere than on the driver's
+    /// disk. Follows from the job's number and the unit's, so it is not part of the event's hash.
     #[inline]
     pub(super) fn before_odd(odd: bool) -> Marks {
         Marks(u8::from(odd) << 1)

@@ -1,8 +1,9 @@
 //! Counts over time in bins of one length, which doubles when there would be too many of them.
 //!
-//! Nobody knows beforehand how long a phase takes. So bins begin short, and when an entry lies past the last one, neighbours
-//! are joined until it fits: whatever the length, all of it is covered by 128 to 256 bins. Bins begin at time zero and their
-//! lengths are powers of two, so the counts do not depend on the order in which entries and other counts are added.
+//! Nobody knows beforehand how long a phase takes. So bins begin short, and when an entry lies past the last
+//! one, neighbours are joined until it fits: whatever the length, all of it is covered by 128 to 256 bins.
+//! Bins begin at time zero and their lengths are powers of two, so the counts do not depend on the order in
+//! which entries and other counts are added.
 
 use towtank_units::SimTime;
 
@@ -99,7 +100,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever the order, and whoever counted it: the same bins, with all of it in them, up to the last entry.
+        /// Whatever the order, and whoever counted it: the same bins, with all of it in them, up to the last
+        /// entry.
         #[test]
         fn the_order_of_counting_does_not_show(
             entries in prop::collection::vec((0u32..60, 1u64..9), 1..60), split in 0usize..60

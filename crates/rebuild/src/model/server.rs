@@ -117,7 +117,8 @@ pub struct Slot {
     pub reads: u8,
     /// How many targets.
     pub writes: u8,
-    /// The first source. What most units need of the job is kept here: the plan's tables are far from the cache.
+    /// The first source. What most units need of the job is kept here: the plan's tables are far from the
+    /// cache.
     pub source: DeviceId,
     /// The first target.
     pub target: DeviceId,
@@ -195,7 +196,8 @@ impl Server {
     }
 }
 
-/// Whether events may be taken back. Part of how the run is executed, not of the model's state, so it never shows in it.
+/// Whether events may be taken back. Part of how the run is executed, not of the model's state, so it never
+/// shows in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Speculating(pub bool);
 

@@ -1,8 +1,8 @@
 //! Disks, cards and uplinks that clients share with the rebuild, by weight.
 //!
-//! In front of each lies a [`Line`] with a fair discipline: who goes next is decided when something is done, so each service ends
-//! with an event of its own. Within a class the order is that of coming. What a unit does at a resource, and where it goes from
-//! there, is said once, in `transfer`.
+//! In front of each lies a [`Line`] with a fair discipline: who goes next is decided when something is done,
+//! so each service ends with an event of its own. Within a class the order is that of coming. What a unit
+//! does at a resource, and where it goes from there, is said once, in `transfer`.
 
 use towtank_devices::Line;
 use towtank_iosched::Fair;

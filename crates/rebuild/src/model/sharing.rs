@@ -1,4 +1,5 @@
-//! Events at servers and racks that clients use too: what waits, who goes next, and what follows when it is done.
+//! Events at servers and racks that clients use too: what waits, who goes next, and what follows when it is
+//! done.
 
 use towtank_devices::{Place, Uplink, Way};
 use towtank_iosched::{FlowId, Request};

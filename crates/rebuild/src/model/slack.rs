@@ -1,10 +1,11 @@
-//! How long after an event another server can feel it at the soonest: what lets conservative workers run further than a
-//! link's latency before they wait for each other.
+//! How long after an event another server can feel it at the soonest: what lets conservative workers run
+//! further than a link's latency before they wait for each other.
 //!
-//! A unit that is sent arrives no sooner than its bytes have passed the card, and one that is written is acknowledged no
-//! sooner than the disk has had its time. An acknowledgement starts another unit at the driver's own disk, which must be
-//! read and sent first. How full queues are is not known here, so they count as empty, but for the units that a job begins
-//! with: these come to the disk together, and one after the other.
+//! A unit that is sent arrives no sooner than its bytes have passed the card, and one that is written is
+//! acknowledged no sooner than the disk has had its time. An acknowledgement starts another unit at the
+//! driver's own disk, which must be read and sent first. How full queues are is not known here, so they count
+//! as empty, but for the units that a job begins with: these come to the disk together, and one after the
+//! other.
 
 use towtank_units::SimSpan;
 
@@ -24,7 +25,8 @@ pub(super) struct Slack {
     next_whole: SimSpan,
     /// A job was begun before.
     resumed: bool,
-    /// A job asks servers other than its driver's for what it reads, by control messages: nothing is promised of its beginning.
+    /// A job asks servers other than its driver's for what it reads, by control messages: nothing is promised
+    /// of its beginning.
     asks: bool,
     /// What events of whole units have.
     pub usual: SimSpan,
@@ -125,7 +127,8 @@ impl Rebuild<'_> {
     #[inline]
     fn next_unit(&self, event: &Event) -> SimSpan {
         if self.limits.reservations.is_some() || self.hardware.kinds() > 1 || self.slack.asks {
-            // A job that is done gives its reservations back by control messages, and the next one may ask by them.
+            // A job that is done gives its reservations back by control messages, and the next one may ask by
+            // them.
             return SimSpan::ZERO;
         }
         if event.marks.odd_next() { self.odd_unit(event) } else { self.slack.next_whole }
@@ -134,7 +137,8 @@ impl Rebuild<'_> {
     fn odd_unit(&self, event: &Event) -> SimSpan {
         let job = self.plan.job(event.job);
         let units = self.hardware.units(job.bytes);
-        // With one target all queues keep the order, so the window moves on by one: to the last unit, or it were not marked.
+        // With one target all queues keep the order, so the window moves on by one: to the last unit, or it
+        // were not marked.
         let bytes = self.unit_bytes(job, units - 1);
         let read = self.hardware.disk(event.driver).transfer(u64::from(bytes), false);
         read.saturating_add(self.handed_out(bytes, event.driver)).min(self.slack.next_job)

@@ -1,8 +1,9 @@
-//! Units on their way: the source's disk and card, uplinks, the target's card and disk, and the acknowledgement.
+//! Units on their way: the source's disk and card, uplinks, the target's card and disk, and the
+//! acknowledgement.
 //!
-//! Each resource has one step, in two halves: it begins with a unit (`serve`), and the unit leaves it (`leave`). Alone, a resource
-//! says at once when it will be done, and both halves are one event. Where clients use it too, a line lies in front, and the second
-//! half is an event of its own (`shared`).
+//! Each resource has one step, in two halves: it begins with a unit (`serve`), and the unit leaves it
+//! (`leave`). Alone, a resource says at once when it will be done, and both halves are one event. Where
+//! clients use it too, a line lies in front, and the second half is an event of its own (`shared`).
 
 use towtank_devices::{Access, Uplink, Way};
 use towtank_kernel::{Context, EntityId, Fault};
@@ -199,7 +200,8 @@ impl Rebuild<'_> {
         }
     }
 
-    /// A unit that the driver asked for is there. When all its parts are, what was lost is decoded and handed out.
+    /// A unit that the driver asked for is there. When all its parts are, what was lost is decoded and handed
+    /// out.
     pub(super) fn part(
         &self,
         server: &mut Server,

@@ -1,4 +1,5 @@
-//! How an event is taken back: the little that it changed, where it changed little, and the whole server where it did not.
+//! How an event is taken back: the little that it changed, where it changed little, and the whole server
+//! where it did not.
 
 use towtank_devices::{Disk, Lane, Link, Uplink, Way};
 use towtank_units::SimTime;

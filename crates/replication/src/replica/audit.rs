@@ -1,4 +1,5 @@
-//! What holds of a replica between any two calls. Each check looks at a few numbers, so that it is made always.
+//! What holds of a replica between any two calls. Each check looks at a few numbers, so that it is made
+//! always.
 
 use towtank_units::SimTime;
 

@@ -1,7 +1,7 @@
 //! How a backfill finds out what to look at: the trees, sketches or bitmaps of both sides, compared.
 //!
-//! Both sides compare copies, so that writes do not disturb it. What is written meanwhile and does not reach the target
-//! is noted, and looked at whatever the comparison says.
+//! Both sides compare copies, so that writes do not disturb it. What is written meanwhile and does not reach
+//! the target is noted, and looked at whatever the comparison says.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
-//! Backfill, the primary's side: a slot here, a slot at the target, discovery, and then batch by batch what differs.
+//! Backfill, the primary's side: a slot here, a slot at the target, discovery, and then batch by batch what
+//! differs.
 //!
-//! Each target has its own [`Fill`]. Writes below its `started` go to the target too, those above to its log alone, and
-//! what they touch will be looked at. The target's durable cursor follows when a batch is done.
+//! Each target has its own [`Fill`]. Writes below its `started` go to the target too, those above to its log
+//! alone, and what they touch will be looked at. The target's durable cursor follows when a batch is done.
 
 use std::collections::BTreeMap;
 
@@ -262,7 +263,8 @@ impl<O: Objects> Turn<'_, O> {
         self.fill_all();
     }
 
-    /// When all that was begun is done, the target writes down how far it is filled. False while something is on its way.
+    /// When all that was begun is done, the target writes down how far it is filled. False while something is
+    /// on its way.
     fn move_cursor(&mut self, target: DeviceId) -> bool {
         let Some(primary) = self.it.primary.as_mut() else { return false };
         let Some(fill) = primary.fills.get_mut(&target).filter(|fill| fill.in_flight.is_empty()) else {

@@ -1,6 +1,6 @@
-//! Recovery in an erasure-coded group: the primary collects a shard from each of as many replicas as make up an object, its
-//! own among them if it has it, and makes of them the shard of whoever misses it. As in Ceph, all of it goes through the
-//! primary, and the first acting replicas are asked.
+//! Recovery in an erasure-coded group: the primary collects a shard from each of as many replicas as make up
+//! an object, its own among them if it has it, and makes of them the shard of whoever misses it. As in Ceph,
+//! all of it goes through the primary, and the first acting replicas are asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +82,8 @@ impl<O: Objects> Turn<'_, O> {
         self.work(work, After::Say { to: from, body: Body::Gathered(number, part, is_last) });
     }
 
-    /// A part of a shard has come; with the last of them the one that is missing is made, and goes to its place.
+    /// A part of a shard has come; with the last of them the one that is missing is made, and goes to its
+    /// place.
     pub(super) fn gathered(&mut self, from: DeviceId, number: u64, part: O::Payload, is_last: bool) {
         let me = self.it.me;
         let Some(primary) = self.it.primary.as_mut() else { return };

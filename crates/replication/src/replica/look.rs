@@ -1,4 +1,5 @@
-//! What a backfill looks at: a batch at a time of the ranges that differ, or the objects that a sketch has named.
+//! What a backfill looks at: a batch at a time of the ranges that differ, or the objects that a sketch has
+//! named.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -139,7 +140,8 @@ impl Batch {
         self.theirs = Some((objects.iter().copied().collect(), end));
     }
 
-    /// What comes next in the order of keys; none while the target's list is awaited. The same again until it is taken.
+    /// What comes next in the order of keys; none while the target's list is awaited. The same again until it
+    /// is taken.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         let (theirs, end) = self.theirs.as_ref()?;
         let firsts = [self.ours.keys().next(), theirs.keys().next(), self.touched.iter().next()];

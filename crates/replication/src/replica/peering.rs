@@ -1,4 +1,5 @@
-//! How an interval begins: the primary hears the others, takes over the authoritative log, and has them follow.
+//! How an interval begins: the primary hears the others, takes over the authoritative log, and has them
+//! follow.
 
 use std::collections::BTreeSet;
 

@@ -48,7 +48,8 @@ pub(super) struct Peer {
     pub(super) follows: bool,
     #[serde(with = "towtank_units::pairs")]
     pub(super) missing: BTreeMap<Key, Version>,
-    /// Below are its objects as its log says, for as much as it was told: never behind what it has written down.
+    /// Below are its objects as its log says, for as much as it was told: never behind what it has written
+    /// down.
     pub(super) cursor: Cursor,
     pub(super) is_target: bool,
     /// Whether its objects lie as an earlier backfill has left them.

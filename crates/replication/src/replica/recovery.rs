@@ -1,5 +1,5 @@
-//! Log recovery: each object that a log names and that is missing somewhere is fetched by the primary, where it misses it
-//! itself, and then sent to all others that miss it. Objects that clients wait for go first.
+//! Log recovery: each object that a log names and that is missing somewhere is fetched by the primary, where
+//! it misses it itself, and then sent to all others that miss it. Objects that clients wait for go first.
 
 use super::primary::{Recovering, Stage};
 use super::{After, Turn};
@@ -52,7 +52,8 @@ impl<O: Objects> Turn<'_, O> {
         urgent.or_else(|| own.keys().find(is_open)).or_else(of_others).copied()
     }
 
-    /// An operation begins; the group will rest after it, where it is to rest, and nothing else begins until then.
+    /// An operation begins; the group will rest after it, where it is to rest, and nothing else begins until
+    /// then.
     pub(super) fn rest(&mut self) {
         let sleep = self.it.config.sleep;
         let Some(primary) = self.it.primary.as_mut().filter(|_| sleep.as_ns() > 0) else { return };

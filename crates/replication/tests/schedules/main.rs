@@ -1,9 +1,9 @@
-//! The protocol under random schedules: devices crash and restart, are suspected wrongly, fill up and are moved; maps and
-//! messages come late, repeated and out of order; clients write, delete, read and ask again.
+//! The protocol under random schedules: devices crash and restart, are suspected wrongly, fill up and are
+//! moved; maps and messages come late, repeated and out of order; clients write, delete, read and ask again.
 //!
-//! After each schedule all is healed, and then nothing may be lost, done twice, or left different. A schedule that fails
-//! is shortened while it still fails, and printed as one line: `SCHEDULE='…' cargo test -p towtank-replication --test
-//! schedules` runs it again. `SOAK_CASES=1000000` runs so many.
+//! After each schedule all is healed, and then nothing may be lost, done twice, or left different. A schedule
+//! that fails is shortened while it still fails, and printed as one line: `SCHEDULE='…' cargo test -p
+//! towtank-replication --test schedules` runs it again. `SOAK_CASES=1000000` runs so many.
 
 mod model;
 mod steps;
@@ -149,8 +149,8 @@ fn a_cursor_that_is_not_reset_is_caught() {
     is_caught(Planted::KeepsCursor);
 }
 
-/// The primary is cut off, another takes a write, and clients that have not heard of it ask the first: in random schedules
-/// that comes together once in tens of thousands.
+/// The primary is cut off, another takes a write, and clients that have not heard of it ask the first: in
+/// random schedules that comes together once in tens of thousands.
 fn cut_off(seed: u64, planted: Option<Planted>) -> Schedule {
     let line =
         "w0 w1 w2 n150 r0 n60 u0 n40 w0 w1 w2 n60 r0 r1 r2 n20 r0 r1 r2 n20 r0 r1 r2 n20 w0 n20 r0 n100";

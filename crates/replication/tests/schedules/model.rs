@@ -1,5 +1,5 @@
-//! What clients know: a history of each object, which must be that of one object that is read and written at once
-//! somewhere between each question and its answer.
+//! What clients know: a history of each object, which must be that of one object that is read and written at
+//! once somewhere between each question and its answer.
 
 use std::collections::BTreeMap;
 
@@ -124,13 +124,14 @@ impl Model {
             other.key == this.key && other.answered_at.is_some_and(|answered| answered < this.asked_at)
         });
         for (other_request, other) in earlier {
-            // Two reads that find nothing have no order: the first may have counted a change of another object that was
-            // then undone.
+            // Two reads that find nothing have no order: the first may have counted a change of another
+            // object that was then undone.
             let is_absent = |asked: &Asked| asked.is_read() && !asked.found;
             if is_absent(this) && is_absent(other) {
                 continue;
             }
-            // A read may see the version that another has seen or made; all else is later than what was before.
+            // A read may see the version that another has seen or made; all else is later than what was
+            // before.
             let has_object = if other.is_read() { other.found } else { other.operation != Operation::Delete };
             let may_be_equal = this.is_read() && (has_object || !this.found);
             let is_after =

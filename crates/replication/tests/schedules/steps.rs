@@ -1,4 +1,5 @@
-//! What happens in a schedule: a seed for all that is drawn, and steps in order. Written as one line and read again.
+//! What happens in a schedule: a seed for all that is drawn, and steps in order. Written as one line and read
+//! again.
 
 use std::fmt;
 

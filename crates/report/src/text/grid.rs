@@ -1,5 +1,5 @@
-//! Aligned columns that know how wide the terminal is: text wraps first, then columns go into further blocks that
-//! repeat the key columns, so that no line is wider than asked unless one cell alone is.
+//! Aligned columns that know how wide the terminal is: text wraps first, then columns go into further blocks
+//! that repeat the key columns, so that no line is wider than asked unless one cell alone is.
 
 use super::{Ink, Style, printable};
 use crate::{Cell, Column, ColumnKind, Table, human};
@@ -219,8 +219,8 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks at spaces, and inside a word only when the word alone is too long; then behind a mark that joins names, if there is
-/// one. Always gives at least one line.
+/// Breaks at spaces, and inside a word only when the word alone is too long; then behind a mark that joins
+/// names, if there is one. Always gives at least one line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     if length(text) <= width {

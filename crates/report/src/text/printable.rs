@@ -1,7 +1,8 @@
 //! Text from files and flags, made safe for a terminal.
 //!
-//! A name in somebody else's scenario may hold escape sequences, which would recolour, move or rewrite what a terminal
-//! shows, and marks of direction, which show a text in another order than it is read (CVE-2021-42574).
+//! A name in somebody else's scenario may hold escape sequences, which would recolour, move or rewrite what a
+//! terminal shows, and marks of direction, which show a text in another order than it is read
+//! (CVE-2021-42574).
 
 /// The text on one line, with a mark for each character that a terminal would obey instead of showing.
 #[must_use]

@@ -1,7 +1,8 @@
 //! Values that may take one of several forms: Rust enums and options, as `schemars` writes them.
 //!
-//! The form that was meant is found before anything is complained about: by the name in the tag key, by the only key of the
-//! table, or by the kind of value. So the complaint is about the form that the user was writing.
+//! The form that was meant is found before anything is complained about: by the name in the tag key, by the
+//! only key of the table, or by the kind of value. So the complaint is about the form that the user was
+//! writing.
 
 use serde_json::Value as Json;
 
@@ -92,7 +93,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Forms told apart by the kind of the value; where several fit, the one with the fewest problems was meant.
+    /// Forms told apart by the kind of the value; where several fit, the one with the fewest problems was
+    /// meant.
     fn by_kind(&mut self, node: &Node, branches: &[&'a Json], path: &KeyPath) {
         let mut best: Option<Problems> = None;
         for branch in branches {

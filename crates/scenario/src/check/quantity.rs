@@ -1,5 +1,5 @@
-//! The quantities of `units` by the names they have in a schema, so that a wrong unit is found by the check and not only by
-//! the type, and several of them together.
+//! The quantities of `units` by the names they have in a schema, so that a wrong unit is found by the check
+//! and not only by the type, and several of them together.
 
 use schemars::JsonSchema;
 use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime, UnitError};

@@ -186,8 +186,8 @@ impl Range {
         above && below
     }
 
-    /// The range without the limits of the type that `number` does not break: "at least 1" says more than "from 1 to
-    /// 4294967295".
+    /// The range without the limits of the type that `number` does not break: "at least 1" says more than
+    /// "from 1 to 4294967295".
     pub fn broken_by(self, number: i128) -> Range {
         let high = self.high.filter(|high| !high.of_type || high.exact.is_some_and(|high| number > high));
         let low = self.low.filter(|low| !low.of_type || high.is_none_or(|high| high.of_type));

@@ -1,7 +1,7 @@
 //! Units in gates: what a measure's unit is, and how a limit in another unit converts to it.
 //!
-//! Limits are compared as floats, because means are floats; powers of ten are shifted in the text of the number, so that
-//! `0.7%` is the float nearest to 0.007 and not one beside it.
+//! Limits are compared as floats, because means are floats; powers of ten are shifted in the text of the
+//! number, so that `0.7%` is the float nearest to 0.007 and not one beside it.
 
 /// A unit: what it measures, and how large it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,8 @@ enum Dimension {
     Word(String),
 }
 
-/// `bytes_per_s` and `per_s` with the sign that people write: `bytes/s`, `/s`. `upper_jobs` stays: only the whole word counts.
+/// `bytes_per_s` and `per_s` with the sign that people write: `bytes/s`, `/s`. `upper_jobs` stays: only the
+/// whole word counts.
 fn slashed(name: &str) -> String {
     match name.strip_prefix("per_") {
         Some(time) => format!("/{time}"),
@@ -101,7 +102,8 @@ impl Unit {
         Unit::written(&name).unwrap_or(Unit { dimension: Dimension::Word(name), size: Size::ONE })
     }
 
-    /// The unit after a number. A word that is no unit is `None`, unless it may be the name of what is counted.
+    /// The unit after a number. A word that is no unit is `None`, unless it may be the name of what is
+    /// counted.
     pub fn written(name: &str) -> Option<Unit> {
         let name = slashed(name);
         let unit = |dimension, size| Some(Unit { dimension, size });

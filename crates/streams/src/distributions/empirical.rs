@@ -24,8 +24,8 @@ pub enum Spread {
     LogUniform,
 }
 
-/// Samples that follow a measured histogram. Takes two words, rarely another: one for the bin, one for the place in it
-/// (also where the bin is a single value, so that the number does not depend on the outcome).
+/// Samples that follow a measured histogram. Takes two words, rarely another: one for the bin, one for the
+/// place in it (also where the bin is a single value, so that the number does not depend on the outcome).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Empirical {
     bins: Vec<WeightedBin>,
@@ -38,8 +38,8 @@ impl Empirical {
     /// From bins in any order. Bins without weight are left out; bins may overlap.
     ///
     /// # Errors
-    /// If an end is not finite, a bin ends before it begins, no bin has weight, the weights do not fit in 64 bits together,
-    /// or a bin that is to be log-uniform does not begin above zero.
+    /// If an end is not finite, a bin ends before it begins, no bin has weight, the weights do not fit in 64
+    /// bits together, or a bin that is to be log-uniform does not begin above zero.
     pub fn new(bins: &[WeightedBin], spread: Spread) -> Result<Self, DistributionError> {
         let mut cumulative: Vec<u64> = Vec::new();
         let mut kept = Vec::new();

@@ -25,10 +25,12 @@ impl LogNormal {
         Ok(Self { log_median, log_deviation })
     }
 
-    /// From the mean and the coefficient of variation (standard deviation over mean) of the samples themselves.
+    /// From the mean and the coefficient of variation (standard deviation over mean) of the samples
+    /// themselves.
     ///
     /// # Errors
-    /// If the mean is not a finite number above zero, or the variation is not a finite number of zero or more.
+    /// If the mean is not a finite number above zero, or the variation is not a finite number of zero or
+    /// more.
     pub fn with_mean(mean: f64, variation: f64) -> Result<Self, DistributionError> {
         let mean = positive("mean", mean)?;
         let variation = finite("variation", variation)?;
@@ -64,8 +66,8 @@ impl LogNormal {
     }
 }
 
-/// A normal number with mean 0 and deviation 1, by Box and Muller (1958). The second of the pair is thrown away: keeping it
-/// would be state that outlives the event.
+/// A normal number with mean 0 and deviation 1, by Box and Muller (1958). The second of the pair is thrown
+/// away: keeping it would be state that outlives the event.
 fn standard_normal(source: &mut impl Uniform) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(source.open_unit_f64()));
     radius * libm::cos(2.0 * std::f64::consts::PI * source.unit_f64())
@@ -106,7 +108,8 @@ impl Pareto {
     }
 }
 
-/// A Pareto distribution cut off above `maximum`: what is drawn is as if samples beyond were drawn again. Takes one word.
+/// A Pareto distribution cut off above `maximum`: what is drawn is as if samples beyond were drawn again.
+/// Takes one word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundedPareto {
     minimum: f64,
@@ -149,7 +152,8 @@ impl BoundedPareto {
         if self.share == 0.0 || log_ratio == 0.0 {
             return self.minimum;
         }
-        // ∫ x dF = a·m/share · ∫₁^r y^(−a) dy, written so that a shape of 1 (or nearly) divides nothing by zero.
+        // ∫ x dF = a·m/share · ∫₁^r y^(−a) dy, written so that a shape of 1 (or nearly) divides nothing by
+        // zero.
         let exponent = (1.0 - self.shape) * log_ratio;
         let integral = log_ratio * if exponent == 0.0 { 1.0 } else { libm::expm1(exponent) / exponent };
         self.shape * self.minimum / self.share * integral

@@ -1,5 +1,6 @@
-//! Distributions against their closed forms: Kolmogorov–Smirnov and chi-square distances, moments, ends. Seeds are fixed,
-//! so a failure is a change of the code; the limits are those that chance passes once in a thousand.
+//! Distributions against their closed forms: Kolmogorov–Smirnov and chi-square distances, moments, ends.
+//! Seeds are fixed, so a failure is a change of the code; the limits are those that chance passes once in a
+//! thousand.
 
 use super::*;
 use crate::{Draws, Purpose, Seed};

@@ -1,8 +1,9 @@
 //! Popularity: rank k is drawn with a chance proportional to k^−exponent.
 //!
-//! Sampled by rejection-inversion (W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone
-//! discrete distributions", ACM TOMACS 6(3), 1996): the area under the continuous hat x^−exponent is inverted, and a sample
-//! is kept if it falls under the step of its rank. No table is needed, so a thousand ranks cost as much as 2^53.
+//! Sampled by rejection-inversion (W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates
+//! from monotone discrete distributions", ACM TOMACS 6(3), 1996): the area under the continuous hat
+//! x^−exponent is inverted, and a sample is kept if it falls under the step of its rank. No table is needed,
+//! so a thousand ranks cost as much as 2^53.
 
 use super::{DistributionError, finite};
 use crate::Uniform;
@@ -10,8 +11,8 @@ use crate::Uniform;
 /// Ranks are computed as floats, which hold every integer up to here.
 pub(super) const RANKS_MAX: u64 = 1 << 53;
 
-/// Ranks from 1 to `ranks`, rank k with a chance proportional to k^−exponent. Takes one word, and another for each
-/// rejection: on average below 1.3.
+/// Ranks from 1 to `ranks`, rank k with a chance proportional to k^−exponent. Takes one word, and another for
+/// each rejection: on average below 1.3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Zipf {
     ranks: u64,
@@ -109,8 +110,8 @@ fn log1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x / 2.0 }
 }
 
-/// The sum of k^−exponent for k from 1 to `count`: term by term at first, then by the Euler–Maclaurin formula, whose
-/// error after a thousand terms is below the last digit.
+/// The sum of k^−exponent for k from 1 to `count`: term by term at first, then by the Euler–Maclaurin
+/// formula, whose error after a thousand terms is below the last digit.
 fn harmonic(count: u64, exponent: f64) -> f64 {
     const TERMS: u64 = 1_000;
     let term = |k: f64| libm::pow(k, -exponent);

@@ -1,4 +1,5 @@
-//! Statistical checks of the keyed generator on the keys that simulations use. Seeds are fixed, so a pass is a pass.
+//! Statistical checks of the keyed generator on the keys that simulations use. Seeds are fixed, so a pass is
+//! a pass.
 
 use super::*;
 

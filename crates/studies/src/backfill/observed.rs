@@ -14,14 +14,15 @@ use crate::{Measure, Replicate, Value};
 pub struct Run {
     /// The discovery, by its name.
     pub discovery: String,
-    /// From the first backfill's beginning to the last one's end, in seconds; none where some did not end, or there
-    /// was none.
+    /// From the first backfill's beginning to the last one's end, in seconds; none where some did not end, or
+    /// there was none.
     pub backfill_s: Option<f64>,
     /// The sum over all backfills of the time until it was known what to look at, over their number.
     pub discovery_s: Option<f64>,
     /// From the devices' return until all groups were clean.
     pub clean_s: Option<f64>,
-    /// Objects that primaries and targets looked at, each counted once a backfill: on the side that looked at more.
+    /// Objects that primaries and targets looked at, each counted once a backfill: on the side that looked at
+    /// more.
     pub looked_at: u64,
     /// Objects that were copied by backfills.
     pub recovered: u64,
@@ -160,9 +161,9 @@ fn of_backfills(run: &Run, value: Option<f64>) -> Value {
     })
 }
 
-/// What a write costs beside, in seconds: measured by the bench of the crate `merkle` (`BENCHMARKS.md` has the machine and
-/// the spread, up to a factor of two): 7 ns for a bit, 10.5 ns for a tree of 2^14 leaves, and for a sketch of 1,024 cells
-/// 335 ns more; one of 16,384 takes 475.
+/// What a write costs beside, in seconds: measured by the bench of the crate `merkle` (`BENCHMARKS.md` has
+/// the machine and the spread, up to a factor of two): 7 ns for a bit, 10.5 ns for a tree of 2^14 leaves, and
+/// for a sketch of 1,024 cells 335 ns more; one of 16,384 takes 475.
 fn write_cost(discovery: &str) -> f64 {
     match discovery {
         "scan" => 0.0,

@@ -1,8 +1,8 @@
-//! `towtank backfill plan`: how many leaves to use for a pool, what they take, and what an outage will cost by each
-//! discovery.
+//! `towtank backfill plan`: how many leaves to use for a pool, what they take, and what an outage will cost
+//! by each discovery.
 //!
-//! All of it is worked out, not simulated: `towtank_merkle::plan` has the equations of the thesis. Queues of disks and
-//! networks are not in it; the study simulates them.
+//! All of it is worked out, not simulated: `towtank_merkle::plan` has the equations of the thesis. Queues of
+//! disks and networks are not in it; the study simulates them.
 
 mod figures;
 

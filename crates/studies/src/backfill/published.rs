@@ -1,8 +1,8 @@
 //! The numbers of the thesis, and of a small real Ceph 16, held against the same set-ups here.
 //!
-//! Two costs of the preset `thesis` were fitted to table 2, so its cells prove nothing and say so; what follows from
-//! them with trees, which were not used, is judged. Of the real Ceph, the eight runs of repetition 0 with 5,000 and
-//! 20,000 objects were used for the fit; the others are judged.
+//! Two costs of the preset `thesis` were fitted to table 2, so its cells prove nothing and say so; what
+//! follows from them with trees, which were not used, is judged. Of the real Ceph, the eight runs of
+//! repetition 0 with 5,000 and 20,000 objects were used for the fit; the others are judged.
 
 mod thousand;
 
@@ -59,8 +59,8 @@ const LIVE: [(u32, u32, f64, bool); 12] = [
 /// Measured backfills of one group with the default rest of 0.1 s: objects, altered, seconds.
 const LIVE_RESTING: [(u32, u32, f64); 2] = [(5_000, 250, 27.449), (10_000, 500, 54.11)];
 
-/// How far a live backfill may lie from the model: the fit's own rows differ by up to 39 %, and repetitions of one
-/// set-up by 16 %.
+/// How far a live backfill may lie from the model: the fit's own rows differ by up to 39 %, and repetitions
+/// of one set-up by 16 %.
 const OF_LIVE: f64 = 0.20;
 
 /// The claims that these points can judge.
@@ -133,8 +133,8 @@ fn trees(views: &[&View<'_>]) -> Vec<Claim> {
         Some(reading(&find(views, objects, stale, ranges)?.values("merkle", "share_of_scan")))
     };
     let mut claims = Vec::new();
-    // What the thesis says of figures 19 to 22, at 16 Ki ranges; a number in words is good to half of its last step of
-    // 5 %. Where it says "at best", the best of all sizes is taken.
+    // What the thesis says of figures 19 to 22, at 16 Ki ranges; a number in words is good to half of its
+    // last step of 5 %. Where it says "at best", the best of all sizes is taken.
     let best = |stale: u64| {
         let of = |thousands: u32| {
             let view = find(views, 1_000 * thousands, stale, 16_384)?;

@@ -17,12 +17,12 @@ pub use self::settled::Settled;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Where defaults of costs, disks and network come from: the cluster of the thesis, or a small Ceph 16 on one
-    /// machine.
+    /// Where defaults of costs, disks and network come from: the cluster of the thesis, or a small Ceph 16 on
+    /// one machine.
     #[serde(default)]
     pub preset: Preset,
-    /// How what differs is found: `scan`, `bitmap`, `merkle`, `merkle-levels`, `sketch`; several with commas between
-    /// them.
+    /// How what differs is found: `scan`, `bitmap`, `merkle`, `merkle-levels`, `sketch`; several with commas
+    /// between them.
     #[serde(default = "discovery")]
     #[schemars(example = "scan,merkle,sketch")]
     pub discovery: String,
@@ -38,8 +38,8 @@ pub struct Scenario {
     #[serde(default = "three")]
     #[schemars(range(min = 2, max = 8))]
     pub replicas: u32,
-    /// Erasure coding in place of copies: `4+2` cuts an object into 4 shards and adds 2, each on a device of its own. A shard
-    /// that is recovered is made by the primary from 4 others.
+    /// Erasure coding in place of copies: `4+2` cuts an object into 4 shards and adds 2, each on a device of
+    /// its own. A shard that is recovered is made by the primary from 4 others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ec: Option<String>,
     /// Devices that were away, and come back at the same time.
@@ -53,8 +53,8 @@ pub struct Scenario {
     /// The size of an object. Left out: 1KiB, as in both presets' measurements.
     #[serde(default)]
     pub object_size: Option<Bytes>,
-    /// The share of a group's objects that changed meanwhile. Left out: 1%, or what `outage` and `writes_per_second`
-    /// make of it.
+    /// The share of a group's objects that changed meanwhile. Left out: 1%, or what `outage` and
+    /// `writes_per_second` make of it.
     #[serde(default)]
     pub stale: Option<Percent>,
     /// So many of a group's objects changed meanwhile, in place of `stale`.
@@ -93,7 +93,8 @@ pub struct Scenario {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 256))]
     pub recovery_max_active: u32,
-    /// The rest after each object that was recovered and each batch that was looked at: Ceph's `osd_recovery_sleep`.
+    /// The rest after each object that was recovered and each batch that was looked at: Ceph's
+    /// `osd_recovery_sleep`.
     #[serde(default)]
     pub recovery_sleep: Option<SimSpan>,
     /// Objects looked at in one batch: Ceph's `osd_backfill_scan_max`.
@@ -112,8 +113,8 @@ pub struct Scenario {
     /// What a backfill costs before it looks at anything.
     #[serde(default)]
     pub startup: Option<SimSpan>,
-    /// Groups of no more objects than this have them in a cache, and looking at them is free. An LRU cache that is
-    /// smaller than what is gone through in order holds nothing of it when it is gone through again.
+    /// Groups of no more objects than this have them in a cache, and looking at them is free. An LRU cache
+    /// that is smaller than what is gone through in order holds nothing of it when it is gone through again.
     #[serde(default)]
     pub cached_objects: Option<u32>,
     /// How fast a disk reads and writes, the head in place.
@@ -128,7 +129,8 @@ pub struct Scenario {
     /// From one card to another.
     #[serde(default)]
     pub latency: Option<SimSpan>,
-    /// Writes of clients to all groups together while they are brought up to date, each to an object drawn at random.
+    /// Writes of clients to all groups together while they are brought up to date, each to an object drawn at
+    /// random.
     #[serde(default)]
     pub client_writes: Option<Frequency>,
 }

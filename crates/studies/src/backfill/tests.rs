@@ -24,8 +24,8 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     found.value().unwrap_or_else(|| panic!("{measure} is missing: {:?}", found.reason()))
 }
 
-/// 5.2 ms an object looked at and 0.135 s an object recovered, with a rest after each batch: the sum, and nothing
-/// beside it but messages.
+/// 5.2 ms an object looked at and 0.135 s an object recovered, with a rest after each batch: the sum, and
+/// nothing beside it but messages.
 #[test]
 fn a_scan_takes_what_its_steps_take() {
     for (objects, stale, percent) in [(10_000, 100, 1), (20_000, 2_000, 10)] {
@@ -69,8 +69,8 @@ fn discoveries_agree_on_what_is_stale() {
     assert_eq!(of("scan", "share_of_scan"), 1.0);
 }
 
-/// In a pool of 4+2 each discovery brings the same shards, and each shard that is written takes four that are read. Looking
-/// costs what it costs with copies, since versions are the same at all positions.
+/// In a pool of 4+2 each discovery brings the same shards, and each shard that is written takes four that are
+/// read. Looking costs what it costs with copies, since versions are the same at all positions.
 #[test]
 fn coded_pools_read_as_many_shards_as_make_an_object() {
     let text = "discovery = \"scan,bitmap,merkle,merkle-levels,sketch\"\nobjects_per_group = 2000\nstale = \"4%\"\n\
@@ -194,8 +194,8 @@ fn claims(text: &str, replicates: u64) -> Vec<towtank_report::Claim> {
 const PUBLISHED: &str =
     "discovery = \"scan,merkle\"\nobjects_per_group = 50000\nstale = \"1%\"\nranges = 16384";
 
-/// The published set-up is judged. With a rule that is wrong (trees of a single range skip nothing) its claim misses,
-/// and a set-up that no thesis has is not judged at all.
+/// The published set-up is judged. With a rule that is wrong (trees of a single range skip nothing) its claim
+/// misses, and a set-up that no thesis has is not judged at all.
 #[test]
 fn claims_can_miss_and_are_of_the_published_set_up_alone() {
     let verdict = |claims: &[towtank_report::Claim], name: &str| {

@@ -1,8 +1,10 @@
-//! Who may come in: three ways of keeping a cluster at a target of utilisation while the mix of its load changes.
+//! Who may come in: three ways of keeping a cluster at a target of utilisation while the mix of its load
+//! changes.
 //!
-//! - **budget**: an operation costs 1/T100r or 1/T100w of a second of the cluster, by what was measured of it; the budget grows by the
-//!   target in each second. It is the constant C of the method, spent.
-//! - **fixed**: so many operations a second, whatever they are: what the method says for half reads, times the target.
+//! - **budget**: an operation costs 1/T100r or 1/T100w of a second of the cluster, by what was measured of
+//!   it; the budget grows by the target in each second. It is the constant C of the method, spent.
+//! - **fixed**: so many operations a second, whatever they are: what the method says for half reads, times
+//!   the target.
 //! - **pid**: operations a second as well, set anew at each look at how busy the disks were.
 //!
 //! Who does not come in is sent away. All in integers, so that a state can be compared and undone.

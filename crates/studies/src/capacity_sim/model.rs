@@ -1,13 +1,16 @@
-//! A cluster of servers with one disk each, read and written by clients: what a mix does to it is what is asked.
+//! A cluster of servers with one disk each, read and written by clients: what a mix does to it is what is
+//! asked.
 //!
-//! A read goes to one of the servers at random; a hit comes from its cache, everything else from its disk, and leaves by its card. A
-//! write goes to as many servers as there are replicas, each takes it in by its card and writes it, and it is done when all have. Disks
-//! and cards serve in the order of coming ([`towtank_devices`]). Clients are one entity without a link of its own: either so many
-//! operations are under way at any time, or they come at random and [`Admission`] says which come in.
+//! A read goes to one of the servers at random; a hit comes from its cache, everything else from its disk,
+//! and leaves by its card. A write goes to as many servers as there are replicas, each takes it in by its
+//! card and writes it, and it is done when all have. Disks and cards serve in the order of coming
+//! ([`towtank_devices`]). Clients are one entity without a link of its own: either so many operations are
+//! under way at any time, or they come at random and [`Admission`] says which come in.
 //!
-//! **Conservation:** operations begun = done + under way, and each of these waits for as many answers as there are requests and answers of
-//! it in flight; requests sent = come to servers + in flight; what came to a server = answered by it + at it; answers sent = come + in
-//! flight; and the work of disks is what answers told of it, or will tell. `audit` checks them.
+//! **Conservation:** operations begun = done + under way, and each of these waits for as many answers as
+//! there are requests and answers of it in flight; requests sent = come to servers + in flight; what came to
+//! a server = answered by it + at it; answers sent = come + in flight; and the work of disks is what answers
+//! told of it, or will tell. `audit` checks them.
 
 mod audit;
 #[cfg(test)]
@@ -110,8 +113,8 @@ pub struct Books {
     /// What disks have done for answers, and how much of it was known at the last look.
     worked_ns: u64,
     looked_ns: u64,
-    /// The first operation for which an answer came that was not under way. Under speculation that may happen and be taken back;
-    /// what is left of it at the end is a fault.
+    /// The first operation for which an answer came that was not under way. Under speculation that may happen
+    /// and be taken back; what is left of it at the end is a fault.
     unknown: Option<u32>,
 }
 
@@ -189,7 +192,8 @@ pub enum Sample {
     SentAway,
     /// A disk works from here to there.
     Busy(SimTime, SimTime),
-    /// Nothing beyond the window with this number counts; how long windows are, and when the first one begins.
+    /// Nothing beyond the window with this number counts; how long windows are, and when the first one
+    /// begins.
     Windows(u32, SimSpan, SimTime),
 }
 

@@ -1,5 +1,5 @@
-//! The measures of one replicate: what the method says, how far off it is, and what each way of letting operations in
-//! led to.
+//! The measures of one replicate: what the method says, how far off it is, and what each way of letting
+//! operations in led to.
 
 use serde::{Deserialize, Serialize};
 use towtank_capacity::SizeModel;
@@ -148,8 +148,8 @@ mod tests {
     use super::*;
     use crate::measures::by_hand;
 
-    /// Four reads cost as much as a write, so that 160 a second are promised of equal parts; and three ways, each with two
-    /// windows.
+    /// Four reads cost as much as a write, so that 160 a second are promised of equal parts; and three ways,
+    /// each with two windows.
     fn seen() -> Seen {
         let scenario: Scenario = serde_json::from_str("{}").expect("every key has a default");
         let way = |name: &str, busy: [f64; 2], rest: f64| Controlled {

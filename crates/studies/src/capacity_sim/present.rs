@@ -1,4 +1,5 @@
-//! All points: the constant over the mixes, a map of the errors, and how busy the disks were under each way of control.
+//! All points: the constant over the mixes, a map of the errors, and how busy the disks were under each way
+//! of control.
 
 use towtank_metrics::mean_interval_95;
 use towtank_report::{

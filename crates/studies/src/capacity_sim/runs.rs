@@ -1,4 +1,5 @@
-//! The runs of one replicate: the cluster at each mix, the model of it, and who comes in while the mix changes.
+//! The runs of one replicate: the cluster at each mix, the model of it, and who comes in while the mix
+//! changes.
 
 use serde::{Deserialize, Serialize};
 use towtank_capacity::{Mix, Run, Shares, SizeModel};
@@ -102,7 +103,8 @@ pub fn replicate(scenario: &Scenario, context: &RunContext<'_>) -> Result<Replic
     Ok(all)
 }
 
-/// The method's model of this size: from the pure ends, with the mixes beside them. None where something is missing.
+/// The method's model of this size: from the pure ends, with the mixes beside them. None where something is
+/// missing.
 #[must_use]
 pub fn size_model(scenario: &Scenario, iops: &[Option<f64>]) -> Option<SizeModel> {
     let size = scenario.size.get();
@@ -217,7 +219,8 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// What an operation under way takes, its events included, and a server: measured with 1,000 servers and 8 or 100 operations each.
+/// What an operation under way takes, its events included, and a server: measured with 1,000 servers and 8 or
+/// 100 operations each.
 const OPERATION: u64 = 450;
 const SERVER: u64 = 256;
 /// What a window takes at the end: its share in each line, as it is kept and drawn.
@@ -254,7 +257,8 @@ fn put_rate(
     Ok(counted.map(|counted| counted.operations_per_second()))
 }
 
-/// The cluster for a protocol: as many gateways as servers; all that is not asked here is as `towtank put` has it.
+/// The cluster for a protocol: as many gateways as servers; all that is not asked here is as `towtank put`
+/// has it.
 fn spec(scenario: &Scenario, reads: u64) -> Spec {
     Spec {
         gateways: scenario.servers,

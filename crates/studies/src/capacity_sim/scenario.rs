@@ -10,8 +10,8 @@ use towtank_units::{Bytes, Percent, Rate, SimSpan};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// `disks`: reads from one server and writes to several, with nothing else between. Or a protocol of `towtank put`:
-    /// `replicast-m`, `replicast-h`, `uch-ccp`, `uch-aimd`, `serial`.
+    /// `disks`: reads from one server and writes to several, with nothing else between. Or a protocol of
+    /// `towtank put`: `replicast-m`, `replicast-h`, `uch-ccp`, `uch-aimd`, `serial`.
     #[serde(default = "disks")]
     pub system: String,
     /// Servers with one disk each. Put protocols have as many gateways.

@@ -29,7 +29,8 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
 }
 
-/// One disk and no copies: a closed loop keeps it busy, so rates are those of the disk, and work adds up exactly.
+/// One disk and no copies: a closed loop keeps it busy, so rates are those of the disk, and work adds up
+/// exactly.
 #[test]
 fn one_disk_does_what_its_times_say() {
     let outcome = run("servers = 1\nreplicas = 1\nread_overhead = \"10us\"\nwrite_overhead = \"110us\"");
@@ -47,7 +48,8 @@ fn disks_alone_keep_the_constant_and_caches_break_it() {
     let cached = run("cache_hits = \"95%\"\nlink = \"100Gbit/s\"");
     assert!(plain < 0.05, "{plain}");
     assert!(value(&cached, "error_worst") < 0.08, "hits that cost nothing are only fast reads");
-    // Hits that wear out the cards, and writes that wear out the disks, hardly meet: a mix does more than its ends promise.
+    // Hits that wear out the cards, and writes that wear out the disks, hardly meet: a mix does more than its
+    // ends promise.
     let both = run("cache_hits = \"100%\"\ndepth = 64\nlink = \"2Gbit/s\"");
     assert!(value(&both, "error_50") < -0.15, "{}", value(&both, "error_50"));
 }

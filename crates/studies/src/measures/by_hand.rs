@@ -1,4 +1,5 @@
-//! Measures held against values that were worked out by hand, and the proof that a value of another row is noticed.
+//! Measures held against values that were worked out by hand, and the proof that a value of another row is
+//! noticed.
 
 use super::Measure;
 

@@ -1,4 +1,5 @@
-//! Pictures: what applications get over time, how long requests take, what is busy; over what is swept, lines.
+//! Pictures: what applications get over time, how long requests take, what is busy; over what is swept,
+//! lines.
 
 use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference};
 

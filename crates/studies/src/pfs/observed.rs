@@ -151,7 +151,8 @@ impl Run {
         ((first - self.began) / self.sample).floor().max(0.0) as usize
     }
 
-    /// The share that an application had in each of those samples; those in which nothing was done are left out.
+    /// The share that an application had in each of those samples; those in which nothing was done are left
+    /// out.
     #[must_use]
     pub fn shares(&self, number: usize) -> Vec<f64> {
         let bytes = |one: &Application, at: usize| one.samples.get(at).copied().unwrap_or(0);
@@ -204,8 +205,8 @@ impl Run {
     }
 }
 
-/// Bytes in each sample from the beginning of the measured phase on. Samples lie at multiples of their length; the first
-/// one that is whole begins it.
+/// Bytes in each sample from the beginning of the measured phase on. Samples lie at multiples of their
+/// length; the first one that is whole begins it.
 fn samples(counts: &Counts, application: u16, began: SimTime, settled: &Settled) -> Vec<u64> {
     let first = began.as_ns().div_ceil(settled.sample.as_ns().max(1)) as u32;
     let mut found = Vec::new();
@@ -249,7 +250,8 @@ fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) ->
     run.entities.iter().filter_map(of).collect()
 }
 
-/// How much of a time something was busy; nothing of no time. What was begun and is not done reaches beyond the end.
+/// How much of a time something was busy; nothing of no time. What was begun and is not done reaches beyond
+/// the end.
 fn share_of(busy_s: f64, measured_s: f64) -> f64 {
     if measured_s > 0.0 { (busy_s / measured_s).clamp(0.0, 1.0) } else { 0.0 }
 }

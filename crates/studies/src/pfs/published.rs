@@ -1,9 +1,9 @@
 //! What the PFSsim paper says of its own set-up, held against the same set-up here.
 //!
-//! The text of the paper has trends and no values: its plots are not in it. Rates and overheads are those of a later
-//! configuration of the simulator's authors. How much a disk's time varies was chosen for the deviations of figure 4, whose
-//! claims say so; nothing else was fitted. A tolerance of a ratio is that of the
-//! reference's list, which was written before this model was.
+//! The text of the paper has trends and no values: its plots are not in it. Rates and overheads are those of
+//! a later configuration of the simulator's authors. How much a disk's time varies was chosen for the
+//! deviations of figure 4, whose claims say so; nothing else was fitted. A tolerance of a ratio is that of
+//! the reference's list, which was written before this model was.
 
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
 

@@ -23,20 +23,21 @@ pub use self::trace::{Loop, Trace};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Where defaults of network, servers, caches and disks come from: `hdd` and `nvme` are servers of today, `paper` is
-    /// the cluster of the PFSsim paper.
+    /// Where defaults of network, servers, caches and disks come from: `hdd` and `nvme` are servers of today,
+    /// `paper` is the cluster of the PFSsim paper.
     #[serde(default)]
     pub preset: Preset,
     /// Clients of all applications together. Left out: what the applications say, or 16.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub clients: Option<u32>,
-    /// Applications by their weights, each with the same part of the clients: `1:4` is two, `app1` and `app2`.
+    /// Applications by their weights, each with the same part of the clients: `1:4` is two, `app1` and
+    /// `app2`.
     #[serde(default)]
     #[schemars(example = "1:4")]
     pub weights: Option<String>,
-    /// Applications by name, with what is theirs: `[applications.batch]`. What one does not say, the keys of the same name
-    /// outside say for all.
+    /// Applications by name, with what is theirs: `[applications.batch]`. What one does not say, the keys of
+    /// the same name outside say for all.
     #[serde(default)]
     pub applications: BTreeMap<String, Application>,
     /// What clients do.
@@ -64,18 +65,20 @@ pub struct Scenario {
     /// In which order requests go through the files.
     #[serde(default)]
     pub order: Order,
-    /// Whose the files are: each client's own, or an application's, with its clients' requests in turn (`interleaved`) or
-    /// each with one part of each file (`segmented`).
+    /// Whose the files are: each client's own, or an application's, with its clients' requests in turn
+    /// (`interleaved`) or each with one part of each file (`segmented`).
     #[serde(default)]
     pub sharing: Sharing,
-    /// Requests that a client has under way at once. Left out: 1, and 4096 where a trace is replayed at its times.
+    /// Requests that a client has under way at once. Left out: 1, and 4096 where a trace is replayed at its
+    /// times.
     #[serde(default)]
     #[schemars(range(min = 1, max = 4_096))]
     pub flows: Option<u32>,
     /// How long a client rests after each request.
     #[serde(default)]
     pub think_time: SimSpan,
-    /// A client's requests come at random at this rate, whatever is done. Left out: the next one comes when one is done.
+    /// A client's requests come at random at this rate, whatever is done. Left out: the next one comes when
+    /// one is done.
     #[serde(default)]
     pub arrival_rate: Option<Frequency>,
     /// Data servers.
@@ -89,27 +92,29 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(range(min = 1, max = 65_536))]
     pub stripe_count: Option<u32>,
-    /// Copies of what is written, on servers that follow each other; the client writes all of them and reads the first.
+    /// Copies of what is written, on servers that follow each other; the client writes all of them and reads
+    /// the first.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 8))]
     pub replicas: u32,
-    /// The scheduler of each server: `fifo`, `sfq:4` (four jobs at once), `mclock:32`, and others; `towtank pfs --help`
-    /// lists them.
+    /// The scheduler of each server: `fifo`, `sfq:4` (four jobs at once), `mclock:32`, and others; `towtank
+    /// pfs --help` lists them.
     #[serde(default = "scheduler")]
     #[schemars(example = "sfq:4")]
     pub scheduler: String,
-    /// Where servers have different schedulers: that of each, by its number; the last one is also that of all further
-    /// servers.
+    /// Where servers have different schedulers: that of each, by its number; the last one is also that of all
+    /// further servers.
     #[serde(default)]
     pub schedulers: Vec<String>,
     /// How long the run lasts at most, done or not.
     #[serde(default)]
     pub duration: Option<SimSpan>,
-    /// Shares over time are taken in spans of this length. Left out: a hundredth of the measured phase, estimated; in
-    /// `paper`, 2.5 s.
+    /// Shares over time are taken in spans of this length. Left out: a hundredth of the measured phase,
+    /// estimated; in `paper`, 2.5 s.
     #[serde(default)]
     pub sample: Option<SimSpan>,
-    /// Whether each application is also run by itself, for `slowdown`. Left out: yes, where there are two to four.
+    /// Whether each application is also run by itself, for `slowdown`. Left out: yes, where there are two to
+    /// four.
     #[serde(default)]
     pub alone: Option<bool>,
     /// The network.
@@ -144,7 +149,8 @@ pub struct Application {
     pub weight: Option<u32>,
     /// What it gets of each server in any case, where the scheduler knows reservations.
     pub reservation: Option<Rate>,
-    /// What its bucket gains at each server, where the scheduler counts bytes (`token-bucket`, `htb`, `sfqrc`).
+    /// What its bucket gains at each server, where the scheduler counts bytes (`token-bucket`, `htb`,
+    /// `sfqrc`).
     pub rate: Option<Rate>,
     /// What its bucket gains at each server, where the scheduler counts requests (`tbf`, `i2l`).
     pub request_rate: Option<Frequency>,
@@ -237,8 +243,8 @@ pub struct Network {
     pub sharing: Option<PortSharing>,
     /// Bytes of a message beside its data.
     pub header: Option<Bytes>,
-    /// Data is sent in messages of this size. Left out: a job's data as one, or 16KiB in packets where a write waits for
-    /// the server (`server.handshake`).
+    /// Data is sent in messages of this size. Left out: a job's data as one, or 16KiB in packets where a
+    /// write waits for the server (`server.handshake`).
     pub slice: Option<Bytes>,
     /// The share of messages that are lost, and sent again after `timeout`.
     pub loss: Option<Percent>,

@@ -23,13 +23,14 @@ fn value(outcome: &Outcome, measure: &str) -> f64 {
     found.value().unwrap_or_else(|| panic!("{measure} is missing: {:?}", found.reason()))
 }
 
-/// One client that writes past the cache: all of it at the disks' rate, one job on each of four disks at a time.
+/// One client that writes past the cache: all of it at the disks' rate, one job on each of four disks at a
+/// time.
 #[test]
 fn one_writer_takes_what_its_steps_take() {
     let text = "preset = \"paper\"\nclients = 1\nfiles = 10\nfile_size = \"1MiB\"\n[cache]\ndirect = true\n[disk]\njitter = \"0%\"";
     let outcome = outcome(text, 1);
-    // 64 pages at 0.6 ms, before and after 2 ms each, a request 1 ms, its layout 1 ms and two ways, jobs 0.1 ms each, data
-    // at 125 MB/s one after the other, two ways of 0.4 ms.
+    // 64 pages at 0.6 ms, before and after 2 ms each, a request 1 ms, its layout 1 ms and two ways, jobs 0.1
+    // ms each, data at 125 MB/s one after the other, two ways of 0.4 ms.
     let disk = 64.0 * 0.6;
     let data = (4.0 * 262_244.0 + 400.0) / 125e6 * 1e3;
     let expected = (disk + 4.0 + 1.0 + 1.0 + 0.4 + 4.0 * 0.4 + data) / 1e3;
@@ -134,7 +135,8 @@ fn claims(text: &str, change: impl Fn(&mut Outcome)) -> Vec<Claim> {
     Pfs.present(&[point]).claims
 }
 
-/// The published set-up is judged; with shares that ignore weights its claim misses, and another set-up is not judged.
+/// The published set-up is judged; with shares that ignore weights its claim misses, and another set-up is
+/// not judged.
 #[test]
 fn claims_can_miss_and_are_of_the_published_set_up_alone() {
     let published = format!("{SHARES}\nweights = \"1:4\"");

@@ -1,10 +1,11 @@
-//! `towtank pfs tune`: which weights, reservations, limits, rates and depth meet goals, found by simulation, in the words of the
-//! product that has such a scheduler.
+//! `towtank pfs tune`: which weights, reservations, limits, rates and depth meet goals, found by simulation,
+//! in the words of the product that has such a scheduler.
 //!
-//! The search is of coordinates. Each thing that can be set is an axis from where it stands to as far as it goes; what is farthest
-//! along each is tried, and along the one that brings the goals nearest a bisection finds the least change that does as much. That is
-//! repeated from there until the goals are met, nothing helps, or enough was tried. It supposes that more of one change brings a goal
-//! nearer or no nearer; what was nearest of all that was tried is the answer in any case.
+//! The search is of coordinates. Each thing that can be set is an axis from where it stands to as far as it
+//! goes; what is farthest along each is tried, and along the one that brings the goals nearest a bisection
+//! finds the least change that does as much. That is repeated from there until the goals are met, nothing
+//! helps, or enough was tried. It supposes that more of one change brings a goal nearer or no nearer; what
+//! was nearest of all that was tried is the answer in any case.
 
 mod axis;
 mod rule;
@@ -194,7 +195,8 @@ impl Tuner<'_> {
         Ok(best)
     }
 
-    /// The least change along an axis that brings the goals as near as its end does, or what was nearer on the way.
+    /// The least change along an axis that brings the goals as near as its end does, or what was nearer on
+    /// the way.
     fn least(&mut self, axis: &Axis, from: &Tried, end: Tried) -> Result<Tried, TrialError> {
         let (mut low, mut high) = (0, axis.levels());
         // Where the end is no better, what lies between may be.

@@ -31,7 +31,8 @@ pub struct Stored {
     /// Server by server.
     #[serde(flatten)]
     pub counted: Observed,
-    /// One value for each measure, in their order. Nobody reads it; it stays since the digest of a report covers it.
+    /// One value for each measure, in their order. Nobody reads it; it stays since the digest of a report
+    /// covers it.
     measures: Vec<Option<f64>>,
 }
 
@@ -221,8 +222,9 @@ const KEYS_PER_LOOK: u64 = 1_024;
 const PASSES: f64 = 4.0;
 
 impl Keys<'_> {
-    /// All keys, or those until it was stopped. Objects have random keys. Groups are numbers: algorithms that keep a table
-    /// of them use those as they are, and the others scatter them, each replicate in its own way.
+    /// All keys, or those until it was stopped. Objects have random keys. Groups are numbers: algorithms that
+    /// keep a table of them use those as they are, and the others scatter them, each replicate in its own
+    /// way.
     fn pass(&self, pass: u32) -> impl Iterator<Item = u64> + '_ {
         (0..self.items)
             .take_while(move |item| {
@@ -249,7 +251,8 @@ struct Failure {
 }
 
 impl Failure {
-    /// Places everything as it was and as it is without `failed`; what a survivor has then and had not before, it rebuilds.
+    /// Places everything as it was and as it is without `failed`; what a survivor has then and had not
+    /// before, it rebuilds.
     fn of(
         placement: &dyn Placement,
         keys: impl Iterator<Item = u64>,

@@ -1,4 +1,5 @@
-//! Balance, peers, rebuild and movement in tables and figures: one row a point of the sweep, usually an algorithm.
+//! Balance, peers, rebuild and movement in tables and figures: one row a point of the sweep, usually an
+//! algorithm.
 
 use towtank_metrics::MeanInterval;
 use towtank_placement::algorithms::Arrangement;

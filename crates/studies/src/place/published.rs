@@ -1,7 +1,8 @@
 //! What the first paper says of one failure, held against the same set-up here.
 //!
-//! The source tells of a single failure in a single arrangement, so it is judged by the range in which 95 % of our seeds lie,
-//! not by the interval of their mean. Beside it stand the values that independent draws give.
+//! The source tells of a single failure in a single arrangement, so it is judged by the range in which 95 %
+//! of our seeds lie, not by the interval of their mean. Beside it stand the values that independent draws
+//! give.
 
 use towtank_metrics::quantile;
 use towtank_placement::algorithms::Algorithm;
@@ -93,7 +94,8 @@ mod tests {
 
     #[test]
     fn expectations_are_those_that_are_known() {
-        // 63 (62/63)^192, and the sum over k of the chance that one of 63 Poisson counts of mean 192/63 exceeds k.
+        // 63 (62/63)^192, and the sum over k of the chance that one of 63 Poisson counts of mean 192/63
+        // exceeds k.
         assert!((expected_none(192.0, 63.0) - 2.92).abs() < 0.01, "{}", expected_none(192.0, 63.0));
         let most = expected_max(192.0, 63.0);
         assert!((7.5..8.0).contains(&most), "{most}");

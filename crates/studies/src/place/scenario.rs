@@ -27,7 +27,8 @@ pub struct Scenario {
     #[serde(default = "keys")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub keys: u64,
-    /// Place so many groups instead of single objects; everything is counted in groups then. Left out: objects.
+    /// Place so many groups instead of single objects; everything is counted in groups then. Left out:
+    /// objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 16_777_216))]
     pub groups: Option<u32>,
@@ -81,13 +82,14 @@ pub enum Change {
 
 /// The unit in which the system gives out memory.
 const PAGE: u64 = 4_096;
-/// What a server takes in every algorithm, and an entry of a table of groups, before and after the change: measured with 16,384 servers
-/// and with a million groups.
+/// What a server takes in every algorithm, and an entry of a table of groups, before and after the change:
+/// measured with 16,384 servers and with a million groups.
 const SERVER: u64 = 160;
 const TABLE_ENTRY: u64 = 8;
 
 impl Scenario {
-    /// About how much memory a replicate takes: the algorithm's tables before and after the change, and who shares data with whom.
+    /// About how much memory a replicate takes: the algorithm's tables before and after the change, and who
+    /// shares data with whom.
     #[must_use]
     pub fn memory_estimate(&self) -> Bytes {
         let servers = u64::from(self.servers) + 1;

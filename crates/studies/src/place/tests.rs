@@ -44,8 +44,8 @@ fn every_algorithm_places_objects_and_groups() {
     }
 }
 
-/// One move at least for each copy that the last server held, and exactly that where the algorithm promises the least; CRUSH with firstn
-/// also moves some copies that only change places: up to one in eight here.
+/// One move at least for each copy that the last server held, and exactly that where the algorithm promises
+/// the least; CRUSH with firstn also moves some copies that only change places: up to one in eight here.
 #[test]
 fn what_leaves_moves_once() {
     use towtank_placement::algorithms::guarantees::Movement;
@@ -64,7 +64,8 @@ fn what_leaves_moves_once() {
     }
 }
 
-/// CRUSH draws independently, so its loads are binomial: the deviation lies within a factor that chance allows.
+/// CRUSH draws independently, so its loads are binomial: the deviation lies within a factor that chance
+/// allows.
 #[test]
 fn crush_is_as_even_as_independent_draws() {
     let ratios: Vec<f64> = (0..10)

@@ -1,5 +1,5 @@
-//! The changes of a scenario, made one after the other: first the map (another map, hosts added, items removed, weights,
-//! tunables), then the devices, then the pools, then what the monitors do by themselves.
+//! The changes of a scenario, made one after the other: first the map (another map, hosts added, items
+//! removed, weights, tunables), then the devices, then the pools, then what the monitors do by themselves.
 
 use towtank_ceph::{Cluster, GROUPS_MAX, NewHost, PoolState, device_list, upmaps};
 use towtank_placement::crush::edit::EditError;

@@ -1,11 +1,11 @@
 //! Every group before and after: what must be copied from where to where, and the least that could do.
 //!
-//! Copies of a replicated group compare as sets: a new order moves nothing. Shards of an erasure-coded group compare
-//! position by position, since each holds other data. The start is where the dump says that the groups are served
-//! (`acting`), so what is on its way already counts, and is told apart as `pending_bytes`.
+//! Copies of a replicated group compare as sets: a new order moves nothing. Shards of an erasure-coded group
+//! compare position by position, since each holds other data. The start is where the dump says that the
+//! groups are served (`acting`), so what is on its way already counts, and is told apart as `pending_bytes`.
 //!
-//! Groups that are split keep their place: a child starts where its parent is, with its part of the parent's bytes. Groups
-//! that are merged go to where the group that takes them in will be.
+//! Groups that are split keep their place: a child starts where its parent is, with its part of the parent's
+//! bytes. Groups that are merged go to where the group that takes them in will be.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! How many groups are unsafe or in a state that nobody knows, now and after a change.
 //!
-//! A group is short if it is on fewer devices than its pool asks for, and takes no writes on fewer than `min_size`. Now
-//! is where the dump says that it is served; then is where the map puts it when all that can move has moved.
+//! A group is short if it is on fewer devices than its pool asks for, and takes no writes on fewer than
+//! `min_size`. Now is where the dump says that it is served; then is where the map puts it when all that can
+//! move has moved.
 
 use serde::{Deserialize, Serialize};
 use towtank_ceph::{FillLimits, Stated};

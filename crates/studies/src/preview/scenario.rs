@@ -26,7 +26,8 @@ pub struct Scenario {
     /// The map to change to; further changes are made to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_map: Option<String>,
-    /// Devices to take out, as `ceph osd out` does: they stay in the map. `osd.3`, or `host=h2` for all of a bucket.
+    /// Devices to take out, as `ceph osd out` does: they stay in the map. `osd.3`, or `host=h2` for all of a
+    /// bucket.
     #[serde(default, skip_serializing_if = "Texts::is_empty")]
     pub mark_out: Texts,
     /// Devices or buckets to remove from the cluster and from the map: `osd.3`, `host=h2`.

@@ -84,8 +84,8 @@ fn golden_groups(text: &str) -> BTreeMap<PgId, (Vec<i32>, i32)> {
     text.lines().filter_map(of).collect()
 }
 
-/// `osdmaptool` says where groups are after the change, and which explicit mappings the monitors drop. Its dump is made
-/// before the dropping, so groups of dropped mappings are left out.
+/// `osdmaptool` says where groups are after the change, and which explicit mappings the monitors drop. Its
+/// dump is made before the dropping, so groups of dropped mappings are left out.
 #[test]
 fn groups_go_where_osdmaptool_says() {
     for (changes, golden) in [

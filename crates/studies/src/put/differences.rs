@@ -1,7 +1,9 @@
-//! What each difference between the two fidelities does by itself: the model with one thing of SURGE's at a time.
+//! What each difference between the two fidelities does by itself: the model with one thing of SURGE's at a
+//! time.
 //!
-//! `cargo test -p towtank-studies what_each_difference_does -- --nocapture` prints a table: by how many percent more chunks are
-//! stored, and by how many points disks are busier. That of `docs/put.md` has [`SEEDS`] set to 5 and [`DURATION`] to 20 ms.
+//! `cargo test -p towtank-studies what_each_difference_does -- --nocapture` prints a table: by how many
+//! percent more chunks are stored, and by how many points disks are busier. That of `docs/put.md` has
+//! [`SEEDS`] set to 5 and [`DURATION`] to 20 ms.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! From what a run counted to what it says: the measures of one replicate, and what is kept for the presentation.
+//! From what a run counted to what it says: the measures of one replicate, and what is kept for the
+//! presentation.
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,16 @@
-//! The tables of the paper, and what the model code of its simulator gives: what `surge` fidelity is held against.
+//! The tables of the paper, and what the model code of its simulator gives: what `surge` fidelity is held
+//! against.
 //!
-//! Aizman and Bestler, tables 2, 3 and 5. Beside each cell stand runs of SURGE's own model code (build d92018f, under a
-//! sequential scheduler, multicast order equal at all servers, equal bids ranked at random, all gateways at once);
-//! `paper` is printed in the paper. Run lengths follow from the printed rates being whole numbers of chunks.
+//! Aizman and Bestler, tables 2, 3 and 5. Beside each cell stand runs of SURGE's own model code (build
+//! d92018f, under a sequential scheduler, multicast order equal at all servers, equal bids ranked at random,
+//! all gateways at once); `paper` is printed in the paper. Run lengths follow from the printed rates being
+//! whole numbers of chunks.
 //!
-//! **Tolerance.** The reference's mean is known from one to four runs and the printed number, whose scatter depends on
-//! the size of chunks: it is pooled over the six cells of a size. Ours must lie within the 99 % interval of that mean
-//! (Student), so that of 54 right claims chance misses one every other time. Where the reference is one run that is in
-//! no table, ours must lie where 99 % of single runs scatter, by our own scatter, since the reference's is not known.
+//! **Tolerance.** The reference's mean is known from one to four runs and the printed number, whose scatter
+//! depends on the size of chunks: it is pooled over the six cells of a size. Ours must lie within the 99 %
+//! interval of that mean (Student), so that of 54 right claims chance misses one every other time. Where the
+//! reference is one run that is in no table, ours must lie where 99 % of single runs scatter, by our own
+//! scatter, since the reference's is not known.
 
 use towtank_negotiation::Protocol;
 use towtank_puts::{Bids, Faults, Fidelity, Network, Spec};
@@ -99,8 +102,8 @@ const fn run(
 
 use Protocol::{ReplicastH, ReplicastM, UchCcp};
 
-/// Runs of the reference that are in no table: other clusters, and other spans. Two more, of 0.4 ms with 6 gateways,
-/// have 11 to 25 chunks and are left to `docs/put.md`.
+/// Runs of the reference that are in no table: other clusters, and other spans. Two more, of 0.4 ms with 6
+/// gateways, have 11 to 25 chunks and are left to `docs/put.md`.
 const RUNS: [Cell; 5] = [
     run((6, 18), (400, 16, 1), UchCcp, [&[63_000.0], &[43.4], &[90.0]]),
     run((6, 18), (400, 16, 1), ReplicastM, [&[68_000.0], &[45.7], &[84.8]]),
@@ -142,8 +145,8 @@ const STUDENT_99: [(usize, f64); 3] = [(6, 3.707), (13, 3.012), (16, 2.921)];
 /// One of the three numbers of a cell.
 type Number = fn(&Cell) -> Quoted;
 
-/// How far the reference's mean may lie from where it is known to be, as a fraction of it: the scatter of all cells of
-/// a size, pooled, with the count of their runs.
+/// How far the reference's mean may lie from where it is known to be, as a fraction of it: the scatter of all
+/// cells of a size, pooled, with the count of their runs.
 fn uncertainty(cell: &Cell, of: Number) -> f64 {
     let (mut squares, mut freedom) = (0.0, 0);
     for other in CELLS.iter().filter(|other| other.chunk_kib == cell.chunk_kib) {
@@ -252,7 +255,8 @@ impl Cell {
 
 const SOURCE: &str = "Aizman and Bestler, Scalable object storage with resource reservations";
 
-/// The chance that another request comes within `wait_us` of one, if they come at random every `gap_us` on average.
+/// The chance that another request comes within `wait_us` of one, if they come at random every `gap_us` on
+/// average.
 #[must_use]
 pub fn chance_within(rate_per_us: f64, wait_us: f64) -> f64 {
     -libm::expm1(-rate_per_us * wait_us)
@@ -261,10 +265,10 @@ pub fn chance_within(rate_per_us: f64, wait_us: f64) -> f64 {
 /// What the start-up does to the shares of table 5: with gateways that begin within 5 ms, ten seeds each.
 const SPREAD_OUT: [(u64, &str); 2] = [(128, "13.0"), (1024, "2.0")];
 
-/// Table 5: the share of requests that find another bid of their server undecided, which the paper works out from its
-/// rates of puts and the 7 us that a bid and its answer take: 1 - exp(-λt). (What it prints as the formula, 1 -
-/// λ·exp(-λt), is a misprint.) It prints λ with one digit, so what the share could be is what rates that round to λ
-/// give.
+/// Table 5: the share of requests that find another bid of their server undecided, which the paper works out
+/// from its rates of puts and the 7 us that a bid and its answer take: 1 - exp(-λt). (What it prints as the
+/// formula, 1 - λ·exp(-λt), is a misprint.) It prints λ with one digit, so what the share could be is what
+/// rates that round to λ give.
 fn undecided(cell: &Cell, view: &View<'_>) -> Option<Claim> {
     let (rate, half_digit, printed) = match (cell.disk_mib, cell.protocol, cell.chunk_kib) {
         (1000, Protocol::ReplicastM, 16) => (0.09, 0.005, 46.7),

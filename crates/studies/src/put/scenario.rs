@@ -22,7 +22,8 @@ pub struct Scenario {
     #[serde(default = "replicast_m")]
     #[schemars(example = "replicast-m,uch-ccp")]
     pub protocol: String,
-    /// `model`: the protocol on honest physics. `surge`: what the simulator of the paper does, quirks included.
+    /// `model`: the protocol on honest physics. `surge`: what the simulator of the paper does, quirks
+    /// included.
     #[serde(default)]
     pub fidelity: Fidelity,
     /// Gateways: the initiators of puts.
@@ -44,7 +45,8 @@ pub struct Scenario {
     /// The size of a chunk.
     #[serde(default = "chunk")]
     pub chunk: Bytes,
-    /// More sizes, each with its share of all chunks: `[{ chunk = "16KiB", share = "30%" }]`. The rest has the size `chunk`.
+    /// More sizes, each with its share of all chunks: `[{ chunk = "16KiB", share = "30%" }]`. The rest has
+    /// the size `chunk`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_chunks: Vec<ChunkShare>,
     /// How fast a disk writes.
@@ -53,18 +55,20 @@ pub struct Scenario {
     /// How long is measured. In `surge` fidelity, the whole run.
     #[serde(default = "duration")]
     pub duration: SimSpan,
-    /// What is thrown away before. Left out: ten times what a put takes on idle nodes; nothing in `surge` fidelity.
+    /// What is thrown away before. Left out: ten times what a put takes on idle nodes; nothing in `surge`
+    /// fidelity.
     #[serde(default)]
     pub warm_up: Option<SimSpan>,
-    /// Gateways begin at random within this span. Left out: what a put takes on idle nodes; all at once in `surge` fidelity.
+    /// Gateways begin at random within this span. Left out: what a put takes on idle nodes; all at once in
+    /// `surge` fidelity.
     #[serde(default)]
     pub start_spread: Option<SimSpan>,
     /// Chunks that a gateway puts at once.
     #[serde(default = "in_flight")]
     #[schemars(range(min = 1, max = 256))]
     pub in_flight: u32,
-    /// Chunks come at random at this rate to all gateways together (open loop), and wait while `in_flight` are being put. Left
-    /// out: the next one comes when one is done (closed loop).
+    /// Chunks come at random at this rate to all gateways together (open loop), and wait while `in_flight`
+    /// are being put. Left out: the next one comes when one is done (closed loop).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = "50000/s")]
     pub arrival_rate: Option<Frequency>,
@@ -86,7 +90,8 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fidelity {
-    /// The protocol as the paper describes it: messages queue and take time, starts are random, a warm-up is discarded.
+    /// The protocol as the paper describes it: messages queue and take time, starts are random, a warm-up is
+    /// discarded.
     #[default]
     Model,
     /// What the simulator SURGE does at build d92018f, quirks included: for its published tables.
@@ -194,15 +199,17 @@ pub struct Bids {
     pub extension_m: Percent,
     /// `replicast-h`: the same.
     pub extension_h: Percent,
-    /// How soon after a request a bid may begin. Left out: two control messages and a trip in `surge` fidelity; in `model`, where
-    /// the bids of a whole group queue at the gateway, as many messages as the group has servers more.
+    /// How soon after a request a bid may begin. Left out: two control messages and a trip in `surge`
+    /// fidelity; in `model`, where the bids of a whole group queue at the gateway, as many messages as the
+    /// group has servers more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lead: Option<SimSpan>,
-    /// `replicast-h`: windows this far apart still follow each other. Left out: three control messages, or a frame.
+    /// `replicast-h`: windows this far apart still follow each other. Left out: three control messages, or a
+    /// frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<SimSpan>,
-    /// `replicast-m`: servers keep the list of reservations that SURGE has: what was cancelled stays in it as a hole that only a
-    /// short list offers again. Left out: only in `surge` fidelity.
+    /// `replicast-m`: servers keep the list of reservations that SURGE has: what was cancelled stays in it as
+    /// a hole that only a short list offers again. Left out: only in `surge` fidelity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_holes: Option<bool>,
     /// A server admits data while less than this waits for its disk ...
@@ -235,8 +242,8 @@ pub struct Faults {
     pub fail_at: Option<SimSpan>,
     /// How long a gateway waits for bids. Used where servers fail.
     pub bid_timeout: SimSpan,
-    /// How long a gateway waits for acknowledgements after its last frame, or for the answer to a unicast request. Used where
-    /// servers fail. It must cover the queue of a disk.
+    /// How long a gateway waits for acknowledgements after its last frame, or for the answer to a unicast
+    /// request. Used where servers fail. It must cover the queue of a disk.
     pub ack_timeout: SimSpan,
 }
 

@@ -1,4 +1,5 @@
-//! Sweeps as lines: a swept number goes across, and each protocol, or each other setting that is swept with it, is a line.
+//! Sweeps as lines: a swept number goes across, and each protocol, or each other setting that is swept with
+//! it, is a line.
 
 use serde_json::Value;
 use towtank_report::{Axis, CurvePoint, Draw, Figure, Kind, LineSeries, Num};

@@ -1,4 +1,5 @@
-//! The study from scenario text to presentation: the published cells, one digest, refusals, audits that can fail.
+//! The study from scenario text to presentation: the published cells, one digest, refusals, audits that can
+//! fail.
 
 mod claims;
 
@@ -76,12 +77,12 @@ fn a_lone_put_takes_what_its_parts_take() {
             format!("protocol = \"{protocol}\"\nfidelity = \"surge\"\ngateways = 1\nduration = \"100ms\"");
         value(&run(&text), "put_latency_mean_us")
     };
-    // Request and bid take 3,424 ns each and the window opens 2,424 ns later; data 117,673 + 1,000; disk 312,500; ack
-    // 3,424.
+    // Request and bid take 3,424 ns each and the window opens 2,424 ns later; data 117,673 + 1,000; disk
+    // 312,500; ack 3,424.
     let common = f64::from((2 * 3_424 + 2_424 + 117_673 + 1_000 + 312_500 + 3_424) / 1_000);
     assert_eq!(lone("replicast-m"), common);
-    // Three times request and answer (2,160) with the data between them; the last frame's tail overlaps the next
-    // request.
+    // Three times request and answer (2,160) with the data between them; the last frame's tail overlaps the
+    // next request.
     let frames = 14 * 7_272;
     let each = 2_160 + frames;
     let last = 5_072 * 8 * 1_000 / 9_900;
@@ -97,14 +98,16 @@ fn a_lone_get_takes_what_its_parts_take() {
             format!("protocol = \"{protocol}\"\ngateways = 1\nread_share = \"100%\"\nduration = \"100ms\"");
         value(&run(&text), "get_latency_mean_us")
     };
-    // The request takes 3,424 ns; the answer is expected nine messages, two and two trips later (28,664); then the
-    // chunk is read (312,500) and sent (117,685 and 1,000). What the fixed lead does not need is spent waiting for it.
+    // The request takes 3,424 ns; the answer is expected nine messages, two and two trips later (28,664);
+    // then the chunk is read (312,500) and sent (117,685 and 1,000). What the fixed lead does not need is
+    // spent waiting for it.
     assert_eq!(lone("replicast-m"), f64::from(3_424 + 28_664 + 312_500 + 117_685 + 1_000) / 1_000.0);
     // The request 1,080; the read; 14 frames of 7,272 and a last one of 4,098; a trip.
     assert_eq!(lone("uch-ccp"), f64::from(1_080 + 312_500 + 14 * 7_272 + 4_098 + 1_000) / 1_000.0);
 }
 
-/// Bids once expected their answers a trip too early, so that far away every chosen server declined, for ever.
+/// Bids once expected their answers a trip too early, so that far away every chosen server declined, for
+/// ever.
 #[test]
 fn gets_from_afar_are_not_declined_for_ever() {
     for trip in ["10us", "50us"] {
@@ -131,8 +134,8 @@ fn reads_are_answered_and_compete_with_writes() {
     }
 }
 
-/// Uplinks that are never full change nothing but the order of draws; full ones carry what they can, and a multicast
-/// only once.
+/// Uplinks that are never full change nothing but the order of draws; full ones carry what they can, and a
+/// multicast only once.
 #[test]
 fn a_core_that_blocks_holds_puts_back() {
     let text = |protocol: &str, racks: &str| {
@@ -160,8 +163,8 @@ fn a_core_that_blocks_holds_puts_back() {
     }
     // Three copies of a chunk leave a rack, two thirds of them for another one; of a multicast, one does.
     assert!(rates[0] > 1.3 * rates[2], "{rates:?}");
-    // Three uplinks of 1.25 GB/s, of which 1 % is overhead: two of the three copies of a chunk cross, some 1 % more or
-    // less.
+    // Three uplinks of 1.25 GB/s, of which 1 % is overhead: two of the three copies of a chunk cross, some 1
+    // % more or less.
     let bound = 3.0 * 1.25e9 * 0.99 / (2.0 * f64::from(128 << 10));
     assert!(rates[2] < 1.03 * bound && rates[2] > 0.9 * bound, "{rates:?} {bound}");
 }
@@ -306,7 +309,8 @@ fn a_stopped_run_is_not_busier_than_time() {
     }
 }
 
-/// It asked for bids again 30,000 times before the first message was through, and took 1 GB/s until there was no more.
+/// It asked for bids again 30,000 times before the first message was through, and took 1 GB/s until there was
+/// no more.
 #[test]
 fn a_link_too_slow_for_its_timeouts_is_refused() {
     let text = "gateways = 8\nservers = 9\nduration = \"500us\"\nfaults = { failed_servers = 6 }\nnetwork = { link = \"1KiB/s\" }";
@@ -316,8 +320,8 @@ fn a_link_too_slow_for_its_timeouts_is_refused() {
     assert!(check(&text.replace("failed_servers = 6", "failed_servers = 0")).is_ok());
 }
 
-/// What passes that check can still ask for more than comes through: it ends with the keys, not with the machine's
-/// memory.
+/// What passes that check can still ask for more than comes through: it ends with the keys, not with the
+/// machine's memory.
 #[test]
 fn a_port_at_which_ever_more_waits_ends_the_run() {
     let text = "gateways = 200\nservers = 9\nin_flight = 4\nduration = \"400ms\"\nwarm_up = \"0s\"\nstart_spread = \"1us\"\n\
@@ -369,9 +373,9 @@ fn shipped_scenarios_are_legal() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Every run ends in an audit: bytes and chunks are conserved, transfers stay in their windows, and windows that
-    /// were accepted never overlap, and nobody sends to a gateway while another does. Whoever puts or gets, on whatever
-    /// links, and whichever servers fail.
+    /// Every run ends in an audit: bytes and chunks are conserved, transfers stay in their windows, and
+    /// windows that were accepted never overlap, and nobody sends to a gateway while another does. Whoever
+    /// puts or gets, on whatever links, and whichever servers fail.
     #[test]
     fn any_cluster_keeps_its_promises(
         protocol in prop::sample::select(vec!["replicast-m", "replicast-h", "uch-ccp", "uch-aimd", "serial"]),

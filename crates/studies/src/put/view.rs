@@ -50,7 +50,8 @@ impl<'a> View<'a> {
         points::values(self.result, &name)
     }
 
-    /// How far single replicates scatter about that mean: the standard deviation, nothing if there are fewer than two.
+    /// How far single replicates scatter about that mean: the standard deviation, nothing if there are fewer
+    /// than two.
     #[must_use]
     pub fn deviation(&self, measure: &str) -> f64 {
         let values = self.values(measure);

@@ -1,15 +1,17 @@
 //! What queueing theory says about a network of M/M/k stations: the oracle beside the simulation.
 //!
-//! Jobs come from outside as Poisson streams, each station serves in the order of arrival with exponential times, and a
-//! finished job goes to another station with a fixed chance or leaves. Then (J. R. Jackson, "Networks of waiting lines",
-//! Operations Research 5, 1957) each station behaves as an M/M/k queue of its own, fed at the rate that the traffic
-//! equations give. Formulas of the single station are those of A. K. Erlang (1917), as in L. Kleinrock, *Queueing Systems*,
-//! volume 1 (1975), chapter 3. A constant time of travel between stations changes none of this: it is a station with as
-//! many servers as jobs, which keeps the product form (Baskett, Chandy, Muntz and Palacios, JACM 22, 1975).
+//! Jobs come from outside as Poisson streams, each station serves in the order of arrival with exponential
+//! times, and a finished job goes to another station with a fixed chance or leaves. Then (J. R. Jackson,
+//! "Networks of waiting lines", Operations Research 5, 1957) each station behaves as an M/M/k queue of its
+//! own, fed at the rate that the traffic equations give. Formulas of the single station are those of A. K.
+//! Erlang (1917), as in L. Kleinrock, *Queueing Systems*, volume 1 (1975), chapter 3. A constant time of
+//! travel between stations changes none of this: it is a station with as many servers as jobs, which keeps
+//! the product form (Baskett, Chandy, Muntz and Palacios, JACM 22, 1975).
 //!
 //! Rates are per second, times in seconds.
 
-/// One station with Poisson arrivals, exponential service and `servers` equal servers. Stable: utilisation below one.
+/// One station with Poisson arrivals, exponential service and `servers` equal servers. Stable: utilisation
+/// below one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mmk {
     servers: f64,
@@ -80,13 +82,15 @@ impl Mmk {
         self.wait_mean() + 1.0 / self.service_rate
     }
 
-    /// The chance of a response longer than `t`: an exponential service, after an exponential wait if there is one.
+    /// The chance of a response longer than `t`: an exponential service, after an exponential wait if there
+    /// is one.
     #[must_use]
     pub fn response_tail(&self, t: f64) -> f64 {
         let (slack, rate) = (self.slack(), self.service_rate);
         let service = libm::exp(-rate * t);
         let gap = rate - slack;
-        // The sum of two exponentials: (rate·e^(−slack·t) − slack·e^(−rate·t)) / (rate − slack), and its limit for equal rates.
+        // The sum of two exponentials: (rate·e^(−slack·t) − slack·e^(−rate·t)) / (rate − slack), and its
+        // limit for equal rates.
         let both = if (gap * t).abs() < 1e-9 {
             (1.0 + rate * t) * service
         } else {
@@ -126,7 +130,8 @@ impl Mmk {
     pub fn number_chances(&self, count: usize) -> Vec<f64> {
         let rho = self.utilisation();
         let servers = self.servers as usize;
-        // Chances relative to that of the likeliest number, because the chance of none underflows for many servers.
+        // Chances relative to that of the likeliest number, because the chance of none underflows for many
+        // servers.
         let mode = (self.offered() as usize).min(servers);
         let mut relative = vec![1.0; count.max(servers + 1)];
         for n in mode + 1..relative.len() {
@@ -141,9 +146,9 @@ impl Mmk {
         relative.iter().map(|chance| chance / total).collect()
     }
 
-    /// How long the memory of the start lasts: the slowest mode of the queue's length decays in about this time. For one
-    /// server it is 1/(√service − √arrival)² (P. M. Morse, "Stochastic properties of waiting lines", 1955); no station
-    /// forgets faster than a single service.
+    /// How long the memory of the start lasts: the slowest mode of the queue's length decays in about this
+    /// time. For one server it is 1/(√service − √arrival)² (P. M. Morse, "Stochastic properties of waiting
+    /// lines", 1955); no station forgets faster than a single service.
     #[must_use]
     pub fn relaxation(&self) -> f64 {
         let root = libm::sqrt(self.servers * self.service_rate) - libm::sqrt(self.arrival_rate);
@@ -163,10 +168,11 @@ fn erlang_c(servers: u32, offered: f64) -> f64 {
     lost / (1.0 - rho * (1.0 - lost))
 }
 
-/// Solves the traffic equations: what arrives at a station is what comes from outside and what other stations send there.
+/// Solves the traffic equations: what arrives at a station is what comes from outside and what other stations
+/// send there.
 ///
-/// `routes[i]` holds the stations that `i` sends to, with their chances. From every station there must be a way out, or no
-/// solution exists; then the result has an entry that is not finite.
+/// `routes[i]` holds the stations that `i` sends to, with their chances. From every station there must be a
+/// way out, or no solution exists; then the result has an entry that is not finite.
 #[must_use]
 pub fn traffic(outside: &[f64], routes: &[Vec<(usize, f64)>]) -> Vec<f64> {
     let count = outside.len();

@@ -1,4 +1,5 @@
-//! The figures of the queue study: queues over time, distributions against their closed forms, flows, and sweeps.
+//! The figures of the queue study: queues over time, distributions against their closed forms, flows, and
+//! sweeps.
 
 use towtank_metrics::{Histogram, quantile};
 use towtank_report::{
@@ -153,8 +154,9 @@ fn responses(view: &View<'_>, shown: &[usize]) -> Figure {
     }
 }
 
-/// The empirical distribution at the ends of buckets, where it is exact; thinned, and cut off where little is left on either
-/// side: the single shortest time of a million would stretch a logarithmic axis over empty decades.
+/// The empirical distribution at the ends of buckets, where it is exact; thinned, and cut off where little is
+/// left on either side: the single shortest time of a million would stretch a logarithmic axis over empty
+/// decades.
 fn shares_below(histogram: &Histogram) -> Vec<(Num, Num)> {
     let total = histogram.count() as f64;
     let mut points: Vec<(Num, Num)> = Vec::new();

@@ -1,11 +1,12 @@
 //! The network on the kernel: sources, stations and the exit, and the jobs that travel between them.
 //!
-//! A source sends itself a `Create` for each job. A job is an event that arrives at a station, waits there if all servers
-//! are busy, comes back to the station as `Finish` when its service is over, and goes on to another station or the exit.
-//! Nothing is shared: what one entity knows of another it learns from events.
+//! A source sends itself a `Create` for each job. A job is an event that arrives at a station, waits there if
+//! all servers are busy, comes back to the station as `Finish` when its service is over, and goes on to
+//! another station or the exit. Nothing is shared: what one entity knows of another it learns from events.
 //!
-//! **Conservation:** jobs created and finished = jobs that came to stations or left + jobs on their way; at each station, jobs that
-//! came = finished + waiting + in service, and each in service will be finished there. [`Model::audit`] checks it.
+//! **Conservation:** jobs created and finished = jobs that came to stations or left + jobs on their way; at
+//! each station, jobs that came = finished + waiting + in service, and each in service will be finished
+//! there. [`Model::audit`] checks it.
 
 mod audit;
 
@@ -29,8 +30,8 @@ const SERVICE: Purpose = Purpose(2);
 /// Where a finished job goes.
 const ROUTE: Purpose = Purpose(3);
 
-/// A network of stations, ready for the kernel. Entities are the stations, then a source for each station that jobs come to
-/// from outside, then the exit.
+/// A network of stations, ready for the kernel. Entities are the stations, then a source for each station
+/// that jobs come to from outside, then the exit.
 #[derive(Clone, Debug)]
 pub struct Network {
     stations: Vec<StationSpec>,

@@ -103,7 +103,8 @@ fn station_rows(
 fn judged(measure: &str, single: bool) -> Option<(Tolerance, &'static str)> {
     let station = if single { "Erlang 1917; Kleinrock 1975, ch. 3" } else { "Jackson 1957" };
     match measure {
-        // Only jobs at the two ends of the span make the two sides differ, by less than chance would show in an interval.
+        // Only jobs at the two ends of the span make the two sides differ, by less than chance would show in
+        // an interval.
         "little_ratio" => Some((Tolerance::Relative { fraction: 0.01 }, "Little 1961")),
         "jobs_measured" => None,
         _ => Some((Tolerance::Interval, station)),
@@ -113,7 +114,8 @@ fn judged(measure: &str, single: bool) -> Option<(Tolerance, &'static str)> {
 /// Of a sweep, the claims that say most; all of them would fill pages.
 const CLAIMED_IN_SWEEPS: [&str; 2] = ["number_mean", "wait_mean"];
 
-/// What theory published, beside ours. A single replicate has no range to judge by, and a stopped run is no evidence.
+/// What theory published, beside ours. A single replicate has no range to judge by, and a stopped run is no
+/// evidence.
 fn claims(view: &View<'_>, swept_at: Option<usize>) -> Vec<Claim> {
     let outcomes = view.point.result.outcomes;
     if outcomes.len() < 2 || outcomes.iter().any(|outcome| outcome.partial) {

@@ -15,16 +15,16 @@ use super::closed_form::{Mmk, traffic};
 pub struct Scenario {
     /// The stations by name: `[stations.counter]`. A name is lower-case letters, digits and `_`.
     pub stations: Stations,
-    /// How long a job travels to a station and from the last one to the exit. Statistics do not count it as wait, but it
-    /// lets several workers share one run.
+    /// How long a job travels to a station and from the last one to the exit. Statistics do not count it as
+    /// wait, but it lets several workers share one run.
     #[serde(default)]
     pub travel: SimSpan,
-    /// What is thrown away at the beginning, when the queues are emptier than they will be. Left out: 20 relaxation times
-    /// of the slowest station.
+    /// What is thrown away at the beginning, when the queues are emptier than they will be. Left out: 20
+    /// relaxation times of the slowest station.
     #[serde(default)]
     pub warm_up: Option<SimSpan>,
-    /// What is measured after the warm-up. Left out: 1000 relaxation times of the slowest station, or the time of five
-    /// million arrivals if that is shorter.
+    /// What is measured after the warm-up. Left out: 1000 relaxation times of the slowest station, or the
+    /// time of five million arrivals if that is shorter.
     #[serde(default)]
     pub span: Option<SimSpan>,
 }
@@ -61,7 +61,8 @@ pub struct Station {
     #[serde(default)]
     #[schemars(example = "70/s")]
     pub arrival_rate: Frequency,
-    /// Where a finished job goes: the names of stations with their shares, `{ disk = "30%" }`. The rest leaves.
+    /// Where a finished job goes: the names of stations with their shares, `{ disk = "30%" }`. The rest
+    /// leaves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub routes: BTreeMap<String, Percent>,
 }
@@ -88,7 +89,8 @@ const STATIONS_MAX: usize = 256;
 const ARRIVALS_MAX: f64 = 5e6;
 /// How many relaxation times the default warm-up takes: the start is then forgotten to e^-20.
 const WARM_UP_RELAXATIONS: f64 = 20.0;
-/// How many relaxation times the default span takes: its mean then rests on hundreds of nearly independent stretches.
+/// How many relaxation times the default span takes: its mean then rests on hundreds of nearly independent
+/// stretches.
 const SPAN_RELAXATIONS: f64 = 1_000.0;
 
 impl Scenario {
@@ -351,7 +353,8 @@ impl Theory {
             / self.visit_rate()
     }
 
-    /// The mean time from the first station's door to the last one's, with the travel in between, by Little's law.
+    /// The mean time from the first station's door to the last one's, with the travel in between, by Little's
+    /// law.
     #[must_use]
     pub fn sojourn_mean(&self) -> f64 {
         let moves_per_job = self.visit_rate() / self.throughput - 1.0;

@@ -1,4 +1,5 @@
-//! The study from scenario text to presentation: right answers, one digest, useful refusals, a checker that can fail.
+//! The study from scenario text to presentation: right answers, one digest, useful refusals, a checker that
+//! can fail.
 
 mod damaged;
 
@@ -170,7 +171,8 @@ fn what_is_left_out_suits_the_load() {
         let resolved = prepare(&text).resolved();
         (resolved["warm_up"].clone(), resolved["span"].clone())
     };
-    // Relaxation times of 11.7 s, 380 s, and 4·10⁶ s; the last would take more arrivals than the default allows.
+    // Relaxation times of 11.7 s, 380 s, and 4·10⁶ s; the last would take more arrivals than the default
+    // allows.
     assert_eq!(resolved("0.5/s"), ("4min".into(), "200min".into()));
     assert_eq!(resolved("0.9/s"), ("7600s".into(), "380000s".into()));
     assert_eq!(resolved("0.999/s"), ("80000000s".into(), "85000min".into()));
@@ -289,7 +291,8 @@ fn short_runs_are_warned_of() {
 
 #[test]
 fn a_stopped_run_says_so() {
-    // Kernels look at the flag now and then, so the warm-up must be longer than what passes between two looks.
+    // Kernels look at the flag now and then, so the warm-up must be longer than what passes between two
+    // looks.
     let prepared = prepare(&MM1.replace("1000s", "10000000s"));
     let stop = AtomicBool::new(true);
     let context = RunContext { stop: &stop, ..RunContext::alone(Seed(5), 0) };
@@ -330,8 +333,8 @@ fn the_claims_of_mm1_hold() {
     assert!(claims.len() == 11 && missed.is_empty(), "{missed:#?}");
 }
 
-/// `docs/writing-a-study.md` teaches with pieces of this study. Each must still be in it, word for word; `// …` stands for
-/// a gap, and the width of lines is the formatter's business.
+/// `docs/writing-a-study.md` teaches with pieces of this study. Each must still be in it, word for word; `//
+/// …` stands for a gap, and the width of lines is the formatter's business.
 #[test]
 fn the_guide_quotes_what_is_written() {
     let sources = [

@@ -3,8 +3,8 @@
 use super::levers::{NO_REST, Tried, helps_most};
 use super::resources::Resource;
 
-/// What held it up, in a few words; nothing where nothing was done. Where changes were tried, the one that helps most has the say
-/// between rests and what waits for those that rest.
+/// What held it up, in a few words; nothing where nothing was done. Where changes were tried, the one that
+/// helps most has the say between rests and what waits for those that rest.
 #[must_use]
 pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) -> Option<String> {
     let of = |name: &str| resources.iter().find(|resource| resource.name == name);
@@ -12,8 +12,8 @@ pub fn name(resources: &[Resource], reservations: Option<u32>, tried: &[Tried]) 
     let top =
         resources.iter().find(|resource| resource.name != "rests" && resource.name != "reservations")?;
     let mean = |name: &str| of(name).map_or(0.0, |resource| resource.mean);
-    // Shares of all leading disks are small where a few of them lead much longer than the others, so where nothing was busy
-    // the larger of the two is named.
+    // Shares of all leading disks are small where a few of them lead much longer than the others, so where
+    // nothing was busy the larger of the two is named.
     let idle = |share: f64| top.busiest < 0.7 && share > top.mean.max(0.1);
     let (rests, waits) = (mean("rests"), mean("reservations"));
     if waits > rests && rests > 0.0 && helps_most(tried, NO_REST) {

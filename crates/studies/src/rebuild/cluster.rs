@@ -9,8 +9,8 @@ use towtank_units::{Bytes, SimSpan};
 use super::scenario::{Scenario, Seeks};
 use super::settled::Settled;
 
-/// (KiB, write seek, read seek) in microseconds: the JBOD table of CODES' guide, with overheads of 29.67 us before a write
-/// and 23.67 us before a read.
+/// (KiB, write seek, read seek) in microseconds: the JBOD table of CODES' guide, with overheads of 29.67 us
+/// before a write and 23.67 us before a read.
 const JBOD: [(u64, f64, f64); 11] = [
     (4, 499.5, 3475.6),
     (8, 509.0, 3470.0),
@@ -97,8 +97,8 @@ pub fn waiting(scenario: &Settled) -> Waiting {
     }
 }
 
-/// About how much memory machines take: their state, the counts of each over time, and their rows in the report. Measured on
-/// clusters of 4,000 and 10,000 servers, and of 2,000 with 24 disks each.
+/// About how much memory machines take: their state, the counts of each over time, and their rows in the
+/// report. Measured on clusters of 4,000 and 10,000 servers, and of 2,000 with 24 disks each.
 #[must_use]
 pub fn memory_of_machines(servers: f64, devices: f64) -> f64 {
     const SERVER: f64 = 14_000.0;

@@ -170,8 +170,8 @@ impl Settled {
         })
     }
 
-    /// What is wrong with the clients. Queues that grow for ever have no latency, so a cluster that cannot serve them even
-    /// without a rebuild is refused.
+    /// What is wrong with the clients. Queues that grow for ever have no latency, so a cluster that cannot
+    /// serve them even without a rebuild is refused.
     pub(super) fn check_clients(
         &self,
         draft: &Draft,

@@ -65,8 +65,8 @@ pub struct Course {
     pub population: Population,
 }
 
-/// Finds what is lost and rebuilds it, and tries what may help where `tries` says so; none if the user stopped it before
-/// anything was known.
+/// Finds what is lost and rebuilds it, and tries what may help where `tries` says so; none if the user
+/// stopped it before anything was known.
 ///
 /// # Errors
 /// When placement or model fail.

@@ -1,9 +1,10 @@
 //! What would help: changes that an operator could make, each tried on the same lost data.
 //!
-//! A resource that is busy need not be what to change, and a setting that waits need not be what holds a rebuild up. So each
-//! change is run, and told with the time it takes. Trials take at most as many events again as the rebuild itself took, or
-//! [`EVENTS_LEAST`] where that is more; where that is not enough for all of them, the changes that stand the best chance come
-//! first: how long what they change was rested on, waited for or busy.
+//! A resource that is busy need not be what to change, and a setting that waits need not be what holds a
+//! rebuild up. So each change is run, and told with the time it takes. Trials take at most as many events
+//! again as the rebuild itself took, or [`EVENTS_LEAST`] where that is more; where that is not enough for all
+//! of them, the changes that stand the best chance come first: how long what they change was rested on,
+//! waited for or busy.
 
 use serde::{Deserialize, Serialize};
 use towtank_units::{Rate, SimSpan};

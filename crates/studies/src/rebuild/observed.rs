@@ -64,7 +64,8 @@ pub struct Observed {
     pub progress: Vec<(f64, u64)>,
     /// Bytes that were made again, over all targets.
     pub rebuilt: u64,
-    /// Bytes that are not finished in the end: of lost objects, of those without a home, and of what a stop left.
+    /// Bytes that are not finished in the end: of lost objects, of those without a home, and of what a stop
+    /// left.
     pub unfinished: u64,
     /// Groups, or single objects, that take no writes: from when on, in seconds, and how many.
     pub below: Vec<(f64, u64)>,

@@ -1,8 +1,8 @@
-//! What a user may say about the data that is lost: a named data set, a distribution or a file of sizes, and how files
-//! become objects.
+//! What a user may say about the data that is lost: a named data set, a distribution or a file of sizes, and
+//! how files become objects.
 //!
-//! `[population]` of a scenario. Everything left out is filled in by [`PopulationSpec::complete`], so that the resolved
-//! scenario says it all. How much data there is stands elsewhere: it follows from the servers.
+//! `[population]` of a scenario. Everything left out is filled in by [`PopulationSpec::complete`], so that
+//! the resolved scenario says it all. How much data there is stands elsewhere: it follows from the servers.
 
 mod figures;
 mod sizes;
@@ -49,7 +49,8 @@ pub struct PopulationSpec {
     /// The file that `csv`, `histogram` and `pg_dump` read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// How a file becomes objects. Left out: as the preset has it; whole for `pg_dump`, and chunks for the rest.
+    /// How a file becomes objects. Left out: as the preset has it; whole for `pg_dump`, and chunks for the
+    /// rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<LayoutName>,
     /// The size of a chunk, of the layout `chunks`. Left out: 64 MiB.
@@ -67,10 +68,12 @@ pub struct PopulationSpec {
 /// A data set by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PresetName {
-    /// Files like those of the 1000 Genomes data set, in chunks of 64 MiB. Proposed, fitted to the published mean.
+    /// Files like those of the 1000 Genomes data set, in chunks of 64 MiB. Proposed, fitted to the published
+    /// mean.
     #[serde(rename = "1000-genomes")]
     ThousandGenomes,
-    /// Files like those of the file systems of Mira, in stripes of 4 MiB. Proposed, fitted to two published facts.
+    /// Files like those of the file systems of Mira, in stripes of 4 MiB. Proposed, fitted to two published
+    /// facts.
     #[serde(rename = "mira")]
     Mira,
 }
@@ -121,8 +124,8 @@ pub struct DataSet {
 }
 
 impl PopulationSpec {
-    /// Fills in what was left out. `section` is the key of the section in the scenario, and `width_usual` the most objects of
-    /// a striped file where the user does not say: servers over copies.
+    /// Fills in what was left out. `section` is the key of the section in the scenario, and `width_usual` the
+    /// most objects of a striped file where the user does not say: servers over copies.
     ///
     /// # Errors
     /// Each problem with its place in `draft`, those of [`PopulationSpec::data_set`] included.

@@ -1,10 +1,11 @@
 //! What the first paper says of rebuilds, held against the same set-ups here.
 //!
-//! The paper's figures are not published as numbers, so what its abstract and slides say in words is judged: object by object
-//! faster and with less spread than groups, linear in the servers (which is the ideal that the abstract speaks of), faster for
-//! one data set than for the other, and the headline rate. How much of an object one seek is good for (`seek_extent`) was chosen, once, so that the headline's rate on
-//! 1,024 servers comes out; that claim is `fitted`, and the others are judged with the same value. A comparison over seeds is
-//! judged by its 95 % interval, so few seeds decide nothing.
+//! The paper's figures are not published as numbers, so what its abstract and slides say in words is judged:
+//! object by object faster and with less spread than groups, linear in the servers (which is the ideal that
+//! the abstract speaks of), faster for one data set than for the other, and the headline rate. How much of an
+//! object one seek is good for (`seek_extent`) was chosen, once, so that the headline's rate on 1,024 servers
+//! comes out; that claim is `fitted`, and the others are judged with the same value. A comparison over seeds
+//! is judged by its 95 % interval, so few seeds decide nothing.
 
 use towtank_metrics::{Contrast, Pairing, ratio_95, spread_ratio_95};
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};

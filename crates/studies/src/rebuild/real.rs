@@ -1,10 +1,11 @@
-//! A cluster that exists: its machines, groups and what lies on them from the exports of Ceph, and one replicate of its
-//! rebuild.
+//! A cluster that exists: its machines, groups and what lies on them from the exports of Ceph, and one
+//! replicate of its rebuild.
 //!
-//! Groups start where they are served (`acting`), so what was missing or on its way before anything failed is as it was.
-//! New homes are where Ceph 16.2 places a group once what failed is out, with explicit mappings and primary affinities.
-//! What it leaves out: `mon_osd_min_in_ratio`, scans of groups before their backfill (one operation in 512 objects), and
-//! data that move because the place of a copy that is left has changed too.
+//! Groups start where they are served (`acting`), so what was missing or on its way before anything failed is
+//! as it was. New homes are where Ceph 16.2 places a group once what failed is out, with explicit mappings
+//! and primary affinities. What it leaves out: `mon_osd_min_in_ratio`, scans of groups before their backfill
+//! (one operation in 512 objects), and data that move because the place of a copy that is left has changed
+//! too.
 //!
 //! - `machines`: hosts, racks and disks, and how fast they are taken to be;
 //! - `groups`: what is affected, and where it belongs;
@@ -40,7 +41,8 @@ use towtank_rebuild::redundancy::Redundancy;
 /// A checked scenario with the cluster.
 pub struct Ready {
     scenario: Settled,
-    /// Keys that the user left out, so that each class of disks has its own value: no one value can stand for them.
+    /// Keys that the user left out, so that each class of disks has its own value: no one value can stand for
+    /// them.
     by_class: Vec<&'static str>,
     groups: Arc<Groups>,
     failures: Vec<Failure>,

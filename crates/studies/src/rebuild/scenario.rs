@@ -16,8 +16,8 @@ pub struct Scenario {
     /// Where defaults come from: the published study, or Ceph up to 16 as it is shipped.
     #[serde(default)]
     pub preset: Preset,
-    /// A real cluster's CRUSH map, as text, binary, or JSON of `ceph osd crush dump`, in place of a generated one. Left out:
-    /// that of `report`.
+    /// A real cluster's CRUSH map, as text, binary, or JSON of `ceph osd crush dump`, in place of a generated
+    /// one. Left out: that of `report`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-aliases" = ["ceph_map"]))]
     pub crush_map: Option<String>,
@@ -38,8 +38,8 @@ pub struct Scenario {
     #[serde(default = "servers")]
     #[schemars(range(min = 2, max = 16_384))]
     pub servers: u32,
-    /// Racks, in which servers are numbered one after the other; copies of an object lie in different ones where
-    /// `failure_domain` is `rack`.
+    /// Racks, in which servers are numbered one after the other; copies of an object lie in different ones
+    /// where `failure_domain` is `rack`.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 4_096))]
     pub racks: u32,
@@ -64,7 +64,8 @@ pub struct Scenario {
     #[serde(default = "vnodes")]
     #[schemars(range(min = 1, max = 65_536))]
     pub vnodes: u32,
-    /// Placement groups: objects of one group lie on the same servers. Left out, or 0: each object is placed by itself.
+    /// Placement groups: objects of one group lie on the same servers. Left out, or 0: each object is placed
+    /// by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 4_194_304))]
     pub groups: Option<u32>,
@@ -82,12 +83,12 @@ pub struct Scenario {
     /// Erasure coding in place of copies: `8+3` cuts an object into 8 shards and adds 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ec: Option<String>,
-    /// What fails, and when: `server`, `disk`, `rack` draw one; `server=5`, `osd.3`, `rack=1`, `host=node7` name one; `@30s`
-    /// behind it says when.
+    /// What fails, and when: `server`, `disk`, `rack` draw one; `server=5`, `osd.3`, `rack=1`, `host=node7`
+    /// name one; `@30s` behind it says when.
     #[serde(default)]
     pub fail: FailWords,
-    /// How lost objects are found: by asking every object, or drawn from the exact distribution where placement has no
-    /// inverse.
+    /// How lost objects are found: by asking every object, or drawn from the exact distribution where
+    /// placement has no inverse.
     #[serde(default)]
     pub lost_set: LostSet,
     /// Bytes a disk reads in a second.
@@ -102,7 +103,8 @@ pub struct Scenario {
     /// What moving a disk's head costs: the published table, a usual 7,200 rpm disk, or nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeks: Option<Seeks>,
-    /// How much of an object one seek is good for, however many objects are in work: what read-ahead and write-back gather.
+    /// How much of an object one seek is good for, however many objects are in work: what read-ahead and
+    /// write-back gather.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seek_extent: Option<Bytes>,
     /// A server's card, each way.
@@ -131,14 +133,16 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_024))]
     pub recovery_max_active: Option<u32>,
-    /// Groups that a disk leads at once, and as many again that it takes in. 0: no reservations. Only for groups.
+    /// Groups that a disk leads at once, and as many again that it takes in. 0: no reservations. Only for
+    /// groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1_024))]
     pub max_backfills: Option<u32>,
     /// How long a disk's rebuilds rest after each object: Ceph's `osd_recovery_sleep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_sleep: Option<SimSpan>,
-    /// Operations of clients in a second, in the whole cluster, while it rebuilds. Left out: nobody else uses it.
+    /// Operations of clients in a second, in the whole cluster, while it rebuilds. Left out: nobody else uses
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_load: Option<Frequency>,
     /// Which share of them reads. Left out: 70%.
@@ -147,8 +151,8 @@ pub struct Scenario {
     /// Bytes of each. Left out: 64KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_size: Option<Bytes>,
-    /// How much of a busy disk or link is clients', against one for the rebuild. Left out: 1; with `preset = "ceph-wpq"` 21, as
-    /// its priorities of 63 and 3 have it.
+    /// How much of a busy disk or link is clients', against one for the rebuild. Left out: 1; with `preset =
+    /// "ceph-wpq"` 21, as its priorities of 63 and 3 have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000))]
     pub client_weight: Option<u32>,
@@ -239,8 +243,9 @@ pub enum Preset {
     /// The published study: its disks and network, no reservations, no rests, no waiting.
     #[default]
     Paper,
-    /// Ceph up to 16 as it is shipped, with its queue WPQ, on rotating disks: one backfill a disk, three objects, a rest of
-    /// 0.1 s, ten minutes until out. mClock, which paces recovery from 17 on, is not modelled.
+    /// Ceph up to 16 as it is shipped, with its queue WPQ, on rotating disks: one backfill a disk, three
+    /// objects, a rest of 0.1 s, ten minutes until out. mClock, which paces recovery from 17 on, is not
+    /// modelled.
     CephWpq,
     /// The same as ceph-wpq.
     Ceph,

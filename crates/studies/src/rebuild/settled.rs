@@ -7,8 +7,8 @@ use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::scenario::{Preset, Scenario, Seeks};
 
-/// A scenario, and beside it what was left open and is not any more. Its other keys are read as those of the scenario, which is
-/// also its form in text.
+/// A scenario, and beside it what was left open and is not any more. Its other keys are read as those of the
+/// scenario, which is also its form in text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Scenario", into = "Scenario")]
 pub struct Settled {
@@ -119,7 +119,8 @@ impl Settled {
             amount,
             clients,
             max_backfills: *scenario.max_backfills.get_or_insert(u32::from(ceph)),
-            // JBOD table and InfiniBand (LogGP) table of the study; a nearline disk's data sheet, and 10 Gbit/s.
+            // JBOD table and InfiniBand (LogGP) table of the study; a nearline disk's data sheet, and 10
+            // Gbit/s.
             disk_read: *scenario.disk_read.get_or_insert(rate(1_617_009_050, 200_000_000)),
             disk_write: *scenario.disk_write.get_or_insert(rate(1_585_132_340, 190_000_000)),
             nic: *scenario.nic.get_or_insert(rate(2_012_072_435, 1_250_000_000)),

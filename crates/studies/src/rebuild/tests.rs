@@ -54,8 +54,8 @@ pub(super) fn value(outcome: &Outcome, measure: &str) -> f64 {
     outcome.measures[measure].value().unwrap_or_else(|| panic!("{measure} is missing"))
 }
 
-/// Small clusters of every kind: copies and shards, gathered here and there, groups with reservations, racks, rests, rates,
-/// several disks, and failures one after the other.
+/// Small clusters of every kind: copies and shards, gathered here and there, groups with reservations, racks,
+/// rests, rates, several disks, and failures one after the other.
 const KINDS: [&str; 13] = [
     "servers = 8\nper_server = \"2GiB\"",
     "servers = 8\nper_server = \"4GiB\"\nplacement = \"crush-straw\"\ngroups = 40\nmax_backfills = 1",
@@ -136,7 +136,8 @@ fn a_long_stream_runs_at_the_pace_of_its_slowest_stage() {
     let text = "servers = 3\nreplicas = 2\nobjects = 30\nfail = \"server=0\"\nseeks = \"none\"\nplacement = \"static-modulo\"\n\
                 recovery_max_active = 1\nwindow = 8\n[population]\ndistribution = \"constant\"\nsize = \"1GiB\"\nlayout = \"whole\"";
     let outcome = outcome(text, 1);
-    // Server 0 shares a third of all objects with each of the others; each disk reads its own and writes the other's.
+    // Server 0 shares a third of all objects with each of the others; each disk reads its own and writes the
+    // other's.
     let (bytes, rate) = (value(&outcome, "bytes_rebuilt"), value(&outcome, "aggregate_rate_bytes_per_s"));
     let unit = 4.0 * 1_048_576.0;
     let both = 23.67e-6 + 29.67e-6 + unit / 1_617_009_050.0 + unit / 1_585_132_340.0;
@@ -220,7 +221,8 @@ fn the_objects_of_lost_groups_are_all_theirs() {
     }
 }
 
-/// Drawn and asked one by one, the lost set is as large, its bytes are as many, and each peer shares as much of it.
+/// Drawn and asked one by one, the lost set is as large, its bytes are as many, and each peer shares as much
+/// of it.
 #[test]
 fn drawn_sets_are_like_those_that_are_asked() {
     for placement in ["crush-vring", "crush-straw2", "rendezvous"] {

@@ -1,4 +1,5 @@
-//! Small groups: all discoveries, copies or shards, one device away or more, objects made and deleted, logs that reach back and logs that do not, clients or none.
+//! Small groups: all discoveries, copies or shards, one device away or more, objects made and deleted, logs
+//! that reach back and logs that do not, clients or none.
 
 use towtank_report::Outcome;
 
@@ -89,12 +90,14 @@ pub fn laws(outcome: &Outcome) -> Result<(), String> {
         let done = ["objects_recovered", "objects_removed", "objects_recovered_by_log"]
             .map(|name| of(name).unwrap_or(0.0));
         let clients = of("client_wait_mean_s").is_some();
-        // A quarter is written of what a code of four reads: no bytes read are fewer than two shards for each written.
+        // A quarter is written of what a code of four reads: no bytes read are fewer than two shards for each
+        // written.
         let (read, recovered) = (of("recovery_read_bytes"), done[0] + done[2]);
         if read.is_some_and(|read| read < 2.0 * recovered) {
             return Err(format!("{prefix}: {recovered} shards were made from {read:?} bytes"));
         }
-        // Deletes that a log names are done at once and not counted; what clients write meanwhile may be recovered too.
+        // Deletes that a log names are done at once and not counted; what clients write meanwhile may be
+        // recovered too.
         let most = if clients { f64::INFINITY } else { stale };
         if done.iter().sum::<f64>() > most {
             return Err(format!(

@@ -1,9 +1,9 @@
-//! Random scenarios of every study: all executors and worker counts give one outcome, audits pass, and the laws of each
-//! study's measures hold.
+//! Random scenarios of every study: all executors and worker counts give one outcome, audits pass, and the
+//! laws of each study's measures hold.
 //!
-//! `cargo test` draws a fixed number of scenarios of each study; `make soak SECONDS=600` goes on for as long as it is told.
-//! A failure prints the scenario and the seed that draws it again:
-//! `SOAK_STUDY=rebuild SOAK_SEED=17 SOAK_CASES=1 cargo test -p towtank-studies --test soak`.
+//! `cargo test` draws a fixed number of scenarios of each study; `make soak SECONDS=600` goes on for as long
+//! as it is told. A failure prints the scenario and the seed that draws it again: `SOAK_STUDY=rebuild
+//! SOAK_SEED=17 SOAK_CASES=1 cargo test -p towtank-studies --test soak`.
 
 // A test may look at the clock to know when to stop.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
@@ -53,8 +53,8 @@ fn kind(study: &str) -> &'static Kind {
         .unwrap_or_else(|| panic!("no scenarios of {study} are drawn"))
 }
 
-/// Each scenario runs on the sequential executor, the check executor and one of these, in turn: threads that wait for each other
-/// take far longer than the events of such small scenarios.
+/// Each scenario runs on the sequential executor, the check executor and one of these, in turn: threads that
+/// wait for each other take far longer than the events of such small scenarios.
 const PARALLEL: [(Executor, u32); 6] = [
     (Executor::Conservative, 1),
     (Executor::Conservative, 2),

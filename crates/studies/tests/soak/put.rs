@@ -1,4 +1,5 @@
-//! Scenarios of puts: all protocols and both fidelities, odd sizes and links, racks, failures, closed and open loops.
+//! Scenarios of puts: all protocols and both fidelities, odd sizes and links, racks, failures, closed and
+//! open loops.
 
 use towtank_report::Outcome;
 

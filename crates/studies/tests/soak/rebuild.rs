@@ -1,8 +1,9 @@
-//! Scenarios of rebuilds, drawn: small clusters of every kind, with anything that may fail and be limited in them.
+//! Scenarios of rebuilds, drawn: small clusters of every kind, with anything that may fail and be limited in
+//! them.
 //!
-//! What is drawn keeps the product of objects, units and simulated time small, so that a run takes milliseconds. Some
-//! scenarios are refused (a second failure of what has failed, more load than the disks serve): `check` has to say so, and
-//! the harness passes over them.
+//! What is drawn keeps the product of objects, units and simulated time small, so that a run takes
+//! milliseconds. Some scenarios are refused (a second failure of what has failed, more load than the disks
+//! serve): `check` has to say so, and the harness passes over them.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! Files of a crate that use each other in a circle. A file and what lies below it (`model.rs` and `model/audit.rs`) are one
-//! module's halves: paths between them do not count. Tests do not count either.
+//! Files of a crate that use each other in a circle. A file and what lies below it (`model.rs` and
+//! `model/audit.rs`) are one module's halves: paths between them do not count. Tests do not count either.
 
 use std::collections::BTreeMap;
 

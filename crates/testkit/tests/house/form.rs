@@ -5,6 +5,9 @@ use crate::text::code_of;
 use crate::tree::File;
 
 const LINES_MAX: usize = 800;
+
+/// Columns of a comment line, as `rustfmt.toml` has it for code.
+const COMMENT_MAX: usize = 110;
 const TRACKED_BYTES_MAX: u64 = 1 << 20;
 
 /// Files that may hold unsafe code, each with its reason. The compiler denies it everywhere else.
@@ -41,6 +44,7 @@ pub fn faults(file: &File) -> Vec<String> {
         faults.extend(length_fault(file));
         faults.extend(name_fault(file));
         faults.extend(code_faults(file));
+        faults.extend(comment_faults(file));
     }
     faults
 }
@@ -74,6 +78,28 @@ fn code_faults(file: &File) -> Vec<String> {
         }
         let nameless = NAMELESS.iter().filter(|name| line.contains(&format!("mod {name} {{")));
         faults.extend(nameless.map(|name| format!("{place}: the module name `{name}` says nothing")));
+    }
+    faults
+}
+
+/// Comments that run too far. A row of a table and an example of code cannot be broken.
+fn comment_faults(file: &File) -> Vec<String> {
+    let mut in_example = false;
+    let mut faults = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
+        let text = line.trim_start();
+        let Some(said) = text.strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!']).trim_start())
+        else {
+            in_example = false;
+            continue;
+        };
+        in_example ^= said.starts_with("```");
+        let fixed = in_example || said.starts_with(['|', '[']) || said.contains("://");
+        let columns = line.chars().count();
+        if columns > COMMENT_MAX && !fixed {
+            let place = format!("{}:{}", file.path, index + 1);
+            faults.push(format!("{place}: a comment of {columns} columns, at most {COMMENT_MAX}: break it"));
+        }
     }
     faults
 }
@@ -170,6 +196,16 @@ mod tests {
         check(rust, "//! T.\nunsafe fn f() {}\n", &["unsafe code belongs to"]);
         check("docs/a.md", "a \n", &["docs/a.md:1: blanks at the end"]);
         check(rust, "//! T.\n\tfn\n", &["time.rs:2: a tab"]);
+    }
+
+    #[test]
+    fn planted_long_comments_are_found() {
+        let long = "word ".repeat(25);
+        let path = "crates/units/src/time.rs";
+        check(path, &format!("//! T.\n/// {long}end\nfn f() {{}}\n"), &["2: a comment of 132 columns"]);
+        check(path, &format!("//! T.\nfn f() {{\n    // {long}end\n}}\n"), &["3: a comment of 135 columns"]);
+        check(path, &format!("//! T.\n//! | {long} |\n//! ```\n//! {long}end\n//! ```\n"), &[]);
+        check(path, &format!("//! T.\nconst TEXT: &str = \"{long}\";\n"), &[]);
     }
 
     #[test]

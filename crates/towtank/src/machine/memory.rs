@@ -1,9 +1,10 @@
-//! How much memory a process may still take: the least of what the system has free, what its control groups leave it,
-//! and what `ulimit -v` leaves it.
+//! How much memory a process may still take: the least of what the system has free, what its control groups
+//! leave it, and what `ulimit -v` leaves it.
 //!
-//! All of it is read from files (`/proc`, `/sys/fs/cgroup`), so that a test can lay others in their place. Elsewhere
-//! than on Linux nothing is known, and nothing is refused. What is left out: swap, which a simulation must not need,
-//! and limits of single users (`ulimit -d`, quotas of systemd that are no control group).
+//! All of it is read from files (`/proc`, `/sys/fs/cgroup`), so that a test can lay others in their place.
+//! Elsewhere than on Linux nothing is known, and nothing is refused. What is left out: swap, which a
+//! simulation must not need, and limits of single users (`ulimit -d`, quotas of systemd that are no control
+//! group).
 
 use std::fmt;
 use std::fs;
@@ -99,8 +100,9 @@ fn address_space_left(limits: &str, status: &str) -> Option<Bytes> {
 
 /// What the tightest group leaves, of those that this process is in and those above them.
 ///
-/// In a container the groups' own directory may be mounted where that of all groups would be, under another path than
-/// the process is told: what is not there is passed over, up to the top, which is then the container's.
+/// In a container the groups' own directory may be mounted where that of all groups would be, under another
+/// path than the process is told: what is not there is passed over, up to the top, which is then the
+/// container's.
 fn group_left(groups: &str, mounted: &Path) -> Option<Bytes> {
     let lines = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);

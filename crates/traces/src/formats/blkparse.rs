@@ -1,5 +1,5 @@
-//! What blkparse prints unless it is told otherwise: events of the block layer, of which one kind is the records, and a summary at
-//! the end, which is passed over.
+//! What blkparse prints unless it is told otherwise: events of the block layer, of which one kind is the
+//! records, and a summary at the end, which is passed over.
 
 use towtank_units::SimTime;
 

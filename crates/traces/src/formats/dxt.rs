@@ -1,5 +1,5 @@
-//! What darshan-dxt-parser prints: for each file and rank a heading, and the calls under it. Times count from the job's
-//! beginning, in steps of 0.1 ms, and begin anew with each file and rank.
+//! What darshan-dxt-parser prints: for each file and rank a heading, and the calls under it. Times count from
+//! the job's beginning, in steps of 0.1 ms, and begin anew with each file and rank.
 
 use towtank_units::{SimSpan, SimTime};
 

@@ -1,5 +1,5 @@
-//! fio's I/O logs. Version 3 has a time on each line; version 2 has none, but waits, which fio measures from when it issued the request
-//! before.
+//! fio's I/O logs. Version 3 has a time on each line; version 2 has none, but waits, which fio measures from
+//! when it issued the request before.
 
 use towtank_units::{SimSpan, SimTime};
 

@@ -1,5 +1,6 @@
-//! libCacheSim's oracleGeneral: 24 bytes a record, little endian: a time in seconds (u32), an object (u64), its size (u32), and when
-//! it is asked for next (i64, in records), which is passed over. There is no operation: what a cache simulator replays are reads.
+//! libCacheSim's oracleGeneral: 24 bytes a record, little endian: a time in seconds (u32), an object (u64),
+//! its size (u32), and when it is asked for next (i64, in records), which is passed over. There is no
+//! operation: what a cache simulator replays are reads.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -34,7 +35,8 @@ pub(super) fn parse(piece: &[u8]) -> Record {
     Record { file: Some(object), ..record }
 }
 
-/// Whether bytes look like records: times that rise, next records that lie ahead, and something that is not text.
+/// Whether bytes look like records: times that rise, next records that lie ahead, and something that is not
+/// text.
 pub(crate) fn fits(head: &[u8], all: bool) -> bool {
     let whole = !all || head.len().is_multiple_of(RECORD_BYTES);
     let mut last = 0;

@@ -1,5 +1,5 @@
-//! PFSsim's trace of one flow of one client. The instant of a line is either absolute or a think time; a flow has one request
-//! outstanding, so an instant that has passed means at once.
+//! PFSsim's trace of one flow of one client. The instant of a line is either absolute or a think time; a flow
+//! has one request outstanding, so an instant that has passed means at once.
 
 use towtank_units::{SimSpan, SimTime};
 

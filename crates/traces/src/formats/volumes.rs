@@ -1,5 +1,5 @@
-//! Block traces of volumes as CSV: MSR Cambridge, Alibaba, Tencent, SYSTOR '17 and SPC. What a request goes to is also whose it is:
-//! none of them says who asked.
+//! Block traces of volumes as CSV: MSR Cambridge, Alibaba, Tencent, SYSTOR '17 and SPC. What a request goes
+//! to is also whose it is: none of them says who asked.
 
 use towtank_units::{SimSpan, SimTime};
 

@@ -1,4 +1,5 @@
-//! A writer of each format, for tests alone: random records that a format can hold, as its text, and as a reader is to give them.
+//! A writer of each format, for tests alone: random records that a format can hold, as its text, and as a
+//! reader is to give them.
 
 use std::fmt::Write as _;
 

@@ -45,8 +45,8 @@ fn take(drive: &mut SeekDrive, spec: &SeekSpec, number: u64, io: Io) -> SimSpan 
     drive.serve(spec, now, io, &mut draws.of(ROTATION)).end.since(now)
 }
 
-/// Lee's curve through the same three numbers, the second being the mean over random requests, as DiskSim has it ("3-point
-/// curve" of its seek types): a √(d − 1) + b (d − 1) + c.
+/// Lee's curve through the same three numbers, the second being the mean over random requests, as DiskSim has
+/// it ("3-point curve" of its seek types): a √(d − 1) + b (d − 1) + c.
 fn lee(cylinders: f64, [one, mean, full]: [f64; 3], distance: f64) -> f64 {
     let root = (-10.0 * one + 15.0 * mean - 5.0 * full) / (3.0 * cylinders.sqrt());
     let line = (7.0 * one - 15.0 * mean + 8.0 * full) / (3.0 * cylinders);
@@ -55,9 +55,10 @@ fn lee(cylinders: f64, [one, mean, full]: [f64; 3], distance: f64) -> f64 {
 
 #[test]
 fn seven_drives_of_disksim_have_their_times() {
-    // Cylinders, then milliseconds over one, a third of all and all: the parameter files of DiskSim (Western Digital's fork, `valid/`).
-    // Tolerances, set before: to the nanosecond at the three points; 10 % of the whole stroke from Lee's formula at any distance; the
-    // mean over random requests within 10 % of the time over a third.
+    // Cylinders, then milliseconds over one, a third of all and all: the parameter files of DiskSim (Western
+    // Digital's fork, `valid/`). Tolerances, set before: to the nanosecond at the three points; 10 % of the
+    // whole stroke from Lee's formula at any distance; the mean over random requests within 10 % of the time
+    // over a third.
     let drives = [
         ("Cheetah 9LP", 6962, [0.831, 5.624, 10.627]),
         ("Atlas 10K", 10_042, [1.245, 5.63, 10.828]),
@@ -179,7 +180,8 @@ fn what_was_read_is_sent_from_the_buffer() {
     assert!(first.as_ns() >= 50_000 + 100_000);
     // Again: 50 us and 10 us over the bus.
     assert_eq!(take(&mut drive, &spec, 1, io(false, 0, 10_000)).as_ns(), 60_000);
-    // 60 us after, the platter has read 6 kB on: the request ends with its last byte, 300 us after the first one's end.
+    // 60 us after, the platter has read 6 kB on: the request ends with its last byte, 300 us after the first
+    // one's end.
     assert_eq!(take(&mut drive, &spec, 2, io(false, 10_000, 30_000)).as_ns(), 240_000);
     // Another stream, and back to the first one's segment.
     let elsewhere = io(false, 80_000_000, 1000);
@@ -196,7 +198,8 @@ fn what_the_buffer_serves_moves_no_head() {
     let (spec, mut drive) = (buffered(), SeekDrive::default());
     take(&mut drive, &spec, 0, io(false, 0, 1_000));
     take(&mut drive, &spec, 1, io(false, 80_000_000, 1_000));
-    // The end of the first stream's segment comes from the buffer; what follows it does not, and the head is far away.
+    // The end of the first stream's segment comes from the buffer; what follows it does not, and the head is
+    // far away.
     let end = drive.held[0].to;
     assert!(take(&mut drive, &spec, 2, io(false, end - 500, 500)).as_ns() < 1_000);
     assert!(take(&mut drive, &spec, 3, io(false, end, 500)) > spec.curve.span(100));
@@ -253,7 +256,8 @@ fn what_cannot_be_is_refused_with_its_limit() {
 }
 
 proptest! {
-    /// The buffer's clock and the platter's agree: what has passed in the time of a transfer is that transfer.
+    /// The buffer's clock and the platter's agree: what has passed in the time of a transfer is that
+    /// transfer.
     #[test]
     fn parts_of_a_transfer_take_as_long_as_all_of_it(
         offset in 0u64..100_000_000, first in 1u64..1_500_000, second in 1u64..1_500_000, switch_us in 0u64..900
@@ -269,7 +273,8 @@ proptest! {
         prop_assert!(almost < first + second);
     }
 
-    /// Whatever comes, a drive is not busier than there is time for, and nothing ends before its bytes have moved.
+    /// Whatever comes, a drive is not busier than there is time for, and nothing ends before its bytes have
+    /// moved.
     #[test]
     fn no_request_beats_the_bus_or_the_clock(
         requests in prop::collection::vec((any::<bool>(), 0u64..80_000_000, 1u64..800_000, 0u64..20_000_000, any::<bool>()), 1..40)

@@ -139,7 +139,8 @@ impl Flash {
         self.map[page as usize] = place;
     }
 
-    /// Moves what is in use in the block that has the least of it, erases that, and says how many pages it moved.
+    /// Moves what is in use in the block that has the least of it, erases that, and says how many pages it
+    /// moved.
     fn collect(&mut self, die: usize) -> u64 {
         let (first, pages) = (die as u32 * self.shape.die_blocks, self.shape.block_pages);
         let open = self.dies[die].open;

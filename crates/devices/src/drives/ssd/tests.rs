@@ -1,4 +1,5 @@
-//! Rates and latencies against closed forms, and write amplification against the formula for greedy collection.
+//! Rates and latencies against closed forms, and write amplification against the formula for greedy
+//! collection.
 
 use proptest::prelude::*;
 
@@ -6,7 +7,8 @@ use super::*;
 
 const PAGE: u64 = 4096;
 
-/// Eight dies on two channels; times of the SSD add-on of DiskSim for SLC flash, so that dies and channels both matter.
+/// Eight dies on two channels; times of the SSD add-on of DiskSim for SLC flash, so that dies and channels
+/// both matter.
 fn spec() -> SsdSpec {
     SsdSpec {
         capacity: Bytes::new(8 * 56 * 64 * PAGE),
@@ -79,9 +81,9 @@ fn a_write_is_done_when_the_buffer_has_it_and_a_read_when_it_was_sent() {
     assert_eq!(after(ssd.serve(&bare, SimTime::from_ns(3_000_000), fresh)), 1_024 + 10_240 + 200_000);
 }
 
-/// Pages programmed for each that is written at random over a full drive, where the block with the fewest pages in use is
-/// collected: 1 / (1 − u), where (u − 1) / ln u = 1 / α and α is flash over user's pages (Desnoyers, "Analytic modeling of SSD
-/// write performance", SYSTOR 2012, for large blocks).
+/// Pages programmed for each that is written at random over a full drive, where the block with the fewest
+/// pages in use is collected: 1 / (1 − u), where (u − 1) / ln u = 1 / α and α is flash over user's pages
+/// (Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012, for large blocks).
 fn expected(alpha: f64) -> f64 {
     let (mut low, mut high) = (1e-9, 1.0 - 1e-9);
     for _ in 0..200 {
@@ -93,8 +95,9 @@ fn expected(alpha: f64) -> f64 {
 
 #[test]
 fn write_amplification_is_that_of_greedy_collection() {
-    // Tolerance, set before: 5 %. Free blocks hold nothing, so that they are no spare space. The formula is for large blocks: of small
-    // ones greedy collection finds better, at 64 pages by a tenth where 7 % are spare.
+    // Tolerance, set before: 5 %. Free blocks hold nothing, so that they are no spare space. The formula is
+    // for large blocks: of small ones greedy collection finds better, at 64 pages by a tenth where 7 % are
+    // spare.
     for (block_pages, user_blocks) in [(64, 100), (64, 110), (256, 118)] {
         let (dies, die_blocks) = (2, 128);
         let pages = dies * user_blocks * u64::from(block_pages);
@@ -119,7 +122,8 @@ fn write_amplification_is_that_of_greedy_collection() {
 
 #[test]
 fn collection_costs_time() {
-    // A page costs a program, what is moved a read and a program each, and each block an erasure: the mean over a long run.
+    // A page costs a program, what is moved a read and a program each, and each block an erasure: the mean
+    // over a long run.
     let spec = spec();
     let mut ssd = Ssd::new(&spec).unwrap();
     ssd.fill();
@@ -186,7 +190,8 @@ fn a_lost_page_is_noticed() {
 }
 
 proptest! {
-    /// Whatever is written and read: the laws hold, nothing is faster than the host's link, and the buffer has its room.
+    /// Whatever is written and read: the laws hold, nothing is faster than the host's link, and the buffer
+    /// has its room.
     #[test]
     fn laws_hold_whatever_comes(
         requests in prop::collection::vec((any::<bool>(), 0u64..1 << 27, 1u64..100_000, 0u64..400_000), 1..60)

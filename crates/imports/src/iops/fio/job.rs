@@ -50,7 +50,8 @@ struct Count {
 
 /// Options that hold a job below what the system can do.
 const LIMITS: [&str; 6] = ["rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "latency_target"];
-/// How far the bytes of an operation may lie from the size that was asked for; the last operation of a file is cut.
+/// How far the bytes of an operation may lie from the size that was asked for; the last operation of a file
+/// is cut.
 const SIZE_OFF: f64 = 0.02;
 /// The same for sizes drawn at random, and how many operations there must be to see it.
 const SPLIT_OFF: (f64, u64) = (0.15, 1_000);
@@ -165,7 +166,8 @@ impl Job {
         let seen = 100.0 * self.read.iops / (self.read.iops + self.write.iops);
         let reads = asked.number("rwmixread");
         let percent = reads.or_else(|| Some(100.0 - asked.number("rwmixwrite")?)).unwrap_or(50.0);
-        // What was drawn lies near what was asked for; if not, something else ruled (a file's end, two rates).
+        // What was drawn lies near what was asked for; if not, something else ruled (a file's end, two
+        // rates).
         let near = (percent - seen).abs() <= 5.0 && percent > 0.0 && percent < 100.0;
         if near { percent } else { seen.round().clamp(1.0, 99.0) }
     }

@@ -1,4 +1,5 @@
-//! Sizes as fio writes them: `4k` is 4096 bytes, and with `kb_base=1024`, its default, so is `4kb`; `4kib` is then 4000.
+//! Sizes as fio writes them: `4k` is 4096 bytes, and with `kb_base=1024`, its default, so is `4kb`; `4kib` is
+//! then 4000.
 
 /// Sizes of reads and of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -78,8 +78,8 @@ impl Balance {
         Some(libm::sqrt(squares / open.len() as f64))
     }
 
-    /// The greatest relative load that independent draws would have on average. Loads of different servers are taken as
-    /// independent, which changes it by less than one part in the number of servers.
+    /// The greatest relative load that independent draws would have on average. Loads of different servers
+    /// are taken as independent, which changes it by less than one part in the number of servers.
     #[must_use]
     pub fn binomial_max_over_mean(&self) -> Option<f64> {
         let mut classes: Vec<(f64, f64)> = Vec::new();
@@ -98,14 +98,15 @@ impl Balance {
     }
 }
 
-/// The mean of the greatest of all relative loads: the integral of the chance that one of them lies above `x`. The
-/// binomial's tail is that of the normal distribution with its third moment corrected (Cornish and Fisher 1938).
+/// The mean of the greatest of all relative loads: the integral of the chance that one of them lies above
+/// `x`. The binomial's tail is that of the normal distribution with its third moment corrected (Cornish and
+/// Fisher 1938).
 fn expected_max(classes: &[(f64, f64)], keys: u64) -> f64 {
     let keys = keys as f64;
     let spread = |share: f64| libm::sqrt((1.0 - share) / (share * keys));
     let widest = classes.iter().map(|(share, _)| spread(*share)).fold(0.0, f64::max);
-    // Nothing of weight lies beyond twelve deviations at the few thousand servers that there are, but small loads have
-    // long tails: twice that and two whole replicas.
+    // Nothing of weight lies beyond twelve deviations at the few thousand servers that there are, but small
+    // loads have long tails: twice that and two whole replicas.
     let scarcest = classes.iter().map(|(share, _)| share * keys).fold(f64::INFINITY, f64::min);
     let end = 1.0 + 24.0 * widest + 2.0 / scarcest;
     const STEPS: u32 = 4000;

@@ -3,8 +3,8 @@
 use super::super::visit::for_each_list;
 use super::super::{Placement, ServerId};
 
-/// The replicas that have to be copied when one placement takes over from another. Lists are compared as sets: a new
-/// order moves nothing.
+/// The replicas that have to be copied when one placement takes over from another. Lists are compared as
+/// sets: a new order moves nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Movement {
     /// How many keys were placed.

@@ -203,8 +203,8 @@ fn maglev_draws_from_the_table_of_the_paper() {
     }
 }
 
-/// Growing one bucket at a time must only ever move a word to the newest bucket: what makes the hash consistent. Each
-/// bucket must get its part.
+/// Growing one bucket at a time must only ever move a word to the newest bucket: what makes the hash
+/// consistent. Each bucket must get its part.
 #[test]
 fn jumps_go_to_the_newest_bucket() {
     let mut counts = [0u32; 20];

@@ -1,4 +1,5 @@
-//! Balance, weights and declustering over populations of keys, against closed forms and published measurements.
+//! Balance, weights and declustering over populations of keys, against closed forms and published
+//! measurements.
 
 use super::*;
 use crate::algorithms::analysis::{Balance, Peers, Rebuild};
@@ -14,7 +15,8 @@ fn large(cluster: &Cluster, virtual_nodes: u32) -> Vec<Box<dyn Placement>> {
     ]
 }
 
-/// What the structure and the draw of keys explain together, with four deviations of an estimate from `servers` values.
+/// What the structure and the draw of keys explain together, with four deviations of an estimate from
+/// `servers` values.
 #[test]
 fn balance_is_as_promised() {
     let cluster = Cluster::equal(100);
@@ -42,8 +44,8 @@ fn two_choices_are_better_than_one() {
     assert!((3000..3008).contains(&most), "{most}");
 }
 
-/// Loads follow the weights as closely as the algorithm says: with small shares the distinctness of replicas is nearly
-/// without effect, and the ideal shares used here know it to first order.
+/// Loads follow the weights as closely as the algorithm says: with small shares the distinctness of replicas
+/// is nearly without effect, and the ideal shares used here know it to first order.
 #[test]
 fn weights_are_respected() {
     let weights = (0..120u32).map(|server| Weight([0x8000, 0x1_0000, 0x1_8000, 0][server as usize % 4]));
@@ -91,8 +93,9 @@ fn published_placement(name: &str, virtual_nodes: u32, servers: u32) -> Box<dyn 
     }
 }
 
-/// Declustering as it was measured with libch-placement: three replicas, 200,000 objects, server 10 fails. Algorithm,
-/// virtual nodes, servers; servers that take part in the rebuild, and the most that one takes over the mean.
+/// Declustering as it was measured with libch-placement: three replicas, 200,000 objects, server 10 fails.
+/// Algorithm, virtual nodes, servers; servers that take part in the rebuild, and the most that one takes over
+/// the mean.
 const PUBLISHED: [(&str, u32, u32, usize, f64); 18] = [
     ("static_modulo", 1, 64, 3, 21.23),
     ("ring", 1, 64, 3, 46.55),
@@ -115,9 +118,9 @@ const PUBLISHED: [(&str, u32, u32, usize, f64); 18] = [
     ("rendezvous", 1, 256, 255, 2.09),
 ];
 
-/// In kind, since the seeds are not published. Where a rebuild is spread widely (rings, rendezvous) one server is like
-/// another: 10 % of the targets and 40 % of max/mean. With one node in the plane a server's neighbourhood is what it
-/// happens to be: three times either.
+/// In kind, since the seeds are not published. Where a rebuild is spread widely (rings, rendezvous) one
+/// server is like another: 10 % of the targets and 40 % of max/mean. With one node in the plane a server's
+/// neighbourhood is what it happens to be: three times either.
 #[test]
 fn declustering_is_that_of_the_published_table() {
     for (name, virtual_nodes, servers, targets, max_over_mean) in PUBLISHED {

@@ -75,7 +75,8 @@ pub fn read(bytes: &[u8]) -> Result<Map, BinaryError> {
     if input.left() > 0 {
         map.choose_args = input.choose_args(slots)?;
     }
-    // Squid and later append two tunables of multi-step-retry rules. A map without such rules does not use them.
+    // Squid and later append two tunables of multi-step-retry rules. A map without such rules does not use
+    // them.
     if input.left() != 0 && input.left() != 8 {
         let found = input.left().to_string();
         return input.refuse("the number of bytes after the map", found, "but only 0 or 8 are known");

@@ -9,7 +9,8 @@ use crate::crush::weight_sets;
 use std::collections::BTreeSet;
 
 impl Map {
-    /// Puts an item where `location` says, making the buckets that are missing. An item that is elsewhere stays there too.
+    /// Puts an item where `location` says, making the buckets that are missing. An item that is elsewhere
+    /// stays there too.
     pub fn add_item(
         &mut self,
         item: ItemId,
@@ -20,7 +21,8 @@ impl Map {
         self.insert(item, weight, name, location, Sets::Follow)
     }
 
-    /// Gives an item that is at `location` another weight or name; one that is not there comes there from wherever it was.
+    /// Gives an item that is at `location` another weight or name; one that is not there comes there from
+    /// wherever it was.
     pub fn update_item(
         &mut self,
         item: ItemId,
@@ -85,7 +87,8 @@ impl Map {
         self.move_bucket(id, location)
     }
 
-    /// Takes an item out of every bucket, and forgets it. A bucket must be empty, and no rule may start from it.
+    /// Takes an item out of every bucket, and forgets it. A bucket must be empty, and no rule may start from
+    /// it.
     pub fn remove_item(&mut self, name: &str) -> Result<(), EditError> {
         let item = self.named(name)?;
         if item < 0 {
@@ -188,8 +191,8 @@ impl Map {
         self.rebuild_shadows()
     }
 
-    /// Puts an item, with no weight yet, into the innermost bucket of the location; buckets that are missing are made and go
-    /// into the next one out.
+    /// Puts an item, with no weight yet, into the innermost bucket of the location; buckets that are missing
+    /// are made and go into the next one out.
     fn link(&mut self, item: ItemId, name: &str, location: &Location) -> Result<(), EditError> {
         let mut inner = item;
         let types: Vec<(i32, String)> = self

@@ -1,5 +1,6 @@
-//! Items of one bucket: added, taken out, given another weight. What a bucket stores beside its weights follows as Ceph makes
-//! it follow, which for trees is not what a new bucket would have: a place that was left stays, as device 0 of no weight.
+//! Items of one bucket: added, taken out, given another weight. What a bucket stores beside its weights
+//! follows as Ceph makes it follow, which for trees is not what a new bucket would have: a place that was
+//! left stays, as device 0 of no weight.
 
 use crate::crush::bucket::{Bucket, BucketError, Shape, TREE_ITEMS_MAX, node_weights};
 use crate::crush::map::ItemId;
@@ -28,7 +29,8 @@ impl Bucket {
                 return Err(BucketError::TreeTooLarge { items: self.items.len() + 1 });
             }
             Shape::Tree { node_weights: nodes } => {
-                // Ceph reads uninitialised memory here where the tree grows by a level: what is right stands instead.
+                // Ceph reads uninitialised memory here where the tree grows by a level: what is right stands
+                // instead.
                 let leaves = (0..self.items.len()).map(|at| nodes.get(2 * at + 1).copied().unwrap_or(0));
                 *nodes = node_weights(&leaves.chain([weight]).collect::<Vec<u32>>());
             }
@@ -104,8 +106,8 @@ impl Bucket {
         }
     }
 
-    /// Gives the buckets in it the weights that they have, as `crushtool --reweight` does: running sums and inner nodes
-    /// stay as they are.
+    /// Gives the buckets in it the weights that they have, as `crushtool --reweight` does: running sums and
+    /// inner nodes stay as they are.
     pub(in crate::crush) fn reweigh(
         &mut self,
         weight_of: impl Fn(ItemId) -> Option<u32>,

@@ -1,5 +1,5 @@
-//! Shadow trees of device classes, taken down and made anew after a change. Shadows keep their ids where they can, since rules
-//! start from them.
+//! Shadow trees of device classes, taken down and made anew after a change. Shadows keep their ids where they
+//! can, since rules start from them.
 
 use super::EditError;
 use crate::crush::classes;

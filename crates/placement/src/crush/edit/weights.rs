@@ -84,8 +84,8 @@ impl Map {
         Ok(())
     }
 
-    /// Sums of a bucket's weight set, one for each position. Ceph adds up, and changes, the first set alone, and takes the
-    /// sums of its last position; buckets without sets count as nothing.
+    /// Sums of a bucket's weight set, one for each position. Ceph adds up, and changes, the first set alone,
+    /// and takes the sums of its last position; buckets without sets count as nothing.
     fn sum_sets(&mut self, id: ItemId, index: i64) -> Vec<u32> {
         let slot = weight_sets::slot(id);
         let entry = |map: &Self| map.choose_args.get(&index).and_then(|args| args.get(&slot)).cloned();

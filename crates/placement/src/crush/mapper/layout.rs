@@ -5,7 +5,8 @@ use crate::crush::lanes::WIDTH;
 use crate::crush::map::{ChooseArgs, ItemId};
 use crate::crush::vring::Ring;
 
-/// A bucket laid out for picking. Arrays that go through [`crate::crush::lanes`] repeat their first entry up to a full width.
+/// A bucket laid out for picking. Arrays that go through [`crate::crush::lanes`] repeat their first entry up
+/// to a full width.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub id: u32,

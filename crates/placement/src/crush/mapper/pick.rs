@@ -7,13 +7,13 @@ use crate::crush::ln::{below_max, draw};
 use crate::crush::map::ItemId;
 use std::sync::OnceLock;
 
-/// Under one weight the greatest draw wins, but for two flaws of the logarithm: neighbours may share a value, or be in the
-/// wrong order; and the division may round two values to one. Draws this far below the greatest lose for certain, whatever
-/// the weight; a test holds it against the whole table.
+/// Under one weight the greatest draw wins, but for two flaws of the logarithm: neighbours may share a value,
+/// or be in the wrong order; and the division may round two values to one. Draws this far below the greatest
+/// lose for certain, whatever the weight; a test holds it against the whole table.
 const WITHIN: u32 = 12;
 
-/// A score is the product of two rounded numbers, so it is off by less than this part of itself; and what it stands for is cut
-/// to a whole number.
+/// A score is the product of two rounded numbers, so it is off by less than this part of itself; and what it
+/// stands for is cut to a whole number.
 const SCORE_SLACK: f32 = 1.0 + 1e-6;
 
 /// Draws and scores of the bucket at hand, and the permutations of the input.
@@ -188,8 +188,8 @@ fn list(node: &Node, draw: Draw<'_>, list: ListLanes<'_>) -> usize {
     found.map_or(0, |at| at - padding)
 }
 
-/// From the root to a leaf. Which node is next depends on the hash of this one, so hashes one after the other would each wait
-/// for the last: a vector hashes all nodes sooner, where one takes them all.
+/// From the root to a leaf. Which node is next depends on the hash of this one, so hashes one after the other
+/// would each wait for the last: a vector hashes all nodes sooner, where one takes them all.
 fn tree(
     node: &Node,
     draw: Draw<'_>,

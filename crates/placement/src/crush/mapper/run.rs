@@ -283,7 +283,8 @@ impl<'a> Run<'a> {
         leaves.len() > base + position
     }
 
-    /// Fills the open positions of `out`; `first` is the number of the first one. `wanted` paces the attempts.
+    /// Fills the open positions of `out`; `first` is the number of the first one. `wanted` paces the
+    /// attempts.
     fn indep(
         &mut self,
         top: &'a Node,
@@ -346,8 +347,8 @@ impl<'a> Run<'a> {
         out[position] = item;
     }
 
-    /// The item of the wanted type that a descent ends at, with its bucket and attempt; [`NONE`] to give the position up,
-    /// nothing to try again.
+    /// The item of the wanted type that a descent ends at, with its bucket and attempt; [`NONE`] to give the
+    /// position up, nothing to try again.
     fn indep_descend(&mut self, top: &'a Node, goal: Goal, at: Round, position: usize) -> Option<Ended<'a>> {
         let mut node = top;
         loop {

@@ -30,9 +30,9 @@ pub(super) fn usual(value: f32) -> String {
     general(f64::from(value), USUAL_DIGITS)
 }
 
-/// The most replicas that crushtool believes a rule can place: the fewest buckets of any type it chooses, or fewer where it
-/// chooses fewer. A type that two steps choose counts double. Steps that set a tunable count as choices of type 0, of
-/// which no bucket is.
+/// The most replicas that crushtool believes a rule can place: the fewest buckets of any type it chooses, or
+/// fewer where it chooses fewer. A type that two steps choose counts double. Steps that set a tunable count
+/// as choices of type 0, of which no bucket is.
 pub(super) fn most_replicas(map: &Map, rule: usize) -> i32 {
     let mut wanted: BTreeMap<i32, i32> = BTreeMap::new();
     let mut there: BTreeMap<i32, i32> = BTreeMap::new();

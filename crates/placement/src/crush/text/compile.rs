@@ -51,8 +51,9 @@ pub fn compile(text: &str) -> Result<Map, TextError> {
     Ok(compiler.map)
 }
 
-/// Puts buckets in order as crushtool does: one pass over all pairs swaps the places of two where the first holds the second.
-/// The pass goes by the places in the text, so that some orders are still wrong after it, and are refused later.
+/// Puts buckets in order as crushtool does: one pass over all pairs swaps the places of two where the first
+/// holds the second. The pass goes by the places in the text, so that some orders are still wrong after it,
+/// and are refused later.
 fn in_order<'t, 'a>(buckets: &'t [BucketText<'a>]) -> Result<Vec<&'t BucketText<'a>>, TextError> {
     let places: BTreeMap<&str, usize> =
         buckets.iter().enumerate().map(|(at, bucket)| (bucket.name.text, at)).collect();
@@ -120,7 +121,8 @@ impl<'a> Compiler<'a> {
             "chooseleaf_stable" => tunables.chooseleaf_stable = word as u8,
             "straw_calc_version" => tunables.straw_calc_version = word as u8,
             "allowed_bucket_algs" => tunables.allowed_bucket_algs = word,
-            // Squid prints these; they concern multi-step-retry rules alone, which are refused where they stand.
+            // Squid prints these; they concern multi-step-retry rules alone, which are refused where they
+            // stand.
             "msr_descents" | "msr_collision_tries" => {}
             other => {
                 return Err(TextError::at(name.place, format!("there is no tunable `{other}`"))
@@ -150,7 +152,8 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// The first `id` line of each bucket, even if it is a shadow's, keeps its number from buckets that have none.
+    /// The first `id` line of each bucket, even if it is a shadow's, keeps its number from buckets that have
+    /// none.
     fn reserve_ids(&mut self, document: &Document<'_>) {
         self.taken
             .extend(document.buckets.iter().filter_map(|bucket| bucket.ids.first()).map(|line| line.id));
@@ -205,7 +208,8 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// The first id from -1 down that no bucket has or claims; ids are never given back, so the search goes on where it ended.
+    /// The first id from -1 down that no bucket has or claims; ids are never given back, so the search goes
+    /// on where it ended.
     fn free_id(&mut self) -> ItemId {
         while self.taken.contains(&(-1 - self.passed)) {
             self.passed += 1;

@@ -1,6 +1,7 @@
 //! From a map to the text that `crushtool -d` of Ceph 16.2.15 prints for it, byte for byte.
 //!
-//! Weights are printed with three decimals, so compiling the text again may give other weights: compare maps, not texts.
+//! Weights are printed with three decimals, so compiling the text again may give other weights: compare maps,
+//! not texts.
 
 use crate::crush::bucket::{Alg, Bucket};
 use crate::crush::map::{ChooseArgs, ItemId, Map, Mode, Rule, RuleKind, Setting, Step, Tunables, id_of};
@@ -119,7 +120,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Items come before the bucket that holds them, as a text map needs them. The depth of a map is bounded on reading.
+    /// Items come before the bucket that holds them, as a text map needs them. The depth of a map is bounded
+    /// on reading.
     fn bucket_and_below(&mut self, id: ItemId) -> Result<(), PrintError> {
         let map = self.map;
         let Some(bucket) = map.bucket(id) else { return Ok(()) };

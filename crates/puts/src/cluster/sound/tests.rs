@@ -282,7 +282,8 @@ fn a_spec_that_makes_no_sense_is_noticed() {
     }
 }
 
-/// Servers beyond the last whole group were counted among those that could be slow, and the assertion refused it.
+/// Servers beyond the last whole group were counted among those that could be slow, and the assertion refused
+/// it.
 #[test]
 fn more_slow_servers_than_take_part_are_all_that_do() {
     let mut spec = Spec { gateways: 2, servers: 11, ..Spec::default() };

@@ -1,5 +1,5 @@
-//! What a plan shows: how long each discovery takes after longer and longer outages, and how objects fill ranges
-//! (figures 14 to 16 of the thesis).
+//! What a plan shows: how long each discovery takes after longer and longer outages, and how objects fill
+//! ranges (figures 14 to 16 of the thesis).
 
 use towtank_merkle::Tree;
 use towtank_merkle::cost::Discovery;

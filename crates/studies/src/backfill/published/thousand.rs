@@ -1,5 +1,5 @@
-//! What the thesis says of recovering 1,000 objects in groups of different size (figures 17 and 18), and of the bytes
-//! that are sent (figure 28).
+//! What the thesis says of recovering 1,000 objects in groups of different size (figures 17 and 18), and of
+//! the bytes that are sent (figure 28).
 
 use towtank_merkle::sizing::distinct;
 use towtank_report::{Claim, ClaimDraft, Reading, Tolerance};
@@ -64,7 +64,8 @@ fn figure_17(views: &[&View<'_>]) -> Vec<Claim> {
     claims
 }
 
-/// The time of 1 % of 100,000, without that of recovering, over a scan's: never below what equation (6) has as ideal.
+/// The time of 1 % of 100,000, without that of recovering, over a scan's: never below what equation (6) has
+/// as ideal.
 fn figure_18(views: &[&View<'_>]) -> Vec<Claim> {
     let Some(small) = scans(views, 5_000) else { return Vec::new() };
     let recovery = small.iter().sum::<f64>() / small.len() as f64;

@@ -8,8 +8,8 @@ use towtank_units::SimSpan;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// The cluster of the thesis: disks of 80 random writes a second, a rest of 0.1 s, 5.2 ms an object looked at on
-    /// both sides.
+    /// The cluster of the thesis: disks of 80 random writes a second, a rest of 0.1 s, 5.2 ms an object
+    /// looked at on both sides.
     #[default]
     Thesis,
     /// A small Ceph 16.2 on one machine over loopback, measured: no rest, 26 us an object looked at.
@@ -34,13 +34,14 @@ impl Preset {
     /// Its numbers.
     pub(super) fn shipped(self) -> Shipped {
         match self {
-            // 5.2 ms for each object looked at, half of it on each side, and 0.135 s for each one recovered fit table
-            // 2 from 10,000 objects on within 6 %. Of the latter, 0.1 s is Ceph's rest on rotating disks, 12.5 ms each
-            // the read and the write of a disk of 80 random operations a second (the thesis's own figure), and 10 ms
-            // are left. The rows of 5,000 objects fit only where looking is free: a metadata cache that holds 5,000
-            // objects and not 10,000 would make it so; that it did is a hypothesis. The thesis says that its R-tree of
-            // ranges makes 32 Ki ranges a bit slower than 16 Ki and does not say what a search costs: 200 ns for each
-            // range is chosen so that more ranges gain next to nothing there.
+            // 5.2 ms for each object looked at, half of it on each side, and 0.135 s for each one recovered
+            // fit table 2 from 10,000 objects on within 6 %. Of the latter, 0.1 s is Ceph's rest on rotating
+            // disks, 12.5 ms each the read and the write of a disk of 80 random operations a second (the
+            // thesis's own figure), and 10 ms are left. The rows of 5,000 objects fit only where looking is
+            // free: a metadata cache that holds 5,000 objects and not 10,000 would make it so; that it did is
+            // a hypothesis. The thesis says that its R-tree of ranges makes 32 Ki ranges a bit slower than 16
+            // Ki and does not say what a search costs: 200 ns for each range is chosen so that more ranges
+            // gain next to nothing there.
             Preset::Thesis => Shipped {
                 recovery_sleep: SimSpan::from_ms(100),
                 look_cost: SimSpan::from_us(2_600),
@@ -53,9 +54,10 @@ impl Preset {
                 nic: 125_000_000,
                 latency: SimSpan::from_us(100),
             },
-            // Fitted by relative least squares on the eight runs of repetition 0 with one group of 5,000 or 20,000
-            // objects and no rest: 0.163 s, 25.8 us for each object, 1.204 ms for each one that was altered. The last
-            // is of everything that recovering one takes, so disk and network cost next to nothing of their own.
+            // Fitted by relative least squares on the eight runs of repetition 0 with one group of 5,000 or
+            // 20,000 objects and no rest: 0.163 s, 25.8 us for each object, 1.204 ms for each one that was
+            // altered. The last is of everything that recovering one takes, so disk and network cost next to
+            // nothing of their own.
             Preset::Ceph16Loopback => Shipped {
                 recovery_sleep: SimSpan::ZERO,
                 look_cost: SimSpan::from_ns(12_900),

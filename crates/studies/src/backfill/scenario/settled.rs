@@ -88,13 +88,13 @@ pub struct Settled {
 /// The most of the disks or cards that clients may take when all is well: a backfill needs the rest.
 const CLIENTS_MAX: f64 = 0.7;
 
-/// Bytes that an object that changed takes in a replica's table. Measured on groups of 20,000 and 400,000 objects of
-/// which 20 and 50 % had changed: 426 to 435 in five tables.
+/// Bytes that an object that changed takes in a replica's table. Measured on groups of 20,000 and 400,000
+/// objects of which 20 and 50 % had changed: 426 to 435 in five tables.
 const CHANGED: f64 = 86.0;
 
 impl Settled {
-    /// Clients that the disks or cards could not serve even without a backfill would wait for ever, and the backfill
-    /// with them.
+    /// Clients that the disks or cards could not serve even without a backfill would wait for ever, and the
+    /// backfill with them.
     pub(super) fn check_clients(&self, draft: &Draft, problems: &mut Problems) {
         let Some(rate) = self.client_writes.filter(|rate| !rate.is_zero()) else { return };
         let redundancy = self.redundancy();
@@ -198,8 +198,8 @@ impl Settled {
         }
     }
 
-    /// About how much memory a replicate takes: tables of where objects lie, what changed, and summaries. Those of the
-    /// replicas stand there twice, as the run finds them and as it changes them.
+    /// About how much memory a replicate takes: tables of where objects lie, what changed, and summaries.
+    /// Those of the replicas stand there twice, as the run finds them and as it changes them.
     #[must_use]
     pub fn memory(&self) -> Bytes {
         const PROGRAM: f64 = 10_000_000.0;

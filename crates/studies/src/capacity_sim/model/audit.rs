@@ -1,4 +1,5 @@
-//! The laws of the cluster, held against what is left of a run: clients, servers, and everything between them.
+//! The laws of the cluster, held against what is left of a run: clients, servers, and everything between
+//! them.
 
 use towtank_kernel::{Committed, Fault, Scheduled};
 

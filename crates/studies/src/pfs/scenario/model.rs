@@ -207,8 +207,8 @@ impl Disk {
     }
 }
 
-/// A drive of 7,200 revolutions and about 4 TB, by choice: 240 MB/s on the outer tracks and 120 on the inner ones, 0.6,
-/// 8.5 and 16 ms over one cylinder, a third and all.
+/// A drive of 7,200 revolutions and about 4 TB, by choice: 240 MB/s on the outer tracks and 120 on the inner
+/// ones, 0.6, 8.5 and 16 ms over one cylinder, a third and all.
 fn seek() -> SeekSpec {
     const CYLINDERS: u32 = 240_000;
     let turn = SimSpan::from_us(8_333);
@@ -235,8 +235,9 @@ fn seek() -> SeekSpec {
     }
 }
 
-/// Flash as MQSim's default has it (8 channels of 8 dies here, pages of 8 KiB, blocks of 256 pages, 75 us, 750 us and 3.8 ms to
-/// read, program and erase, 333 MB/s a channel), with 7 % of it spare and a host link of 4 GB/s.
+/// Flash as MQSim's default has it (8 channels of 8 dies here, pages of 8 KiB, blocks of 256 pages, 75 us,
+/// 750 us and 3.8 ms to read, program and erase, 333 MB/s a channel), with 7 % of it spare and a host link of
+/// 4 GB/s.
 fn ssd(capacity: Bytes) -> SsdSpec {
     const DIES: u64 = 64;
     let page = Bytes::from_kib(8);

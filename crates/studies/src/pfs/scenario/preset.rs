@@ -59,9 +59,10 @@ impl Preset {
     pub(super) fn shipped(self) -> Shipped {
         match self {
             Preset::Paper => paper(),
-            // Choices for a server with a 7,200 rpm disk: 4.2 ms of half a turn and 4.3 ms of seek on average, 200 MB/s
-            // on the outer tracks; a page copied at 4 GB/s; metadata at 10,000 opens a second and thread. Linux's ratios:
-            // a fifth of memory dirty before writers wait, a tenth before it is written in the background.
+            // Choices for a server with a 7,200 rpm disk: 4.2 ms of half a turn and 4.3 ms of seek on
+            // average, 200 MB/s on the outer tracks; a page copied at 4 GB/s; metadata at 10,000 opens a
+            // second and thread. Linux's ratios: a fifth of memory dirty before writers wait, a tenth before
+            // it is written in the background.
             Preset::Hdd => Shipped {
                 card: 3_125_000_000,
                 disk_read: 200_000_000,
@@ -118,11 +119,12 @@ fn today() -> Shipped {
     }
 }
 
-/// The rates and overheads of PFSsim v0.18 (its configuration of October 2011), which are probably its authors' own of the
-/// paper's cluster: 0.19 and 0.010 ms to write and read a page in memory, 0.60 and 0.30 ms on the disk; 1 ms for a trace
-/// line, a layout, and each of scheduler and daemon before and after a job; 0.1 ms a packet; pages that hold 900 MB, of
-/// which 0.45 may be dirty, written back in batches of 32. The paper has links of 0.2 ms, two on each way. What a real
-/// disk varies by is not known; half of its time, up or down, is what the standard deviations of figure 4 need.
+/// The rates and overheads of PFSsim v0.18 (its configuration of October 2011), which are probably its
+/// authors' own of the paper's cluster: 0.19 and 0.010 ms to write and read a page in memory, 0.60 and 0.30
+/// ms on the disk; 1 ms for a trace line, a layout, and each of scheduler and daemon before and after a job;
+/// 0.1 ms a packet; pages that hold 900 MB, of which 0.45 may be dirty, written back in batches of 32. The
+/// paper has links of 0.2 ms, two on each way. What a real disk varies by is not known; half of its time, up
+/// or down, is what the standard deviations of figure 4 need.
 fn paper() -> Shipped {
     let ms = SimSpan::from_ms;
     let page = 4_096.0;

@@ -224,8 +224,8 @@ pub struct Disk {
 }
 
 impl Settled {
-    /// A hundredth of what the measured phase takes at the servers' disks or cards, or by the times of a trace, at least; 1 ms at
-    /// least.
+    /// A hundredth of what the measured phase takes at the servers' disks or cards, or by the times of a
+    /// trace, at least; 1 ms at least.
     pub(super) fn hundredth(&self, replays: &Replays) -> SimSpan {
         let bytes: f64 = self.loads(replays).map(|load| load.bytes).sum();
         let recorded = replays.values().map(|one| one.span().as_secs_f64()).fold(0.0, f64::max);
@@ -333,8 +333,8 @@ impl Settled {
         })
     }
 
-    /// About how much memory a replicate takes: ranges of pages at servers, files that clients and servers know, jobs under way,
-    /// clients, and the records of traces.
+    /// About how much memory a replicate takes: ranges of pages at servers, files that clients and servers
+    /// know, jobs under way, clients, and the records of traces.
     #[must_use]
     pub fn memory(&self, replays: &Replays) -> Bytes {
         let (mut ranges, mut files, mut jobs, mut clients) = (0.0, 0.0, 0.0, 0.0);
@@ -368,8 +368,8 @@ impl Settled {
 
 /// The most requests of a scenario: some hours of computing.
 const REQUESTS_MAX: f64 = 1e10;
-/// What a small run takes. This and what follows was measured: 192,000 small files, 51,200 and 410,000 jobs at once, 30,000
-/// clients, and the paper's read test.
+/// What a small run takes. This and what follows was measured: 192,000 small files, 51,200 and 410,000 jobs
+/// at once, 30,000 clients, and the paper's read test.
 const PROGRAM: f64 = 3_000_000.0;
 /// A range of pages in a cache, with its places in the orders.
 const RANGE: f64 = 90.0;

@@ -1,7 +1,8 @@
 //! A trace that an application replays: what a user may say of it, and its records as the model takes them.
 //!
-//! Streams of the trace (volumes, processes, ranks) are dealt out over the application's clients in the order in which they
-//! come. Where a format has no streams, its files are dealt out in an open loop, and all is one stream in a closed one.
+//! Streams of the trace (volumes, processes, ranks) are dealt out over the application's clients in the order
+//! in which they come. Where a format has no streams, its files are dealt out in an open loop, and all is one
+//! stream in a closed one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -33,8 +34,8 @@ pub struct Trace {
     /// Which application replays the trace, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
-    /// When requests come: at their times, whatever is done (`open`), or when the one before is done (`closed`). Left out: as the
-    /// format has it.
+    /// When requests come: at their times, whatever is done (`open`), or when the one before is done
+    /// (`closed`). Left out: as the format has it.
     #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
     pub pace: Option<Loop>,
     /// How much faster than recorded: times and waits are divided by it.
@@ -309,7 +310,8 @@ impl Taken {
             When::At(at) => {
                 let since = |at: SimTime| scaled(at.since(SimTime::ZERO));
                 let found = match (self.pace, before) {
-                    // In a loop by waits: so long after the one before as the trace says, or at once if that has passed.
+                    // In a loop by waits: so long after the one before as the trace says, or at once if that
+                    // has passed.
                     (Loop::Closed, Some(before)) if has_waits(self.format) => {
                         (scaled(at.checked_since(before).unwrap_or(SimSpan::ZERO)), true)
                     }
@@ -338,8 +340,8 @@ impl Taken {
         }
     }
 
-    /// All records are there: those whose size nobody said get the largest that their file has, and those of a closed loop without
-    /// waits come one after the other.
+    /// All records are there: those whose size nobody said get the largest that their file has, and those of
+    /// a closed loop without waits come one after the other.
     fn finish(&mut self) {
         for index in std::mem::take(&mut self.unsized_records) {
             let record = &mut self.records[index];

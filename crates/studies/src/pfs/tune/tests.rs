@@ -62,8 +62,8 @@ impl Trials for Simulated {
 const TWO: &str = "preset = \"paper\"\nclients = 8\nfiles = 12\nfile_size = \"1MiB\"\nduration = \"20s\"\nalone = false\ncache.direct = true\n\
                    disk.jitter = \"0%\"\n[applications.batch]\n[applications.users]\n";
 
-/// Four servers let batch have X each, so that it moves 4 X: at most 8 MB/s are 2 MB/s a server. What its buckets hold from the
-/// beginning, a tenth of a second's at each, comes on top.
+/// Four servers let batch have X each, so that it moves 4 X: at most 8 MB/s are 2 MB/s a server. What its
+/// buckets hold from the beginning, a tenth of a second's at each, comes on top.
 #[test]
 fn a_token_bucket_that_must_be_at_most_so_much_is_found() {
     let text = format!("scheduler = \"token-bucket\"\n{TWO}");
@@ -79,8 +79,8 @@ fn a_token_bucket_that_must_be_at_most_so_much_is_found() {
     assert!(command.ends_with("/sys/fs/cgroup/batch/io.max"), "{command}");
 }
 
-/// Half of the disks is all that one of two can be sure of by a weight of 1; three quarters ask for a weight of 3 or more, and the
-/// least power of two that is enough is 4.
+/// Half of the disks is all that one of two can be sure of by a weight of 1; three quarters ask for a weight
+/// of 3 or more, and the least power of two that is enough is 4.
 #[test]
 fn a_share_is_had_by_the_least_weight_that_is_enough() {
     let text = format!("scheduler = \"sfq:2\"\n{TWO}");
@@ -90,7 +90,8 @@ fn a_share_is_had_by_the_least_weight_that_is_enough() {
     assert_eq!(found.answer.data["settings"], serde_json::json!({ "applications.users.weight": "4" }));
 }
 
-/// No setting makes requests quicker than a disk is; it is said first, with the nearest and by how much it misses.
+/// No setting makes requests quicker than a disk is; it is said first, with the nearest and by how much it
+/// misses.
 #[test]
 fn a_goal_that_cannot_be_met_is_said_to_be() {
     let text = format!("scheduler = \"sfq:4\"\n{TWO}");

@@ -174,7 +174,8 @@ impl Scenario {
 }
 
 impl Settled {
-    /// Where servers fail, whoever waits for less than an answer takes on an idle cluster asks for ever, and ever more messages queue.
+    /// Where servers fail, whoever waits for less than an answer takes on an idle cluster asks for ever, and
+    /// ever more messages queue.
     fn check_timeouts(&self, draft: &Draft) -> Problems {
         let mut problems = Problems::new();
         let (spec, faults) = (&self.spec, &self.spec.faults);

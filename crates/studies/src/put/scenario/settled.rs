@@ -72,8 +72,8 @@ pub(super) fn protocols(text: &str) -> Result<Vec<Protocol>, (String, String)> {
 }
 
 impl Scenario {
-    /// What a put of the largest chunk takes on idle nodes, roughly: its data once over the link and once for each replica to
-    /// the disk. In whole microseconds, so that it reads well.
+    /// What a put of the largest chunk takes on idle nodes, roughly: its data once over the link and once for
+    /// each replica to the disk. In whole microseconds, so that it reads well.
     fn idle_put(&self) -> SimSpan {
         let largest = self.sizes().into_iter().max().unwrap_or(self.chunk);
         let writes = self.slowest_disk().span_for(largest).saturating_mul(u64::from(self.replicas));

@@ -80,7 +80,8 @@ fn the_claims_of_a_table_tell_protocols_and_disks_apart() {
     }
 }
 
-/// Rules and constants that are not SURGE's: the honest protocol, a link of another speed, a slower disk, other bids.
+/// Rules and constants that are not SURGE's: the honest protocol, a link of another speed, a slower disk,
+/// other bids.
 #[test]
 fn wrong_rules_and_constants_make_claims_miss() {
     let published = cluster("replicast-m", (16, 1000, 10), "");

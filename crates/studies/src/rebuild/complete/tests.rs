@@ -3,7 +3,8 @@
 use super::super::tests::{complete, outcome, prepare, value};
 use super::*;
 
-/// Ceph's: `size - size / 2` of copies, and k + min(1, m - 1) of shards. 3+1 blocked every group that had lost a shard.
+/// Ceph's: `size - size / 2` of copies, and k + min(1, m - 1) of shards. 3+1 blocked every group that had
+/// lost a shard.
 #[test]
 fn min_size_is_that_of_ceph() {
     for (data, width, want) in [

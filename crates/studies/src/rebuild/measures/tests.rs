@@ -62,7 +62,8 @@ fn seen() -> Seen {
     seen
 }
 
-/// What is found and what is stuck would leave no time to full redundancy, so those counts are checked by themselves.
+/// What is found and what is stuck would leave no time to full redundancy, so those counts are checked by
+/// themselves.
 #[test]
 fn each_measure_has_its_own_value() {
     let seen = seen();
@@ -124,7 +125,8 @@ fn what_is_lost_and_what_is_stuck_are_told_apart_and_leave_no_end() {
     }
 }
 
-/// Where there are no clients, nothing is said of them; a replicate that was stopped says of each why it is missing.
+/// Where there are no clients, nothing is said of them; a replicate that was stopped says of each why it is
+/// missing.
 #[test]
 fn clients_are_told_of_where_there_are_some() {
     let mut seen = seen();

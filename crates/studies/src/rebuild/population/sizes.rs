@@ -1,4 +1,5 @@
-//! File sizes by what the user said: which parameters belong to what, and the files that some distributions read.
+//! File sizes by what the user said: which parameters belong to what, and the files that some distributions
+//! read.
 
 use std::fmt::Display;
 
@@ -53,7 +54,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Refuses parameters that nothing would read, and a preset beside a distribution; tells of needed ones that are missing.
+    /// Refuses parameters that nothing would read, and a preset beside a distribution; tells of needed ones
+    /// that are missing.
     fn check_parameters(&self) -> Result<(), Problems> {
         let Reader { spec, section, .. } = *self;
         let mut problems = Problems::new();

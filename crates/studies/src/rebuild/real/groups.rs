@@ -67,8 +67,8 @@ impl Groups {
         Kind { redundancy, min_size, by_place: pool.placed.kind == RuleKind::Erasure }
     }
 
-    /// The groups that touch what fails, and those that lack copies before that: their numbers, and how many these are.
-    /// Nothing if the user stopped it.
+    /// The groups that touch what fails, and those that lack copies before that: their numbers, and how many
+    /// these are. Nothing if the user stopped it.
     pub fn affected(self: &Arc<Self>, failing: &[bool], context: &RunContext<'_>) -> Option<(Affected, u64)> {
         let placer = Placer::new(&self.cluster.map, &self.cluster.overlay);
         let mut workspace = Workspace::default();
@@ -140,8 +140,8 @@ impl Groups {
     }
 }
 
-/// Objects of the mean size; what does not divide goes to the first ones. An object without bytes is an operation all the
-/// same, so it counts as one byte.
+/// Objects of the mean size; what does not divide goes to the first ones. An object without bytes is an
+/// operation all the same, so it counts as one byte.
 fn sizes(group: &Group, data: u32) -> impl Iterator<Item = u64> + use<> {
     let objects = Groups::objects(group);
     let bytes = group.bytes;

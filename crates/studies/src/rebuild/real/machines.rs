@@ -1,7 +1,8 @@
 //! The machines of a real cluster: devices by their place in the CRUSH map, and disks by their device class.
 //!
-//! A host of the map is a server, a rack is a rack; a device that is in no host stands alone. The exports have no speeds:
-//! those of a class come from the data sheets of usual disks, and what the user says replaces them for all classes.
+//! A host of the map is a server, a rack is a rack; a device that is in no host stands alone. The exports
+//! have no speeds: those of a class come from the data sheets of usual disks, and what the user says replaces
+//! them for all classes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,8 +45,8 @@ struct Class {
     sleep: SimSpan,
 }
 
-/// A nearline disk of 7,200 rpm, a SATA and an NVMe drive for servers, as their data sheets have them for large sequential
-/// requests; what Ceph 16.2 ships for each.
+/// A nearline disk of 7,200 rpm, a SATA and an NVMe drive for servers, as their data sheets have them for
+/// large sequential requests; what Ceph 16.2 ships for each.
 const CLASSES: [Class; 3] = [
     Class {
         name: "hdd",

@@ -1,5 +1,5 @@
-//! Real clusters: against osdmaptool, against sums of the exports, against what a live cluster took, and on exports as messy
-//! as real ones are.
+//! Real clusters: against osdmaptool, against sums of the exports, against what a live cluster took, and on
+//! exports as messy as real ones are.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -81,8 +81,8 @@ fn told(outcome: &Outcome, text: &str) -> bool {
     outcome.warnings.iter().any(|warning| warning.contains(text))
 }
 
-/// A cluster made up for a test: racks of two hosts with one hdd each, one pool of copies in different ones of `domain`,
-/// groups of so many objects and bytes where the map puts them.
+/// A cluster made up for a test: racks of two hosts with one hdd each, one pool of copies in different ones
+/// of `domain`, groups of so many objects and bytes where the map puts them.
 fn small(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Folder {
     let hosts = racks * 2;
     let mut map = String::new();
@@ -123,8 +123,8 @@ fn small(racks: i32, (size, domain): (u32, &str), groups: &[(u64, u64)]) -> Fold
 
 const SMALL: &str = "crush_map = \"map\"\nosd_dump = \"osds\"\npg_dump = \"pgs\"\n";
 
-/// Where groups belong when osd.5 is out: osdmaptool 16.2.15 with `--mark-out 5`. Its dump is made before mappings are
-/// dropped, so groups of these are left out.
+/// Where groups belong when osd.5 is out: osdmaptool 16.2.15 with `--mark-out 5`. Its dump is made before
+/// mappings are dropped, so groups of these are left out.
 #[test]
 fn new_homes_are_those_of_osdmaptool() {
     let golden = include_str!("../../preview/golden/mark-out-5.txt");
@@ -201,9 +201,10 @@ fn executors_and_workers_never_show() {
     }
 }
 
-/// Backfills of a live Ceph 16.2: three devices, three copies, objects of 1 KiB, one device back after a while. The groups,
-/// the objects in all, the operations (objects that had changed, and one in 512 for scans), whether with the default rest of
-/// 0.1 s, and the seconds that the groups were in backfill. All 20 that were measured; four more runs recovered by log.
+/// Backfills of a live Ceph 16.2: three devices, three copies, objects of 1 KiB, one device back after a
+/// while. The groups, the objects in all, the operations (objects that had changed, and one in 512 for
+/// scans), whether with the default rest of 0.1 s, and the seconds that the groups were in backfill. All 20
+/// that were measured; four more runs recovered by log.
 const BACKFILLS: [(u64, u64, u64, bool, f64); 20] = [
     (1, 5_000, 260, true, 27.449),
     (1, 10_000, 520, true, 54.11),
@@ -230,7 +231,8 @@ const BACKFILLS: [(u64, u64, u64, bool, f64); 20] = [
 const TUNABLES: &str = "tunable choose_local_tries 0\ntunable choose_local_fallback_tries 0\ntunable choose_total_tries 50\n\
     tunable chooseleaf_descend_once 1\ntunable chooseleaf_vary_r 1\ntunable chooseleaf_stable 1\n";
 
-/// Groups on devices 0, 1 and 2, of which the last fails: the fourth takes what it held, one group after the other.
+/// Groups on devices 0, 1 and 2, of which the last fails: the fourth takes what it held, one group after the
+/// other.
 fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     let cluster = |sizes: &[(u64, u64)]| {
         let Folder(mut files) = small(2, (3, "host"), sizes);
@@ -258,10 +260,10 @@ fn backfilled(groups: u64, operations: u64, class: &str) -> Folder {
     cluster(&sizes)
 }
 
-/// Every backfill that was measured, beside the model with nothing fitted; the guide has the table. With the rest, which sets
-/// the time, they are within a tenth. Without it the model is a miss in every row, for it has no cost of an object but its
-/// disks': with seeks it is too slow, without them too fast. That is asserted too, so that the guide cannot go on
-/// saying it when it is no longer so.
+/// Every backfill that was measured, beside the model with nothing fitted; the guide has the table. With the
+/// rest, which sets the time, they are within a tenth. Without it the model is a miss in every row, for it
+/// has no cost of an object but its disks': with seeks it is too slow, without them too fast. That is
+/// asserted too, so that the guide cannot go on saying it when it is no longer so.
 #[test]
 fn every_live_backfill_stands_beside_the_model() {
     let (mut table, mut in_guide) = (String::new(), true);
@@ -350,7 +352,8 @@ fn a_whole_cluster_may_fail() {
     assert!(reason(&outcome, "time_to_full_redundancy_s").contains("15 objects are lost"));
 }
 
-/// Ceph gives up hosts, but no whole rack (`mon_osd_down_out_subtree_limit`), also not one whose hosts fail one by one.
+/// Ceph gives up hosts, but no whole rack (`mon_osd_down_out_subtree_limit`), also not one whose hosts fail
+/// one by one.
 #[test]
 fn a_whole_rack_is_not_given_up() {
     let cluster = || small(3, (2, "rack"), &[(4, 4096); 32]);

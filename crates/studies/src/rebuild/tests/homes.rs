@@ -1,5 +1,5 @@
-//! Where objects and their new homes lie: against CRUSH's definition on a map that is written by hand, and what is drawn
-//! against the mapping itself.
+//! Where objects and their new homes lie: against CRUSH's definition on a map that is written by hand, and
+//! what is drawn against the mapping itself.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ use towtank_streams::{Draws, Uniform};
 use super::*;
 use crate::rebuild::complete::Complete;
 
-/// The values that a chi-squared statistic passes once in ten thousand cases, as Wilson and Hilferty (1931) have them.
+/// The values that a chi-squared statistic passes once in ten thousand cases, as Wilson and Hilferty (1931)
+/// have them.
 fn chi_max(freedom: usize) -> f64 {
     let (freedom, normal) = (freedom as f64, 3.719);
     let part = 2.0 / (9.0 * freedom);
@@ -172,7 +173,8 @@ fn homes_are_those_of_crush_with_the_disk_at_weight_zero() {
     }
 }
 
-/// What moves when a disk of 15 is out, and what of it stays on its host: the draws of a drawn set, and CRUSH itself.
+/// What moves when a disk of 15 is out, and what of it stays on its host: the draws of a drawn set, and CRUSH
+/// itself.
 #[test]
 fn drawn_homes_are_like_those_of_the_map() {
     for placement in ["crush-straw2", "crush-vring"] {
@@ -251,8 +253,8 @@ fn a_ring_passes_a_server_over_when_all_its_disks_are_out() {
     }
 }
 
-/// What is counted of the lists that touch a server: how many copies each server has, which two servers hold the other
-/// copies, and at which rank the failed one stands.
+/// What is counted of the lists that touch a server: how many copies each server has, which two servers hold
+/// the other copies, and at which rank the failed one stands.
 #[derive(Default)]
 struct Counted {
     copies: BTreeMap<u32, f64>,
@@ -305,7 +307,8 @@ fn compare(servers: u32, objects: u64, placement: &str) -> (Vec<[u32; 3]>, Vec<[
     (lists("enumerate"), lists("draw"))
 }
 
-/// Draws that are wrong: all servers with equal shares where the ring's differ, and copies that keep to their neighbours.
+/// Draws that are wrong: all servers with equal shares where the ring's differ, and copies that keep to their
+/// neighbours.
 fn planted(servers: u32, objects: u64) -> [Counted; 2] {
     let failing: Vec<bool> = (0..servers).map(|server| server == 4).collect();
     let shares = Shares::new(&vec![1.0; servers as usize], &failing, 3);
@@ -326,8 +329,8 @@ fn planted(servers: u32, objects: u64) -> [Counted; 2] {
     [Counted::of(equal.iter().copied(), 4), Counted::of(beside, 4)]
 }
 
-/// `TOWTANK_DRAWN_OBJECTS=1000000` has it done with as many on 64 servers and by all placements, and prints what
-/// `docs/measurements/draws.md` keeps.
+/// `TOWTANK_DRAWN_OBJECTS=1000000` has it done with as many on 64 servers and by all placements, and prints
+/// what `docs/measurements/draws.md` keeps.
 #[test]
 fn what_is_drawn_is_what_the_mapping_gives_in_distribution_and_in_company() {
     let many: Option<u64> =

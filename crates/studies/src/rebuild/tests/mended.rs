@@ -26,7 +26,8 @@ fn time_between_failures_is_not_time_of_transfer() {
     assert!(twice > once && twice < 4.0 * once, "{once} s for one, {twice} s for two");
 }
 
-/// Two of three copies are lost on four servers: one finds a home, the other has none, and the object is not whole.
+/// Two of three copies are lost on four servers: one finds a home, the other has none, and the object is not
+/// whole.
 #[test]
 fn an_object_that_gets_back_some_of_its_copies_is_not_safe() {
     let outcome = outcome("servers = 4\nobjects = 300\nfail = [\"server=0\", \"server=1\"]", 1);
@@ -68,7 +69,8 @@ fn a_rate_holds_from_the_first_unit_on() {
     }
 }
 
-/// Ten objects of 4 MiB over an uplink of 1 MiB/s, with a rest of 5 s after each: 40 s on the wire and 45 s of rest are the least.
+/// Ten objects of 4 MiB over an uplink of 1 MiB/s, with a rest of 5 s after each: 40 s on the wire and 45 s
+/// of rest are the least.
 #[test]
 fn an_uplink_saves_no_idle_time() {
     let text = "servers = 6\nracks = 3\nobjects = 10\ngroups = 1\nreplicas = 2\nfailure_domain = \"rack\"\n\
@@ -206,7 +208,8 @@ fn clients_come_anew_in_each_phase() {
     assert!(same < 3, "{same} of {} means are equal", first.len().min(later.len()));
 }
 
-/// On disks that rest and wait for one another most of the time, nothing seems busy; doing without the rest is what helps.
+/// On disks that rest and wait for one another most of the time, nothing seems busy; doing without the rest
+/// is what helps.
 #[test]
 fn rests_are_tried_first_where_only_one_trial_fits() {
     let text = "preset = \"ceph-wpq\"\nservers = 6\ngroups = 24\nplacement = \"crush-straw2\"\nobjects = 60000\n[population]\n\

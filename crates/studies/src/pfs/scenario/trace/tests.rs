@@ -59,7 +59,8 @@ fn done(outcome: &Outcome) -> u64 {
     (value(outcome, "requests_per_s") * value(outcome, "makespan_s")).round() as u64
 }
 
-/// The records of each sample, and how many of them are closes, syncs, trims, copies and requests of no bytes.
+/// The records of each sample, and how many of them are closes, syncs, trims, copies and requests of no
+/// bytes.
 const SAMPLES: [(&str, u64); 13] = [
     ("pfssim.trace", 12),
     ("pfssim-v0.13.trace", 11),
