@@ -75,7 +75,7 @@ impl Objects for View<'_> {
     }
 
     fn scan(&self, from: Key, to: Cursor, most: usize) -> Vec<Listed> {
-        let mut listed = Vec::with_capacity(most.min(1024));
+        let mut listed = Vec::with_capacity(most.min(128));
         let mut first = self.layouts.range(self.group, from, to).peekable();
         let mut changed =
             self.overlay.changed.range(from..).take_while(|(key, _)| to.covers(**key)).peekable();

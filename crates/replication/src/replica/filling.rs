@@ -301,7 +301,7 @@ impl<O: Objects> Turn<'_, O> {
         let Phase::Looking(Look::Ranges { skipped, batch }) = &mut fill.phase else { return };
         assert!(batch.is_none() && fill.in_flight.is_empty(), "a batch is begun before the last has ended");
         let mut runs = Vec::new();
-        let mut ours = BTreeMap::new();
+        let mut ours = Vec::new();
         let mut end = Cursor::End;
         for mut run in Runs::new(config.shape, skipped, fill.started) {
             let found = self.objects.scan(run.from, run.to, config.scan_max - ours.len());

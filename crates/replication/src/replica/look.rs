@@ -1,7 +1,7 @@
 //! What a backfill looks at: a batch at a time of the ranges that differ, or the objects that a sketch has
 //! named.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
 
 use towtank_merkle::{Position, Shape, SkipSet};
 
@@ -21,11 +21,10 @@ pub(super) enum Look {
 pub(super) struct Batch {
     pub(super) runs: Vec<Run>,
     pub(super) end: Cursor,
-    #[serde(with = "towtank_units::pairs")]
-    ours: BTreeMap<Key, Version>,
+    /// In order, as both lists are read: what is done with is taken from the front.
+    ours: VecDeque<(Key, Version)>,
     /// The target's, up to a cursor; none while they are awaited.
-    #[serde(with = "towtank_units::pairs::beside")]
-    theirs: Option<(BTreeMap<Key, Version>, Cursor)>,
+    theirs: Option<(VecDeque<(Key, Version)>, Cursor)>,
     /// Objects that were written to since the batch was begun, which the target did not get.
     touched: BTreeSet<Key>,
 }
@@ -113,12 +112,13 @@ impl Iterator for Runs<'_> {
 }
 
 impl Batch {
-    pub(super) fn new(runs: Vec<Run>, end: Cursor, ours: BTreeMap<Key, Version>) -> Batch {
+    pub(super) fn new(runs: Vec<Run>, end: Cursor, ours: Vec<(Key, Version)>) -> Batch {
         assert!(runs.windows(2).all(|pair| pair[0].to <= Cursor::At(pair[1].from)), "runs are out of order");
-        let last = ours.last_key_value();
+        assert!(ours.is_sorted_by(|left, right| left.0 < right.0), "objects are out of order");
+        let last = ours.last();
         assert!(last.is_none_or(|(key, _)| end.covers(*key)), "{last:?} lies behind its batch");
         assert!(runs.last().is_some_and(|run| run.to <= end), "a batch ends before its runs do");
-        Batch { runs, end, ours, theirs: None, touched: BTreeSet::new() }
+        Batch { runs, end, ours: ours.into(), theirs: None, touched: BTreeSet::new() }
     }
 
     /// The target has not answered yet.
@@ -144,23 +144,27 @@ impl Batch {
     /// is taken.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         let (theirs, end) = self.theirs.as_ref()?;
-        let firsts = [self.ours.keys().next(), theirs.keys().next(), self.touched.iter().next()];
-        let first = firsts.into_iter().flatten().min().filter(|key| end.covers(**key));
+        let (ours, theirs) = (self.ours.front(), theirs.front());
+        let touched = self.touched.first().copied();
+        let firsts = [ours.map(|(key, _)| *key), theirs.map(|(key, _)| *key), touched];
+        let first = firsts.into_iter().flatten().min().filter(|key| end.covers(*key));
         Some(match first {
             None => Verdict::UpTo(*end),
-            Some(key) if self.touched.contains(key) || self.ours.get(key) != theirs.get(key) => {
-                Verdict::Differs(*key)
-            }
-            Some(key) => Verdict::Same(*key),
+            // Where one side lacks it, the other's first is a later one.
+            Some(key) if touched == Some(key) || ours != theirs => Verdict::Differs(key),
+            Some(key) => Verdict::Same(key),
         })
     }
 
-    /// An object is done with.
+    /// The object that came next is done with.
     pub(super) fn take(&mut self, key: Key) {
-        self.ours.remove(&key);
+        let take = |objects: &mut VecDeque<(Key, Version)>| {
+            objects.pop_front_if(|(first, _)| *first == key);
+        };
+        take(&mut self.ours);
         self.touched.remove(&key);
         if let Some((theirs, _)) = &mut self.theirs {
-            theirs.remove(&key);
+            take(theirs);
         }
     }
 
@@ -217,7 +221,7 @@ mod tests {
 
     fn batch(ours: &[(Key, Version)]) -> Batch {
         let runs = vec![Run { from: key(0, 0), to: Cursor::At(key(50, 0)) }];
-        Batch::new(runs, Cursor::At(key(50, 0)), ours.iter().copied().collect())
+        Batch::new(runs, Cursor::At(key(50, 0)), ours.to_vec())
     }
 
     #[test]
