@@ -9,68 +9,29 @@ use crate::event::{Event, Message};
 use crate::nodes::{Client, Entity, Server};
 use crate::work::Pace;
 
+/// What nodes have had and still have of what is asked of them.
+#[derive(Default)]
+struct AtNodes {
+    sent: u64,
+    answered: u64,
+    at_servers: u64,
+    done: u64,
+    at_metadata: u64,
+    expected: u64,
+}
+
+/// What is on its way between nodes, or will happen at one.
+#[derive(Default)]
+struct OnTheWay {
+    jobs: u64,
+    answers: u64,
+    served: u64,
+    coming: u64,
+}
+
 pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<(), Fault> {
-    let (mut sent, mut answered, mut at_servers, mut done) = (0_u64, 0_u64, 0_u64, 0_u64);
-    let (mut at_metadata, mut expected) = (0_u64, 0_u64);
-    for (number, entity) in committed.entities.iter().enumerate() {
-        let told = |error: String| -> Fault { format!("node {number}: {error}").into() };
-        match entity {
-            Entity::Client(client) => {
-                client.card.audit(&model.spec.network).map_err(told)?;
-                of_client(client).map_err(told)?;
-                expected += of_requests(model, client).map_err(told)?;
-                sent += client.jobs_sent;
-                answered += client.jobs_done;
-            }
-            Entity::Server(server) => {
-                server.card.audit(&model.spec.network).map_err(told)?;
-                of_server(server).map_err(told)?;
-                at_servers += server.came - server.done;
-                done += server.done;
-            }
-            Entity::Metadata(metadata) => {
-                metadata.card.audit(&model.spec.network).map_err(told)?;
-                if metadata.came < metadata.done {
-                    return Err(told(format!("{} requests came, {} are done", metadata.came, metadata.done)));
-                }
-                at_metadata += metadata.came - metadata.done;
-                for thread in &metadata.threads {
-                    thread.audit().map_err(|broken| told(broken.to_string()))?;
-                }
-            }
-            Entity::Starter(..) => {}
-        }
-    }
-    let (mut jobs, mut answers) = (0_u64, 0_u64);
-    let mut count = |message: &Message| match message {
-        Message::Job(_) => jobs += 1,
-        Message::Answer { last: true, .. } => answers += 1,
-        _ => {}
-    };
-    for pending in committed.pending {
-        if let Event::Comes { message, .. } | Event::Here { message, .. } | Event::Again { message, .. } =
-            &pending.event
-        {
-            count(message);
-        }
-    }
-    for entity in committed.entities {
-        let card = match entity {
-            Entity::Client(client) => &client.card,
-            Entity::Server(server) => &server.card,
-            Entity::Metadata(metadata) => &metadata.card,
-            Entity::Starter(..) => continue,
-        };
-        card.inside().for_each(&mut count);
-    }
-    let served =
-        committed.pending.iter().filter(|pending| matches!(pending.event, Event::Served { .. })).count()
-            as u64;
-    let coming = committed
-        .pending
-        .iter()
-        .filter(|pending| matches!(pending.event, Event::Arrives | Event::Due { .. }))
-        .count() as u64;
+    let AtNodes { sent, answered, at_servers, done, at_metadata, expected } = at_nodes(model, committed)?;
+    let OnTheWay { jobs, answers, served, coming } = on_the_way(committed);
     if expected != coming {
         return Err(
             format!("requests are still to come at {expected} clients, but {coming} expect one").into()
@@ -95,6 +56,75 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
         .into());
     }
     Ok(())
+}
+
+/// Holds each node to its own laws, and adds up what they have.
+fn at_nodes(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<AtNodes, Fault> {
+    let mut all = AtNodes::default();
+    for (number, entity) in committed.entities.iter().enumerate() {
+        let told = |error: String| -> Fault { format!("node {number}: {error}").into() };
+        match entity {
+            Entity::Client(client) => {
+                client.card.audit(&model.spec.network).map_err(told)?;
+                of_client(client).map_err(told)?;
+                all.expected += of_requests(model, client).map_err(told)?;
+                all.sent += client.jobs_sent;
+                all.answered += client.jobs_done;
+            }
+            Entity::Server(server) => {
+                server.card.audit(&model.spec.network).map_err(told)?;
+                of_server(server).map_err(told)?;
+                all.at_servers += server.came - server.done;
+                all.done += server.done;
+            }
+            Entity::Metadata(metadata) => {
+                metadata.card.audit(&model.spec.network).map_err(told)?;
+                if metadata.came < metadata.done {
+                    return Err(told(format!("{} requests came, {} are done", metadata.came, metadata.done)));
+                }
+                all.at_metadata += metadata.came - metadata.done;
+                for thread in &metadata.threads {
+                    thread.audit().map_err(|broken| told(broken.to_string()))?;
+                }
+            }
+            Entity::Starter(..) => {}
+        }
+    }
+    Ok(all)
+}
+
+fn on_the_way(committed: &Committed<'_, Pfs<'_>>) -> OnTheWay {
+    let mut all = OnTheWay::default();
+    for pending in committed.pending {
+        match &pending.event {
+            Event::Comes { message, .. } | Event::Here { message, .. } | Event::Again { message, .. } => {
+                all.count(message);
+            }
+            Event::Served { .. } => all.served += 1,
+            Event::Arrives | Event::Due { .. } => all.coming += 1,
+            _ => {}
+        }
+    }
+    for entity in committed.entities {
+        let card = match entity {
+            Entity::Client(client) => &client.card,
+            Entity::Server(server) => &server.card,
+            Entity::Metadata(metadata) => &metadata.card,
+            Entity::Starter(..) => continue,
+        };
+        card.inside().for_each(|message| all.count(message));
+    }
+    all
+}
+
+impl OnTheWay {
+    fn count(&mut self, message: &Message) {
+        match message {
+            Message::Job(_) => self.jobs += 1,
+            Message::Answer { last: true, .. } => self.answers += 1,
+            _ => {}
+        }
+    }
 }
 
 fn of_client(client: &Client) -> Result<(), String> {
