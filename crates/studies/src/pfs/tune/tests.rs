@@ -59,7 +59,7 @@ impl Trials for Simulated {
     }
 }
 
-const TWO: &str = "preset = \"paper\"\nclients = 8\nfiles = 12\nfile_size = \"1MiB\"\nduration = \"20s\"\nalone = false\ncache.direct = true\n\
+const TWO: &str = "preset = \"paper\"\nclients = 32\nfiles = 8\nfile_size = \"1MiB\"\nduration = \"20s\"\nalone = false\ncache.direct = true\n\
                    disk.jitter = \"0%\"\n[applications.batch]\n[applications.users]\n";
 
 /// Four servers let batch have X each, so that it moves 4 X: at most 8 MB/s are 2 MB/s a server. What its
@@ -125,7 +125,7 @@ fn schedulers_are_set_side_by_side() {
     assert_eq!(refused, "`fifo:4` has nothing to set that could meet the goals");
     let found = find(&mut trials, &["fifo:4", "sfq:4", "drr:4"].map(str::to_owned)).expect("it is found");
     assert!(found.met, "{}", found.answer.text);
-    assert_eq!(found.answer.data["settings"]["schedulers"], "[sfq:4]");
+    assert_eq!(found.answer.data["settings"]["scheduler"], "sfq:4");
 }
 
 fn lines(scheduler: &str, values: &[(&str, Key, u64)]) -> String {

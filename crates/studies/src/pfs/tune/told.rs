@@ -50,7 +50,12 @@ impl Told<'_> {
         let before = self.before.settings.keys();
         let after = self.after.settings.keys();
         let changed = after.into_iter().filter(|change| !before.contains(change));
-        changed.map(|(key, value)| (key, value.replace('"', ""))).collect()
+        // As a user writes them: text needs no quotes, and all servers have one scheduler.
+        let plain = |(key, value): (String, String)| match key.as_str() {
+            "schedulers" => ("scheduler".to_owned(), value.replace(['"', '[', ']'], "")),
+            _ => (key, value.replace('"', "")),
+        };
+        changed.map(plain).collect()
     }
 
     fn text(&self, met: bool) -> String {
