@@ -25,6 +25,7 @@ mod model;
 mod nodes;
 mod replay;
 mod spec;
+mod wish;
 mod work;
 
 pub use card::{Card, Inward};

@@ -6,7 +6,7 @@
 
 use towtank_units::SimSpan;
 
-use crate::work::{Operation, Rank, Wish};
+use crate::wish::{Operation, Rank, Wish};
 
 /// The most bytes of a recorded request.
 pub const RECORD_MAX_BYTES: u64 = u32::MAX as u64;
