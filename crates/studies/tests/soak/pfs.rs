@@ -101,8 +101,14 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         text += &format!("write_first = {}\n", draws(2) == 0);
     }
     applications(draws, &mut text);
-    text += &format!("[cache]\ndirect = {}\n", draws(4) == 0);
-    text += &format!(
+    parts(draws, &mut text);
+    text
+}
+
+/// What servers and the network are made of.
+fn parts(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
+    *text += &format!("[cache]\ndirect = {}\n", draws(4) == 0);
+    *text += &format!(
         "size = \"{}KiB\"\ndirty = \"{}KiB\"\nbackground = \"{}KiB\"\nread_ahead = \"{}KiB\"\nreplacement = \"{}\"\n",
         // A few pages at the least: less than a request has.
         4 << draws(9),
@@ -112,32 +118,31 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         ["lru", "fifo", "mru"][draws(3) as usize],
     );
     if draws(3) == 0 {
-        text += &format!("write_batch = \"{}KiB\"\nread_batch = \"{}KiB\"\n", 4 << draws(5), 4 << draws(5));
+        *text += &format!("write_batch = \"{}KiB\"\nread_batch = \"{}KiB\"\n", 4 << draws(5), 4 << draws(5));
     }
-    text += &format!(
+    *text += &format!(
         "[disk]\nmodel = \"{}\"\norder = \"{}\"\ncapacity = \"64MiB\"\n",
         ["rate", "rate", "seek", "table", "ssd"][draws(5) as usize],
         ["fifo", "sstf", "clook"][draws(3) as usize],
     );
-    text += &format!("[network]\nsharing = \"{}\"\n", ["fifo", "fair"][draws(2) as usize]);
+    *text += &format!("[network]\nsharing = \"{}\"\n", ["fifo", "fair"][draws(2) as usize]);
     match draws(4) {
-        0 => text += "loss = \"2%\"\n",
-        1 => text += &format!("buffer = \"{}KiB\"\n", 20 + draws(200)),
-        2 => text += "ideal = true\n",
+        0 => *text += "loss = \"2%\"\n",
+        1 => *text += &format!("buffer = \"{}KiB\"\n", 20 + draws(200)),
+        2 => *text += "ideal = true\n",
         _ => {}
     }
     if draws(3) == 0 {
-        text += &format!("slice = \"{}B\"\nheader = \"{}B\"\n", 500 + draws(40_000), draws(300));
+        *text += &format!("slice = \"{}B\"\nheader = \"{}B\"\n", 500 + draws(40_000), draws(300));
     }
     if draws(3) == 0 {
         let window = 1_000 + draws(200_000);
-        text += &format!("[client]\nwindow = \"{window}B\"\nkeeps_layouts = {}\n", draws(2) == 0);
+        *text += &format!("[client]\nwindow = \"{window}B\"\nkeeps_layouts = {}\n", draws(2) == 0);
     }
-    text += &format!("[server]\nhandshake = {}\nlocks = {}\n", draws(2) == 0, draws(3) == 0);
-    text += &format!("threads = {}\npart = \"{}B\"\n", 1 + draws(5), 1_000 + draws(90_000));
-    text += &format!("[metadata]\nservers = {}\nthreads = {}\n", 1 + draws(3), draws(3));
-    text += &format!("by = \"{}\"\n", ["hash", "subtree"][draws(2) as usize]);
-    text
+    *text += &format!("[server]\nhandshake = {}\nlocks = {}\n", draws(2) == 0, draws(3) == 0);
+    *text += &format!("threads = {}\npart = \"{}B\"\n", 1 + draws(5), 1_000 + draws(90_000));
+    *text += &format!("[metadata]\nservers = {}\nthreads = {}\n", 1 + draws(3), draws(3));
+    *text += &format!("by = \"{}\"\n", ["hash", "subtree"][draws(2) as usize]);
 }
 
 fn applications(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {

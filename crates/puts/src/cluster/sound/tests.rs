@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use towtank_kernel::{EntityId, Model, RunOptions, run};
-use towtank_negotiation::{GatewayId, Peer, Protocol, ServerId};
+use towtank_negotiation::{GatewayId, Peer, Protocol, ServerId, Window};
 use towtank_units::{BitRate, Bytes, Percent, Rate, SimSpan};
 
 use super::super::{is_among, racks};
@@ -187,10 +187,14 @@ fn a_queue_out_of_order_is_noticed() {
 fn what_cannot_be_carried_is_noticed() {
     let cluster = cluster(Protocol::ReplicastM, 3, Fidelity::Model);
     let at = SimTime::from_ns;
-    let window = |left, right| Window { left: at(left), right: at(right) };
-    check("ends before it begins", || cluster.assert_transfer(window(9, 8), at(1), at(2), at(1_002)));
-    check("went out from", || cluster.assert_transfer(window(1, 2), at(2), at(1), at(1_001)));
-    check("took 1us", || cluster.assert_transfer(window(1, 2), at(1), at(2), at(1_003)));
+    let sent = |(left, right): (u64, u64), began: u64, ended: u64| Transfer {
+        window: Window { left: at(left), right: at(right) },
+        began: at(began),
+        ended: at(ended),
+    };
+    check("ends before it begins", || cluster.assert_transfer(sent((9, 8), 1, 2), at(1_002)));
+    check("went out from", || cluster.assert_transfer(sent((1, 2), 2, 1), at(1_001)));
+    check("took 1us", || cluster.assert_transfer(sent((1, 2), 1, 2), at(1_003)));
     check("a frame is empty", || cluster.assert_frame(0));
     check("not 72000", || cluster.assert_frame(72_008));
     check("within a byte", || cluster.assert_frame(12));

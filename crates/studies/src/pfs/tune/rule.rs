@@ -2,9 +2,10 @@
 //!
 //! - Lustre's NRS TBF by job: `nrs_policies` and `nrs_tbf_rule` of the OSS (Lustre manual, "Token bucket
 //!   filter policy"); rates are RPCs a second of each OST.
-//! - Ceph's mClock: options `osd_mclock_scheduler_CLASS_{res,wgt,lim}` of a custom profile; reservations and
-//!   limits are parts of what an OSD does (Ceph documentation, "mClock config reference"). There are three
-//!   classes, and names of applications that are none of them take their places in order of weight.
+//! - Ceph's mClock, from Reef on: options `osd_mclock_scheduler_CLASS_{res,wgt,lim}` of a custom profile;
+//!   reservations and limits are parts of what an OSD does (Ceph documentation, "mClock config reference").
+//!   There are three classes, and names of applications that are none of them take their places in order of
+//!   weight.
 //! - Linux: `io.max` and `io.bfq.weight` of control groups (kernel documentation, "Control Group v2").
 //!
 //! Others have no product whose words would be theirs: for them there are the keys of the scenario alone.
