@@ -137,9 +137,11 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
             let fell_back = view.runs(method).map(|run| run.fell_back).max().unwrap_or(0);
             if fell_back > 0 {
                 let place = if view.label.is_empty() { String::new() } else { format!(" ({})", view.label) };
+                let backfills =
+                    if fell_back == 1 { "1 backfill".to_owned() } else { format!("{fell_back} backfills") };
                 warnings.push(format!(
-                    "{method}{place}: {fell_back} backfills went another way, since it could not be used: more objects differed \
-                     than `sketch_cells` can tell, or nobody kept what was needed"
+                    "{method}{place}: {backfills} used levels of the tree or a scan in place of it: more objects differed than \
+                     `sketch_cells` can tell, or nobody kept what was needed"
                 ));
             }
         }
