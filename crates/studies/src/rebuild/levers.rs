@@ -2,7 +2,7 @@
 //!
 //! A resource that is busy need not be what to change, and a setting that waits need not be what holds a
 //! rebuild up. So each change is run, and told with the time it takes. Trials take at most as many events
-//! again as the rebuild itself took, or [`EVENTS_LEAST`] where that is more; where that is not enough for all
+//! again as the rebuild itself took, or `EVENTS_LEAST` where that is more; where that is not enough for all
 //! of them, the changes that stand the best chance come first: how long what they change was rested on,
 //! waited for or busy.
 

@@ -12,7 +12,7 @@ use super::{Discovery, Preset, Redundancy, methods};
 /// A scenario in which nothing is left open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
-    /// As in [`Scenario`], like all that follows.
+    /// As in the scenario, like all that follows.
     pub preset: Preset,
     /// How what differs is found.
     pub discovery: String,

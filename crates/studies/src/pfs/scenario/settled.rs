@@ -15,7 +15,7 @@ use super::{
 /// A scenario in which nothing is left open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
-    /// As in [`Scenario`], like all that follows.
+    /// As in the scenario, like all that follows.
     pub preset: Preset,
     /// By name.
     pub applications: BTreeMap<String, Application>,
