@@ -28,7 +28,7 @@ pub const FACTOR_MAX: f64 = 10.0;
 
 impl Ranged {
     /// A number whose logarithm is sure to ± `half`; without a range where that is a factor of more than
-    /// [`FACTOR_MAX`].
+    /// `FACTOR_MAX`.
     #[must_use]
     pub fn around(value: f64, half: Option<f64>) -> Self {
         let told = half.filter(|half| *half <= libm::log(FACTOR_MAX));
