@@ -103,9 +103,9 @@ const RUN_EXAMPLES: &str = "Examples:
   towtank run my.toml --set stations.counter.servers=2 --out results
   towtank run my.toml --fail-if 'sojourn_mean.high > 30min'";
 
-/// The flags of `run` and of every study.
+/// What is changed of a scenario, whatever is done with it.
 #[derive(Clone, Debug, Args)]
-pub struct RunFlags {
+pub struct ScenarioFlags {
     /// Set a key of the scenario; may be repeated. Values are TOML, and text needs no quotes
     #[arg(long, value_name = "KEY=VALUE", help_heading = SCENARIO)]
     pub set: Vec<String>,
@@ -122,6 +122,13 @@ pub struct RunFlags {
     /// How many times each point is run; from 2 on there are 95 % intervals [default: the scenario's, or 1]
     #[arg(long, value_name = "N", env = "TOWTANK_REPLICATES", hide_env = true, help_heading = SCENARIO)]
     pub replicates: Option<String>,
+}
+
+/// The flags of `run` and of every study.
+#[derive(Clone, Debug, Args)]
+pub struct RunFlags {
+    #[command(flatten)]
+    pub changes: ScenarioFlags,
     /// Print the scenario with every default filled in, and do not run it
     #[arg(long, help_heading = SCENARIO)]
     pub print_scenario: bool,

@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::{MachineFlags, RESULTS, ReportFlags, SCENARIO};
+use super::{MachineFlags, RESULTS, ReportFlags, SCENARIO, ScenarioFlags};
 
 /// The flags of a search, beside those of its study.
 #[derive(Clone, Debug, Args)]
@@ -19,22 +19,8 @@ pub struct SearchFlags {
     /// taken
     #[arg(long = "try", value_name = "SCHEDULER", help_heading = SCENARIO)]
     pub schedulers: Vec<String>,
-    /// Set a key of the scenario; may be repeated. Values are TOML, and text needs no quotes
-    #[arg(long, value_name = "KEY=VALUE", help_heading = SCENARIO)]
-    pub set: Vec<String>,
-    /// Where all random draws come from [default: the scenario's, or 1]
-    #[arg(
-        long,
-        value_name = "N",
-        env = "TOWTANK_SEED",
-        hide_env = true,
-        allow_negative_numbers = true,
-        help_heading = SCENARIO
-    )]
-    pub seed: Option<String>,
-    /// How many times each setting is run [default: the scenario's, or 1]
-    #[arg(long, value_name = "N", env = "TOWTANK_REPLICATES", hide_env = true, help_heading = SCENARIO)]
-    pub replicates: Option<String>,
+    #[command(flatten)]
+    pub changes: ScenarioFlags,
     #[command(flatten)]
     pub machine: MachineFlags,
     /// What to print on stdout

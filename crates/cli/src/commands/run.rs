@@ -11,7 +11,7 @@ use towtank_scenario::{KeyPath, Problem, Problems, Setting};
 use towtank_studies::Study;
 
 use super::print;
-use crate::args::{self, Format, Run, RunFlags};
+use crate::args::{self, Format, Run, RunFlags, ScenarioFlags};
 use crate::exit::Exit;
 use crate::watching::Watching;
 use crate::{output, screen};
@@ -22,8 +22,7 @@ pub fn run(registry: &Registry, run: &Run, matches: &ArgMatches) -> Result<Exit,
         "-" => Document::named("<stdin>", &towtank::read_text("-", &mut io::stdin())?)?,
         what => Document::find(what, registry)?,
     };
-    let RunFlags { seed, replicates, set, .. } = &run.flags;
-    go(registry, document, &run.flags, settings((seed, replicates, set), matches)?)
+    go(registry, document, &run.flags, settings(&run.flags.changes, matches)?)
 }
 
 /// Runs the command of a study.
@@ -34,17 +33,14 @@ pub fn study(
     flags: &RunFlags,
 ) -> Result<Exit, Trouble> {
     let mut all = args::settings(study, matches)?;
-    all.extend(settings((&flags.seed, &flags.replicates, &flags.set), matches)?);
+    all.extend(settings(&flags.changes, matches)?);
     go(registry, Document::of_study(study, args::named_flags(study)), flags, all)
 }
 
 /// What the common flags set. `--set` comes last: it is the most explicit.
-pub(super) fn settings(
-    (seed, replicates, set): (&Option<String>, &Option<String>, &[String]),
-    matches: &ArgMatches,
-) -> Result<Vec<Setting>, Problem> {
+pub(super) fn settings(changes: &ScenarioFlags, matches: &ArgMatches) -> Result<Vec<Setting>, Problem> {
     let mut settings = Vec::new();
-    for (name, value) in [("seed", seed), ("replicates", replicates)] {
+    for (name, value) in [("seed", &changes.seed), ("replicates", &changes.replicates)] {
         let Some(value) = value else { continue };
         let key = KeyPath::root().key(name);
         settings.push(match matches.value_source(name) {
@@ -54,7 +50,7 @@ pub(super) fn settings(
             _ => Setting::of_flag(&format!("--{name}"), &key, value)?,
         });
     }
-    for text in set {
+    for text in &changes.set {
         settings.push(Setting::parse("--set", text)?);
     }
     Ok(settings)

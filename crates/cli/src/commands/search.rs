@@ -47,7 +47,7 @@ fn document(
         None => Document::of_study(study, args::named_flags(study)),
     };
     let mut settings = args::settings(study, matches)?;
-    settings.extend(run::settings((&flags.seed, &flags.replicates, &flags.set), matches)?);
+    settings.extend(run::settings(&flags.changes, matches)?);
     let mut problems = Problems::new();
     for setting in settings {
         if let Err(problem) = document.lay(setting) {
