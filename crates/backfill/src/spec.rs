@@ -1,9 +1,9 @@
 //! The cluster, what changed while devices were away, and what single steps cost.
 
-use towtank_devices::DiskSpec;
+use towtank_devices::{DiskClock, DiskSpec};
 use towtank_merkle::Subspace;
 use towtank_replication::{Config, DeviceId, Discovery, Planted};
-use towtank_units::{Frequency, Rate, SimSpan};
+use towtank_units::{Bytes, Frequency, Rate, SimSpan};
 
 /// Groups of replicas on devices of which some were away.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +87,14 @@ pub struct Costs {
     pub recovery: SimSpan,
     /// To begin a backfill.
     pub startup: SimSpan,
+}
+
+/// What one write to each of its groups asks of a device, in seconds.
+#[derive(Clone, Copy, Default)]
+struct Busy {
+    disk: f64,
+    out: f64,
+    inward: f64,
 }
 
 /// With fewer replicas a group takes no writes. Of copies one is enough here, as Ceph's groups of three go on
@@ -181,6 +189,41 @@ impl Spec {
     /// Groups of which some replica was away: the others take part in nothing.
     pub fn touched(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.groups).filter(|&group| self.up(group).iter().any(|device| self.was_away(*device)))
+    }
+
+    /// The part of the time that clients keep the busiest disk or card busy while nothing else goes on: from
+    /// 1 on they wait longer and longer, and so does the backfill.
+    ///
+    /// A primary sends an object to all others, so its card has the most to do where a group's replicas are
+    /// many.
+    #[must_use]
+    pub fn client_share(&self) -> f64 {
+        let Some(rate) = self.clients else { return 0.0 };
+        let bytes = self.held_bytes();
+        let clock = DiskClock::new(self.disk.clone(), Bytes::new(bytes));
+        let on_disk = clock.transfer(bytes, true).saturating_add(clock.seek(bytes, true)).as_secs_f64();
+        let sent = Bytes::new(bytes.saturating_add(towtank_replication::WRITE_BYTES));
+        let on_card = self.nic.span_for(sent).as_secs_f64();
+        // Groups that lie a multiple of `devices` apart lie on the same devices.
+        let mut busy = vec![Busy::default(); self.devices as usize];
+        for first in 0..self.devices.min(self.groups) {
+            let alike = f64::from((self.groups - first).div_ceil(self.devices));
+            let up = self.up(first);
+            if !up.iter().any(|device| self.was_away(*device)) {
+                continue;
+            }
+            for (place, device) in up.iter().enumerate() {
+                let busy = &mut busy[device.0 as usize];
+                busy.disk += alike * on_disk;
+                if place == 0 {
+                    busy.out += alike * on_card * (up.len() - 1) as f64;
+                } else {
+                    busy.inward += alike * on_card;
+                }
+            }
+        }
+        let most = busy.iter().map(|one| one.disk.max(one.out).max(one.inward)).fold(0.0, f64::max);
+        most * rate.per_second_f64() / f64::from(self.groups)
     }
 
     /// Whether a device was away.

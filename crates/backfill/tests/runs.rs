@@ -9,7 +9,7 @@ use towtank_kernel::{Executor, RunOptions, run};
 use towtank_replication::Planted;
 use towtank_streams::Seed;
 use towtank_testkit::Finished;
-use towtank_units::{Bytes, Frequency, Rate, SimSpan};
+use towtank_units::{Bytes, Frequency, Rate, SimSpan, SimTime};
 
 fn rate(bytes: u64) -> Rate {
     Rate::from_bytes_per_second(bytes).expect("above zero")
@@ -117,6 +117,94 @@ fn damage_is_noticed() {
         });
         assert!(told.contains("objects differed on device 0"), "{what}: {told}");
     }
+}
+
+/// A run that somebody stops, at any moment, passes its audit: objects are on their way. What was written without
+/// being read is noticed there too.
+#[test]
+fn runs_that_are_cut_short_pass_the_audit() {
+    let base = Spec { objects: 300, object_bytes: 4 << 20, discovery: Discovery::Merkle, ..spec() };
+    let clients = Some(Frequency::from_per_second(2).expect("above zero"));
+    let mut on_their_way = 0;
+    for spec in [
+        base.clone(),
+        Spec { clients, ..base.clone() },
+        Spec { log_entries: 1_000, ..base.clone() },
+        coded(base.clone()),
+        coded(Spec { clients, groups: 4, devices: 8, ..base }),
+    ] {
+        let layouts = Layouts::new(spec.groups, spec.objects, Seed(4));
+        let outage = Outage::new(&spec, &layouts, Seed(4), &|| false).expect("nobody stops it");
+        let model = Backfill::new(&spec, &outage);
+        let whole = run(&model, RunOptions { seed: Seed(4), ..RunOptions::default() }).expect("it runs");
+        for part in 1..60 {
+            let end = Some(SimTime::from_ns(whole.now.as_ns() / 60 * part));
+            let options = RunOptions { seed: Seed(4), end, ..RunOptions::default() };
+            let cut = run(&model, options).unwrap_or_else(|error| panic!("part {part}: {error}: {spec:?}"));
+            let finished = Finished::of(cut);
+            let moved = |entity: &Entity| match entity {
+                Entity::Device(device) => (device.recovery_read, device.recovery_written),
+                _ => (0, 0),
+            };
+            let read: u64 = finished.entities.iter().map(|entity| moved(entity).0).sum();
+            let written: u64 = finished.entities.iter().map(|entity| moved(entity).1).sum();
+            on_their_way += u64::from(read > u64::from(spec.data_shards) * written);
+            if read > 0 {
+                let told = finished.complaint(&model, "written without being read", |state| {
+                    for entity in &mut state.entities {
+                        if let Entity::Device(device) = entity {
+                            device.recovery_written +=
+                                u64::from(device.recovery_written > 0) * spec.held_bytes();
+                            device.recovery_read = 0;
+                        }
+                    }
+                });
+                assert!(told.contains("an object is made from"), "{told}");
+            }
+        }
+    }
+    assert!(on_their_way > 20, "{on_their_way} cuts fell between a read and its write");
+}
+
+/// The bound says whether clients alone are served: below it their wait has an end, above it each waits longer
+/// than the one before.
+#[test]
+fn clients_that_fill_a_card_are_known() {
+    let kind = |per_second: u64, object_bytes: u64, base: Spec| Spec {
+        object_bytes,
+        clients: Some(Frequency::from_per_second(per_second).expect("above zero")),
+        ..base
+    };
+    // Shards of 5 MB: a primary sends five of them, 0.2 s of its card, and a disk writes one in 45.8 ms.
+    let coded = |per_second| kind(per_second, 20_000_000, Spec { devices: 8, ..coded(spec()) });
+    assert!((coded(5).client_share() - 1.0).abs() < 0.001, "{}", coded(5).client_share());
+    // Copies of 1 KiB on one group: each disk moves its head for each of 40 writes a second.
+    let copies = kind(40, 1024, spec());
+    assert!((copies.client_share() - 0.5).abs() < 0.001, "{}", copies.client_share());
+    // With three groups on three devices the disks write as much, and cards send a third each.
+    let spread = kind(40, 1024, Spec { groups: 3, ..spec() });
+    assert!((spread.client_share() - copies.client_share()).abs() < 1e-9);
+    assert_eq!(spec().client_share(), 0.0);
+    let mean_wait = |spec: Spec| {
+        let layouts = Layouts::new(spec.groups, spec.objects, Seed(4));
+        let outage = Outage::new(&spec, &layouts, Seed(4), &|| false).expect("nobody stops it");
+        // Long enough that waits of an overloaded card have grown.
+        let options = RunOptions {
+            seed: Seed(4),
+            end: Some(SimTime::from_ns(60_000_000_000)),
+            ..RunOptions::default()
+        };
+        let outcome = run(&Backfill::new(&spec, &outage), options).expect("it runs");
+        let counts: Counts = outcome.merged_statistics();
+        counts.waited.mean().expect("clients have waited") / 1e9
+    };
+    let small = |spec: Spec| Spec {
+        objects: 60,
+        changes: Changes { writes: Writes::Distinct(30), ..spec.changes },
+        ..spec
+    };
+    let (below, above) = (mean_wait(small(coded(3))), mean_wait(small(coded(8))));
+    assert!(above > 5.0 * below, "{below} s at 0.6, {above} s at 1.6");
 }
 
 fn counts(spec: &Spec, seed: u64, executor: Executor, workers: u32) -> Counts {

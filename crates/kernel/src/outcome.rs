@@ -27,7 +27,10 @@ pub struct Committed<'a, M: Model> {
     pub entities: &'a [M::Entity],
     /// Their statistics, in order.
     pub statistics: &'a [M::Statistics],
-    /// Events sent and not yet handled, in the order of keys: what is in flight.
+    /// How many events were sent and not yet handled: none where the run has come to its natural end.
+    pub pending_count: u64,
+    /// Those events, in the order of keys, where the model audits them ([`Model::AUDITS_PENDING`]); else
+    /// none.
     pub pending: &'a [Scheduled<M::Event>],
 }
 
@@ -182,6 +185,7 @@ impl<M: Model> Outcome<M> {
             now: self.now,
             entities: &self.entities,
             statistics: &self.statistics,
+            pending_count: self.pending,
             pending: &self.in_flight,
         }
     }
@@ -261,7 +265,8 @@ pub(crate) fn assemble<M: Model>(
     let digest = digest::of_entities(remains.iter().map(|one| one.digest));
     let (entities, statistics): (Vec<_>, Vec<_>) =
         remains.into_iter().map(|one| (one.state, one.statistics)).unzip();
-    let committed = Committed { now, entities: &entities, statistics: &statistics, pending: &pending };
+    let committed =
+        Committed { now, entities: &entities, statistics: &statistics, pending_count, pending: &pending };
     model.audit(&committed).map_err(RunError::Audit)?;
     Ok(Outcome {
         entities,

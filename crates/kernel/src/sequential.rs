@@ -8,8 +8,11 @@ use crate::outcome::Share;
 use crate::partition::Whole;
 use crate::plain::Plain;
 
-/// Events between two looks at the stop flag. Well below a millisecond for most models.
+/// Events between two looks at the stop flag, at most: well below a millisecond for most models.
 const BATCH: u64 = 4096;
+
+/// The first looks come sooner, so that a short run can be stopped too.
+const FIRST_BATCH: u64 = 32;
 
 /// Runs all events of a model in the order of their keys.
 pub(crate) fn run<M: Model>(
@@ -18,8 +21,9 @@ pub(crate) fn run<M: Model>(
 ) -> Result<Share<M>, RunError> {
     let end = options.end.map_or(EventKey::MAX, EventKey::first_at);
     let mut partial = false;
+    let mut batch = FIRST_BATCH;
     loop {
-        let allowance = BATCH.min(options.event_limit - plain.run.committed);
+        let allowance = batch.min(options.event_limit - plain.run.committed);
         if allowance == 0 || !plain.batch(end, allowance)? {
             break;
         }
@@ -28,6 +32,7 @@ pub(crate) fn run<M: Model>(
             partial = plain.floor() < end;
             break;
         }
+        batch = (batch + batch / 2).min(BATCH);
     }
     if !partial
         && plain.run.committed == options.event_limit

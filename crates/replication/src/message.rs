@@ -160,6 +160,9 @@ const KEY_BYTES: u64 = 12;
 /// A version.
 const VERSION_BYTES: u64 = 12;
 
+/// What a client's write takes on the wire beside its object.
+pub const WRITE_BYTES: u64 = HEAD_BYTES + Entry::BYTES;
+
 impl<P: Payload> Message<P> {
     /// What it takes on the wire, about.
     #[must_use]

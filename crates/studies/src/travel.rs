@@ -96,7 +96,7 @@ fn puts_travel() {
 fn backfills_travel() {
     for discovery in ["scan", "bitmap", "merkle", "merkle-levels", "sketch"] {
         for more in [
-            "client_writes = \"5/s\"",
+            "client_writes = \"3/s\"",
             "log_entries = 500",
             "down = 2\ngroups = 3\ncreated = \"30%\"\ndeleted = \"30%\"",
         ] {

@@ -17,7 +17,9 @@ pub struct Finished<M: Model> {
     pub entities: Vec<M::Entity>,
     /// Their statistics, in order.
     pub statistics: Vec<M::Statistics>,
-    /// Events in flight, in the order of keys. Empty for models that do not audit them.
+    /// How many events are in flight.
+    pub pending_count: u64,
+    /// These events, in the order of keys. Empty for models that do not audit them.
     pub pending: Vec<Scheduled<M::Event>>,
 }
 
@@ -28,6 +30,7 @@ impl<M: Model> Clone for Finished<M> {
             now: self.now,
             entities: self.entities.clone(),
             statistics: self.statistics.clone(),
+            pending_count: self.pending_count,
             pending: self.pending.clone(),
         }
     }
@@ -37,18 +40,16 @@ impl<M: Model> Finished<M> {
     /// What a run has left.
     #[must_use]
     pub fn of(outcome: Outcome<M>) -> Finished<M> {
-        let Outcome { now, entities, statistics, in_flight: pending, .. } = outcome;
-        Finished { now, entities, statistics, pending }
+        let Outcome { now, entities, statistics, pending: pending_count, in_flight: pending, .. } = outcome;
+        Finished { now, entities, statistics, pending_count, pending }
     }
 
     /// What the model's audit says: nothing, or which law is broken.
     #[must_use]
     pub fn audit(&self, model: &M) -> Option<String> {
-        let Finished { now, entities, statistics, pending } = self;
-        model
-            .audit(&Committed { now: *now, entities, statistics, pending })
-            .err()
-            .map(|fault| fault.to_string())
+        let Finished { now, entities, statistics, pending_count, pending } = self;
+        let committed = Committed { now: *now, entities, statistics, pending_count: *pending_count, pending };
+        model.audit(&committed).err().map(|fault| fault.to_string())
     }
 
     /// The audit's complaint about a copy of this state that `damage` has broken.

@@ -126,6 +126,8 @@ fn what_cannot_be_is_refused() {
         told("stale_objects = 60000"),
         told("outage = \"100h\"\nwrites_per_second = \"1000/s\""),
         told("client_writes = \"40/s\"\nobject_size = \"10MiB\""),
+        // The primary of one group sends five shards of 5 MB for each.
+        told("client_writes = \"8/s\"\nobject_size = \"20MB\"\nec = \"4+2\"\ndevices = 8\ngroups = 1"),
         told("ec = \"4+2\"\nreplicas = 3"),
         told("ec = \"4\""),
         told("ec = \"1+2\""),
@@ -159,8 +161,10 @@ fn what_cannot_be_is_refused() {
       hint: set less, or more objects
     `outage` and `writes_per_second` are 360000000 writes, each of which is done before the run
       hint: at most 50000000; set `stale` in place of them
-    `client_writes` is 40/s, but 3 devices serve at most 8/s of 10MiB at 70 % of their disks or cards
-      hint: set less, or more devices and faster disks
+    `client_writes` is 40/s, which alone keeps a disk or a card busy for 671 % of the time
+      hint: at most 4.172/s, which leave 30 % to a backfill; or set more `devices`, or faster disks and cards
+    `client_writes` is 8/s, which alone keeps a disk or a card busy for 160 % of the time
+      hint: at most 3.500/s, which leave 30 % to a backfill; or set more `devices`, or faster disks and cards
     `replicas` and `ec` both say how objects are kept safe
       hint: leave one of them out
     `ec` is `4`, which is no code

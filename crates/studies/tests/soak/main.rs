@@ -17,14 +17,14 @@ mod queue;
 mod rebuild;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use towtank_kernel::Executor;
 use towtank_report::Outcome;
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
-use towtank_studies::{CheckedScenario, RunContext};
+use towtank_studies::{CheckedScenario, Progress, RunContext};
 
 /// A study with what draws its scenarios and what must hold of its outcomes.
 struct Kind {
@@ -67,6 +67,9 @@ const PARALLEL: [(Executor, u32); 6] = [
 /// A case that takes longer is told: it is one to look at.
 const SLOW: Duration = Duration::from_secs(20);
 
+/// Events of the greatest case that is drawn, many times over: a run with more has no end.
+const EVENTS_MAX: u64 = 20_000_000;
+
 fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
@@ -94,17 +97,31 @@ fn check(text: &str) -> Result<CheckedScenario, String> {
     towtank_studies::check(towtank_studies::all(), document).map_err(|problems| format!("{problems:?}"))
 }
 
-fn run(
+/// A whole run.
+fn run(checked: &CheckedScenario, seed: u64, on: (Executor, u32)) -> Result<Outcome, String> {
+    let outcome = run_until(checked, seed, on, EVENTS_MAX)?;
+    if outcome.partial { Err(format!("it goes on after {EVENTS_MAX} events")) } else { Ok(outcome) }
+}
+
+/// A run that is stopped, as by Ctrl-C, once it has handled so many events.
+fn run_until(
     checked: &CheckedScenario,
     seed: u64,
     (executor, workers): (Executor, u32),
+    events: u64,
 ) -> Result<Outcome, String> {
     let stop = AtomicBool::new(false);
+    let progress = |progress: Progress| {
+        if progress.events >= events {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
     // The first replicate does more: `rebuild` tries what would help.
     let context = RunContext {
         executor,
         workers,
         stop: &stop,
+        progress: &progress,
         ..RunContext::alone(Seed(seed), u32::from(!seed.is_multiple_of(8)))
     };
     let run = std::panic::AssertUnwindSafe(|| checked.points()[0].prepared.run(&context));
@@ -128,6 +145,10 @@ fn case(kind: &Kind, seed: u64) -> Option<Result<u64, String>> {
                 return Err(told(&who, difference(&want, &found)));
             }
         }
+        // Somebody stops it on the way: what there is passes its audit.
+        let part = draws(!seed)(want.events.max(1));
+        run_until(&checked, seed, (Executor::Sequential, 1), part)
+            .map_err(|error| told(&format!("stopped after {part} events"), error))?;
         read_back(&checked, kind, seed, &want).map_err(|error| told("read back", error))?;
         Ok(want.events)
     };

@@ -97,25 +97,18 @@ impl Settled {
     /// backfill with them.
     pub(super) fn check_clients(&self, draft: &Draft, problems: &mut Problems) {
         let Some(rate) = self.client_writes.filter(|rate| !rate.is_zero()) else { return };
-        let redundancy = self.redundancy();
-        let copies = f64::from(redundancy.width) / f64::from(self.devices);
-        let held = Bytes::new(self.object_size.get().div_ceil(u64::from(redundancy.data)));
-        let write = self.disk_seek.saturating_add(self.disk_rate.span_for(held));
-        let card = self.nic.span_for(held);
-        // A primary sends what all others receive.
-        let busy = copies * write.as_secs_f64().max(card.as_secs_f64());
-        let share = rate.per_second_f64() * busy;
+        let share = self.spec(Discovery::Scan).client_share();
         if share > CLIENTS_MAX {
-            let most = (CLIENTS_MAX / busy).floor();
             let message = format!(
-                "`client_writes` is {rate}, but {} devices serve at most {most}/s of {} at {:.0} % of their disks or cards",
-                self.devices,
-                self.object_size,
-                100.0 * CLIENTS_MAX
+                "`client_writes` is {rate}, which alone keeps a disk or a card busy for {:.0} % of the time",
+                100.0 * share
             );
-            problems.push(
-                draft.problem("client_writes", message).hint("set less, or more devices and faster disks"),
+            let hint = format!(
+                "at most {:.3}/s, which leave {:.0} % to a backfill; or set more `devices`, or faster disks and cards",
+                rate.per_second_f64() * CLIENTS_MAX / share,
+                100.0 * (1.0 - CLIENTS_MAX)
             );
+            problems.push(draft.problem("client_writes", message).hint(hint));
         }
     }
 
