@@ -70,6 +70,9 @@ pub enum Command {
     /// Tell what a system can do of any mix of reads, writes and sizes, from two measurements
     #[command(display_order = 107)]
     Capacity(Box<crate::capacity::Flags>),
+    /// Run a replicated object store on this machine, with the protocol of the simulator
+    #[command(display_order = 111)]
+    Store(Box<crate::store::Flags>),
     /// Measure the simulator itself
     #[command(display_order = 108)]
     Bench(crate::bench::Bench),

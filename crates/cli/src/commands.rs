@@ -50,6 +50,7 @@ pub fn dispatch(registry: &Registry, matches: &ArgMatches) -> Result<Exit, Troub
         Command::Merge(merge) => merge::merge(registry, &merge),
         Command::Capacity(flags) => crate::capacity::run(&flags),
         Command::Crush(flags) => crate::crush::run(&flags),
+        Command::Store(flags) => crate::store::run(&flags),
         Command::Bench(bench) => crate::bench::run(&bench),
         Command::Completions { shell } => completions::completions(registry, shell),
         Command::Man { command } => man::man(registry, command.as_deref()),

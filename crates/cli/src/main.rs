@@ -15,6 +15,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod screen;
+mod store;
 mod watching;
 
 use std::process::ExitCode;

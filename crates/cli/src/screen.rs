@@ -53,8 +53,16 @@ fn style(terminal: bool, size: Option<(terminal_size::Width, terminal_size::Heig
 /// # Errors
 /// When stdout cannot be written for another reason, such as a full disk behind it.
 pub fn print(text: &str) -> io::Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// The same, of data that need not be text.
+///
+/// # Errors
+/// When stdout cannot be written for another reason, such as a full disk behind it.
+pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }

@@ -77,6 +77,12 @@ impl Summary {
         Summary { dirty, ..summary }
     }
 
+    /// Of parts that a store has kept.
+    #[must_use]
+    pub fn of_parts(tree: Option<Tree>, sketch: Option<Sketch>, dirty: Option<Dirty>) -> Summary {
+        Summary { tree, sketch, dirty }
+    }
+
     /// An object went from one version to another; no version is an object that does not exist.
     pub fn update(&mut self, key: Key, old: Option<Version>, new: Option<Version>) {
         assert_ne!(old, new, "{key:?} has not changed");

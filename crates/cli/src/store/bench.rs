@@ -1,0 +1,134 @@
+//! `towtank store bench`: what many clients get, one thing after the other.
+
+// A bench looks at the clock.
+#![allow(clippy::disallowed_methods)]
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use towtank::Trouble;
+use towtank_store::StoreError;
+use towtank_store::client::Client;
+use towtank_store::settings::Home;
+
+use super::flags::{Bench, Form};
+use super::{home, print, span, trouble};
+use crate::exit::Exit;
+use crate::interrupt;
+
+/// How long a request may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What clients did, and how long each request took.
+struct Measured {
+    seconds: f64,
+    latencies: Vec<Duration>,
+}
+
+impl Measured {
+    fn rate(&self) -> f64 {
+        self.latencies.len() as f64 / self.seconds
+    }
+
+    /// In milliseconds; none where nothing was done.
+    fn quantile(&self, share: f64) -> Option<f64> {
+        let last = self.latencies.len().checked_sub(1)?;
+        let at = (share * last as f64).round() as usize;
+        self.latencies.get(at).map(|latency| 1e3 * latency.as_secs_f64())
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let ms = |share| self.quantile(share);
+        json!({
+            "requests": self.latencies.len(),
+            "requests_per_s": self.rate(),
+            "latency_p50_ms": ms(0.5),
+            "latency_p99_ms": ms(0.99),
+            "latency_max_ms": ms(1.0),
+        })
+    }
+
+    fn text(&self, what: &str, size: u64) -> String {
+        let ms = |share| self.quantile(share).map_or("unknown".to_owned(), |ms| format!("{ms:.2} ms"));
+        format!(
+            "{what:5}  {:.0} requests/s, {:.1} MiB/s; latency p50 {}, p99 {}, most {}\n",
+            self.rate(),
+            self.rate() * size as f64 / f64::from(1 << 20),
+            ms(0.5),
+            ms(0.99),
+            ms(1.0)
+        )
+    }
+}
+
+/// Writes new objects for a time, then reads them.
+pub fn bench(flags: &Bench) -> Result<Exit, Trouble> {
+    let home = home(&flags.place.dir)?;
+    let size = flags.size.get();
+    let data =
+        vec![0x5a_u8; usize::try_from(size).unwrap_or(usize::MAX).min(towtank_store::content::DATA_MAX)];
+    let run = std::process::id();
+    let name = |client: u32, number: u64| format!("bench/{run}/{client}/{number}");
+    let stop = interrupt::watch();
+    let limit = span(flags.time);
+    let written = Mutex::new(vec![0_u64; flags.clients as usize]);
+    let writes = all(&home, flags.clients, &|id, client, began| {
+        let mut latencies = Vec::new();
+        while began.elapsed() < limit && !stop.raised() {
+            let at = Instant::now();
+            client.put(&name(id, latencies.len() as u64), &BTreeMap::new(), &data)?;
+            latencies.push(at.elapsed());
+        }
+        written.lock().expect("no client panics")[id as usize] = latencies.len() as u64;
+        Ok(latencies)
+    })?;
+    let written = written.into_inner().expect("no client panics");
+    let reads = all(&home, flags.clients, &|id, client, began| {
+        let (mut latencies, count) = (Vec::new(), written[id as usize]);
+        while count > 0 && began.elapsed() < limit && !stop.raised() {
+            let at = Instant::now();
+            let found = client.get(&name(id, latencies.len() as u64 % count))?;
+            latencies.push(at.elapsed());
+            if found.is_none_or(|object| object.data != data) {
+                return Err(StoreError::Refused("an object is not as it was written".to_owned()));
+            }
+        }
+        Ok(latencies)
+    })?;
+    if !flags.keep {
+        all(&home, flags.clients, &|id, client, _| {
+            (0..written[id as usize]).try_for_each(|number| client.remove(&name(id, number)).map(drop))?;
+            Ok(Vec::new())
+        })?;
+    }
+    match flags.format {
+        Form::Json => print(&format!(
+            "{:#}\n",
+            json!({ "clients": flags.clients, "bytes": size, "writes": writes.json(), "reads": reads.json() })
+        )),
+        Form::Text => print(&(writes.text("write", size) + &reads.text("read", size))),
+    }?;
+    Ok(if stop.raised() { Exit::Interrupted } else { Exit::Done })
+}
+
+type Work<'a> = &'a (dyn Fn(u32, &mut Client, Instant) -> Result<Vec<Duration>, StoreError> + Sync);
+
+/// Has each client do its work in a thread of its own.
+fn all(home: &Home, clients: u32, work: Work<'_>) -> Result<Measured, Trouble> {
+    let began = Instant::now();
+    let found: Vec<Result<Vec<Duration>, StoreError>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..clients)
+            .map(|id| scope.spawn(move || work(id, &mut Client::open(home, PATIENCE)?, began)))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no client panics")).collect()
+    });
+    let seconds = began.elapsed().as_secs_f64();
+    let mut latencies = Vec::new();
+    for one in found {
+        latencies.extend(one.map_err(trouble)?);
+    }
+    latencies.sort_unstable();
+    Ok(Measured { seconds, latencies })
+}

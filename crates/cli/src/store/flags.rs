@@ -1,0 +1,389 @@
+//! The command line of `towtank store`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use towtank_units::{Bytes, SimSpan};
+
+/// `towtank store`.
+#[derive(Debug, Args)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Examples:
+  towtank store up --dir demo --osds 3
+  echo hello | towtank store put greeting - --dir demo
+  towtank store osd kill 1 --dir demo; towtank store status --watch --dir demo
+  towtank store down --dir demo
+
+TOWTANK_STORE stands for --dir."
+)]
+pub struct Flags {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do with a cluster.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start a cluster on this machine, and wait until it is clean; a directory without one gets one
+    Up(Up),
+    /// End all processes of a cluster; what it holds stays
+    Down(Where),
+    /// Tell how a cluster stands
+    Status(Status),
+    /// Start, stop, kill or add a device daemon, or have objects placed on it or not
+    Osd(Osd),
+    /// Write an object
+    Put(Put),
+    /// Read an object
+    Get(Get),
+    /// Remove objects
+    Rm(Names),
+    /// List objects in the order of their names
+    Ls(Ls),
+    /// Tell version, size and attributes of an object
+    Stat(Stat),
+    /// Read all replicas of all objects, and compare them
+    Verify(Verify),
+    /// Measure reads and writes of many clients
+    Bench(Bench),
+    /// Kill, stop and start the daemons of a new cluster under load, and check that nothing is lost
+    Torture(Torture),
+    /// Run one process of a cluster
+    #[command(hide = true)]
+    Daemon(Daemon),
+}
+
+/// Which cluster.
+#[derive(Clone, Debug, Args)]
+pub struct Where {
+    /// The directory of the cluster
+    #[arg(long, value_name = "DIR", env = "TOWTANK_STORE", hide_env = true, default_value = "towtank-store")]
+    pub dir: PathBuf,
+}
+
+/// How to print data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// How a backfill finds what differs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Discovery {
+    /// By looking at all objects
+    Scan,
+    /// By bits of ranges that were written to
+    Bitmap,
+    /// By the whole tree
+    Merkle,
+    /// By the tree, level by level
+    MerkleLevels,
+    /// By a sketch, which names the objects
+    Sketch,
+}
+
+impl From<Discovery> for towtank_replication::Discovery {
+    fn from(discovery: Discovery) -> towtank_replication::Discovery {
+        match discovery {
+            Discovery::Scan => towtank_replication::Discovery::Scan,
+            Discovery::Bitmap => towtank_replication::Discovery::Bitmap,
+            Discovery::Merkle => towtank_replication::Discovery::Merkle,
+            Discovery::MerkleLevels => towtank_replication::Discovery::MerkleLevels,
+            Discovery::Sketch => towtank_replication::Discovery::Sketch,
+        }
+    }
+}
+
+/// When a write counts as durable.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Sync {
+    /// When it survives a loss of power
+    Always,
+    /// When it survives the end of the process
+    Never,
+}
+
+/// `towtank store up`.
+#[derive(Debug, Args)]
+pub struct Up {
+    #[command(flatten)]
+    pub place: Where,
+    /// Device daemons of a new cluster [default: 3]
+    #[arg(long, value_name = "N")]
+    pub osds: Option<u32>,
+    /// Placement groups of a new cluster [default: 16]
+    #[arg(long, value_name = "N")]
+    pub groups: Option<u32>,
+    /// Copies of each object in a new cluster [default: 3, or as many as there are daemons]
+    #[arg(long, value_name = "N")]
+    pub replicas: Option<u32>,
+    /// How a backfill finds what differs [default: merkle]
+    #[arg(long, value_enum, value_name = "METHOD")]
+    pub discovery: Option<Discovery>,
+    /// Leaves of a group's tree, and ranges of its bitmap: a power of two [default: 16384]
+    #[arg(long, value_name = "N")]
+    pub ranges: Option<u32>,
+    /// Entries that a group's log keeps at most; a replica that misses more is backfilled [default: 10000]
+    #[arg(long, value_name = "N")]
+    pub log_entries: Option<u32>,
+    /// Backfills that a device leads at once, and as many that it takes in [default: 1]
+    #[arg(long, value_name = "N")]
+    pub backfills: Option<u32>,
+    /// The rest after each operation of recovery [default: 0s]
+    #[arg(long, value_name = "TIME")]
+    pub recovery_sleep: Option<SimSpan>,
+    /// When a write counts as durable [default: always]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub sync: Option<Sync>,
+    /// A daemon that is not heard of for so long is down [default: 5s]
+    #[arg(long, value_name = "TIME")]
+    pub grace: Option<SimSpan>,
+    /// A daemon that is down for so long is out: its objects go to others [default: 600s]
+    #[arg(long, value_name = "TIME")]
+    pub out_after: Option<SimSpan>,
+    /// How long to wait until all groups are clean
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub wait: SimSpan,
+}
+
+/// `towtank store status`.
+#[derive(Debug, Args)]
+pub struct Status {
+    #[command(flatten)]
+    pub place: Where,
+    /// Go on telling until all groups are clean, or Ctrl-C
+    #[arg(long)]
+    pub watch: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Form,
+    /// End with exit code 3 unless all groups are clean
+    #[arg(long)]
+    pub fail_unless_clean: bool,
+}
+
+/// `towtank store osd`.
+#[derive(Debug, Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct Osd {
+    #[command(subcommand)]
+    pub command: OsdCommand,
+}
+
+/// What to do with a device daemon.
+#[derive(Debug, Subcommand)]
+pub enum OsdCommand {
+    /// Start it
+    Start(One),
+    /// Ask it to end
+    Stop(One),
+    /// End it at once, as a crash does
+    Kill(One),
+    /// Have objects placed on it
+    In(One),
+    /// Have no objects placed on it: they go to others
+    Out(One),
+    /// Add one, and start it
+    Add(Where),
+}
+
+/// Which device daemon.
+#[derive(Debug, Args)]
+pub struct One {
+    /// Its number
+    pub osd: u32,
+    #[command(flatten)]
+    pub place: Where,
+}
+
+/// How long to wait for an answer.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Patience {
+    /// How long to wait for an answer
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub timeout: SimSpan,
+}
+
+/// `towtank store put`.
+#[derive(Debug, Args)]
+pub struct Put {
+    /// The name of the object
+    pub name: String,
+    /// The file to write, or `-` for stdin
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// An attribute; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub attribute: Vec<String>,
+    #[command(flatten)]
+    pub place: Where,
+    #[command(flatten)]
+    pub patience: Patience,
+}
+
+/// `towtank store get`.
+#[derive(Debug, Args)]
+pub struct Get {
+    /// The name of the object
+    pub name: String,
+    /// The file to write to [default: stdout]
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub place: Where,
+    #[command(flatten)]
+    pub patience: Patience,
+}
+
+/// `towtank store rm`.
+#[derive(Debug, Args)]
+pub struct Names {
+    /// The names of the objects
+    #[arg(required = true)]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub place: Where,
+    #[command(flatten)]
+    pub patience: Patience,
+}
+
+/// `towtank store ls`.
+#[derive(Debug, Args)]
+pub struct Ls {
+    /// Only those whose names begin so
+    #[arg(default_value = "", hide_default_value = true)]
+    pub prefix: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Form,
+    #[command(flatten)]
+    pub place: Where,
+    #[command(flatten)]
+    pub patience: Patience,
+}
+
+/// `towtank store stat`.
+#[derive(Debug, Args)]
+pub struct Stat {
+    /// The name of the object
+    pub name: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Form,
+    #[command(flatten)]
+    pub place: Where,
+    #[command(flatten)]
+    pub patience: Patience,
+}
+
+/// `towtank store verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Form,
+    #[command(flatten)]
+    pub place: Where,
+}
+
+/// `towtank store bench`.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Clients that ask one thing after the other
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub clients: u32,
+    /// Bytes of an object
+    #[arg(long, value_name = "BYTES", default_value = "1KiB")]
+    pub size: Bytes,
+    /// How long to write, and then to read
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub time: SimSpan,
+    /// Leave the objects in the store
+    #[arg(long)]
+    pub keep: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Form,
+    #[command(flatten)]
+    pub place: Where,
+}
+
+/// A rule that is broken on purpose.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Planted {
+    /// A client hears of a write before all replicas have it
+    AnswersEarly,
+    /// Log recovery does not update the tree
+    TreeMissesRecovery,
+    /// A write leaves its range skipped
+    RangeStaysSkipped,
+    /// A repeated request is done again
+    ForgetsRequests,
+    /// A primary answers reads without asking whether it still is the primary
+    ReadsWithoutLease,
+}
+
+impl From<Planted> for towtank_replication::Planted {
+    fn from(planted: Planted) -> towtank_replication::Planted {
+        match planted {
+            Planted::AnswersEarly => towtank_replication::Planted::AnswersEarly,
+            Planted::TreeMissesRecovery => towtank_replication::Planted::TreeMissesRecovery,
+            Planted::RangeStaysSkipped => towtank_replication::Planted::RangeStaysSkipped,
+            Planted::ForgetsRequests => towtank_replication::Planted::ForgetsRequests,
+            Planted::ReadsWithoutLease => towtank_replication::Planted::ReadsWithoutLease,
+        }
+    }
+}
+
+/// `towtank store torture`.
+#[derive(Debug, Args)]
+pub struct Torture {
+    /// How long
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    pub minutes: f64,
+    /// What faults and requests are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Device daemons
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub osds: u32,
+    /// Placement groups
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub groups: u32,
+    /// How a backfill finds what differs
+    #[arg(long, value_enum, value_name = "METHOD", default_value = "merkle")]
+    pub discovery: Discovery,
+    /// Entries that a group's log keeps at most; with few of them most replicas are backfilled
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub log_entries: u32,
+    /// Clients
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub clients: u32,
+    /// Objects
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub objects: u32,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Form,
+    /// A rule of the protocol to break, so that the checker has something to find
+    #[arg(long, value_enum, hide = true)]
+    pub planted: Option<Planted>,
+    /// A directory that is empty or does not exist; what is left of the cluster stays there
+    #[arg(long, value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
+/// `towtank store daemon`.
+#[derive(Debug, Args)]
+pub struct Daemon {
+    /// `monitor`, or `osd.N`
+    pub name: String,
+    #[command(flatten)]
+    pub place: Where,
+}

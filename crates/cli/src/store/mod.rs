@@ -1,0 +1,112 @@
+//! `towtank store`: a replicated object store on this machine, with the protocol of the simulator.
+
+mod bench;
+mod cluster;
+mod data;
+mod flags;
+mod standing;
+mod torture;
+
+use std::path::Path;
+use std::time::Duration;
+
+use towtank::Trouble;
+use towtank_scenario::Problem;
+use towtank_store::StoreError;
+use towtank_store::client::Client;
+use towtank_store::settings::{Home, SettingsError};
+use towtank_units::SimSpan;
+
+use crate::exit::Exit;
+use crate::{interrupt, screen};
+use flags::{Command, Daemon, OsdCommand};
+
+pub use flags::Flags;
+
+/// Does what the flags say.
+pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
+    match &flags.command {
+        Command::Up(up) => cluster::up(up),
+        Command::Down(place) => cluster::down(&home(&place.dir)?),
+        Command::Status(status) => standing::status(status),
+        Command::Osd(osd) => match &osd.command {
+            OsdCommand::Start(one) => cluster::start(&home(&one.place.dir)?, one.osd),
+            OsdCommand::Stop(one) => cluster::stop(&home(&one.place.dir)?, one.osd),
+            OsdCommand::Kill(one) => cluster::kill(&home(&one.place.dir)?, one.osd),
+            OsdCommand::In(one) => cluster::mark(&home(&one.place.dir)?, one.osd, true),
+            OsdCommand::Out(one) => cluster::mark(&home(&one.place.dir)?, one.osd, false),
+            OsdCommand::Add(place) => cluster::add(&home(&place.dir)?),
+        },
+        Command::Put(put) => data::put(put),
+        Command::Get(get) => data::get(get),
+        Command::Rm(names) => data::remove(names),
+        Command::Ls(ls) => data::list(ls),
+        Command::Stat(stat) => data::stat(stat),
+        Command::Verify(verify) => standing::verify(verify),
+        Command::Bench(bench) => bench::bench(bench),
+        Command::Torture(flags) => torture::torture(flags),
+        Command::Daemon(daemon) => self::daemon(daemon),
+    }
+}
+
+fn daemon(flags: &Daemon) -> Result<Exit, Trouble> {
+    let home = home(&flags.place.dir)?;
+    let stop = interrupt::watch();
+    let stopped = || stop.raised();
+    let osd = flags.name.strip_prefix("osd.").and_then(|number| number.parse().ok());
+    match (flags.name.as_str(), osd) {
+        ("monitor", _) => towtank_store::monitor::serve(&home, &stopped),
+        (_, Some(osd)) => towtank_store::osd::serve(&home, osd, &stopped),
+        (name, None) => {
+            let problem = Problem::new(format!("`{name}` is no daemon")).hint("write `monitor`, or `osd.0`");
+            return Err(Trouble::from(problem));
+        }
+    }
+    .map_err(trouble)?;
+    Ok(Exit::Done)
+}
+
+/// The directory of a cluster.
+fn home(dir: &Path) -> Result<Home, Trouble> {
+    let absolute = std::path::absolute(dir);
+    let absolute = absolute.map_err(|error| Trouble::failed(format!("`{}`: {error}", dir.display())))?;
+    Ok(Home::at(&absolute))
+}
+
+fn client(dir: &Path, patience: SimSpan) -> Result<Client, Trouble> {
+    Client::open(&home(dir)?, span(patience)).map_err(trouble)
+}
+
+fn span(span: SimSpan) -> Duration {
+    Duration::from_nanos(span.as_ns())
+}
+
+/// What the user can do about it stands beside what failed.
+fn trouble(error: StoreError) -> Trouble {
+    let text = error.to_string();
+    match &error {
+        StoreError::Settings(SettingsError::Absent(_)) => Trouble::from(
+            Problem::new(text).hint("`towtank store up --dir DIR` makes one; --dir says where it is"),
+        ),
+        StoreError::Settings(SettingsError::Range { .. }) => Trouble::from(Problem::new(text)),
+        StoreError::Settings(SettingsError::File { path, .. }) if path.ends_with("monitor.address") => {
+            Trouble::Failed(
+                Problem::new("the monitor has never run here").hint("`towtank store up` starts it"),
+            )
+        }
+        StoreError::Io(_) | StoreError::Wire(_) => {
+            Trouble::Failed(Problem::new(format!("the cluster does not answer: {text}")).hint(
+                "`towtank store up` starts what does not run; `towtank store status` tells how it stands",
+            ))
+        }
+        StoreError::TimedOut { .. } => Trouble::Failed(
+            Problem::new(text).hint("`towtank store status` tells which groups wait, and for which daemons"),
+        ),
+        _ => Trouble::failed(text),
+    }
+}
+
+fn print(text: &str) -> Result<Exit, Trouble> {
+    screen::print(text).map_err(|error| Trouble::failed(format!("cannot write to stdout: {error}")))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,73 @@
+//! `towtank store torture`: faults under load, and whether anything was lost.
+
+use std::time::Duration;
+
+use serde_json::json;
+use towtank::Trouble;
+use towtank_scenario::Problem;
+use towtank_store::settings::Settings;
+use towtank_store::torture::{Torture as Plan, Tortured, torture as run};
+
+use super::flags::{Form, Torture};
+use super::{cluster, home, print, trouble};
+use crate::exit::Exit;
+use crate::{interrupt, screen};
+
+/// The time after which a daemon counts as down: short, so that more happens.
+const GRACE_MS: u64 = 700;
+
+/// Tortures a new cluster.
+pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
+    let span = Duration::try_from_secs_f64(flags.minutes * 60.0).map_err(|_| {
+        Trouble::from(Problem::new(format!("--minutes is {}, which is no time", flags.minutes)))
+    })?;
+    let settings = Settings {
+        osds: flags.osds,
+        groups: flags.groups,
+        replicas: flags.osds.min(3),
+        discovery: flags.discovery.into(),
+        leaf_bits: 8,
+        sketch_cells: 256,
+        log_entries_max: flags.log_entries,
+        log_entries_min: flags.log_entries / 2,
+        grace_ms: GRACE_MS,
+        planted: flags.planted.map(Into::into),
+        ..Settings::default()
+    };
+    let plan = Plan {
+        home: home(&flags.dir)?,
+        program: cluster::program()?,
+        settings,
+        span,
+        seed: flags.seed,
+        clients: flags.clients,
+        objects: flags.objects,
+    };
+    let stop = interrupt::watch();
+    let found = run(&plan, &|| stop.raised()).map_err(trouble)?;
+    match flags.format {
+        Form::Json => print(&format!("{:#}\n", json!(found)))?,
+        Form::Text => print(&text_of(&found))?,
+    };
+    found.violations.iter().chain(&found.faults).for_each(|fault| screen::say(&format!("{fault}\n")));
+    Ok(if found.is_sound() { Exit::Done } else { Exit::Failed })
+}
+
+fn text_of(found: &Tortured) -> String {
+    let verdict = match found {
+        _ if found.lost_writes > 0 => format!("{} acknowledged writes are LOST", found.lost_writes),
+        _ if !found.linearizable => "answers contradict each other".to_owned(),
+        _ if !found.faults.is_empty() => "replicas are not sound".to_owned(),
+        _ => "nothing is lost, every history is linearizable, all replicas are equal".to_owned(),
+    };
+    format!(
+        "{verdict}\n{} acknowledged writes, {} reads; {} kills, {} stops, {} restarts, {} pauses, {} kills of the monitor\n",
+        found.acknowledged_writes,
+        found.reads,
+        found.kills,
+        found.stops,
+        found.restarts,
+        found.pauses,
+        found.monitor_kills
+    )
+}

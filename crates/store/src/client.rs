@@ -1,0 +1,369 @@
+//! Reads and writes of objects: through the primary of each object's group, with the same request until it is answered.
+
+use std::collections::BTreeMap;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use towtank_replication::{Key, Operation, RequestId, Version};
+
+use crate::StoreError;
+use crate::clock::now;
+use crate::content::{self, DATA_MAX, Head};
+use crate::frames::{Answer, Ask, FromMonitor, Hello, Inventory, Standing, ToMonitor, Told, Wanted};
+use crate::map::{ClusterMap, Places};
+use crate::names::{address, fault_of};
+use crate::osd::Line;
+use crate::settings::{Home, Settings};
+use crate::wire::{self, ClusterKey};
+
+/// Before a group that is not ready is asked again.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// How long one daemon may take, before the map is looked at again.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
+
+/// How long a monitor may take until it listens.
+const START_TIME: Duration = Duration::from_secs(10);
+
+/// Names that are asked for at once.
+const PAGE: u32 = 1_000;
+
+/// An object that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its name, its attributes and its length.
+    pub head: Head,
+    /// Its version.
+    pub version: Version,
+    /// What it holds.
+    pub data: Vec<u8>,
+}
+
+/// What comparing all replicas has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Objects, each counted once.
+    pub objects: u64,
+    /// Replicas of groups that were read.
+    pub replicas: u64,
+    /// What is wrong.
+    pub faults: Vec<String>,
+}
+
+/// A client of a cluster.
+#[derive(Debug)]
+pub struct Client {
+    home: Home,
+    settings: Settings,
+    key: ClusterKey,
+    map: ClusterMap,
+    places: Places,
+    lines: BTreeMap<u32, (u64, wire::Sender, wire::Receiver)>,
+    id: u64,
+    asked: u64,
+    patience: Duration,
+}
+
+impl Client {
+    /// Reaches a cluster. What it asks afterwards fails after `patience` without an answer.
+    ///
+    /// # Errors
+    /// When there is no cluster, or its monitor does not answer.
+    pub fn open(home: &Home, patience: Duration) -> Result<Client, StoreError> {
+        let (settings, key) = (home.settings()?, home.key()?);
+        let mut id = [0; 8];
+        getrandom::fill(&mut id).map_err(|error| StoreError::Refused(error.to_string()))?;
+        let map = newest(home, &key, 0)?;
+        let map = map.ok_or_else(|| StoreError::Refused("the monitor has no map".to_owned()))?;
+        Ok(Client {
+            places: Places::new(&settings, &map),
+            home: home.clone(),
+            settings,
+            key,
+            map,
+            lines: BTreeMap::new(),
+            id: u64::from_le_bytes(id),
+            asked: 0,
+            patience,
+        })
+    }
+
+    /// The same, of a cluster whose monitor has just been started: waits until it listens.
+    ///
+    /// # Errors
+    /// When there is no cluster, or its monitor does not answer in time.
+    pub fn reach(home: &Home, patience: Duration) -> Result<Client, StoreError> {
+        let until = now() + START_TIME;
+        loop {
+            match Client::open(home, patience) {
+                Err(_) if now() < until => std::thread::sleep(RETRY),
+                opened => return opened,
+            }
+        }
+    }
+
+    /// How the cluster stands.
+    ///
+    /// # Errors
+    /// When the monitor does not answer.
+    pub fn standing(&self) -> Result<Standing, StoreError> {
+        match Line::open(&self.home, &self.key)?.ask(&ToMonitor::Status)? {
+            FromMonitor::Status(standing) => Ok(standing),
+            other => Err(StoreError::Refused(format!("the monitor answers {other:?}"))),
+        }
+    }
+
+    /// Asks the monitor for a change.
+    ///
+    /// # Errors
+    /// When it does not answer, or says no.
+    pub fn change(&self, ask: &ToMonitor) -> Result<FromMonitor, StoreError> {
+        match Line::open(&self.home, &self.key)?.ask(ask)? {
+            FromMonitor::Refused(why) => Err(StoreError::Refused(why)),
+            answer => Ok(answer),
+        }
+    }
+
+    /// Writes an object, whether or not there is one of the name.
+    ///
+    /// # Errors
+    /// When the name or the data cannot be an object's, or nobody answers.
+    pub fn put(
+        &mut self,
+        name: &str,
+        attributes: &BTreeMap<String, String>,
+        data: &[u8],
+    ) -> Result<Version, StoreError> {
+        if let Some(fault) = fault_of(name) {
+            return Err(StoreError::Refused(fault));
+        }
+        if data.len() > DATA_MAX {
+            let (length, most) = (data.len(), DATA_MAX >> 20);
+            return Err(StoreError::Refused(format!("{length} bytes; an object holds at most {most} MiB")));
+        }
+        match self.operate(name, Operation::Write(content::encode(name, attributes, data)))? {
+            Told::Done(version) => Ok(version),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Removes an object, if there is one.
+    ///
+    /// # Errors
+    /// When nobody answers.
+    pub fn remove(&mut self, name: &str) -> Result<Version, StoreError> {
+        match self.operate(name, Operation::Delete)? {
+            Told::Done(version) => Ok(version),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Reads an object; none where there is none.
+    ///
+    /// # Errors
+    /// When its bytes are not those that were written, or nobody answers.
+    pub fn get(&mut self, name: &str) -> Result<Option<Object>, StoreError> {
+        match self.operate(name, Operation::Read)? {
+            Told::Found(None) => Ok(None),
+            Told::Found(Some((version, bytes))) => {
+                let read = content::decode(&bytes).map(|(head, data)| (head, data.to_vec()));
+                let (head, data) = read.map_err(|why| StoreError::Content { name: name.to_owned(), why })?;
+                Ok(Some(Object { head, version, data }))
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Names of objects that begin with `prefix`, with the bytes that a replica holds of each, in order.
+    ///
+    /// # Errors
+    /// When nobody answers.
+    pub fn list(&mut self, prefix: &str) -> Result<Vec<(String, u64)>, StoreError> {
+        let mut all = Vec::new();
+        for group in 0..self.settings.groups {
+            let mut after = String::new();
+            loop {
+                let what = Wanted::Names { prefix: prefix.to_owned(), after: after.clone(), most: PAGE };
+                let Told::Names(names) = self.ask(group, &what)? else { break };
+                let is_last = names.len() < PAGE as usize;
+                after = names.last().map_or(after, |(name, _)| name.clone());
+                all.extend(names);
+                if is_last {
+                    break;
+                }
+            }
+        }
+        all.sort();
+        Ok(all)
+    }
+
+    /// What a daemon holds of a group.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn inventory(&mut self, osd: u32, group: u32) -> Result<Inventory, StoreError> {
+        let ask = Ask { request: self.request(), group, what: Wanted::Inventory };
+        match self.exchange(osd, &ask, Duration::from_secs(60))? {
+            Told::Inventory(inventory) => Ok(inventory),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Reads all replicas of all groups, and compares them.
+    ///
+    /// # Errors
+    /// When a daemon does not answer.
+    pub fn compare_replicas(&mut self) -> Result<Compared, StoreError> {
+        let mut found = Compared::default();
+        self.renew_map(now() + ANSWER_TIME);
+        for group in 0..self.settings.groups {
+            let mut first: Option<(u32, Inventory)> = None;
+            for osd in self.holders(group) {
+                let held = self.inventory(osd, group)?;
+                found.replicas += 1;
+                let damaged =
+                    held.damaged.iter().map(|name| format!("osd.{osd}, group {group}: `{name}` is damaged"));
+                found.faults.extend(damaged);
+                if !held.sums_up {
+                    found.faults.push(format!(
+                        "osd.{osd}, group {group}: tree and sketch are not those of its objects"
+                    ));
+                }
+                if !held.is_complete {
+                    found.faults.push(format!("osd.{osd}, group {group}: the replica is not complete"));
+                }
+                match &first {
+                    Some((other, expected)) if expected.objects != held.objects => {
+                        let message =
+                            format!("group {group}: osd.{other} and osd.{osd} hold different objects");
+                        found.faults.push(message);
+                    }
+                    Some(_) => {}
+                    None => {
+                        found.objects += held.objects.len() as u64;
+                        first = Some((osd, held));
+                    }
+                }
+            }
+            if first.is_none() {
+                found.faults.push(format!("group {group}: no daemon that should hold it is up"));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Daemons that should hold a group, by the newest map that is known.
+    #[must_use]
+    pub fn holders(&self, group: u32) -> Vec<u32> {
+        self.places.up(group)
+    }
+
+    /// How the cluster was made.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn request(&mut self) -> RequestId {
+        self.asked += 1;
+        RequestId { client: self.id, number: self.asked }
+    }
+
+    fn operate(&mut self, name: &str, operation: Operation<Vec<u8>>) -> Result<Told, StoreError> {
+        let at = address(name, self.settings.groups);
+        self.ask_object(at.group, at.key, operation)
+    }
+
+    fn ask_object(
+        &mut self,
+        group: u32,
+        key: Key,
+        operation: Operation<Vec<u8>>,
+    ) -> Result<Told, StoreError> {
+        self.ask(group, &Wanted::Object { key, operation })
+    }
+
+    /// Asks the primary of a group until it answers. The request stays the same, so that nothing is done twice.
+    fn ask(&mut self, group: u32, what: &Wanted) -> Result<Told, StoreError> {
+        let ask = Ask { request: self.request(), group, what: what.clone() };
+        let until = now() + self.patience;
+        loop {
+            let primary = self.places.map_of(&self.map, group).acting.first().copied();
+            if let Some(primary) = primary {
+                let left = until.saturating_duration_since(now()).min(ANSWER_TIME);
+                match self.exchange(primary.0, &ask, left.max(RETRY)) {
+                    Ok(Told::Retry(_)) => {}
+                    Ok(Told::Refused(why)) => return Err(StoreError::Refused(why)),
+                    Ok(told) => return Ok(told),
+                    // It may have gone: the next map says so.
+                    Err(StoreError::Wire(_) | StoreError::Io(_)) => drop(self.lines.remove(&primary.0)),
+                    Err(error) => return Err(error),
+                }
+            }
+            if now() >= until {
+                let what = format!("group {group} has not answered");
+                return Err(StoreError::TimedOut { what, seconds: self.patience.as_secs() });
+            }
+            std::thread::sleep(RETRY);
+            self.renew_map(until);
+        }
+    }
+
+    fn renew_map(&mut self, until: Instant) {
+        // While the monitor is away the map that is known may still be right.
+        if now() < until
+            && let Ok(Some(map)) = newest(&self.home, &self.key, self.map.epoch)
+        {
+            self.places = Places::new(&self.settings, &map);
+            self.map = map;
+        }
+    }
+
+    fn exchange(&mut self, osd: u32, ask: &Ask, wait: Duration) -> Result<Told, StoreError> {
+        let line = self.line(osd)?;
+        line.2.wait_at_most(Some(wait))?;
+        line.1.send(ask)?;
+        loop {
+            let answer: Option<Answer> = line.2.receive()?;
+            let Some(answer) = answer else {
+                return Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset).into());
+            };
+            // An answer to what was asked before, and given up.
+            if answer.request == ask.request {
+                return Ok(answer.told);
+            }
+        }
+    }
+
+    fn line(&mut self, osd: u32) -> Result<&mut (u64, wire::Sender, wire::Receiver), StoreError> {
+        let state = self.map.osds.get(&osd).filter(|state| state.is_up);
+        let Some(state) = state else {
+            return Err(
+                std::io::Error::new(std::io::ErrorKind::NotConnected, format!("osd.{osd} is down")).into()
+            );
+        };
+        if self.lines.get(&osd).is_some_and(|line| line.0 != state.instance) {
+            self.lines.remove(&osd);
+        }
+        if !self.lines.contains_key(&osd) {
+            let at = state.address.to_socket_addrs()?.next();
+            let at = at.ok_or(std::io::Error::from(std::io::ErrorKind::AddrNotAvailable))?;
+            let stream = TcpStream::connect_timeout(&at, ANSWER_TIME)?;
+            let (mut sender, receiver) = wire::connect(stream, &self.key)?;
+            sender.send(&Hello::Client)?;
+            self.lines.insert(osd, (state.instance, sender, receiver));
+        }
+        Ok(self.lines.get_mut(&osd).expect("there is one now"))
+    }
+}
+
+fn newest(home: &Home, key: &ClusterKey, after: u32) -> Result<Option<ClusterMap>, StoreError> {
+    match Line::open(home, key)?.ask(&ToMonitor::Maps { after, wait_ms: 0 })? {
+        FromMonitor::Maps(maps) => Ok(maps.into_iter().next_back()),
+        other => Err(StoreError::Refused(format!("the monitor answers {other:?}"))),
+    }
+}
+
+fn unexpected(told: &Told) -> StoreError {
+    StoreError::Refused(format!("a daemon answers {told:?}, which was not asked"))
+}

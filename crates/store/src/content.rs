@@ -1,0 +1,133 @@
+//! An object as replicas hold it: its name, its attributes and its data in one run of bytes, with a checksum.
+//!
+//! The protocol moves these bytes without looking into them, so that a replica that was filled anew has names and
+//! attributes too.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
+
+/// The largest object, in bytes of data. Larger files need several objects.
+pub const DATA_MAX: usize = 64 << 20;
+
+/// The layout of the bytes.
+const FORMAT: u8 = 1;
+
+const CHECKSUM_BYTES: usize = 8;
+
+/// What is known of an object beside its data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Its name.
+    pub name: String,
+    /// What its owner says of it.
+    pub attributes: BTreeMap<String, String>,
+    /// Bytes of data.
+    pub length: u64,
+}
+
+/// Why bytes are no object.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContentError {
+    /// They are not those that were written.
+    #[error("the object is damaged: its checksum is {found:016x}, and {want:016x} was written")]
+    Checksum {
+        /// Of the bytes that are there.
+        found: u64,
+        /// That was written.
+        want: u64,
+    },
+    /// They end too early, or have another layout.
+    #[error("the object cannot be read: {0}")]
+    Layout(&'static str),
+}
+
+/// The bytes of an object.
+///
+/// # Panics
+/// If its name or its attributes cannot be written, which plain text always can.
+#[must_use]
+pub fn encode(name: &str, attributes: &BTreeMap<String, String>, data: &[u8]) -> Vec<u8> {
+    let head = Head { name: name.to_owned(), attributes: attributes.clone(), length: data.len() as u64 };
+    let head = postcard::to_stdvec(&head).expect("text and numbers can be written");
+    let mut bytes = Vec::with_capacity(1 + 4 + head.len() + data.len() + CHECKSUM_BYTES);
+    bytes.push(FORMAT);
+    bytes.extend((head.len() as u32).to_le_bytes());
+    bytes.extend(head);
+    bytes.extend(data);
+    let checksum = XxHash3_64::oneshot(&bytes);
+    bytes.extend(checksum.to_le_bytes());
+    bytes
+}
+
+/// The head of an object, and where its data begins. The checksum is not looked at.
+///
+/// # Errors
+/// Where the bytes are no object.
+pub fn head(bytes: &[u8]) -> Result<(Head, usize), ContentError> {
+    let layout = ContentError::Layout;
+    let (format, rest) = bytes.split_first().ok_or(layout("there are no bytes"))?;
+    if *format != FORMAT {
+        return Err(layout("it was written by another version"));
+    }
+    let (length, rest) = rest.split_first_chunk::<4>().ok_or(layout("it ends in its head"))?;
+    let length = u32::from_le_bytes(*length) as usize;
+    let head = rest.get(..length).ok_or(layout("it ends in its head"))?;
+    let head = postcard::from_bytes(head).map_err(|_| layout("its head is damaged"))?;
+    Ok((head, 1 + 4 + length))
+}
+
+/// The head and the data of an object whose checksum is right.
+///
+/// # Errors
+/// Where the bytes are not those that were written.
+pub fn decode(bytes: &[u8]) -> Result<(Head, &[u8]), ContentError> {
+    let (body, checksum) =
+        bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(ContentError::Layout("it ends in its checksum"))?;
+    let (found, want) = (XxHash3_64::oneshot(body), u64::from_le_bytes(*checksum));
+    if found != want {
+        return Err(ContentError::Checksum { found, want });
+    }
+    let (head, at) = head(body)?;
+    let data = &body[at..];
+    if data.len() as u64 != head.length {
+        return Err(ContentError::Layout("its length is another"));
+    }
+    Ok((head, data))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            name in ".{1,40}",
+            attributes in proptest::collection::btree_map("[a-z]{1,8}", ".{0,20}", 0..4),
+            data in proptest::collection::vec(any::<u8>(), 0..2_000),
+        ) {
+            let bytes = encode(&name, &attributes, &data);
+            let (head, found) = decode(&bytes).expect("it was just written");
+            prop_assert_eq!((&head.name, &head.attributes, found), (&name, &attributes, &data[..]));
+        }
+
+        #[test]
+        fn every_changed_bit_is_noticed(data in proptest::collection::vec(any::<u8>(), 0..200), at: prop::sample::Index, bit in 0..8_u8) {
+            let mut bytes = encode("a", &BTreeMap::new(), &data);
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            prop_assert!(decode(&bytes).is_err());
+        }
+
+        #[test]
+        fn hostile_bytes_give_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(decode(&bytes).is_err());
+            let _ = head(&bytes);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The processes of a cluster on this machine: which run, and how to start and end them.
+
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+
+use crate::StoreError;
+use crate::clock::now;
+use crate::settings::{Home, SettingsError};
+
+/// A process of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Daemon {
+    /// The monitor.
+    Monitor,
+    /// A device daemon.
+    Osd(u32),
+}
+
+impl std::fmt::Display for Daemon {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Daemon::Monitor => to.write_str("monitor"),
+            Daemon::Osd(id) => write!(to, "osd.{id}"),
+        }
+    }
+}
+
+/// How a process is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It is asked to, and says so to the monitor.
+    Asked,
+    /// At once, as in a crash.
+    Killed,
+}
+
+/// How long a process may take to end when it is asked.
+const END_TIME: Duration = Duration::from_secs(10);
+
+fn pid_file(daemon: Daemon) -> String {
+    format!("run/{daemon}.pid")
+}
+
+/// The number of the process, if it runs.
+#[must_use]
+pub fn running(home: &Home, daemon: Daemon) -> Option<u32> {
+    let pid: u32 = std::fs::read_to_string(home.path(&pid_file(daemon))).ok()?.trim().parse().ok()?;
+    is_ours(home, daemon, pid).then_some(pid)
+}
+
+/// Numbers of processes are used again: one of another program is not ours.
+fn is_ours(home: &Home, daemon: Daemon, pid: u32) -> bool {
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
+    let directory = home.directory().as_os_str().as_encoded_bytes();
+    let name = daemon.to_string();
+    words.contains(&directory) && words.contains(&name.as_bytes())
+}
+
+/// Starts a process of a cluster with this program, apart from the terminal. Its words go to a file of its name in
+/// `log/`.
+///
+/// # Errors
+/// When it runs already, or cannot be started.
+pub fn start(home: &Home, program: &PathBuf, daemon: Daemon) -> Result<Child, StoreError> {
+    if let Some(pid) = running(home, daemon) {
+        return Err(StoreError::Refused(format!("{daemon} runs already, as process {pid}")));
+    }
+    let path = home.path(&format!("log/{daemon}.log"));
+    let log = OpenOptions::new().create(true).append(true).open(&path);
+    let log = log.map_err(|error| SettingsError::File { path, why: error.to_string() })?;
+    let mut command = Command::new(program);
+    command.args(["store", "daemon", &daemon.to_string(), "--dir"]).arg(home.directory());
+    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let child = command.spawn()?;
+    home.write(&pid_file(daemon), child.id().to_string().as_bytes())?;
+    Ok(child)
+}
+
+/// Ends a process of a cluster, and waits until it has ended.
+///
+/// # Errors
+/// When it does not run, or does not end.
+pub fn end(home: &Home, daemon: Daemon, ending: Ending) -> Result<(), StoreError> {
+    let Some(pid) = running(home, daemon) else {
+        return Err(StoreError::Refused(format!("{daemon} does not run")));
+    };
+    signal(pid, ending)?;
+    let until = now() + END_TIME;
+    while is_ours(home, daemon, pid) && !is_zombie(pid) {
+        if now() >= until {
+            signal(pid, Ending::Killed)?;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// It has ended, and whoever started it has not asked how.
+fn is_zombie(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+}
+
+/// Has a process stand still, or go on.
+///
+/// # Errors
+/// When it does not run.
+pub fn pause(home: &Home, daemon: Daemon, stands: bool) -> Result<(), StoreError> {
+    let pid = running(home, daemon).ok_or_else(|| StoreError::Refused(format!("{daemon} does not run")))?;
+    send(pid, if stands { Signal::SIGSTOP } else { Signal::SIGCONT })
+}
+
+fn signal(pid: u32, ending: Ending) -> Result<(), StoreError> {
+    send(pid, if ending == Ending::Asked { Signal::SIGTERM } else { Signal::SIGKILL })
+}
+
+fn send(pid: u32, signal: Signal) -> Result<(), StoreError> {
+    let pid = i32::try_from(pid).map_err(|_| StoreError::Refused(format!("{pid} is no process")))?;
+    match kill(nix::unistd::Pid::from_raw(pid), signal) {
+        // It has just ended by itself.
+        Ok(()) | Err(nix::errno::Errno::ESRCH) => Ok(()),
+        Err(error) => Err(std::io::Error::from(error).into()),
+    }
+}
+
+/// The device daemons that have a directory here.
+#[must_use]
+pub fn osds(home: &Home) -> Vec<u32> {
+    let names = std::fs::read_dir(home.directory()).into_iter().flatten().flatten();
+    let number = |name: std::ffi::OsString| name.to_str()?.strip_prefix("osd.")?.parse().ok();
+    let mut found: Vec<u32> = names.filter_map(|entry| number(entry.file_name())).collect();
+    found.sort_unstable();
+    found
+}

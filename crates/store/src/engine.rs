@@ -1,0 +1,292 @@
+//! What a device has on its disk: an embedded log-structured merge tree, and transactions on it.
+//!
+//! Objects lie in two tables, so that a look at all versions does not read data: `heads` has version, size and name
+//! of each, `data` its bytes. `names` finds them in the order of their names. `staged` has parts of objects that
+//! are being received, `groups` what each group must not forget.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
+use serde::{Deserialize, Serialize};
+use towtank_replication::{Key, Version};
+
+/// Why the disk does not do what it is asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The tree reports it.
+    #[error("the disk cannot be read or written: {0}")]
+    Disk(#[from] fjall::Error),
+    /// What lies there was not written by this version.
+    #[error("{what} cannot be read: {why}")]
+    Damaged {
+        /// Which part.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// When a change counts as durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sync {
+    /// When it would survive a loss of power.
+    #[default]
+    Always,
+    /// When it would survive the end of the process, but not of the machine.
+    Never,
+}
+
+/// Version, size and name of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectHead {
+    /// Its version.
+    pub version: Version,
+    /// Bytes that the replica holds of it.
+    pub size: u64,
+    /// Its name.
+    pub name: String,
+}
+
+/// A table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Table {
+    Heads,
+    Data,
+    Names,
+    Staged,
+    Groups,
+}
+
+/// The tables of a device.
+#[derive(Clone)]
+pub struct Engine {
+    database: Database,
+    tables: [Keyspace; 5],
+    sync: Sync,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Engine").field("sync", &self.sync).finish_non_exhaustive()
+    }
+}
+
+/// Bytes of blocks that are kept in memory.
+const CACHE_BYTES: u64 = 64 << 20;
+
+/// Bytes of journals before the tables are written out.
+const JOURNAL_BYTES: u64 = 512 << 20;
+
+impl Engine {
+    /// Opens the tables of a directory, or makes them.
+    ///
+    /// # Errors
+    /// When the disk cannot be read or written, or another process has the directory open.
+    pub fn open(directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
+        let database = Database::builder(directory)
+            .cache_size(CACHE_BYTES)
+            .max_journaling_size(JOURNAL_BYTES)
+            .worker_threads(2)
+            .open()?;
+        let plain = |name: &str| database.keyspace(name, KeyspaceCreateOptions::default);
+        // Values of some KiB and more lie apart from the keys, and are not written again when tables are merged.
+        let apart =
+            || KeyspaceCreateOptions::default().with_kv_separation(Some(KvSeparationOptions::default()));
+        let tables = [
+            plain("heads")?,
+            database.keyspace("data", apart)?,
+            plain("names")?,
+            database.keyspace("staged", apart)?,
+            plain("groups")?,
+        ];
+        Ok(Engine { database, tables, sync })
+    }
+
+    /// A transaction.
+    #[must_use]
+    pub fn begin(&self) -> Transaction<'_> {
+        Transaction { engine: self, writes: Default::default(), bytes: 0, failed: None }
+    }
+
+    /// Bytes that the tables take on the disk.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.database.disk_space().unwrap_or_default()
+    }
+
+    fn table(&self, table: Table) -> &Keyspace {
+        &self.tables[table as usize]
+    }
+}
+
+/// Changes of one table, by key: new values, or none where the key is removed.
+type Writes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+
+/// Changes that become durable together. Who reads through it sees them before that.
+#[derive(Debug)]
+pub struct Transaction<'e> {
+    engine: &'e Engine,
+    writes: [Writes; 5],
+    bytes: usize,
+    failed: Option<EngineError>,
+}
+
+impl Transaction<'_> {
+    /// Whether it changes nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.writes.iter().all(BTreeMap::is_empty) && self.failed.is_none()
+    }
+
+    /// Bytes of values that it has taken so far.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Makes all changes durable, or none of them.
+    ///
+    /// # Errors
+    /// When the disk cannot be read or written, also earlier in the transaction.
+    pub fn commit(self) -> Result<(), EngineError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let mut batch = self.engine.database.batch();
+        for (table, writes) in self.engine.tables.iter().zip(self.writes) {
+            for (key, value) in writes {
+                match value {
+                    Some(value) => batch.insert(table, key, value),
+                    None => batch.remove(table, key),
+                }
+            }
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mode = match self.engine.sync {
+            Sync::Always => PersistMode::SyncAll,
+            Sync::Never => PersistMode::Buffer,
+        };
+        Ok(batch.durability(Some(mode)).commit()?)
+    }
+
+    pub(crate) fn set(&mut self, table: Table, key: Vec<u8>, value: Vec<u8>) {
+        self.bytes += value.len();
+        self.writes[table as usize].insert(key, Some(value));
+    }
+
+    pub(crate) fn remove(&mut self, table: Table, key: Vec<u8>) {
+        self.writes[table as usize].insert(key, None);
+    }
+
+    /// The value of a key; none also where the disk cannot be read, and then the transaction fails.
+    pub(crate) fn get(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>> {
+        if let Some(written) = self.writes[table as usize].get(key) {
+            return written.clone();
+        }
+        let found = self.engine.table(table).get(key);
+        self.expect(found).map(|value| value.to_vec())
+    }
+
+    /// At most `most` keys with their values, from `from` on, all of which begin with `prefix`.
+    pub(crate) fn scan(
+        &mut self,
+        table: Table,
+        prefix: &[u8],
+        from: &[u8],
+        most: usize,
+    ) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut found = Vec::new();
+        let mut failed = None;
+        {
+            let mut lying = self.engine.table(table).range(from.to_vec()..).map_while(|guard| {
+                let read = guard.into_inner_if(|key| key.starts_with(prefix));
+                match read {
+                    Ok((key, value)) => value.map(|value| (key.to_vec(), value.to_vec())),
+                    Err(error) => {
+                        failed = Some(error);
+                        None
+                    }
+                }
+            });
+            let mut written = self.writes[table as usize]
+                .range(from.to_vec()..)
+                .take_while(|(key, _)| key.starts_with(prefix))
+                .peekable();
+            let mut next = lying.next();
+            while found.len() < most {
+                let is_written = match (&next, written.peek()) {
+                    (Some((key, _)), Some((other, _))) => *other <= key,
+                    (None, Some(_)) => true,
+                    (Some(_), None) => false,
+                    (None, None) => break,
+                };
+                if !is_written {
+                    found.extend(next.take());
+                    next = lying.next();
+                    continue;
+                }
+                let (key, value) = written.next().expect("one was just seen");
+                if next.as_ref().is_some_and(|(other, _)| other == key) {
+                    next = lying.next();
+                }
+                found.extend(value.clone().map(|value| (key.clone(), value)));
+            }
+        }
+        if let Some(error) = failed {
+            self.fail(error);
+        }
+        found
+    }
+
+    /// Something went wrong: the transaction cannot be made durable.
+    pub(crate) fn fail(&mut self, error: impl Into<EngineError>) {
+        self.failed.get_or_insert(error.into());
+    }
+
+    /// What is read, or the transaction fails.
+    pub(crate) fn expect<T: Default, E: Into<EngineError>>(&mut self, result: Result<T, E>) -> T {
+        result.unwrap_or_else(|error| {
+            self.fail(error);
+            T::default()
+        })
+    }
+}
+
+/// The key of an object in the tables: they lie in the order of their group.
+#[must_use]
+pub(crate) fn key_bytes(group: u32, key: Key) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&group.to_be_bytes());
+    bytes[4..8].copy_from_slice(&key.position.to_be_bytes());
+    bytes[8..].copy_from_slice(&key.id.to_be_bytes());
+    bytes
+}
+
+/// The object of a key.
+pub(crate) fn key_of(bytes: &[u8]) -> Option<Key> {
+    let position = u32::from_be_bytes(bytes.get(4..8)?.try_into().ok()?);
+    let id = u64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?);
+    Some(Key { position, id })
+}
+
+/// The key of a name in the table of names.
+#[must_use]
+pub(crate) fn name_bytes(group: u32, name: &str) -> Vec<u8> {
+    [&group.to_be_bytes()[..], name.as_bytes()].concat()
+}
+
+/// What was written of a value of ours.
+pub(crate) fn read<T: for<'a> Deserialize<'a>>(what: &str, bytes: &[u8]) -> Result<T, EngineError> {
+    postcard::from_bytes(bytes)
+        .map_err(|error| EngineError::Damaged { what: what.to_owned(), why: error.to_string() })
+}
+
+/// A value of ours as bytes.
+pub(crate) fn written<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("plain data can be written")
+}

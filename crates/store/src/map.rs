@@ -1,0 +1,174 @@
+//! The state of the cluster from one change to the next, and what follows from it for each group.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use towtank_placement::crush::build::{Layer, build};
+use towtank_placement::crush::pools::{Device, Overlay, Placer, Pool};
+use towtank_placement::crush::{Alg, Map as CrushMap, RuleKind};
+use towtank_replication::{DeviceId, Epoch, Map};
+
+use crate::settings::Settings;
+
+/// A device daemon.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OsdState {
+    /// It runs, as far as is known.
+    pub is_up: bool,
+    /// Objects are placed on it.
+    pub is_in: bool,
+    /// It is out because it was away for long, and is in again when it comes back.
+    pub was_away: bool,
+    /// Where it listens.
+    pub address: String,
+    /// Which of its runs this is: a number that it draws when it starts.
+    pub instance: u64,
+}
+
+/// What is new in a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// Daemons came or went: a new interval begins for all groups.
+    Osds,
+    /// Others serve one group for a while: a new interval begins for it.
+    Group(u32),
+}
+
+/// A state of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterMap {
+    /// Its number.
+    pub epoch: Epoch,
+    /// What is new.
+    pub change: Change,
+    /// The daemons that the cluster knows.
+    pub osds: BTreeMap<u32, OsdState>,
+    /// Who serves groups of which the devices are not ready.
+    pub temporary: BTreeMap<u32, Vec<u32>>,
+}
+
+impl ClusterMap {
+    /// Whether a new interval begins for a group.
+    #[must_use]
+    pub fn begins_interval_of(&self, group: u32) -> bool {
+        match self.change {
+            Change::Osds => true,
+            Change::Group(other) => other == group,
+        }
+    }
+
+    /// Daemons that run.
+    #[must_use]
+    pub fn alive(&self) -> Vec<DeviceId> {
+        self.osds.iter().filter(|(_, osd)| osd.is_up).map(|(id, _)| DeviceId(*id)).collect()
+    }
+}
+
+/// Where the groups of a state of the cluster lie: CRUSH (straw2, each daemon a failure domain), less those that are
+/// down.
+#[derive(Debug)]
+pub struct Places {
+    crush: CrushMap,
+    overlay: Overlay,
+    pool: Pool,
+}
+
+impl Places {
+    /// For a state of a cluster.
+    ///
+    /// # Panics
+    /// If the cluster has no daemons, or more than CRUSH can tell apart.
+    #[must_use]
+    pub fn new(settings: &Settings, map: &ClusterMap) -> Places {
+        let count = map.osds.keys().next_back().map_or(1, |last| last + 1);
+        let layer = |name: &str, size| Layer { name: name.to_owned(), alg: Alg::Straw2, size };
+        let built =
+            build(count as i32, &[layer("host", 1), layer("root", 0)]).expect("a flat tree can be built");
+        let device = |id: u32| match map.osds.get(&id) {
+            Some(osd) => {
+                Device { up: osd.is_up, weight: if osd.is_in { Device::IN.weight } else { 0 }, ..Device::IN }
+            }
+            None => Device::ABSENT,
+        };
+        let overlay = Overlay { devices: (0..count).map(device).collect(), ..Overlay::default() };
+        let pool = Pool {
+            id: 1,
+            kind: RuleKind::Replicated,
+            size: settings.replicas,
+            rule: 0,
+            pg_num: settings.groups,
+            pgp_num: settings.groups,
+            hashpspool: true,
+        };
+        Places { crush: built.map, overlay, pool }
+    }
+
+    /// Who should hold a group, of those that are up; the primary first.
+    #[must_use]
+    pub fn up(&self, group: u32) -> Vec<u32> {
+        let placed = Placer::new(&self.crush, &self.overlay).place(&self.pool, group).up;
+        placed.devices.iter().filter_map(|device| u32::try_from(*device).ok()).collect()
+    }
+
+    /// What the replicas of a group are told.
+    #[must_use]
+    pub fn map_of(&self, map: &ClusterMap, group: u32) -> Map {
+        let devices = |ids: &[u32]| ids.iter().map(|id| DeviceId(*id)).collect::<Vec<_>>();
+        let up = self.up(group);
+        let acting = map.temporary.get(&group).unwrap_or(&up);
+        Map { epoch: map.epoch, up: devices(&up), acting: devices(acting), alive: map.alive() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(osds: u32) -> ClusterMap {
+        let osd = OsdState { is_up: true, is_in: true, ..OsdState::default() };
+        let osds = (0..osds).map(|id| (id, osd.clone())).collect();
+        ClusterMap { epoch: 1, change: Change::Osds, osds, temporary: BTreeMap::new() }
+    }
+
+    fn settings() -> Settings {
+        Settings { osds: 6, groups: 64, ..Settings::default() }
+    }
+
+    #[test]
+    fn groups_lie_on_different_devices_and_stay_where_they_are() {
+        let (settings, mut map) = (settings(), map(6));
+        let before: Vec<Vec<u32>> = (0..64).map(|group| Places::new(&settings, &map).up(group)).collect();
+        for up in &before {
+            let mut different = up.clone();
+            different.sort_unstable();
+            different.dedup();
+            assert_eq!((up.len(), different.len()), (3, 3), "{up:?}");
+        }
+        map.osds.get_mut(&2).expect("it is there").is_up = false;
+        let places = Places::new(&settings, &map);
+        for (group, up) in before.iter().enumerate() {
+            let left: Vec<u32> = up.iter().copied().filter(|osd| *osd != 2).collect();
+            assert_eq!(places.up(group as u32), left, "down is not out");
+        }
+        map.osds.get_mut(&2).expect("it is there").is_in = false;
+        let places = Places::new(&settings, &map);
+        for (group, up) in before.iter().enumerate() {
+            let now = places.up(group as u32);
+            assert!(now.len() == 3 && !now.contains(&2), "{now:?}");
+            if !up.contains(&2) {
+                assert_eq!(now, *up, "a group without it stays");
+            }
+        }
+    }
+
+    #[test]
+    fn others_serve_for_a_while() {
+        let (settings, mut map) = (settings(), map(6));
+        let up = Places::new(&settings, &map).up(5);
+        map.temporary.insert(5, vec![up[1]]);
+        let told = Places::new(&settings, &map).map_of(&map, 5);
+        assert_eq!((told.up.len(), told.acting, told.alive.len()), (3, vec![DeviceId(up[1])], 6));
+        map.change = Change::Group(5);
+        assert!(map.begins_interval_of(5) && !map.begins_interval_of(4));
+    }
+}

@@ -1,0 +1,312 @@
+//! The monitor: which daemons there are, which of them run, and who serves each group.
+//!
+//! Every change is a new [`ClusterMap`], durable before anybody hears of it. There is one monitor: while it is away
+//! daemons go on as they are, and nothing changes hands.
+
+use std::collections::BTreeMap;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use towtank_replication::Epoch;
+
+use crate::StoreError;
+use crate::clock::now;
+use crate::engine::{EngineError, read, written};
+use crate::frames::{FromMonitor, Report, Standing, ToMonitor};
+use crate::map::{Change, ClusterMap, OsdState, Places};
+use crate::settings::{Home, Settings};
+use crate::wire::{self, WireError};
+
+/// How often it looks who has not been heard of.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The longest that a question for new maps waits.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// What the monitor knows.
+struct State {
+    settings: Settings,
+    maps: Vec<ClusterMap>,
+    database: Database,
+    table: Keyspace,
+    heard: BTreeMap<u32, Instant>,
+    down_since: BTreeMap<u32, Instant>,
+    reports: BTreeMap<u32, Report>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    news: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A thread that panics ends the process: nobody goes on with half a state.
+        self.state.lock().expect("no thread that holds it panics")
+    }
+}
+
+/// Runs the monitor of a cluster until `stopped` says so.
+///
+/// # Errors
+/// When its files cannot be read or written, or it cannot listen.
+pub fn serve(home: &Home, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
+    let (settings, key) = (home.settings()?, home.key()?);
+    let listener = listen(home, &settings)?;
+    let state = State::open(&home.path("monitor"), settings)?;
+    let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new() });
+    let address = listener.local_addr()?;
+    home.write("monitor.address", address.to_string().as_bytes())?;
+    println!("monitor listens on {address}");
+    let taking = Arc::clone(&shared);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let shared = Arc::clone(&taking);
+            std::thread::spawn(move || {
+                // A connection that breaks is the other side's to renew.
+                let _ = talk(stream, &key, &shared);
+            });
+        }
+    });
+    while !stopped() {
+        std::thread::sleep(LOOK);
+        let mut state = shared.lock();
+        if state.look()? {
+            shared.news.notify_all();
+        }
+    }
+    Ok(())
+}
+
+/// The port that it had before, if it is free: others find it without looking.
+fn listen(home: &Home, settings: &Settings) -> Result<TcpListener, StoreError> {
+    if let Ok(before) = home.monitor_address()
+        && let Ok(listener) = TcpListener::bind(before)
+    {
+        return Ok(listener);
+    }
+    Ok(TcpListener::bind((settings.listen.as_str(), 0))?)
+}
+
+fn talk(stream: TcpStream, key: &wire::ClusterKey, shared: &Shared) -> Result<(), WireError> {
+    let (mut sender, mut receiver) = wire::accept(stream, key)?;
+    while let Some(ask) = receiver.receive::<ToMonitor>()? {
+        let answer = match ask {
+            ToMonitor::Maps { after, wait_ms } => maps_after(shared, after, wait_ms),
+            ask => {
+                let mut state = shared.lock();
+                let before = state.map().epoch;
+                let answer = state.take(ask).unwrap_or_else(|error| {
+                    // What is not on the disk must not be told to anybody.
+                    eprintln!("monitor: {error}");
+                    std::process::exit(1);
+                });
+                if state.map().epoch > before {
+                    shared.news.notify_all();
+                }
+                answer
+            }
+        };
+        sender.send(&answer)?;
+    }
+    Ok(())
+}
+
+fn maps_after(shared: &Shared, after: Epoch, wait_ms: u32) -> FromMonitor {
+    let wait = Duration::from_millis(u64::from(wait_ms)).min(WAIT_MAX);
+    let state = shared.lock();
+    let (state, _) = shared
+        .news
+        .wait_timeout_while(state, wait, |state| state.map().epoch <= after)
+        .expect("no thread that holds it panics");
+    FromMonitor::Maps(state.maps.iter().filter(|map| map.epoch > after).cloned().collect())
+}
+
+impl State {
+    fn open(directory: &Path, settings: Settings) -> Result<State, StoreError> {
+        let database = Database::builder(directory).worker_threads(1).open().map_err(EngineError::from)?;
+        let table = database.keyspace("maps", KeyspaceCreateOptions::default).map_err(EngineError::from)?;
+        let mut maps: Vec<ClusterMap> = Vec::new();
+        for row in table.iter() {
+            let value = row.value().map_err(EngineError::from)?;
+            maps.push(read("a map of the cluster", &value)?);
+        }
+        let mut state = State {
+            settings,
+            maps,
+            database,
+            table,
+            heard: BTreeMap::new(),
+            down_since: BTreeMap::new(),
+            reports: BTreeMap::new(),
+        };
+        if state.maps.is_empty() {
+            let osd = OsdState { is_in: true, ..OsdState::default() };
+            let osds = (0..state.settings.osds).map(|id| (id, osd.clone())).collect();
+            state.publish(ClusterMap { epoch: 1, change: Change::Osds, osds, temporary: BTreeMap::new() })?;
+        }
+        // Whoever ran before gets its time to be heard of again.
+        let up: Vec<u32> = state.map().osds.iter().filter(|(_, osd)| osd.is_up).map(|(id, _)| *id).collect();
+        state.heard.extend(up.into_iter().map(|id| (id, now())));
+        Ok(state)
+    }
+
+    fn map(&self) -> &ClusterMap {
+        self.maps.last().expect("there is one from the beginning")
+    }
+
+    fn publish(&mut self, map: ClusterMap) -> Result<(), StoreError> {
+        let last = self.maps.last().map_or(0, |last| last.epoch);
+        assert_eq!(map.epoch, last + 1, "epochs follow each other");
+        let saved = self.table.insert(map.epoch.to_be_bytes(), written(&map));
+        saved.and_then(|()| self.database.persist(PersistMode::SyncAll)).map_err(EngineError::from)?;
+        let up = map.osds.iter().filter(|(_, osd)| osd.is_up).map(|(id, _)| id).collect::<Vec<_>>();
+        println!("map {}: {:?}, up {up:?}", map.epoch, map.change);
+        self.maps.push(map);
+        Ok(())
+    }
+
+    /// A map with another state of daemons. Who served a group for a while stops where one of them is gone, or where
+    /// others should hold it now.
+    fn change_osds(&mut self, change: impl FnOnce(&mut BTreeMap<u32, OsdState>)) -> Result<(), StoreError> {
+        let before = Places::new(&self.settings, self.map());
+        let mut map = ClusterMap { epoch: self.map().epoch + 1, change: Change::Osds, ..self.map().clone() };
+        change(&mut map.osds);
+        let after = Places::new(&self.settings, &map);
+        let osds = map.osds.clone();
+        let is_up = |osd: &u32| osds.get(osd).is_some_and(|osd| osd.is_up);
+        map.temporary
+            .retain(|group, acting| acting.iter().all(is_up) && before.up(*group) == after.up(*group));
+        self.publish(map)
+    }
+
+    fn mark_down(&mut self, id: u32) -> Result<(), StoreError> {
+        self.heard.remove(&id);
+        self.reports.remove(&id);
+        self.down_since.insert(id, now());
+        self.change_osds(|osds| osds.entry(id).or_default().is_up = false)
+    }
+
+    /// Who has not been heard of is down, and who was down for long is out. Whether anything changed.
+    fn look(&mut self) -> Result<bool, StoreError> {
+        let epoch = self.map().epoch;
+        let grace = Duration::from_millis(self.settings.grace_ms);
+        let late = |since: &Instant, most: Duration| now().duration_since(*since) > most;
+        let silent: Vec<u32> =
+            self.heard.iter().filter(|(_, at)| late(at, grace)).map(|(id, _)| *id).collect();
+        for id in silent {
+            self.mark_down(id)?;
+        }
+        let out_after = Duration::from_secs(self.settings.out_after_s);
+        let gone: Vec<u32> =
+            self.down_since.iter().filter(|(_, at)| late(at, out_after)).map(|(id, _)| *id).collect();
+        for id in gone {
+            self.down_since.remove(&id);
+            if self.map().osds.get(&id).is_some_and(|osd| osd.is_in) {
+                self.change_osds(|osds| {
+                    let osd = osds.entry(id).or_default();
+                    (osd.is_in, osd.was_away) = (false, true);
+                })?;
+            }
+        }
+        Ok(self.map().epoch > epoch)
+    }
+
+    fn take(&mut self, ask: ToMonitor) -> Result<FromMonitor, StoreError> {
+        match ask {
+            ToMonitor::Boot { osd, instance, address } => self.boot(osd, instance, address),
+            ToMonitor::Ping { osd, instance, report } => {
+                if !self.is_running(osd, instance) {
+                    return Ok(FromMonitor::Refused("this run does not count as up: boot again".to_owned()));
+                }
+                self.heard.insert(osd, now());
+                self.reports.insert(osd, report);
+                Ok(FromMonitor::Done)
+            }
+            ToMonitor::Leave { osd, instance } => {
+                if self.is_running(osd, instance) {
+                    self.mark_down(osd)?;
+                }
+                Ok(FromMonitor::Done)
+            }
+            ToMonitor::Wants { group, epoch, acting } => self.let_act(group, epoch, acting),
+            ToMonitor::Status => Ok(FromMonitor::Status(Standing {
+                map: self.map().clone(),
+                replicas: self.settings.replicas,
+                groups: self.settings.groups,
+                reports: self.reports.clone(),
+            })),
+            ToMonitor::Mark { osd, is_in } => {
+                let Some(state) = self.map().osds.get(&osd) else {
+                    return Ok(FromMonitor::Refused(format!("there is no osd.{osd}")));
+                };
+                if state.is_in != is_in {
+                    self.change_osds(|osds| {
+                        let osd = osds.entry(osd).or_default();
+                        (osd.is_in, osd.was_away) = (is_in, false);
+                    })?;
+                }
+                Ok(FromMonitor::Done)
+            }
+            ToMonitor::Add => {
+                let id = self.map().osds.keys().next_back().map_or(0, |last| last + 1);
+                if id >= 64 {
+                    return Ok(FromMonitor::Refused(
+                        "there are 64 daemons, and no more are possible".to_owned(),
+                    ));
+                }
+                let osd = OsdState { is_in: true, ..OsdState::default() };
+                self.change_osds(|osds| drop(osds.insert(id, osd)))?;
+                Ok(FromMonitor::Added(id))
+            }
+            ToMonitor::Maps { .. } => unreachable!("questions for maps wait without holding the state"),
+        }
+    }
+
+    fn is_running(&self, osd: u32, instance: u64) -> bool {
+        self.map().osds.get(&osd).is_some_and(|state| state.is_up && state.instance == instance)
+    }
+
+    /// A daemon that restarts is down in one map before it is up in the next: what was sent to its former run is void.
+    fn boot(&mut self, osd: u32, instance: u64, address: String) -> Result<FromMonitor, StoreError> {
+        let Some(state) = self.map().osds.get(&osd) else {
+            return Ok(FromMonitor::Refused(format!("there is no osd.{osd}")));
+        };
+        if !self.is_running(osd, instance) {
+            if state.is_up {
+                self.mark_down(osd)?;
+            }
+            // Who was out because it was away is in again; who was marked out stays out until it is marked in.
+            self.down_since.remove(&osd);
+            self.change_osds(|osds| {
+                let state = osds.entry(osd).or_default();
+                (state.is_up, state.instance, state.address) = (true, instance, address);
+                state.is_in |= std::mem::take(&mut state.was_away);
+            })?;
+        }
+        self.heard.insert(osd, now());
+        Ok(FromMonitor::Done)
+    }
+
+    fn let_act(&mut self, group: u32, epoch: Epoch, acting: Vec<u32>) -> Result<FromMonitor, StoreError> {
+        let interval = self.maps.iter().rev().find(|map| map.begins_interval_of(group)).map(|map| map.epoch);
+        let is_up = |osd: &u32| self.map().osds.get(osd).is_some_and(|state| state.is_up);
+        // Whoever asked in an interval that is over will ask again.
+        if group >= self.settings.groups || interval != Some(epoch) || !acting.iter().all(is_up) {
+            return Ok(FromMonitor::Done);
+        }
+        let mut map =
+            ClusterMap { epoch: self.map().epoch + 1, change: Change::Group(group), ..self.map().clone() };
+        let up = Places::new(&self.settings, &map).up(group);
+        if acting.is_empty() || acting == up {
+            map.temporary.remove(&group);
+        } else {
+            map.temporary.insert(group, acting);
+        }
+        self.publish(map)?;
+        Ok(FromMonitor::Done)
+    }
+}

@@ -1,0 +1,54 @@
+//! A device daemon: the replicas of one device, its disk, and the ways to all others.
+//!
+//! One thread, the [`core`], does all that concerns replicas: it takes what has arrived, in portions, and makes what
+//! follows durable before it sends anything. Around it are threads that read connections ([`doors`]), that send to
+//! other daemons ([`peers`]), and that talk to the monitor.
+
+mod core;
+mod doors;
+mod inventory;
+mod monitoring;
+mod peers;
+
+use std::net::TcpListener;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex};
+
+pub(crate) use monitoring::Line;
+
+use crate::StoreError;
+use crate::engine::Engine;
+use crate::settings::Home;
+
+/// Arrivals that wait for the core; more wait in sockets.
+const ARRIVALS_MAX: usize = 256;
+
+/// Runs a device daemon until `stopped` says so.
+///
+/// # Errors
+/// When its files cannot be read or written, or it cannot listen.
+pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
+    let (settings, key) = (home.settings()?, home.key()?);
+    let engine = Engine::open(&home.path(&format!("osd.{osd}")), settings.sync)?;
+    let listener = TcpListener::bind((settings.listen.as_str(), 0))?;
+    let address = listener.local_addr()?.to_string();
+    let mut instance = [0; 8];
+    getrandom::fill(&mut instance).map_err(|error| StoreError::Refused(error.to_string()))?;
+    let instance = u64::from_le_bytes(instance);
+    println!("osd.{osd} listens on {address}");
+    let (arrivals, incoming) = sync_channel(ARRIVALS_MAX);
+    doors::open(listener, key, instance, arrivals.clone());
+    let report = Arc::new(Mutex::new(crate::frames::Report::default()));
+    let me = monitoring::Me { home: home.clone(), key, osd, instance, address, report: Arc::clone(&report) };
+    let monitor = monitoring::begin(me, arrivals);
+    let core = core::Core::new(core::Parts {
+        settings,
+        engine,
+        me: peers::Me { osd, instance, key },
+        monitor: monitor.clone(),
+        report,
+    })?;
+    core.run(&incoming, stopped)?;
+    monitor.leave();
+    Ok(())
+}

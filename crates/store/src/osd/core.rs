@@ -1,0 +1,478 @@
+//! The replicas of a device, in one thread.
+//!
+//! Arrivals are taken in portions. All that a portion changes is one transaction; once that is durable, what follows
+//! from it is sent. So many writes share one wait for the disk.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use towtank_replication::{
+    Action, DeviceId, Durable, GroupId, Holder, Input, Message, Note, Operation, Outcome, Replica, Request,
+    RequestId, Reserver, Token, Verdict,
+};
+
+use crate::StoreError;
+use crate::clock::{Clock, now};
+use crate::content;
+use crate::engine::{Engine, Table, Transaction, name_bytes};
+use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, Report, Told, Wanted};
+use crate::map::{ClusterMap, Places};
+use crate::objects::{Totals, View};
+use crate::osd::doors::{Arrival, ClientDoor};
+use crate::osd::inventory::of_group;
+use crate::osd::monitoring::Monitor;
+use crate::osd::peers::{Me, Peers};
+use crate::saved::Saved;
+use crate::settings::Settings;
+
+/// A portion ends when it has so many arrivals, or bytes to write.
+const PORTION_ARRIVALS: usize = 128;
+const PORTION_BYTES: usize = 32 << 20;
+
+/// How often the report for the monitor is made anew.
+const REPORT: Duration = Duration::from_millis(100);
+
+/// The most names in an answer.
+const NAMES_MAX: usize = 1_000;
+
+/// What a core is made of.
+pub(super) struct Parts {
+    pub settings: Settings,
+    pub engine: Engine,
+    pub me: Me,
+    pub monitor: Monitor,
+    pub report: Arc<Mutex<Report>>,
+}
+
+/// A replica with what lies on the disk of it.
+struct Held {
+    replica: Replica<Vec<u8>>,
+    saved: Saved,
+    totals: Totals,
+    /// Since when each target is being backfilled.
+    filling: BTreeMap<u32, Instant>,
+    /// Who serves it, by the last map.
+    acting: Vec<DeviceId>,
+}
+
+impl Held {
+    fn new(replica: Replica<Vec<u8>>, saved: Saved, totals: Totals) -> Held {
+        Held { replica, saved, totals, filling: BTreeMap::new(), acting: Vec::new() }
+    }
+}
+
+/// A client that waits.
+type Waiting = BTreeMap<RequestId, (u32, Arc<ClientDoor>)>;
+
+/// Messages of a group that came before its first map, with who sent them.
+type Early = Vec<(DeviceId, Message<Vec<u8>>)>;
+
+/// All replicas of the device.
+pub(super) struct Core {
+    settings: Settings,
+    engine: Engine,
+    me: Me,
+    monitor: Monitor,
+    report: Arc<Mutex<Report>>,
+    clock: Clock,
+    peers: Peers,
+    reserver: Reserver,
+    groups: BTreeMap<u32, Held>,
+    /// All maps, in order.
+    maps: Vec<(ClusterMap, Places)>,
+    timers: BinaryHeap<Reverse<(Instant, u32, Token)>>,
+    waiting: Waiting,
+    /// Messages for groups of which no map has told yet.
+    early: BTreeMap<u32, Early>,
+    counters: Counters,
+    reported: Instant,
+}
+
+impl Core {
+    pub(super) fn new(parts: Parts) -> Result<Core, StoreError> {
+        let Parts { settings, engine, me, monitor, report } = parts;
+        let clock = Clock::start();
+        let mut groups = BTreeMap::new();
+        let mut transaction = engine.begin();
+        for group in Saved::groups(settings.groups, &mut transaction) {
+            let config = settings.config(group);
+            if let Some((saved, durable, totals)) = Saved::load(group, &config, &mut transaction)? {
+                let replica = Replica::start(config, DeviceId(me.osd), durable, clock.sim());
+                groups.insert(group, Held::new(replica, saved, totals));
+            }
+        }
+        transaction.commit()?;
+        Ok(Core {
+            reserver: Reserver::new(settings.backfills as usize),
+            peers: Peers::new(me),
+            maps: Vec::new(),
+            timers: BinaryHeap::new(),
+            waiting: BTreeMap::new(),
+            early: BTreeMap::new(),
+            counters: Counters::default(),
+            reported: now(),
+            settings,
+            engine,
+            me,
+            monitor,
+            report,
+            clock,
+            groups,
+        })
+    }
+
+    /// Takes what arrives until `stopped` says so.
+    pub(super) fn run(
+        mut self,
+        arrivals: &Receiver<Arrival>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), StoreError> {
+        let mut inputs = VecDeque::new();
+        while !stopped() {
+            let wait = match self.timers.peek() {
+                _ if !inputs.is_empty() => Duration::ZERO,
+                Some(Reverse((at, ..))) => at.saturating_duration_since(now()).min(REPORT),
+                None => REPORT,
+            };
+            let first = match arrivals.recv_timeout(wait) {
+                Ok(arrival) => Some(arrival),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            };
+            self.portion(first, arrivals, &mut inputs)?;
+            if now().duration_since(self.reported) >= REPORT {
+                self.reported = now();
+                let report = self.report();
+                *self.report.lock().expect("no thread that holds it panics") = report;
+            }
+        }
+        Ok(())
+    }
+
+    /// One portion: what waits is handled, made durable, and then what follows is carried out.
+    fn portion(
+        &mut self,
+        first: Option<Arrival>,
+        arrivals: &Receiver<Arrival>,
+        inputs: &mut VecDeque<(u32, Input<Vec<u8>>)>,
+    ) -> Result<(), StoreError> {
+        let engine = self.engine.clone();
+        let mut transaction = engine.begin();
+        let mut turn = Turn { actions: Vec::new(), answers: Vec::new(), touched: BTreeSet::new() };
+        for _ in 0..inputs.len() {
+            let (group, input) = inputs.pop_front().expect("it has so many");
+            self.handle(group, input, &mut transaction, &mut turn);
+        }
+        while let Some(Reverse((_, group, token))) =
+            self.timers.peek().copied().filter(|due| due.0.0 <= now())
+        {
+            self.timers.pop();
+            self.handle(group, Input::Woken(token), &mut transaction, &mut turn);
+        }
+        let mut next = first;
+        for _ in 0..PORTION_ARRIVALS {
+            let Some(arrival) = next.take().or_else(|| arrivals.try_recv().ok()) else { break };
+            match arrival {
+                Arrival::Maps(maps) => self.take_maps(maps, &mut transaction, &mut turn),
+                Arrival::Peer { from, frame } => {
+                    let input = Input::Message { from: DeviceId(from), message: frame.message };
+                    self.handle(frame.group, input, &mut transaction, &mut turn);
+                }
+                Arrival::Ask { ask, door } => self.take_ask(ask, door, &mut transaction, &mut turn),
+            }
+            if transaction.bytes() >= PORTION_BYTES {
+                break;
+            }
+        }
+        for group in &turn.touched {
+            if let Some(held) = self.groups.get_mut(group) {
+                held.saved.save(held.replica.durable_mut(), held.totals, &mut transaction);
+            }
+        }
+        if !transaction.is_empty() {
+            transaction.commit()?;
+            self.counters.transactions += 1;
+        }
+        for (group, action) in turn.actions {
+            self.carry_out(group, action, inputs);
+        }
+        for (door, answer) in turn.answers {
+            door.answer(answer);
+        }
+        Ok(())
+    }
+
+    fn handle(
+        &mut self,
+        group: u32,
+        input: Input<Vec<u8>>,
+        transaction: &mut Transaction<'_>,
+        turn: &mut Turn,
+    ) {
+        let Some(held) = self.groups.get_mut(&group) else {
+            // A message for a group that no map has given this daemon comes before that map: its sender knows more.
+            if let Input::Message { from, message } = input {
+                self.early.entry(group).or_default().push((from, message));
+            }
+            return;
+        };
+        let mut actions = Vec::new();
+        let mut view = View::new(transaction, group, &mut held.totals);
+        held.replica.handle(self.clock.sim(), input, &mut view, &mut actions);
+        turn.touched.insert(group);
+        turn.actions.extend(actions.into_iter().map(|action| (group, action)));
+    }
+
+    /// New maps, each to the groups for which it begins an interval.
+    fn take_maps(&mut self, maps: Vec<ClusterMap>, transaction: &mut Transaction<'_>, turn: &mut Turn) {
+        for map in maps {
+            if self.maps.last().is_some_and(|(last, _)| last.epoch >= map.epoch) {
+                continue;
+            }
+            for (id, osd) in &map.osds {
+                if *id != self.me.osd {
+                    self.peers.locate(*id, osd.is_up.then_some((osd.address.as_str(), osd.instance)));
+                }
+            }
+            let places = Places::new(&self.settings, &map);
+            self.maps.push((map, places));
+            let (map, places) = self.maps.last().expect("one was just pushed");
+            let mut told = Vec::new();
+            for group in (0..self.settings.groups).filter(|group| map.begins_interval_of(*group)) {
+                let map = places.map_of(map, group);
+                let me = DeviceId(self.me.osd);
+                let is_mine = map.up.contains(&me) || map.acting.contains(&me);
+                if is_mine || self.groups.contains_key(&group) {
+                    told.push((group, map));
+                }
+            }
+            for (group, map) in told {
+                self.tell_map(group, map, transaction, turn);
+            }
+        }
+    }
+
+    /// A replica that is new here hears of all intervals of its group.
+    fn tell_map(
+        &mut self,
+        group: u32,
+        map: towtank_replication::Map,
+        transaction: &mut Transaction<'_>,
+        turn: &mut Turn,
+    ) {
+        if !self.groups.contains_key(&group) {
+            let config = self.settings.config(group);
+            let replica =
+                Replica::start(config, DeviceId(self.me.osd), Durable::new(&config), self.clock.sim());
+            self.groups.insert(group, Held::new(replica, Saved::nothing(group), Totals::default()));
+            let before: Vec<_> = self
+                .maps
+                .iter()
+                .filter(|(earlier, _)| earlier.epoch < map.epoch && earlier.begins_interval_of(group))
+                .map(|(earlier, places)| places.map_of(earlier, group))
+                .collect();
+            for earlier in before {
+                self.handle(group, Input::Map(earlier), transaction, turn);
+            }
+        }
+        if let Some(held) = self.groups.get_mut(&group) {
+            held.acting.clone_from(&map.acting);
+        }
+        self.handle(group, Input::Map(map), transaction, turn);
+        for (from, message) in self.early.remove(&group).unwrap_or_default() {
+            self.handle(group, Input::Message { from, message }, transaction, turn);
+        }
+    }
+
+    fn take_ask(
+        &mut self,
+        ask: Ask,
+        door: Arc<ClientDoor>,
+        transaction: &mut Transaction<'_>,
+        turn: &mut Turn,
+    ) {
+        let epoch = self.maps.last().map_or(0, |(map, _)| map.epoch);
+        let retry = Told::Retry(epoch);
+        let request = ask.request;
+        let told = match ask.what {
+            Wanted::Inventory => self.inventory(ask.group, transaction),
+            _ if !self.groups.get(&ask.group).is_some_and(|held| held.replica.view().serves) => retry,
+            Wanted::Names { prefix, after, most } => {
+                self.names(ask.group, (&prefix, &after), most as usize, transaction).unwrap_or(retry)
+            }
+            Wanted::Object { key, operation } => {
+                if let Operation::Write(bytes) = &operation
+                    && let Err(error) = content::decode(bytes)
+                {
+                    turn.answers.push((door, Answer { request, told: Told::Refused(error.to_string()) }));
+                    return;
+                }
+                self.waiting.insert(request, (ask.group, door));
+                self.handle(ask.group, Input::Client { request, key, operation }, transaction, turn);
+                return;
+            }
+        };
+        turn.answers.push((door, Answer { request, told }));
+    }
+
+    /// Names of the group's objects; none while the log names objects that are not here yet.
+    fn names(
+        &self,
+        group: u32,
+        (prefix, after): (&str, &str),
+        most: usize,
+        transaction: &mut Transaction<'_>,
+    ) -> Option<Told> {
+        let held = self.groups.get(&group)?;
+        if !held.replica.durable().missing.is_empty() {
+            return None;
+        }
+        let (begin, from) = (name_bytes(group, prefix), name_bytes(group, after.max(prefix)));
+        let rows = transaction.scan(Table::Names, &begin, &from, most.min(NAMES_MAX) + 1);
+        let mut names = Vec::new();
+        for (row, at) in rows {
+            let name = String::from_utf8_lossy(row.get(4..)?).into_owned();
+            if name.is_empty() || (name == after && !after.is_empty()) || names.len() == most {
+                continue;
+            }
+            let head = [&group.to_be_bytes()[..], &at].concat();
+            let head = transaction.get(Table::Heads, &head)?;
+            let head: crate::engine::ObjectHead = crate::engine::read("the head of an object", &head).ok()?;
+            names.push((name, head.size));
+        }
+        Some(Told::Names(names))
+    }
+
+    /// All that this daemon holds of a group, its checksums checked.
+    fn inventory(&self, group: u32, transaction: &mut Transaction<'_>) -> Told {
+        let Some(held) = self.groups.get(&group) else { return Told::Inventory(Inventory::default()) };
+        let durable = held.replica.durable();
+        let inventory = of_group(group, &held.replica, transaction);
+        Told::Inventory(Inventory {
+            is_complete: durable.is_complete() && durable.missing.is_empty(),
+            ..inventory
+        })
+    }
+
+    fn carry_out(
+        &mut self,
+        group: u32,
+        action: Action<Vec<u8>>,
+        inputs: &mut VecDeque<(u32, Input<Vec<u8>>)>,
+    ) {
+        match action {
+            Action::Send { to, message } => self.peers.send(to.0, group, message),
+            // What was to be written is durable, and what was to be read has been read.
+            Action::Work { token, .. } => inputs.push_back((group, Input::Done(token))),
+            Action::Wake { token, after } => {
+                self.timers.push(Reverse((now() + Duration::from_nanos(after.as_ns()), group, token)));
+            }
+            Action::Reply { request, outcome } => self.reply(request, outcome),
+            Action::Reserve { token, lot, priority, bytes } => {
+                let holder = Holder { group: GroupId(group), token };
+                let mut verdicts = Vec::new();
+                self.reserver.request(Request { holder, lot, priority, bytes }, &mut verdicts);
+                inputs.extend(verdicts.into_iter().map(told));
+            }
+            Action::Release { token, lot } => {
+                let mut verdicts = Vec::new();
+                self.reserver.release(lot, Holder { group: GroupId(group), token }, &mut verdicts);
+                inputs.extend(verdicts.into_iter().map(told));
+            }
+            Action::WantActing { epoch, acting } => {
+                self.monitor.want(group, epoch, acting.iter().map(|device| device.0).collect());
+            }
+            Action::Note(note) => self.note(group, note),
+        }
+    }
+
+    fn reply(&mut self, request: RequestId, outcome: Outcome<Vec<u8>>) {
+        let Some((_, door)) = self.waiting.remove(&request) else { return };
+        let told = match outcome {
+            Outcome::Done(version) => Told::Done(version),
+            Outcome::Read { found, .. } => Told::Found(found),
+            Outcome::Retry => Told::Retry(self.maps.last().map_or(0, |(map, _)| map.epoch)),
+        };
+        self.counters.requests += 1;
+        door.answer(Answer { request, told });
+    }
+
+    fn note(&mut self, group: u32, note: Note) {
+        match note {
+            Note::Recovered { .. } => self.counters.recovered += 1,
+            Note::BackfillBegan { target, discovery, resumed } => {
+                println!("group {group}: backfill of osd.{} by {discovery:?}, resumed: {resumed}", target.0);
+                if let Some(held) = self.groups.get_mut(&group) {
+                    held.filling.insert(target.0, now());
+                }
+            }
+            Note::Discovered { target, by, differing, bytes } => {
+                println!("group {group}: osd.{} differs in {differing} by {by:?}, {bytes} bytes", target.0);
+            }
+            Note::BackfillEnded { target, tally } => {
+                let began = self.groups.get_mut(&group).and_then(|held| held.filling.remove(&target.0));
+                let span = began.map_or(Duration::ZERO, |began| now().duration_since(began));
+                println!("group {group}: osd.{} is complete after {span:?}: {tally:?}", target.0);
+                self.counters.backfills += 1;
+                self.counters.backfill_ns += span.as_nanos() as u64;
+                self.counters.looked_at += tally.looked_at.max(tally.looked_at_by_target);
+                self.counters.exchanged_bytes += tally.exchanged_bytes;
+            }
+            Note::Down { .. } | Note::Unfound { .. } | Note::TargetFull { .. } => {
+                println!("group {group}: {note:?}")
+            }
+            _ => {}
+        }
+    }
+
+    fn report(&self) -> Report {
+        let mut led = BTreeMap::new();
+        for (group, held) in &self.groups {
+            let view = held.replica.view();
+            if !view.is_primary {
+                continue;
+            }
+            led.insert(
+                *group,
+                GroupReport {
+                    epoch: held.replica.durable().epoch,
+                    acting: held.acting.iter().map(|device| device.0).collect(),
+                    is_clean: view.is_clean,
+                    is_peering: view.is_peering,
+                    is_down: view.is_down,
+                    serves: view.serves,
+                    missing: view.missing as u64,
+                    targets: view.targets as u32,
+                    objects: held.totals.objects,
+                    bytes: held.totals.bytes,
+                },
+            );
+        }
+        Report {
+            epoch: self.maps.last().map_or(0, |(map, _)| map.epoch),
+            led,
+            objects: self.groups.values().map(|held| held.totals.objects).sum(),
+            bytes: self.groups.values().map(|held| held.totals.bytes).sum(),
+            disk_bytes: self.engine.disk_bytes(),
+            counters: self.counters,
+        }
+    }
+}
+
+/// What has come of a portion so far.
+struct Turn {
+    actions: Vec<(u32, Action<Vec<u8>>)>,
+    answers: Vec<(Arc<ClientDoor>, Answer)>,
+    touched: BTreeSet<u32>,
+}
+
+fn told(verdict: Verdict) -> (u32, Input<Vec<u8>>) {
+    match verdict {
+        Verdict::Granted(holder) => (holder.group.0, Input::Granted(holder.token)),
+        Verdict::Rejected(holder) => (holder.group.0, Input::Rejected(holder.token)),
+        Verdict::Revoked(holder) => (holder.group.0, Input::Revoked(holder.token)),
+    }
+}

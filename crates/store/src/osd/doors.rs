@@ -1,0 +1,143 @@
+//! What comes in: connections of other daemons and of clients, each with a thread that reads it.
+
+use std::collections::BTreeMap;
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Condvar, Mutex};
+
+use crate::frames::{Answer, Ask, Hello, PeerFrame, Taken};
+use crate::map::ClusterMap;
+use crate::wire::{self, ClusterKey, Receiver, Sender, WireError};
+
+/// Requests of one connection that are not answered; more wait in the socket.
+const OPEN_MAX: usize = 64;
+
+/// What reaches the daemon.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// A message for a replica.
+    Peer { from: u32, frame: PeerFrame },
+    /// New maps of the cluster.
+    Maps(Vec<ClusterMap>),
+    /// A client's question.
+    Ask { ask: Ask, door: Arc<ClientDoor> },
+}
+
+/// The way back to a client.
+#[derive(Debug)]
+pub(super) struct ClientDoor {
+    answers: std::sync::mpsc::Sender<Answer>,
+    open: Mutex<usize>,
+    fewer: Condvar,
+}
+
+impl ClientDoor {
+    pub(super) fn answer(&self, answer: Answer) {
+        // A client that has gone does not want it.
+        let _ = self.answers.send(answer);
+        let mut open = self.open.lock().expect("no thread that holds it panics");
+        *open = open.saturating_sub(1);
+        self.fewer.notify_all();
+    }
+
+    fn wait_for_room(&self) {
+        let open = self.open.lock().expect("no thread that holds it panics");
+        let mut open =
+            self.fewer.wait_while(open, |open| *open >= OPEN_MAX).expect("no thread that holds it panics");
+        *open += 1;
+    }
+}
+
+/// Numbers of the last frames that came from runs of daemons.
+type Last = Arc<Mutex<BTreeMap<(u32, u64), u64>>>;
+
+/// Takes connections as long as the process lives.
+pub(super) fn open(listener: TcpListener, key: ClusterKey, instance: u64, arrivals: SyncSender<Arrival>) {
+    let last = Last::default();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (arrivals, last) = (arrivals.clone(), Arc::clone(&last));
+            std::thread::spawn(move || {
+                // Who was cut off comes again.
+                let _ = take(stream, &key, instance, &arrivals, &last);
+            });
+        }
+    });
+}
+
+fn take(
+    stream: TcpStream,
+    key: &ClusterKey,
+    instance: u64,
+    arrivals: &SyncSender<Arrival>,
+    last: &Last,
+) -> Result<(), WireError> {
+    let (sender, mut receiver) = wire::accept(stream, key)?;
+    match receiver.receive()? {
+        Some(Hello::Peer { osd, instance: from, to_instance, first }) if to_instance == instance => {
+            {
+                let mut last = last.lock().expect("no thread that holds it panics");
+                // Runs that have ended do not send any more.
+                last.retain(|(other, run), _| *other != osd || *run == from);
+                // What was void is not sent any more: numbers may go on later than the last one.
+                let before = last.entry((osd, from)).or_insert(0);
+                *before = (*before).max(first.saturating_sub(1));
+            }
+            from_peer((osd, from), sender, receiver, arrivals, last)
+        }
+        Some(Hello::Client) => from_client(sender, receiver, arrivals),
+        // It means another run of this daemon, or says nothing.
+        Some(Hello::Peer { .. }) | None => Ok(()),
+    }
+}
+
+/// A frame counts as taken when it waits in line: a crash of this daemon, which would lose it, ends the interval.
+fn from_peer(
+    from: (u32, u64),
+    mut sender: Sender,
+    mut receiver: Receiver,
+    arrivals: &SyncSender<Arrival>,
+    last: &Last,
+) -> Result<(), WireError> {
+    while let Some(frame) = receiver.receive::<PeerFrame>()? {
+        let sequence = frame.sequence;
+        let is_next = {
+            let mut last = last.lock().expect("no thread that holds it panics");
+            let Some(before) = last.get_mut(&from) else { return Ok(()) };
+            let is_next = sequence == *before + 1;
+            if is_next {
+                *before = sequence;
+            }
+            is_next
+        };
+        if is_next && arrivals.send(Arrival::Peer { from: from.0, frame }).is_err() {
+            return Ok(());
+        }
+        sender.send(&Taken(sequence))?;
+    }
+    Ok(())
+}
+
+fn from_client(
+    mut sender: Sender,
+    mut receiver: Receiver,
+    arrivals: &SyncSender<Arrival>,
+) -> Result<(), WireError> {
+    let (answers, outgoing) = std::sync::mpsc::channel::<Answer>();
+    let door = Arc::new(ClientDoor { answers, open: Mutex::new(0), fewer: Condvar::new() });
+    std::thread::spawn(move || {
+        while let Ok(answer) = outgoing.recv() {
+            if sender.send(&answer).is_err() {
+                break;
+            }
+        }
+        sender.close();
+    });
+    while let Some(ask) = receiver.receive::<Ask>()? {
+        door.wait_for_room();
+        if arrivals.send(Arrival::Ask { ask, door: Arc::clone(&door) }).is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! What a daemon says to the monitor, and hears of it: over connections that are renewed as long as it lives.
+
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use towtank_replication::Epoch;
+
+use crate::StoreError;
+use crate::frames::{FromMonitor, Report, ToMonitor};
+use crate::osd::doors::Arrival;
+use crate::settings::Home;
+use crate::wire::{self, ClusterKey};
+
+/// How often a daemon says that it runs.
+const PING: Duration = Duration::from_millis(200);
+
+/// Before the next try to reach the monitor.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// How long the monitor may take for an answer.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// Who talks.
+#[derive(Clone, Debug)]
+pub(super) struct Me {
+    pub home: Home,
+    pub key: ClusterKey,
+    pub osd: u32,
+    pub instance: u64,
+    pub address: String,
+    pub report: Arc<Mutex<Report>>,
+}
+
+/// The way to the monitor.
+#[derive(Clone, Debug)]
+pub(super) struct Monitor {
+    asks: Sender<(ToMonitor, Option<Sender<()>>)>,
+    leave: ToMonitor,
+}
+
+impl Monitor {
+    /// Asks for others to act in a group. If the monitor is away, it is asked when it is back; what is out of date
+    /// then does no harm.
+    pub(super) fn want(&self, group: u32, epoch: Epoch, acting: Vec<u32>) {
+        let _ = self.asks.send((ToMonitor::Wants { group, epoch, acting }, None));
+    }
+
+    /// Says that the daemon ends, and waits a moment until that is known.
+    pub(super) fn leave(&self) {
+        let (done, wait) = channel();
+        if self.asks.send((self.leave.clone(), Some(done))).is_ok() {
+            let _ = wait.recv_timeout(Duration::from_secs(2));
+        }
+    }
+}
+
+/// A connection to the monitor.
+pub(crate) struct Line {
+    sender: wire::Sender,
+    receiver: wire::Receiver,
+}
+
+impl Line {
+    /// Reaches the monitor of a cluster.
+    pub(crate) fn open(home: &Home, key: &ClusterKey) -> Result<Line, StoreError> {
+        let address = home.monitor_address()?;
+        let at = address.to_socket_addrs()?.next();
+        let at = at.ok_or_else(|| StoreError::Refused(format!("`{address}` is no address")))?;
+        let (sender, receiver) = wire::connect(TcpStream::connect_timeout(&at, ANSWER_TIME)?, key)?;
+        receiver.wait_at_most(Some(ANSWER_TIME))?;
+        Ok(Line { sender, receiver })
+    }
+
+    /// Asks, and waits for the answer.
+    pub(crate) fn ask(&mut self, ask: &ToMonitor) -> Result<FromMonitor, StoreError> {
+        self.sender.send(ask)?;
+        let answer = self.receiver.receive()?;
+        answer.ok_or_else(|| StoreError::Refused("the monitor has ended the connection".to_owned()))
+    }
+}
+
+/// Begins to talk: one thread pings and asks, another waits for maps.
+pub(super) fn begin(me: Me, arrivals: SyncSender<Arrival>) -> Monitor {
+    let (asks, outgoing) = channel();
+    let leave = ToMonitor::Leave { osd: me.osd, instance: me.instance };
+    let listening = me.clone();
+    std::thread::spawn(move || hear_maps(&listening, &arrivals));
+    std::thread::spawn(move || talk(&me, &outgoing));
+    Monitor { asks, leave }
+}
+
+fn hear_maps(me: &Me, arrivals: &SyncSender<Arrival>) {
+    let mut after = 0;
+    loop {
+        let heard = (|| -> Result<(), StoreError> {
+            let mut line = Line::open(&me.home, &me.key)?;
+            while let FromMonitor::Maps(maps) = line.ask(&ToMonitor::Maps { after, wait_ms: 2_000 })? {
+                let Some(last) = maps.last() else { continue };
+                after = last.epoch;
+                if arrivals.send(Arrival::Maps(maps)).is_err() {
+                    return Ok(());
+                }
+            }
+            Ok(())
+        })();
+        // The monitor is away: all goes on as it is.
+        drop(heard);
+        std::thread::sleep(RETRY);
+    }
+}
+
+fn talk(me: &Me, asks: &Receiver<(ToMonitor, Option<Sender<()>>)>) {
+    let mut waiting: Option<(ToMonitor, Option<Sender<()>>)> = None;
+    loop {
+        let talked = (|| -> Result<(), StoreError> {
+            let mut line = Line::open(&me.home, &me.key)?;
+            loop {
+                if let Some((ask, done)) = waiting.as_ref() {
+                    line.ask(ask)?;
+                    if let Some(done) = done {
+                        let _ = done.send(());
+                    }
+                }
+                waiting = None;
+                ping(me, &mut line)?;
+                match asks.recv_timeout(PING) {
+                    Ok(ask) => waiting = Some(ask),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                }
+            }
+        })();
+        if talked.is_ok() {
+            return;
+        }
+        std::thread::sleep(RETRY);
+    }
+}
+
+fn ping(me: &Me, line: &mut Line) -> Result<(), StoreError> {
+    let Me { osd, instance, .. } = *me;
+    let report = me.report.lock().expect("no thread that holds it panics").clone();
+    if let FromMonitor::Refused(_) = line.ask(&ToMonitor::Ping { osd, instance, report })? {
+        let boot = ToMonitor::Boot { osd, instance, address: me.address.clone() };
+        if let FromMonitor::Refused(why) = line.ask(&boot)? {
+            return Err(StoreError::Refused(why));
+        }
+    }
+    Ok(())
+}

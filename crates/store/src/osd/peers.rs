@@ -1,0 +1,194 @@
+//! Messages to other daemons: kept until they have been taken, over as many connections as that needs.
+//!
+//! The protocol asks that messages of an interval are not lost. A frame has a number that counts on over connections;
+//! the other side says up to which number all is durable, and what is left is sent again after a connection breaks.
+//! What was sent to a run of a daemon that has ended is void, since an interval ends with it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use towtank_replication::Message;
+
+use crate::frames::{Hello, PeerFrame, Taken};
+use crate::wire::{self, ClusterKey, Receiver, Sender, WireError};
+
+/// How long to wait for a connection, and before the next try.
+const CONNECT_TIME: Duration = Duration::from_secs(2);
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Who sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Me {
+    pub osd: u32,
+    pub instance: u64,
+    pub key: ClusterKey,
+}
+
+/// Where another daemon is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Target {
+    address: String,
+    instance: u64,
+}
+
+#[derive(Debug)]
+struct Queue {
+    target: Option<Target>,
+    /// Frames that have not been taken, from number `first` on.
+    frames: VecDeque<Arc<Vec<u8>>>,
+    first: u64,
+    /// Frames at the front that have been sent over this connection.
+    sent: usize,
+    /// A new one makes the thread that sends begin again.
+    generation: u64,
+    stops: bool,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        // Number 0 is of no frame, so that a daemon that has taken none can say so.
+        Queue { target: None, frames: VecDeque::new(), first: 1, sent: 0, generation: 0, stops: false }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Link {
+    queue: Mutex<Queue>,
+    news: Condvar,
+}
+
+impl Link {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().expect("no thread that holds it panics")
+    }
+}
+
+/// The ways to all other daemons.
+#[derive(Debug)]
+pub(super) struct Peers {
+    me: Me,
+    links: BTreeMap<u32, Arc<Link>>,
+}
+
+impl Peers {
+    pub(super) fn new(me: Me) -> Peers {
+        Peers { me, links: BTreeMap::new() }
+    }
+
+    /// Where a daemon is from now on; none where it is down.
+    pub(super) fn locate(&mut self, osd: u32, at: Option<(&str, u64)>) {
+        let target = at.map(|(address, instance)| Target { address: address.to_owned(), instance });
+        let me = self.me;
+        let link = self.links.entry(osd).or_insert_with(|| {
+            let link = Arc::new(Link::default());
+            let sending = Arc::clone(&link);
+            std::thread::spawn(move || send_all(me, &sending));
+            link
+        });
+        let mut queue = link.lock();
+        if queue.target != target {
+            queue.first += queue.frames.len() as u64;
+            queue.frames.clear();
+            (queue.target, queue.sent) = (target, 0);
+            queue.generation += 1;
+            link.news.notify_all();
+        }
+    }
+
+    /// Sends a message, if the other daemon is up.
+    pub(super) fn send(&mut self, osd: u32, group: u32, message: Message<Vec<u8>>) {
+        let Some(link) = self.links.get(&osd) else { return };
+        let mut queue = link.lock();
+        if queue.target.is_none() {
+            return;
+        }
+        let sequence = queue.first + queue.frames.len() as u64;
+        let frame = PeerFrame { sequence, group, message };
+        queue.frames.push_back(Arc::new(postcard::to_stdvec(&frame).expect("plain data can be written")));
+        link.news.notify_all();
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        for link in self.links.values() {
+            link.lock().stops = true;
+            link.news.notify_all();
+        }
+    }
+}
+
+fn send_all(me: Me, link: &Arc<Link>) {
+    loop {
+        let (target, first, generation) = {
+            let queue = link.lock();
+            let ready =
+                |queue: &mut Queue| !queue.stops && (queue.target.is_none() || queue.frames.is_empty());
+            let mut queue = link.news.wait_while(queue, ready).expect("no thread that holds it panics");
+            if queue.stops {
+                return;
+            }
+            queue.sent = 0;
+            let Some(target) = queue.target.clone() else { continue };
+            (target, queue.first, queue.generation)
+        };
+        if let Ok((sender, receiver)) = begin(me, &target, first) {
+            let taking = Arc::clone(link);
+            std::thread::spawn(move || hear_taken(receiver, &taking, generation));
+            // What was not sent is sent again.
+            let _ = send_on(sender, link, generation);
+        }
+        std::thread::sleep(RETRY);
+    }
+}
+
+fn begin(me: Me, target: &Target, first: u64) -> Result<(Sender, Receiver), WireError> {
+    let address = target.address.to_socket_addrs()?.next();
+    let address = address.ok_or(std::io::Error::from(std::io::ErrorKind::AddrNotAvailable))?;
+    let stream = TcpStream::connect_timeout(&address, CONNECT_TIME)?;
+    let (mut sender, receiver) = wire::connect(stream, &me.key)?;
+    let hello = Hello::Peer { osd: me.osd, instance: me.instance, to_instance: target.instance, first };
+    sender.send(&hello)?;
+    Ok((sender, receiver))
+}
+
+/// Sends frames over one connection as long as it holds.
+fn send_on(mut sender: Sender, link: &Link, generation: u64) -> Result<(), WireError> {
+    loop {
+        let frame = {
+            let queue = link.lock();
+            let idle = |queue: &mut Queue| {
+                !queue.stops && queue.generation == generation && queue.sent >= queue.frames.len()
+            };
+            let mut queue = link.news.wait_while(queue, idle).expect("no thread that holds it panics");
+            if queue.stops || queue.generation != generation {
+                sender.close();
+                return Ok(());
+            }
+            queue.sent += 1;
+            Arc::clone(&queue.frames[queue.sent - 1])
+        };
+        sender.send_bytes(&frame)?;
+    }
+}
+
+/// Forgets what has been taken, until the connection ends. Then whoever sends begins again.
+fn hear_taken(mut receiver: Receiver, link: &Link, generation: u64) {
+    while let Ok(Some(Taken(last))) = receiver.receive::<Taken>() {
+        let mut queue = link.lock();
+        if queue.generation != generation {
+            return;
+        }
+        while queue.first <= last && queue.frames.pop_front().is_some() {
+            queue.first += 1;
+            queue.sent = queue.sent.saturating_sub(1);
+        }
+    }
+    let mut queue = link.lock();
+    if queue.generation == generation {
+        queue.generation += 1;
+        link.news.notify_all();
+    }
+}

@@ -1,0 +1,321 @@
+//! What a group must not forget, as rows of a table: written with the objects that changed, in one transaction.
+//!
+//! A row of the table of groups has the group's number, a letter and what the letter asks for. `h` is the head, `l` an
+//! entry of the log, `d` a request whose entry was trimmed, `m` an object that is missing, `b` the bitmap. `t` and `s`
+//! are the images of tree and sketch, `u` and `v` the records of what changed since.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use towtank_merkle::{Bitmap, Restorable, Saver, Sketch, Tree, restore};
+use towtank_replication::{
+    Config, Cursor, Dirty, Done, Durable, Entry, Epoch, Interval, Key, Log, LogChange, Summary, Version,
+};
+
+use crate::engine::{EngineError, Table, Transaction, key_bytes, key_of, read, written};
+use crate::objects::Totals;
+
+/// Records are joined into a new image when they have grown to this part of it.
+const RECORDS_OF_IMAGE: usize = 1;
+
+/// And not before they have grown to so many bytes.
+const RECORDS_LEAST: usize = 64 << 10;
+
+/// The row that is written with each transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct GroupHead {
+    epoch: Epoch,
+    intervals: Vec<Interval>,
+    last_epoch_started: Epoch,
+    last_epoch_clean: Epoch,
+    cursor: Cursor,
+    log_tail: Version,
+    totals: Totals,
+    /// The records of tree and sketch begin with these numbers.
+    first_records: [u64; 2],
+}
+
+/// What lies on the disk of a group's durable state.
+#[derive(Debug)]
+pub struct Saved {
+    group: u32,
+    head: Option<GroupHead>,
+    log_head: Version,
+    /// Requests of trimmed entries, oldest first, by the versions they got.
+    trimmed: std::collections::VecDeque<Version>,
+    missing: BTreeMap<Key, Version>,
+    tree: Track<Tree>,
+    sketch: Track<Sketch>,
+    dirty: Option<(Epoch, usize)>,
+}
+
+/// An image with its records.
+#[derive(Debug)]
+struct Track<T> {
+    letters: [u8; 2],
+    saver: Option<Saver<T>>,
+    image_bytes: usize,
+    record_bytes: usize,
+    first: u64,
+    next: u64,
+}
+
+impl<T: Restorable> Track<T> {
+    fn new(letters: [u8; 2]) -> Track<T> {
+        Track { letters, saver: None, image_bytes: 0, record_bytes: 0, first: 0, next: 0 }
+    }
+
+    fn save(&mut self, group: u32, of: &mut T, transaction: &mut Transaction<'_>) {
+        let is_long = self.record_bytes > RECORDS_LEAST.max(RECORDS_OF_IMAGE * self.image_bytes);
+        if let Some(saver) = self.saver.as_mut().filter(|_| !is_long) {
+            let Some(record) = saver.record(of) else { return };
+            self.record_bytes += record.len();
+            transaction.set(Table::Groups, row(group, self.letters[1], &self.next.to_be_bytes()), record);
+            self.next += 1;
+            return;
+        }
+        for number in self.first..self.next {
+            transaction.remove(Table::Groups, row(group, self.letters[1], &number.to_be_bytes()));
+        }
+        let (saver, image) = Saver::image(of);
+        (self.image_bytes, self.record_bytes, self.first) = (image.len(), 0, self.next);
+        self.saver = Some(saver);
+        transaction.set(Table::Groups, row(group, self.letters[0], &[]), image);
+    }
+
+    fn load(&mut self, group: u32, transaction: &mut Transaction<'_>) -> Result<Option<T>, EngineError> {
+        let Some(image) = transaction.get(Table::Groups, &row(group, self.letters[0], &[])) else {
+            return Ok(None);
+        };
+        let prefix = row(group, self.letters[1], &[]);
+        let mut records = Vec::new();
+        for (key, record) in transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX) {
+            let number = key.last_chunk::<8>().map_or(0, |number| u64::from_be_bytes(*number));
+            self.first = if records.is_empty() { number } else { self.first };
+            self.next = number + 1;
+            records.extend(record);
+        }
+        let damaged =
+            |why: String| EngineError::Damaged { what: format!("the tree or sketch of group {group}"), why };
+        let restored = restore::<T>(&image, &records).map_err(|error| damaged(error.to_string()))?;
+        if restored.torn_bytes > 0 {
+            return Err(damaged(format!("{} bytes of its records are damaged", restored.torn_bytes)));
+        }
+        (self.image_bytes, self.record_bytes) = (image.len(), records.len());
+        self.saver = Some(restored.saver);
+        Ok(Some(restored.state))
+    }
+}
+
+impl Saved {
+    /// Of a group of which nothing lies on the disk.
+    #[must_use]
+    pub fn nothing(group: u32) -> Saved {
+        Saved {
+            group,
+            head: None,
+            log_head: Version::ZERO,
+            trimmed: std::collections::VecDeque::new(),
+            missing: BTreeMap::new(),
+            tree: Track::new([b't', b'u']),
+            sketch: Track::new([b's', b'v']),
+            dirty: None,
+        }
+    }
+
+    /// Writes what has changed since.
+    pub fn save(&mut self, durable: &mut Durable, totals: Totals, transaction: &mut Transaction<'_>) {
+        self.save_log(&durable.log, transaction);
+        self.save_missing(&durable.missing, transaction);
+        if let Some(tree) = durable.summary.tree_mut() {
+            self.tree.save(self.group, tree, transaction);
+        }
+        if let Some(sketch) = durable.summary.sketch_mut() {
+            self.sketch.save(self.group, sketch, transaction);
+        }
+        if let Some(dirty) = durable.summary.dirty() {
+            let now = Some((dirty.since, dirty.ranges.marked()));
+            if self.dirty != now {
+                self.dirty = now;
+                let value = written(&(dirty.since, dirty.ranges.encode()));
+                transaction.set(Table::Groups, row(self.group, b'b', &[]), value);
+            }
+        }
+        let head = GroupHead {
+            epoch: durable.epoch,
+            intervals: durable.intervals.clone(),
+            last_epoch_started: durable.last_epoch_started,
+            last_epoch_clean: durable.last_epoch_clean,
+            cursor: durable.cursor,
+            log_tail: durable.log.tail(),
+            totals,
+            first_records: [self.tree.first, self.sketch.first],
+        };
+        if self.head.as_ref() != Some(&head) {
+            transaction.set(Table::Groups, row(self.group, b'h', &[]), written(&head));
+            self.head = Some(head);
+        }
+    }
+
+    fn save_log(&mut self, log: &Log, transaction: &mut Transaction<'_>) {
+        let tail = self.head.as_ref().map_or(Version::ZERO, |head| head.log_tail);
+        let change = match &self.head {
+            Some(_) => log.change_since(self.log_head, tail),
+            None => LogChange::Rewritten,
+        };
+        let group = self.group;
+        let entry_row = |entry: &Entry| (row(group, b'l', &version_bytes(entry.version)), written(entry));
+        match change {
+            LogChange::Grown { appended, trimmed_to } => {
+                for (row, value) in appended.iter().map(entry_row) {
+                    transaction.set(Table::Groups, row, value);
+                }
+                if trimmed_to > tail {
+                    self.trim(log, tail, transaction);
+                }
+            }
+            LogChange::Rewritten => {
+                for letter in [b'l', b'd'] {
+                    let prefix = row(group, letter, &[]);
+                    for (key, _) in transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX) {
+                        transaction.remove(Table::Groups, key);
+                    }
+                }
+                for (row, value) in log.iter().map(entry_row) {
+                    transaction.set(Table::Groups, row, value);
+                }
+                self.trimmed = log.trimmed().map(|done| done.version).collect();
+                for done in log.trimmed() {
+                    let at = row(group, b'd', &version_bytes(done.version));
+                    transaction.set(Table::Groups, at, written(done));
+                }
+            }
+        }
+        self.log_head = log.head();
+    }
+
+    /// Entries after `tail` that the log no longer holds become requests that are remembered, as long as they are.
+    fn trim(&mut self, log: &Log, tail: Version, transaction: &mut Transaction<'_>) {
+        let prefix = row(self.group, b'l', &[]);
+        let first = row(self.group, b'l', &version_bytes(tail));
+        for (key, _) in transaction.scan(Table::Groups, &prefix, &first, usize::MAX) {
+            let is_kept = key.get(5..).is_some_and(|version| version > &version_bytes(log.tail())[..]);
+            if is_kept {
+                break;
+            }
+            transaction.remove(Table::Groups, key);
+        }
+        let last = self.trimmed.back().copied().unwrap_or(Version::ZERO);
+        for done in log.trimmed().filter(|done| done.version > last) {
+            self.trimmed.push_back(done.version);
+            let at = row(self.group, b'd', &version_bytes(done.version));
+            transaction.set(Table::Groups, at, written(done));
+        }
+        let kept = log
+            .trimmed()
+            .next()
+            .map_or(Version { epoch: Epoch::MAX, counter: u64::MAX }, |done| done.version);
+        while let Some(version) = self.trimmed.front().copied().filter(|version| *version < kept) {
+            self.trimmed.pop_front();
+            transaction.remove(Table::Groups, row(self.group, b'd', &version_bytes(version)));
+        }
+    }
+
+    fn save_missing(&mut self, missing: &BTreeMap<Key, Version>, transaction: &mut Transaction<'_>) {
+        if self.missing == *missing {
+            return;
+        }
+        let at = |key: &Key| row(self.group, b'm', &key_bytes(self.group, *key)[4..]);
+        for key in self.missing.keys().filter(|key| !missing.contains_key(key)) {
+            transaction.remove(Table::Groups, at(key));
+        }
+        for (key, version) in missing.iter().filter(|(key, version)| self.missing.get(key) != Some(version)) {
+            transaction.set(Table::Groups, at(key), written(version));
+        }
+        self.missing.clone_from(missing);
+    }
+
+    /// What lies on the disk of a group; none where nothing does.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn load(
+        group: u32,
+        config: &Config,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Option<(Saved, Durable, Totals)>, EngineError> {
+        let Some(bytes) = transaction.get(Table::Groups, &row(group, b'h', &[])) else { return Ok(None) };
+        let head: GroupHead = read("the head of a group", &bytes)?;
+        let mut saved = Saved::nothing(group);
+        let entries: Vec<Entry> = rows(group, b'l', transaction)?;
+        let trimmed: Vec<Done> = rows(group, b'd', transaction)?;
+        saved.trimmed = trimmed.iter().map(|done| done.version).collect();
+        let prefix = row(group, b'm', &[]);
+        for (at, value) in transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX) {
+            // Four bytes of group and a letter, where a key of an object has four bytes of group alone.
+            let key = at.get(1..).and_then(key_of).expect("the rows of a group have keys");
+            saved.missing.insert(key, read("a missing object", &value)?);
+        }
+        saved.tree.next = head.first_records[0];
+        saved.sketch.next = head.first_records[1];
+        (saved.tree.first, saved.sketch.first) = (saved.tree.next, saved.sketch.next);
+        let tree = saved.tree.load(group, transaction)?.filter(|_| Summary::new(config).tree().is_some());
+        let sketch =
+            saved.sketch.load(group, transaction)?.filter(|_| Summary::new(config).sketch().is_some());
+        let dirty = match transaction.get(Table::Groups, &row(group, b'b', &[])) {
+            Some(bytes) => {
+                let (since, ranges): (Epoch, Vec<u8>) = read("a bitmap", &bytes)?;
+                let ranges = Bitmap::decode(&ranges).map_err(|error| EngineError::Damaged {
+                    what: format!("the bitmap of group {group}"),
+                    why: error.to_string(),
+                })?;
+                saved.dirty = Some((since, ranges.marked()));
+                Some(Dirty { since, ranges })
+            }
+            None => None,
+        };
+        let log = Log::replaced(head.log_tail, trimmed, entries);
+        saved.log_head = log.head();
+        let durable = Durable {
+            epoch: head.epoch,
+            intervals: head.intervals.clone(),
+            last_epoch_started: head.last_epoch_started,
+            last_epoch_clean: head.last_epoch_clean,
+            cursor: head.cursor,
+            log,
+            missing: saved.missing.clone(),
+            summary: Summary::of_parts(tree, sketch, dirty),
+        };
+        let totals = head.totals;
+        saved.head = Some(head);
+        Ok(Some((saved, durable, totals)))
+    }
+
+    /// The groups of which something lies on the disk.
+    pub fn groups(groups: u32, transaction: &mut Transaction<'_>) -> Vec<u32> {
+        (0..groups)
+            .filter(|group| transaction.get(Table::Groups, &row(*group, b'h', &[])).is_some())
+            .collect()
+    }
+}
+
+fn row(group: u32, letter: u8, rest: &[u8]) -> Vec<u8> {
+    [&group.to_be_bytes()[..], &[letter], rest].concat()
+}
+
+fn version_bytes(version: Version) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    bytes[..4].copy_from_slice(&version.epoch.to_be_bytes());
+    bytes[4..].copy_from_slice(&version.counter.to_be_bytes());
+    bytes
+}
+
+fn rows<T: for<'a> Deserialize<'a>>(
+    group: u32,
+    letter: u8,
+    transaction: &mut Transaction<'_>,
+) -> Result<Vec<T>, EngineError> {
+    let prefix = row(group, letter, &[]);
+    let found = transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX);
+    found.iter().map(|(_, value)| read("a row of a group", value)).collect()
+}

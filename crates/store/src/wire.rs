@@ -1,0 +1,327 @@
+//! Frames between the processes of a cluster, encrypted and authenticated by the cluster's key.
+//!
+//! The handshake is Noise NNpsk0 (Perrin, The Noise Protocol Framework, revision 34): two messages, of which the first
+//! can be made by nobody without the key. Until it is done, nothing is read but these messages, of at most
+//! [`HANDSHAKE_MAX`] bytes and within [`HANDSHAKE_TIME`]. Afterwards a frame is cut into packets of at most 65,535
+//! bytes, each sealed with a number that counts up in its direction: a packet that is changed, left out, repeated or
+//! moved ends the connection.
+
+use std::io::{BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use snow::{Builder, HandshakeState, StatelessTransportState};
+
+/// The key of a cluster.
+pub type ClusterKey = [u8; 32];
+
+/// The largest frame: an object with its name, and what goes with it.
+pub const FRAME_MAX: usize = 80 << 20;
+
+/// The longest message of a handshake.
+pub const HANDSHAKE_MAX: usize = 256;
+
+/// How long a handshake may take.
+pub const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
+
+const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
+
+/// Both sides must say the same, so that versions that do not understand each other do not begin to talk.
+const PROLOGUE: &[u8] = b"towtank store, frames 1";
+
+const PACKET_MAX: usize = 65_535;
+const TAG_BYTES: usize = 16;
+const PLAIN_MAX: usize = PACKET_MAX - TAG_BYTES;
+
+/// Why a connection ends.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The network says so.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The other side has another key, or is no part of a store.
+    #[error("the other side does not have the key of this cluster, or is of another version")]
+    Stranger,
+    /// A packet is not as it was sent.
+    #[error("a packet is damaged, repeated or out of order")]
+    Forged,
+    /// A frame is longer than any can be.
+    #[error("a frame of {0} bytes; at most {FRAME_MAX} are possible")]
+    TooLong(u64),
+    /// A frame that cannot be read.
+    #[error("a frame cannot be read: {0}")]
+    Unreadable(#[from] postcard::Error),
+}
+
+/// The half of a connection that receives.
+#[derive(Debug)]
+pub struct Receiver {
+    stream: BufReader<TcpStream>,
+    state: Arc<StatelessTransportState>,
+    number: u64,
+}
+
+/// The half of a connection that sends.
+#[derive(Debug)]
+pub struct Sender {
+    stream: TcpStream,
+    state: Arc<StatelessTransportState>,
+    number: u64,
+    packet: Vec<u8>,
+}
+
+/// Begins a connection.
+///
+/// # Errors
+/// When the other side does not have the key, or the network fails.
+pub fn connect(stream: TcpStream, key: &ClusterKey) -> Result<(Sender, Receiver), WireError> {
+    let mut state = builder(key)?.build_initiator().map_err(|_| WireError::Stranger)?;
+    let mut stream = prepared(stream)?;
+    say(&mut state, &mut stream)?;
+    hear(&mut state, &mut stream)?;
+    halves(state, stream)
+}
+
+/// Takes a connection that another side begins.
+///
+/// # Errors
+/// When the other side does not have the key, or the network fails.
+pub fn accept(stream: TcpStream, key: &ClusterKey) -> Result<(Sender, Receiver), WireError> {
+    let mut state = builder(key)?.build_responder().map_err(|_| WireError::Stranger)?;
+    let mut stream = prepared(stream)?;
+    hear(&mut state, &mut stream)?;
+    say(&mut state, &mut stream)?;
+    halves(state, stream)
+}
+
+fn builder(key: &ClusterKey) -> Result<Builder<'_>, WireError> {
+    let pattern = PATTERN.parse().expect("the pattern is one of Noise");
+    Builder::new(pattern)
+        .psk(0, key)
+        .and_then(|builder| builder.prologue(PROLOGUE))
+        .map_err(|_| WireError::Stranger)
+}
+
+fn prepared(stream: TcpStream) -> Result<TcpStream, WireError> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(HANDSHAKE_TIME))?;
+    stream.set_write_timeout(Some(HANDSHAKE_TIME))?;
+    Ok(stream)
+}
+
+fn say(state: &mut HandshakeState, stream: &mut TcpStream) -> Result<(), WireError> {
+    let mut message = [0; HANDSHAKE_MAX];
+    let length = state.write_message(&[], &mut message).map_err(|_| WireError::Stranger)?;
+    stream.write_all(&(length as u16).to_be_bytes())?;
+    Ok(stream.write_all(&message[..length])?)
+}
+
+fn hear(state: &mut HandshakeState, stream: &mut TcpStream) -> Result<(), WireError> {
+    let mut length = [0; 2];
+    stream.read_exact(&mut length)?;
+    let length = usize::from(u16::from_be_bytes(length));
+    if length > HANDSHAKE_MAX {
+        return Err(WireError::Stranger);
+    }
+    let (mut message, mut payload) = ([0; HANDSHAKE_MAX], [0; HANDSHAKE_MAX]);
+    stream.read_exact(&mut message[..length])?;
+    state.read_message(&message[..length], &mut payload).map(|_| ()).map_err(|_| WireError::Stranger)
+}
+
+fn halves(state: HandshakeState, stream: TcpStream) -> Result<(Sender, Receiver), WireError> {
+    stream.set_read_timeout(None)?;
+    stream.set_write_timeout(None)?;
+    let state = Arc::new(state.into_stateless_transport_mode().map_err(|_| WireError::Stranger)?);
+    let receiver = Receiver {
+        stream: BufReader::with_capacity(1 << 16, stream.try_clone()?),
+        state: Arc::clone(&state),
+        number: 0,
+    };
+    Ok((Sender { stream, state, number: 0, packet: vec![0; PACKET_MAX + 2] }, receiver))
+}
+
+impl Sender {
+    /// Sends a frame.
+    ///
+    /// # Errors
+    /// When the network fails.
+    pub fn send<T: serde::Serialize>(&mut self, frame: &T) -> Result<(), WireError> {
+        self.send_bytes(&postcard::to_stdvec(frame)?)
+    }
+
+    /// Sends a frame that has been encoded.
+    ///
+    /// # Errors
+    /// When the network fails.
+    pub fn send_bytes(&mut self, frame: &[u8]) -> Result<(), WireError> {
+        if frame.len() > FRAME_MAX {
+            return Err(WireError::TooLong(frame.len() as u64));
+        }
+        // The first packet begins with the length.
+        let mut plain = Vec::with_capacity(PLAIN_MAX.min(4 + frame.len()));
+        plain.extend((frame.len() as u32).to_be_bytes());
+        let (first, mut rest) = frame.split_at(frame.len().min(PLAIN_MAX - 4));
+        plain.extend(first);
+        self.send_packet(&plain)?;
+        while !rest.is_empty() {
+            let (part, others) = rest.split_at(rest.len().min(PLAIN_MAX));
+            self.send_packet(part)?;
+            rest = others;
+        }
+        Ok(())
+    }
+
+    fn send_packet(&mut self, plain: &[u8]) -> Result<(), WireError> {
+        let sealed = self.state.write_message(self.number, plain, &mut self.packet[2..]);
+        let length = sealed.map_err(|_| WireError::Forged)?;
+        self.number += 1;
+        self.packet[..2].copy_from_slice(&(length as u16).to_be_bytes());
+        Ok(self.stream.write_all(&self.packet[..2 + length])?)
+    }
+
+    /// Ends the connection in both directions.
+    pub fn close(&self) {
+        // It may be closed already.
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
+    }
+
+    /// A handle by which another thread can end the connection.
+    ///
+    /// # Errors
+    /// When the system has no more handles.
+    pub fn closer(&self) -> Result<TcpStream, WireError> {
+        Ok(self.stream.try_clone()?)
+    }
+}
+
+impl Receiver {
+    /// The next frame; none where the other side has ended the connection between two frames.
+    ///
+    /// # Errors
+    /// When the network fails, or a packet or a frame is not as it was sent.
+    pub fn receive<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, WireError> {
+        Ok(self.receive_bytes()?.map(|bytes| postcard::from_bytes(&bytes)).transpose()?)
+    }
+
+    /// The bytes of the next frame.
+    ///
+    /// # Errors
+    /// When the network fails, or a packet is not as it was sent.
+    pub fn receive_bytes(&mut self) -> Result<Option<Vec<u8>>, WireError> {
+        let Some(first) = self.receive_packet()? else { return Ok(None) };
+        let (length, first) = first.split_first_chunk::<4>().ok_or(WireError::Forged)?;
+        let length = u32::from_be_bytes(*length) as usize;
+        if length > FRAME_MAX {
+            return Err(WireError::TooLong(length as u64));
+        }
+        // Memory is taken as packets come, and not as the length says.
+        let mut frame = first.to_vec();
+        while frame.len() < length {
+            frame.extend(self.receive_packet()?.ok_or(WireError::Forged)?);
+        }
+        if frame.len() == length { Ok(Some(frame)) } else { Err(WireError::Forged) }
+    }
+
+    fn receive_packet(&mut self) -> Result<Option<Vec<u8>>, WireError> {
+        let mut length = [0; 2];
+        match self.stream.read(&mut length[..1])? {
+            0 => return Ok(None),
+            _ => self.stream.read_exact(&mut length[1..])?,
+        }
+        let mut sealed = vec![0; usize::from(u16::from_be_bytes(length))];
+        self.stream.read_exact(&mut sealed)?;
+        let mut plain = vec![0; sealed.len()];
+        let opened = self.state.read_message(self.number, &sealed, &mut plain);
+        plain.truncate(opened.map_err(|_| WireError::Forged)?);
+        self.number += 1;
+        Ok(Some(plain))
+    }
+
+    /// How long to wait for a frame at most; none waits for ever. After a wait that was too long the connection is of
+    /// no use.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    pub fn wait_at_most(&self, span: Option<Duration>) -> Result<(), WireError> {
+        Ok(self.stream.get_ref().set_read_timeout(span)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    type Taken = Result<(Sender, Receiver), WireError>;
+
+    fn pair(one: ClusterKey, other: ClusterKey) -> (Taken, Taken) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
+        let at = listener.local_addr().expect("it is bound");
+        let there = std::thread::spawn(move || accept(listener.accept().expect("it comes").0, &other));
+        let here = connect(TcpStream::connect(at).expect("it listens"), &one);
+        (here, there.join().expect("it does not panic"))
+    }
+
+    #[test]
+    fn frames_of_all_lengths_arrive() {
+        let (here, there) = pair([7; 32], [7; 32]);
+        let ((mut sender, _), (_, mut receiver)) = (here.expect("one key"), there.expect("one key"));
+        let lengths = [0, 1, PLAIN_MAX - 5, PLAIN_MAX - 4, PLAIN_MAX - 3, 3 * PLAIN_MAX, 1 << 20];
+        let sending = std::thread::spawn(move || {
+            for length in lengths {
+                sender.send_bytes(&vec![length as u8; length]).expect("it is read");
+            }
+        });
+        for length in lengths {
+            let frame = receiver.receive_bytes().expect("it is sound").expect("there is one");
+            assert_eq!(frame, vec![length as u8; length], "{length}");
+        }
+        sending.join().expect("it does not panic");
+        assert!(receiver.receive_bytes().expect("it ended between frames").is_none());
+    }
+
+    #[test]
+    fn another_key_is_refused() {
+        let (here, there) = pair([7; 32], [8; 32]);
+        assert!(matches!(there, Err(WireError::Stranger)), "{there:?}");
+        assert!(here.is_err(), "{here:?}");
+    }
+
+    /// Bytes of a stranger end the connection, and take no memory beyond a handshake.
+    #[test]
+    fn malformed_beginnings_are_refused() {
+        let mut state = 1_u64;
+        for length in 0..400_usize {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
+            let at = listener.local_addr().expect("it is bound");
+            let there = std::thread::spawn(move || accept(listener.accept().expect("it comes").0, &[7; 32]));
+            let mut stream = TcpStream::connect(at).expect("it listens");
+            let bytes: Vec<u8> = (0..length)
+                .map(|_| {
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    (state >> 33) as u8
+                })
+                .collect();
+            // The other side may have ended it already.
+            let _ = stream.write_all(&bytes);
+            drop(stream);
+            assert!(there.join().expect("it does not panic").is_err(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn a_changed_packet_ends_the_connection() {
+        let (here, there) = pair([7; 32], [7; 32]);
+        let ((mut sender, _), (_, mut receiver)) = (here.expect("one key"), there.expect("one key"));
+        sender.send_bytes(b"sound").expect("it is sent");
+        assert_eq!(receiver.receive_bytes().expect("it is sound").as_deref(), Some(&b"sound"[..]));
+        // Left out: the next packet has another number.
+        sender.number += 1;
+        sender.send_bytes(b"one later").expect("it is sent");
+        assert!(matches!(receiver.receive_bytes(), Err(WireError::Forged)));
+    }
+}
