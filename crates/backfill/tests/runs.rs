@@ -119,8 +119,8 @@ fn damage_is_noticed() {
     }
 }
 
-/// A run that somebody stops, at any moment, passes its audit: objects are on their way. What was written without
-/// being read is noticed there too.
+/// A run that somebody stops, at any moment, passes its audit: objects are on their way. What was written
+/// without being read is noticed there too.
 #[test]
 fn runs_that_are_cut_short_pass_the_audit() {
     let base = Spec { objects: 300, object_bytes: 4 << 20, discovery: Discovery::Merkle, ..spec() };
@@ -166,8 +166,8 @@ fn runs_that_are_cut_short_pass_the_audit() {
     assert!(on_their_way > 20, "{on_their_way} cuts fell between a read and its write");
 }
 
-/// The bound says whether clients alone are served: below it their wait has an end, above it each waits longer
-/// than the one before.
+/// The bound says whether clients alone are served: below it their wait has an end, above it each waits
+/// longer than the one before.
 #[test]
 fn clients_that_fill_a_card_are_known() {
     let kind = |per_second: u64, object_bytes: u64, base: Spec| Spec {

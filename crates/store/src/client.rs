@@ -1,4 +1,5 @@
-//! Reads and writes of objects: through the primary of each object's group, with the same request until it is answered.
+//! Reads and writes of objects: through the primary of each object's group, with the same request until it is
+//! answered.
 
 use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -283,7 +284,8 @@ impl Client {
         self.ask(group, &Wanted::Object { key, operation })
     }
 
-    /// Asks the primary of a group until it answers. The request stays the same, so that nothing is done twice.
+    /// Asks the primary of a group until it answers. The request stays the same, so that nothing is done
+    /// twice.
     fn ask(&mut self, group: u32, what: &Wanted) -> Result<Told, StoreError> {
         let ask = Ask { request: self.request(), group, what: what.clone() };
         let until = now() + self.patience;

@@ -1,7 +1,7 @@
 //! An object as replicas hold it: its name, its attributes and its data in one run of bytes, with a checksum.
 //!
-//! The protocol moves these bytes without looking into them, so that a replica that was filled anew has names and
-//! attributes too.
+//! The protocol moves these bytes without looking into them, so that a replica that was filled anew has names
+//! and attributes too.
 
 use std::collections::BTreeMap;
 

@@ -61,8 +61,8 @@ fn is_ours(home: &Home, daemon: Daemon, pid: u32) -> bool {
     words.contains(&directory) && words.contains(&name.as_bytes())
 }
 
-/// Starts a process of a cluster with this program, apart from the terminal. Its words go to a file of its name in
-/// `log/`.
+/// Starts a process of a cluster with this program, apart from the terminal. Its words go to a file of its
+/// name in `log/`.
 ///
 /// # Errors
 /// When it runs already, or cannot be started.

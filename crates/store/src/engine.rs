@@ -1,8 +1,8 @@
 //! What a device has on its disk: an embedded log-structured merge tree, and transactions on it.
 //!
-//! Objects lie in two tables, so that a look at all versions does not read data: `heads` has version, size and name
-//! of each, `data` its bytes. `names` finds them in the order of their names. `staged` has parts of objects that
-//! are being received, `groups` what each group must not forget.
+//! Objects lie in two tables, so that a look at all versions does not read data: `heads` has version, size
+//! and name of each, `data` its bytes. `names` finds them in the order of their names. `staged` has parts of
+//! objects that are being received, `groups` what each group must not forget.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -92,7 +92,8 @@ impl Engine {
             .worker_threads(2)
             .open()?;
         let plain = |name: &str| database.keyspace(name, KeyspaceCreateOptions::default);
-        // Values of some KiB and more lie apart from the keys, and are not written again when tables are merged.
+        // Values of some KiB and more lie apart from the keys, and are not written again when tables are
+        // merged.
         let apart =
             || KeyspaceCreateOptions::default().with_kv_separation(Some(KvSeparationOptions::default()));
         let tables = [

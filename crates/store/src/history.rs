@@ -1,9 +1,9 @@
 //! Whether what clients of one object have seen is what a single copy could have shown them.
 //!
-//! A history is linearizable (Herlihy and Wing, ACM TOPLAS 1990) if each operation can be given one moment between its
-//! call and its answer such that, in the order of these moments, every read tells the last write before it. Each client
-//! does one thing after the other, so how far all of them are, with the value at that point, is all that a search has
-//! to remember (Wing and Gong 1993): it visits each such state once.
+//! A history is linearizable (Herlihy and Wing, ACM TOPLAS 1990) if each operation can be given one moment
+//! between its call and its answer such that, in the order of these moments, every read tells the last write
+//! before it. Each client does one thing after the other, so how far all of them are, with the value at that
+//! point, is all that a search has to remember (Wing and Gong 1993): it visits each such state once.
 
 use std::collections::BTreeSet;
 
@@ -41,8 +41,8 @@ pub struct Violation {
     pub next: Vec<Operation>,
 }
 
-/// Finds an order that explains what each client of an object was told, each one's operations in the order in which it
-/// made them. Before them the object did not exist.
+/// Finds an order that explains what each client of an object was told, each one's operations in the order in
+/// which it made them. Before them the object did not exist.
 ///
 /// # Errors
 /// Where there is none.
@@ -106,7 +106,8 @@ mod tests {
         assert!(explain(&[write, vec![operation(2, 3, Act::Read(Some(7)))]]).is_err(), "nobody wrote that");
     }
 
-    /// Operations of an object that is really there: each happens at a moment between its call and its answer.
+    /// Operations of an object that is really there: each happens at a moment between its call and its
+    /// answer.
     fn real(moments: &[(u8, u8, u8, u8)], clients: usize) -> Vec<Vec<Operation>> {
         let mut all = vec![Vec::new(); clients];
         let (mut free_at, mut value) = (vec![0_u64; clients], None);

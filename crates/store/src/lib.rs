@@ -1,16 +1,18 @@
 //! A replicated object store on real disks and sockets, which runs the protocol of the simulator.
 //!
-//! `towtank-replication` decides, as it does in the study of backfills: here its messages go over sockets, its objects
-//! lie in an embedded log-structured merge tree, and time passes.
+//! `towtank-replication` decides, as it does in the study of backfills: here its messages go over sockets,
+//! its objects lie in an embedded log-structured merge tree, and time passes.
 //!
-//! - [`monitor`] keeps the map of the cluster; [`osd`] is a device daemon; [`client`] reads and writes objects.
-//! - [`settings`] is how a cluster was made and where its files lie; [`control`] starts and ends its processes.
+//! - [`monitor`] keeps the map of the cluster; [`osd`] is a device daemon; [`client`] reads and writes
+//!   objects.
+//! - [`settings`] is how a cluster was made and where its files lie; [`control`] starts and ends its
+//!   processes.
 //! - [`wire`] seals what they say, [`frames`] is what they say.
 //! - [`engine`], [`objects`] and [`saved`] are what lies on a device's disk.
 //!
-//! **What is durable when.** A daemon takes what has arrived, has the protocol handle it, and makes all that changed
-//! durable in one transaction before anything that follows from it is sent. A write is answered when all replicas
-//! that serve have done so.
+//! **What is durable when.** A daemon takes what has arrived, has the protocol handle it, and makes all that
+//! changed durable in one transaction before anything that follows from it is sent. A write is answered when
+//! all replicas that serve have done so.
 //!
 //! What is deliberately absent: erasure codes, snapshots, more than one monitor.
 

@@ -64,8 +64,8 @@ impl ClusterMap {
     }
 }
 
-/// Where the groups of a state of the cluster lie: CRUSH (straw2, each daemon a failure domain), less those that are
-/// down.
+/// Where the groups of a state of the cluster lie: CRUSH (straw2, each daemon a failure domain), less those
+/// that are down.
 #[derive(Debug)]
 pub struct Places {
     crush: CrushMap,

@@ -1,7 +1,7 @@
 //! The monitor: which daemons there are, which of them run, and who serves each group.
 //!
-//! Every change is a new [`ClusterMap`], durable before anybody hears of it. There is one monitor: while it is away
-//! daemons go on as they are, and nothing changes hands.
+//! Every change is a new [`ClusterMap`], durable before anybody hears of it. There is one monitor: while it
+//! is away daemons go on as they are, and nothing changes hands.
 
 use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
@@ -169,8 +169,8 @@ impl State {
         Ok(())
     }
 
-    /// A map with another state of daemons. Who served a group for a while stops where one of them is gone, or where
-    /// others should hold it now.
+    /// A map with another state of daemons. Who served a group for a while stops where one of them is gone,
+    /// or where others should hold it now.
     fn change_osds(&mut self, change: impl FnOnce(&mut BTreeMap<u32, OsdState>)) -> Result<(), StoreError> {
         let before = Places::new(&self.settings, self.map());
         let mut map = ClusterMap { epoch: self.map().epoch + 1, change: Change::Osds, ..self.map().clone() };
@@ -270,7 +270,8 @@ impl State {
         self.map().osds.get(&osd).is_some_and(|state| state.is_up && state.instance == instance)
     }
 
-    /// A daemon that restarts is down in one map before it is up in the next: what was sent to its former run is void.
+    /// A daemon that restarts is down in one map before it is up in the next: what was sent to its former run
+    /// is void.
     fn boot(&mut self, osd: u32, instance: u64, address: String) -> Result<FromMonitor, StoreError> {
         let Some(state) = self.map().osds.get(&osd) else {
             return Ok(FromMonitor::Refused(format!("there is no osd.{osd}")));
@@ -279,7 +280,8 @@ impl State {
             if state.is_up {
                 self.mark_down(osd)?;
             }
-            // Who was out because it was away is in again; who was marked out stays out until it is marked in.
+            // Who was out because it was away is in again; who was marked out stays out until it is marked
+            // in.
             self.down_since.remove(&osd);
             self.change_osds(|osds| {
                 let state = osds.entry(osd).or_default();

@@ -16,8 +16,8 @@ pub struct Address {
     pub key: Key,
 }
 
-/// The address of a name in a store with so many groups. The group is the one that Ceph gives an object of this
-/// name in a pool with as many groups (`name_hash` is rjenkins).
+/// The address of a name in a store with so many groups. The group is the one that Ceph gives an object of
+/// this name in a pool with as many groups (`name_hash` is rjenkins).
 ///
 /// # Panics
 /// If there are no groups.
@@ -61,8 +61,8 @@ mod tests {
         }
     }
 
-    /// `osdmaptool --test-map-object` of Ceph 16.2.15 puts `foo` of a pool of 64 groups into group 1.1f... of which
-    /// the number is the name's hash modulo the groups.
+    /// `osdmaptool --test-map-object` of Ceph 16.2.15 puts `foo` of a pool of 64 groups into group 1.1f... of
+    /// which the number is the name's hash modulo the groups.
     #[test]
     fn the_group_is_that_of_ceph() {
         assert_eq!(address("foo", 64).key.hash(), 0x7fc1_f406);

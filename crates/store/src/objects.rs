@@ -20,8 +20,8 @@ pub struct Totals {
 
 /// The objects of a group, seen through a transaction.
 ///
-/// The protocol's calls cannot fail. Where the disk does, the transaction fails, nothing of the call counts, and the
-/// device stops. Since looks are noted too if they fail, what it holds lies in a cell.
+/// The protocol's calls cannot fail. Where the disk does, the transaction fails, nothing of the call counts,
+/// and the device stops. Since looks are noted too if they fail, what it holds lies in a cell.
 #[derive(Debug)]
 pub struct View<'t, 'e>(RefCell<Inner<'t, 'e>>);
 
@@ -51,7 +51,8 @@ impl Inner<'_, '_> {
         self.forget(key);
         let name = match content::head(&bytes) {
             Ok((head, _)) => head.name,
-            // What a peer sent is damaged. It is kept as it is, so that replicas stay equal; reading it is an error.
+            // What a peer sent is damaged. It is kept as it is, so that replicas stay equal; reading it is an
+            // error.
             Err(_) => String::new(),
         };
         let size = bytes.len() as u64;

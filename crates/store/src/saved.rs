@@ -1,8 +1,9 @@
-//! What a group must not forget, as rows of a table: written with the objects that changed, in one transaction.
+//! What a group must not forget, as rows of a table: written with the objects that changed, in one
+//! transaction.
 //!
-//! A row of the table of groups has the group's number, a letter and what the letter asks for. `h` is the head, `l` an
-//! entry of the log, `d` a request whose entry was trimmed, `m` an object that is missing, `b` the bitmap. `t` and `s`
-//! are the images of tree and sketch, `u` and `v` the records of what changed since.
+//! A row of the table of groups has the group's number, a letter and what the letter asks for. `h` is the
+//! head, `l` an entry of the log, `d` a request whose entry was trimmed, `m` an object that is missing, `b`
+//! the bitmap. `t` and `s` are the images of tree and sketch, `u` and `v` the records of what changed since.
 
 use std::collections::BTreeMap;
 
@@ -194,7 +195,8 @@ impl Saved {
         self.log_head = log.head();
     }
 
-    /// Entries after `tail` that the log no longer holds become requests that are remembered, as long as they are.
+    /// Entries after `tail` that the log no longer holds become requests that are remembered, as long as they
+    /// are.
     fn trim(&mut self, log: &Log, tail: Version, transaction: &mut Transaction<'_>) {
         let prefix = row(self.group, b'l', &[]);
         let first = row(self.group, b'l', &version_bytes(tail));

@@ -1,8 +1,8 @@
 //! What a cluster is made with, and where its files lie.
 //!
-//! A directory holds all of it: `cluster.json` says how it was made, `cluster.key` is what its processes know each
-//! other by, `monitor.address` where the monitor listens, `monitor/` and `osd.N/` what they keep, `log/` what they say,
-//! and `run/` which processes they are.
+//! A directory holds all of it: `cluster.json` says how it was made, `cluster.key` is what its processes know
+//! each other by, `monitor.address` where the monitor listens, `monitor/` and `osd.N/` what they keep, `log/`
+//! what they say, and `run/` which processes they are.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -148,8 +148,8 @@ impl Settings {
             log_trim_min: 100.min(log),
             requests_max: log.max(3_000),
             sleep: SimSpan::from_ms(self.recovery_sleep_ms),
-            // A former primary that is cut off from the others must not answer reads after they have gone on: it asks
-            // them, and they promise for less than the time after which it counts as down.
+            // A former primary that is cut off from the others must not answer reads after they have gone on:
+            // it asks them, and they promise for less than the time after which it counts as down.
             lease: Some(SimSpan::from_ms(self.grace_ms / 2)),
             planted: self.planted,
             ..config.expect("the settings have been checked")

@@ -1,9 +1,9 @@
-//! Clients that write and read while daemons are killed, stopped and started, and a checker that knows all that they
-//! were told.
+//! Clients that write and read while daemons are killed, stopped and started, and a checker that knows all
+//! that they were told.
 //!
-//! Every write has a number of its own. At the end all daemons are started, all objects are read, and each object's
-//! history must be one that a single copy could have shown ([`history`](crate::history)): an acknowledged write that was
-//! lost shows there.
+//! Every write has a number of its own. At the end all daemons are started, all objects are read, and each
+//! object's history must be one that a single copy could have shown ([`history`](crate::history)): an
+//! acknowledged write that was lost shows there.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -109,8 +109,8 @@ struct Shared<'a> {
 /// Tortures a new cluster.
 ///
 /// # Errors
-/// When the cluster cannot be made, a daemon cannot be started, or a client is not answered for longer than any fault
-/// lasts.
+/// When the cluster cannot be made, a daemon cannot be started, or a client is not answered for longer than
+/// any fault lasts.
 pub fn torture(plan: &Torture, stopped: &(dyn Fn() -> bool + Sync)) -> Result<Tortured, StoreError> {
     plan.home.make(&plan.settings)?;
     let mut running = Running::start(plan)?;

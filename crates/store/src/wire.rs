@@ -1,10 +1,10 @@
 //! Frames between the processes of a cluster, encrypted and authenticated by the cluster's key.
 //!
-//! The handshake is Noise NNpsk0 (Perrin, The Noise Protocol Framework, revision 34): two messages, of which the first
-//! can be made by nobody without the key. Until it is done, nothing is read but these messages, of at most
-//! [`HANDSHAKE_MAX`] bytes and within [`HANDSHAKE_TIME`]. Afterwards a frame is cut into packets of at most 65,535
-//! bytes, each sealed with a number that counts up in its direction: a packet that is changed, left out, repeated or
-//! moved ends the connection.
+//! The handshake is Noise NNpsk0 (Perrin, The Noise Protocol Framework, revision 34): two messages, of which
+//! the first can be made by nobody without the key. Until it is done, nothing is read but these messages, of
+//! at most [`HANDSHAKE_MAX`] bytes and within [`HANDSHAKE_TIME`]. Afterwards a frame is cut into packets of
+//! at most 65,535 bytes, each sealed with a number that counts up in its direction: a packet that is changed,
+//! left out, repeated or moved ends the connection.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
@@ -239,8 +239,8 @@ impl Receiver {
         Ok(Some(plain))
     }
 
-    /// How long to wait for a frame at most; none waits for ever. After a wait that was too long the connection is of
-    /// no use.
+    /// How long to wait for a frame at most; none waits for ever. After a wait that was too long the
+    /// connection is of no use.
     ///
     /// # Errors
     /// When the system refuses it.

@@ -193,7 +193,8 @@ fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
     })
 }
 
-/// How the cluster stands once its daemons have told of the newest map; after a moment, as it is known by then.
+/// How the cluster stands once its daemons have told of the newest map; after a moment, as it is known by
+/// then.
 fn fresh(client: &Client) -> Result<Standing, Trouble> {
     for _ in 0..FRESH_LOOKS {
         let standing = client.standing().map_err(trouble)?;

@@ -1,7 +1,7 @@
 //! The replicas of a device, in one thread.
 //!
-//! Arrivals are taken in portions. All that a portion changes is one transaction; once that is durable, what follows
-//! from it is sent. So many writes share one wait for the disk.
+//! Arrivals are taken in portions. All that a portion changes is one transaction; once that is durable, what
+//! follows from it is sent. So many writes share one wait for the disk.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -213,7 +213,8 @@ impl Core {
         turn: &mut Turn,
     ) {
         let Some(held) = self.groups.get_mut(&group) else {
-            // A message for a group that no map has given this daemon comes before that map: its sender knows more.
+            // A message for a group that no map has given this daemon comes before that map: its sender knows
+            // more.
             if let Input::Message { from, message } = input {
                 self.early.entry(group).or_default().push((from, message));
             }

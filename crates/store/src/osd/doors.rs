@@ -91,7 +91,8 @@ fn take(
     }
 }
 
-/// A frame counts as taken when it waits in line: a crash of this daemon, which would lose it, ends the interval.
+/// A frame counts as taken when it waits in line: a crash of this daemon, which would lose it, ends the
+/// interval.
 fn from_peer(
     from: (u32, u64),
     mut sender: Sender,

@@ -41,8 +41,8 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// Asks for others to act in a group. If the monitor is away, it is asked when it is back; what is out of date
-    /// then does no harm.
+    /// Asks for others to act in a group. If the monitor is away, it is asked when it is back; what is out of
+    /// date then does no harm.
     pub(super) fn want(&self, group: u32, epoch: Epoch, acting: Vec<u32>) {
         let _ = self.asks.send((ToMonitor::Wants { group, epoch, acting }, None));
     }

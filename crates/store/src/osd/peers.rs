@@ -1,8 +1,9 @@
 //! Messages to other daemons: kept until they have been taken, over as many connections as that needs.
 //!
-//! The protocol asks that messages of an interval are not lost. A frame has a number that counts on over connections;
-//! the other side says up to which number all is durable, and what is left is sent again after a connection breaks.
-//! What was sent to a run of a daemon that has ended is void, since an interval ends with it.
+//! The protocol asks that messages of an interval are not lost. A frame has a number that counts on over
+//! connections; the other side says up to which number all is durable, and what is left is sent again after a
+//! connection breaks. What was sent to a run of a daemon that has ended is void, since an interval ends with
+//! it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{TcpStream, ToSocketAddrs};
