@@ -184,6 +184,17 @@ impl<P: crate::Payload> Replica<P> {
         }
     }
 
+    /// An object turned out to be damaged here. Called just before a map is told: in the interval that it
+    /// begins the object is missing here, in the version that it had, and is made good from another replica.
+    /// One above the cursor of a backfill is removed, and found to differ.
+    pub fn lose<O: Objects<Payload = P>>(&mut self, key: Key, objects: &mut O) {
+        let Some(listed) = objects.look_up(key) else { return };
+        self.durable.remove(objects, key);
+        if self.durable.cursor.covers(key) {
+            self.durable.missing.insert(key, listed.version);
+        }
+    }
+
     /// Takes what happens. All changes to `objects` and to the durable state are one transaction, to be
     /// durable before any of the actions that are appended is carried out.
     pub fn handle<O: Objects<Payload = P>>(

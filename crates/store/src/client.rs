@@ -47,6 +47,8 @@ pub struct Compared {
     pub objects: u64,
     /// Replicas of groups that were read.
     pub replicas: u64,
+    /// Copies that are not as they were written.
+    pub damaged: u64,
     /// What is wrong.
     pub faults: Vec<String>,
 }
@@ -198,32 +200,34 @@ impl Client {
         Ok(all)
     }
 
-    /// What a daemon holds of a group.
+    /// What a daemon holds of a group. With `repairs` it has what is damaged made good.
     ///
     /// # Errors
     /// When it does not answer.
-    pub fn inventory(&mut self, osd: u32, group: u32) -> Result<Inventory, StoreError> {
-        let ask = Ask { request: self.request(), group, what: Wanted::Inventory };
+    pub fn inventory(&mut self, osd: u32, group: u32, repairs: bool) -> Result<Inventory, StoreError> {
+        let ask = Ask { request: self.request(), group, what: Wanted::Inventory { repairs } };
         match self.exchange(osd, &ask, Duration::from_secs(60))? {
             Told::Inventory(inventory) => Ok(inventory),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// Reads all replicas of all groups, and compares them.
+    /// Reads all replicas of all groups, and compares them. With `repairs` what is damaged is made good.
     ///
     /// # Errors
     /// When a daemon does not answer.
-    pub fn compare_replicas(&mut self) -> Result<Compared, StoreError> {
+    pub fn compare_replicas(&mut self, repairs: bool) -> Result<Compared, StoreError> {
         let mut found = Compared::default();
         self.renew_map(now() + ANSWER_TIME);
         for group in 0..self.settings.groups {
             let mut first: Option<(u32, Inventory)> = None;
             for osd in self.holders(group) {
-                let held = self.inventory(osd, group)?;
+                let held = self.inventory(osd, group, repairs)?;
                 found.replicas += 1;
-                let damaged =
-                    held.damaged.iter().map(|name| format!("osd.{osd}, group {group}: `{name}` is damaged"));
+                let damaged = held
+                    .damaged
+                    .iter()
+                    .map(|(_, name)| format!("osd.{osd}, group {group}: `{name}` is damaged"));
                 found.faults.extend(damaged);
                 if !held.sums_up {
                     found.faults.push(format!(

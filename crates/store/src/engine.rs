@@ -193,6 +193,14 @@ impl Transaction<'_> {
         self.expect(found).map(|value| value.to_vec())
     }
 
+    /// The same of a value that others have too: one that cannot be read is none, and the transaction goes on.
+    pub(crate) fn get_if_sound(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>> {
+        match self.writes[table as usize].get(key) {
+            Some(written) => written.clone(),
+            None => self.engine.table(table).get(key).ok().flatten().map(|value| value.to_vec()),
+        }
+    }
+
     /// At most `most` keys with their values, from `from` on, all of which begin with `prefix`.
     pub(crate) fn scan(
         &mut self,

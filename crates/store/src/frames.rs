@@ -113,6 +113,8 @@ pub struct Counters {
     pub backfill_ns: u64,
     /// Backfills that have ended.
     pub backfills: u64,
+    /// Objects that were found to be damaged here.
+    pub damaged: u64,
 }
 
 /// How a group stands, by its primary.
@@ -217,7 +219,10 @@ pub enum Wanted {
         most: u32,
     },
     /// Versions and checksums of all objects that this daemon holds of the group.
-    Inventory,
+    Inventory {
+        /// Whether those that are damaged are to be made good from other replicas.
+        repairs: bool,
+    },
 }
 
 /// What a client is told.
@@ -253,8 +258,8 @@ pub struct Inventory {
     pub is_complete: bool,
     /// Key, version and checksum of each object.
     pub objects: Vec<(Key, Version, u64)>,
-    /// Names of objects of which the bytes are not those that were written.
-    pub damaged: Vec<String>,
+    /// Objects of which the bytes are not those that were written, with their names.
+    pub damaged: Vec<(Key, String)>,
     /// Whether tree and sketch are those of the objects.
     pub sums_up: bool,
 }

@@ -13,7 +13,7 @@ use towtank_replication::{Config, Discovery, Planted};
 use towtank_units::SimSpan;
 
 use crate::engine::Sync;
-use crate::wire::ClusterKey;
+use crate::wire::{ClusterKey, FRAME_MAX};
 
 /// How a cluster was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +148,8 @@ impl Settings {
             log_trim_min: 100.min(log),
             requests_max: log.max(3_000),
             sleep: SimSpan::from_ms(self.recovery_sleep_ms),
+            // Whole objects, so that their checksums can be looked at.
+            chunk_bytes: FRAME_MAX as u64,
             // A former primary that is cut off from the others must not answer reads after they have gone on:
             // it asks them, and they promise for less than the time after which it counts as down.
             lease: Some(SimSpan::from_ms(self.grace_ms / 2)),

@@ -18,7 +18,9 @@ use crate::StoreError;
 use crate::client::Client;
 use crate::clock::{Clock, now};
 use crate::control::{self, Daemon, Ending};
+use crate::engine::{Engine, Table, key_bytes};
 use crate::history::{Act, Operation, explain};
+use crate::names::{Address, address};
 use crate::settings::{Home, Settings};
 
 /// How a store is tortured.
@@ -57,6 +59,10 @@ pub struct Tortured {
     pub restarts: u64,
     /// Times that a daemon stood still for a while.
     pub pauses: u64,
+    /// Copies that were damaged on a daemon that was away.
+    pub corruptions: u64,
+    /// Damaged copies that the daemons have noticed and made good.
+    pub corruptions_noticed: u64,
     /// Times that the monitor was killed and started again.
     pub monitor_kills: u64,
     /// Whether every object's history is one that a single copy could have shown.
@@ -210,9 +216,36 @@ fn read_all(shared: &Shared<'_>) -> Result<Told, StoreError> {
     Ok(told)
 }
 
+/// Flips a bit of an object on a device whose daemon does not run; whether there was one.
+///
+/// # Errors
+/// When the disk cannot be read or written.
+pub fn damage(home: &Home, osd: u32, at: Address) -> Result<bool, StoreError> {
+    let engine = Engine::open(&home.path(&format!("osd.{osd}")), home.settings()?.sync)?;
+    let mut transaction = engine.begin();
+    let row = key_bytes(at.group, at.key).to_vec();
+    let Some(mut bytes) = transaction.get(Table::Data, &row) else { return Ok(false) };
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    transaction.set(Table::Data, row, bytes);
+    transaction.commit()?;
+    Ok(true)
+}
+
 /// Waits until all groups are clean, and compares all replicas.
 fn settle(plan: &Torture, found: &mut Tortured) -> Result<(), StoreError> {
     let mut line = Client::reach(&plan.home, PATIENCE)?;
+    wait_until_clean(plan, &line, found)?;
+    // What nobody has read since it was damaged is found by looking.
+    if line.compare_replicas(true)?.damaged > 0 {
+        std::thread::sleep(Duration::from_secs(1));
+        wait_until_clean(plan, &line, found)?;
+    }
+    found.faults.extend(line.compare_replicas(false)?.faults);
+    Ok(())
+}
+
+fn wait_until_clean(plan: &Torture, line: &Client, found: &mut Tortured) -> Result<(), StoreError> {
     let until = now() + SETTLE;
     loop {
         let standing = line.standing()?;
@@ -221,7 +254,8 @@ fn settle(plan: &Torture, found: &mut Tortured) -> Result<(), StoreError> {
             clean.filter(|group| group.is_clean && group.acting.len() as u32 == plan.settings.replicas);
         let is_new = |report: &crate::frames::Report| report.epoch == standing.map.epoch;
         if clean.count() as u32 == plan.settings.groups && standing.reports.values().all(is_new) {
-            break;
+            found.corruptions_noticed = standing.reports.values().map(|report| report.counters.damaged).sum();
+            return Ok(());
         }
         if now() >= until {
             found.faults.push(format!("not all groups are clean after {} s", SETTLE.as_secs()));
@@ -229,8 +263,6 @@ fn settle(plan: &Torture, found: &mut Tortured) -> Result<(), StoreError> {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    found.faults.extend(line.compare_replicas()?.faults);
-    Ok(())
 }
 
 fn judge(all: &[Told], plan: &Torture, found: &mut Tortured) {
@@ -318,7 +350,15 @@ impl Running {
                     if let Some(at) = self.paused.iter().position(|paused| *paused == osd) {
                         self.paused.remove(at);
                         control::pause(&self.home, osd, false)?;
-                    } else if !runs {
+                    } else if let Daemon::Osd(id) = osd
+                        && !runs
+                    {
+                        // Of one device alone: of each object another copy is sound.
+                        if id == 0 {
+                            let object = name(draws.below(plan.objects.into()) as u32);
+                            let at = address(&object, plan.settings.groups);
+                            found.corruptions += u64::from(damage(&self.home, id, at)?);
+                        }
                         self.begin(osd)?;
                         found.restarts += 1;
                     }

@@ -11,8 +11,8 @@ use towtank_store::client::{Client, Object};
 use towtank_store::content::DATA_MAX;
 use towtank_store::names;
 
-use super::flags::{Form, Get, Ls, Names, Put, Stat};
-use super::{client, print, trouble};
+use super::flags::{Damage, Form, Get, Ls, Names, Put, Stat};
+use super::{client, home, print, trouble};
 use crate::exit::Exit;
 use crate::screen;
 
@@ -104,6 +104,18 @@ pub fn remove(flags: &Names) -> Result<Exit, Trouble> {
         client.remove(name).map_err(trouble)?;
     }
     Ok(Exit::Done)
+}
+
+/// `damage`: flips a bit of an object behind the store's back.
+pub fn damage(flags: &Damage) -> Result<Exit, Trouble> {
+    let home = home(&flags.place.dir)?;
+    let settings = home.settings().map_err(|error| trouble(error.into()))?;
+    let at = names::address(&flags.name, settings.groups);
+    let is_damaged = towtank_store::torture::damage(&home, flags.osd, at).map_err(trouble)?;
+    if is_damaged {
+        return Ok(Exit::Done);
+    }
+    Err(Trouble::Failed(Problem::new(format!("osd.{} does not hold `{}`", flags.osd, flags.name))))
 }
 
 /// `ls`.

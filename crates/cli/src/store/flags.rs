@@ -46,6 +46,11 @@ pub enum Command {
     Stat(Stat),
     /// Read all replicas of all objects, and compare them
     Verify(Verify),
+    /// Read all replicas of all objects, and have those that are damaged made good
+    Scrub(Where),
+    /// Damage an object on a daemon that does not run, to see it made good
+    #[command(hide = true)]
+    Damage(Damage),
     /// Measure reads and writes of many clients
     Bench(Bench),
     /// Kill, stop and start the daemons of a new cluster under load, and check that nothing is lost
@@ -288,6 +293,17 @@ pub struct Verify {
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,
+    #[command(flatten)]
+    pub place: Where,
+}
+
+/// `towtank store damage`.
+#[derive(Debug, Args)]
+pub struct Damage {
+    /// The number of the daemon
+    pub osd: u32,
+    /// The name of the object
+    pub name: String,
     #[command(flatten)]
     pub place: Where,
 }

@@ -43,6 +43,8 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
         Command::Ls(ls) => data::list(ls),
         Command::Stat(stat) => data::stat(stat),
         Command::Verify(verify) => standing::verify(verify),
+        Command::Scrub(place) => standing::scrub(place),
+        Command::Damage(flags) => data::damage(flags),
         Command::Bench(bench) => bench::bench(bench),
         Command::Torture(flags) => torture::torture(flags),
         Command::Daemon(daemon) => self::daemon(daemon),

@@ -9,7 +9,7 @@ use towtank_store::client::{Client, Compared};
 use towtank_store::frames::{GroupReport, Standing};
 use towtank_units::Bytes;
 
-use super::flags::{Form, Status, Verify};
+use super::flags::{Form, Status, Verify, Where};
 use super::{home, print, trouble};
 use crate::exit::Exit;
 use crate::{interrupt, screen};
@@ -252,16 +252,26 @@ fn line_of(standing: &Standing, health: &Health, before: &mut Option<u64>) -> St
     )
 }
 
+/// `scrub`: what is damaged is told, and made good.
+pub fn scrub(place: &Where) -> Result<Exit, Trouble> {
+    let mut client = Client::open(&home(&place.dir)?, PATIENCE).map_err(trouble)?;
+    let Compared { objects, replicas, damaged, faults } = client.compare_replicas(true).map_err(trouble)?;
+    faults.iter().for_each(|fault| screen::say(&format!("{fault}\n")));
+    print(&format!(
+        "{objects} objects in {replicas} replicas of groups: {damaged} damaged copies, which are being made good\n"
+    ))
+}
+
 /// `verify`: reads all replicas of all groups, and compares them.
 pub fn verify(flags: &Verify) -> Result<Exit, Trouble> {
     let mut client = Client::open(&home(&flags.place.dir)?, PATIENCE).map_err(trouble)?;
     let health = Health::of(&fresh(&client)?);
-    let mut compared = client.compare_replicas().map_err(trouble)?;
+    let mut compared = client.compare_replicas(false).map_err(trouble)?;
     if !health.is_clean() {
         let message = "not all groups are clean: replicas may differ until they are";
         compared.faults.insert(0, message.to_owned());
     }
-    let Compared { objects, replicas, faults } = compared;
+    let Compared { objects, replicas, faults, .. } = compared;
     let is_sound = faults.is_empty();
     match flags.format {
         Form::Json => print(&format!(

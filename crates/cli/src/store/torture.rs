@@ -61,13 +61,14 @@ fn text_of(found: &Tortured) -> String {
         _ => "nothing is lost, every history is linearizable, all replicas are equal".to_owned(),
     };
     format!(
-        "{verdict}\n{} acknowledged writes, {} reads; {} kills, {} stops, {} restarts, {} pauses, {} kills of the monitor\n",
+        "{verdict}\n{} acknowledged writes, {} reads; {} kills, {} stops, {} restarts, {} pauses, {} kills of the monitor, {} damaged copies\n",
         found.acknowledged_writes,
         found.reads,
         found.kills,
         found.stops,
         found.restarts,
         found.pauses,
-        found.monitor_kills
+        found.monitor_kills,
+        found.corruptions
     )
 }

@@ -154,6 +154,31 @@ fn a_killed_daemon_catches_up() {
     cluster.holds(&objects);
 }
 
+/// A damaged copy, of the primary or of another, is never what a client gets.
+#[test]
+fn damaged_copies_are_made_good() {
+    let cluster = Cluster::up("damaged", &["--osds", "3", "--groups", "4"]);
+    let objects = some_objects(8, 5);
+    objects.iter().for_each(|(name, data)| cluster.put(name, data));
+    for osd in ["0", "1"] {
+        cluster.run(&["osd", "stop", osd]).done();
+        // Half of them each: of every object another copy is sound.
+        for name in objects.keys().skip(osd.parse().expect("a number")).step_by(2) {
+            cluster.run(&["damage", osd, name]).done();
+        }
+        cluster.run(&["osd", "start", osd]).done();
+        cluster.wait_until_clean();
+    }
+    assert_eq!(cluster.run(&["verify"]).code, 1, "damaged copies are noticed");
+    cluster.holds(&objects);
+    let told = cluster.run(&["scrub"]).done();
+    assert!(!told.contains(" 0 damaged"), "nobody reads copies that are not the primary's: {told}");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    cluster.wait_until_clean();
+    cluster.verified();
+    cluster.holds(&objects);
+}
+
 #[test]
 fn all_killed_at_once_lose_nothing() {
     let cluster = Cluster::up("all-killed", &["--osds", "4", "--groups", "8"]);

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use towtank_replication::{
-    Action, DeviceId, Durable, GroupId, Holder, Input, Message, Note, Operation, Outcome, Replica, Request,
-    RequestId, Reserver, Token, Verdict,
+    Action, Body, DeviceId, Durable, GroupId, Holder, Input, Key, Message, Note, Operation, Outcome, Replica,
+    Request, RequestId, Reserver, Token, Verdict,
 };
 
 use crate::StoreError;
@@ -65,7 +65,7 @@ impl Held {
 }
 
 /// A client that waits.
-type Waiting = BTreeMap<RequestId, (u32, Arc<ClientDoor>)>;
+type Waiting = BTreeMap<RequestId, (u32, Key, Arc<ClientDoor>)>;
 
 /// Messages of a group that came before its first map, with who sent them.
 type Early = Vec<(DeviceId, Message<Vec<u8>>)>;
@@ -87,6 +87,8 @@ pub(super) struct Core {
     waiting: Waiting,
     /// Messages for groups of which no map has told yet.
     early: BTreeMap<u32, Early>,
+    /// Objects that are not as they were written, until the next interval of their group.
+    damaged: BTreeMap<u32, BTreeSet<Key>>,
     counters: Counters,
     reported: Instant,
 }
@@ -112,6 +114,7 @@ impl Core {
             timers: BinaryHeap::new(),
             waiting: BTreeMap::new(),
             early: BTreeMap::new(),
+            damaged: BTreeMap::new(),
             counters: Counters::default(),
             reported: now(),
             settings,
@@ -281,6 +284,9 @@ impl Core {
         }
         if let Some(held) = self.groups.get_mut(&group) {
             held.acting.clone_from(&map.acting);
+            for key in self.damaged.remove(&group).unwrap_or_default() {
+                held.replica.lose(key, &mut View::new(transaction, group, &mut held.totals));
+            }
         }
         self.handle(group, Input::Map(map), transaction, turn);
         for (from, message) in self.early.remove(&group).unwrap_or_default() {
@@ -299,7 +305,13 @@ impl Core {
         let retry = Told::Retry(epoch);
         let request = ask.request;
         let told = match ask.what {
-            Wanted::Inventory => self.inventory(ask.group, transaction),
+            Wanted::Inventory { repairs } => {
+                let inventory = self.inventory(ask.group, transaction);
+                for (key, _) in inventory.damaged.iter().filter(|_| repairs) {
+                    self.damaged(ask.group, *key);
+                }
+                Told::Inventory(inventory)
+            }
             _ if !self.groups.get(&ask.group).is_some_and(|held| held.replica.view().serves) => retry,
             Wanted::Names { prefix, after, most } => {
                 self.names(ask.group, (&prefix, &after), most as usize, transaction).unwrap_or(retry)
@@ -311,7 +323,7 @@ impl Core {
                     turn.answers.push((door, Answer { request, told: Told::Refused(error.to_string()) }));
                     return;
                 }
-                self.waiting.insert(request, (ask.group, door));
+                self.waiting.insert(request, (ask.group, key, door));
                 self.handle(ask.group, Input::Client { request, key, operation }, transaction, turn);
                 return;
             }
@@ -348,14 +360,22 @@ impl Core {
     }
 
     /// All that this daemon holds of a group, its checksums checked.
-    fn inventory(&self, group: u32, transaction: &mut Transaction<'_>) -> Told {
-        let Some(held) = self.groups.get(&group) else { return Told::Inventory(Inventory::default()) };
+    fn inventory(&self, group: u32, transaction: &mut Transaction<'_>) -> Inventory {
+        let Some(held) = self.groups.get(&group) else { return Inventory::default() };
         let durable = held.replica.durable();
         let inventory = of_group(group, &held.replica, transaction);
-        Told::Inventory(Inventory {
-            is_complete: durable.is_complete() && durable.missing.is_empty(),
-            ..inventory
-        })
+        Inventory { is_complete: durable.is_complete() && durable.missing.is_empty(), ..inventory }
+    }
+
+    /// An object is not as it was written. It counts as missing from the group's next interval on, which is asked for.
+    fn damaged(&mut self, group: u32, key: Key) {
+        let Some(held) = self.groups.get(&group) else { return };
+        if self.damaged.entry(group).or_default().insert(key) {
+            println!("group {group}: {key:?} is damaged here");
+            self.counters.damaged += 1;
+            let acting = held.acting.iter().map(|device| device.0).collect();
+            self.monitor.want(group, held.replica.durable().epoch, acting);
+        }
     }
 
     fn carry_out(
@@ -365,6 +385,11 @@ impl Core {
         inputs: &mut VecDeque<(u32, Input<Vec<u8>>)>,
     ) {
         match action {
+            Action::Send { message: Message { body: Body::Part { key, ref part, .. }, .. }, .. }
+                if content::decode(part).is_err() =>
+            {
+                self.damaged(group, key);
+            }
             Action::Send { to, message } => self.peers.send(to.0, group, message),
             // What was to be written is durable, and what was to be read has been read.
             Action::Work { token, .. } => inputs.push_back((group, Input::Done(token))),
@@ -391,11 +416,17 @@ impl Core {
     }
 
     fn reply(&mut self, request: RequestId, outcome: Outcome<Vec<u8>>) {
-        let Some((_, door)) = self.waiting.remove(&request) else { return };
+        let Some((group, key, door)) = self.waiting.remove(&request) else { return };
+        let retry = Told::Retry(self.maps.last().map_or(0, |(map, _)| map.epoch));
         let told = match outcome {
             Outcome::Done(version) => Told::Done(version),
+            // It is asked for again, and read once another replica has made it good.
+            Outcome::Read { found: Some((_, bytes)), .. } if content::decode(&bytes).is_err() => {
+                self.damaged(group, key);
+                retry
+            }
             Outcome::Read { found, .. } => Told::Found(found),
-            Outcome::Retry => Told::Retry(self.maps.last().map_or(0, |(map, _)| map.epoch)),
+            Outcome::Retry => retry,
         };
         self.counters.requests += 1;
         door.answer(Answer { request, told });

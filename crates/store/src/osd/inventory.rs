@@ -3,7 +3,7 @@
 use towtank_replication::{Cursor, Key, Replica, Summary};
 
 use crate::content;
-use crate::engine::{ObjectHead, Table, Transaction, key_bytes, key_of, read};
+use crate::engine::{EngineError, ObjectHead, Table, Transaction, key_bytes, key_of, read};
 use crate::frames::Inventory;
 
 /// Objects that are looked at together.
@@ -24,16 +24,17 @@ pub(super) fn of_group(
         for (row, head) in rows {
             let (Some(key), Ok(head)) = (key_of(&row), read::<ObjectHead>("the head of an object", &head))
             else {
-                inventory.damaged.push(format!("{row:x?}"));
-                continue;
+                transaction
+                    .fail(EngineError::Damaged { what: format!("{row:x?}"), why: "no object".to_owned() });
+                return inventory;
             };
-            let bytes = transaction.get(Table::Data, &row).unwrap_or_default();
+            let bytes = transaction.get_if_sound(Table::Data, &row).unwrap_or_default();
             let checksum = match content::decode(&bytes) {
                 Ok((found, _)) if found.name == head.name && bytes.len() as u64 == head.size => {
                     bytes.last_chunk::<8>().map_or(0, |checksum| u64::from_le_bytes(*checksum))
                 }
                 _ => {
-                    inventory.damaged.push(head.name);
+                    inventory.damaged.push((key, head.name));
                     0
                 }
             };
