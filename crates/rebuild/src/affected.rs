@@ -60,6 +60,27 @@ pub struct Affected {
 }
 
 impl Affected {
+    /// Each record has a list, a kind and a key where records have some, and objects with a size.
+    ///
+    /// # Panics
+    /// When the tables do not have as many rows as there are records.
+    pub fn assert_whole(&self) {
+        let records = self.numbers.len();
+        assert_eq!(self.lists.len(), records * self.length, "places of all records");
+        assert!(self.width <= self.length, "{} of {} places count", self.width, self.length);
+        assert!(self.kind_of.is_empty() || self.kind_of.len() == records, "records without a kind");
+        assert!(self.keys.is_empty() || self.keys.len() == records, "records without a key");
+        assert!(self.asked == 0 || self.asked >= records as u64, "records that were not asked for");
+        if self.first_object.is_empty() {
+            assert_eq!(self.sizes.len(), records, "objects, and records of one object");
+            return;
+        }
+        assert_eq!(self.first_object.len(), records + 1, "groups, and where their objects begin");
+        assert!(self.first_object.is_sorted(), "a group begins before the one ahead of it");
+        let end = self.first_object.last().copied();
+        assert_eq!(end, Some(self.sizes.len() as u32), "objects of all groups");
+    }
+
     /// How many records.
     #[must_use]
     pub fn records(&self) -> usize {
@@ -113,6 +134,10 @@ impl Affected {
     #[must_use]
     pub fn of_groups(kinds: Vec<Kind>, homes: Box<dyn Homes>) -> Affected {
         let width = kinds.iter().map(|kind| kind.redundancy.width as usize).max().unwrap_or(0);
+        for Kind { redundancy: Redundancy { data, width }, min_size, .. } in &kinds {
+            assert!((1..=*width).contains(data), "a group of {width} shards is read from {data}");
+            assert!(*min_size <= *width, "a group of {width} shards takes writes with {min_size}");
+        }
         Affected {
             width,
             kinds,
@@ -138,20 +163,30 @@ impl Affected {
         list: &[DeviceId],
         sizes: impl Iterator<Item = u64>,
     ) {
+        assert!(usize::from(kind) < self.kinds.len(), "group {number} is of kind {kind}, which is none");
+        assert_eq!(self.kind_of.len(), self.numbers.len(), "groups with a kind, and groups");
         self.kind_of.push(kind);
         self.push_group(number, list, sizes);
     }
 
     /// Adds a group of the only kind.
     pub(crate) fn push_group(&mut self, number: u64, list: &[DeviceId], sizes: impl Iterator<Item = u64>) {
+        assert!(self.grouped, "group {number} is among objects that are placed one by one");
+        assert!(list.len() <= self.length, "group {number} has {} devices of {}", list.len(), self.length);
+        let before = self.first_object.last().map(|&first| first as usize);
+        assert_eq!(before, Some(self.sizes.len()), "objects of the groups before group {number}");
         self.numbers.push(number);
         self.lists.extend_from_slice(list);
         self.lists.resize(self.numbers.len() * self.length, NOWHERE);
         self.sizes.extend(sizes);
-        self.first_object.push(self.sizes.len() as u32);
+        let objects = u32::try_from(self.sizes.len()).expect("objects are numbered in 32 bits");
+        self.first_object.push(objects);
     }
 
     pub(crate) fn push_object(&mut self, id: u64, list: &[DeviceId], size: u64) {
+        debug_assert!(!self.grouped, "object {id} is placed by itself among groups");
+        debug_assert_eq!(list.len(), self.length, "devices of object {id}");
+        debug_assert!(self.numbers.last().is_none_or(|&last| last < id), "object {id} comes out of order");
         self.numbers.push(id);
         self.lists.extend_from_slice(list);
         self.sizes.push(size);

@@ -83,7 +83,28 @@ impl Work {
             }
             work.chain = work.chain.max(left.chain(hardware, [reads[0], driver, writes[0]]));
         }
+        work.assert_conserved();
         work
+    }
+
+    /// What is sent is received, and what is written is what was to be made again.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn assert_conserved(&self) {
+        let sum = |spans: &[SimSpan]| spans.iter().map(|span| u128::from(span.as_ns())).sum::<u128>();
+        let (sending, receiving) = (sum(&self.sending), sum(&self.receiving));
+        assert_eq!(sending, receiving, "nanoseconds that cards send, and that cards receive");
+        let written: u128 = self.moved.iter().map(|moved| u128::from(moved[1])).sum();
+        assert_eq!(written, self.bytes, "bytes written to disks, and bytes made again");
+        let read: u128 = self.moved.iter().map(|moved| u128::from(moved[0])).sum();
+        assert!((read > 0) == (written > 0), "{read} bytes are read and {written} written");
+        let crossed: u128 = self.traffic.iter().flatten().map(|&bytes| u128::from(bytes)).sum();
+        assert!(crossed <= read + written, "{crossed} bytes cross the network of {read} + {written} moved");
+        assert!((self.units == 0) == (written == 0), "{} units have {written} bytes", self.units);
+        for (disk, moved) in self.disks.iter().zip(&self.moved) {
+            assert!(disk.is_zero() == (*moved == [0; 2]), "a disk works {disk} for {moved:?} bytes");
+        }
     }
 
     /// Nothing to do.
@@ -107,6 +128,9 @@ impl Work {
 
     /// Adds what a later phase did.
     pub fn add(&mut self, later: &Work) {
+        assert_eq!(self.disks.len(), later.disks.len(), "disks of both phases");
+        assert_eq!(self.sending.len(), later.sending.len(), "cards of both phases");
+        assert_eq!(self.uplinks.len(), later.uplinks.len(), "uplinks of both phases");
         let spans = |mine: &mut [SimSpan], theirs: &[SimSpan]| {
             mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
         };
@@ -125,6 +149,7 @@ impl Work {
         for (mine, theirs) in self.moved.iter_mut().flatten().zip(later.moved.iter().flatten()) {
             *mine += theirs;
         }
+        self.assert_conserved();
     }
 
     fn access(&mut self, hardware: &Hardware, device: DeviceId, left: &Left, write: bool) {
@@ -182,6 +207,12 @@ impl Work {
             "{busy} disks had work, and {} survive",
             survivors.devices
         );
+        let sends = self.sending.iter().filter(|span| !span.is_zero()).count();
+        assert!(
+            sends <= survivors.servers as usize,
+            "{sends} cards had work, and those of {} servers survive",
+            survivors.servers
+        );
         let even = |spans: &mut dyn Iterator<Item = &SimSpan>, over: u32| {
             let sum: u128 = spans.map(|span| u128::from(span.as_ns())).sum();
             SimSpan::from_ns(u64::try_from(sum / u128::from(over.max(1))).unwrap_or(u64::MAX))
@@ -221,11 +252,11 @@ impl Survivors {
         let mut racks: Vec<u32> = servers.iter().map(|&server| hardware.rack_of(server)).collect();
         racks.sort_unstable();
         racks.dedup();
-        Survivors {
-            devices: stopped.iter().filter(|stopped| !**stopped).count() as u32,
-            servers: servers.len() as u32,
-            racks: racks.len() as u32,
-        }
+        let devices = stopped.iter().filter(|stopped| !**stopped).count() as u32;
+        let (servers, racks) = (servers.len() as u32, racks.len() as u32);
+        assert!(servers <= devices, "{servers} servers have one of {devices} disks that work");
+        assert!(racks <= servers, "{racks} racks have one of {servers} servers that work");
+        Survivors { devices, servers, racks }
     }
 }
 
@@ -243,6 +274,7 @@ impl Left {
         let unit = hardware.unit();
         let end = bytes.min(u64::from(durable) * unit);
         let bytes = end.saturating_sub(u64::from(resume) * unit);
+        debug_assert!(durable >= resume, "{durable} units are durable, and {resume} were before");
         Left { full: (bytes / unit) as u32, tail: bytes % unit, bytes, from_start: resume == 0 }
     }
 
@@ -268,6 +300,7 @@ impl Left {
         let gathered = apart(source, driver);
         let handed_out = apart(driver, target);
         let (first, last) = (self.first_unit(unit), self.last_unit(unit));
+        debug_assert!(first > 0 && last > 0, "a job has units of {first} and of {last} bytes");
         let stage = |number: usize, size: u64| match number {
             0 => hardware.disk(source).transfer(size, false),
             1 if gathered => card(size),

@@ -157,7 +157,10 @@ pub fn strike_one(
             (rack.map(devices), rack.map(|rack| hardware.rack_name(rack)))
         }
     };
-    (devices.unwrap_or_default(), name.unwrap_or_else(|| "nothing".to_owned()))
+    let devices = devices.unwrap_or_default();
+    let end = hardware.devices();
+    assert!(devices.iter().all(|device| device.0 < end), "a disk fails beyond the {end} there are");
+    (devices, name.unwrap_or_else(|| "nothing".to_owned()))
 }
 
 /// The devices of each failure.
@@ -174,9 +177,15 @@ pub fn strike(failures: &[Failure], hardware: &Hardware, seed: Seed) -> Vec<Stru
     for (ordinal, failure) in (0u64..).zip(failures) {
         let draws = Draws::new(seed, u32::MAX, ordinal);
         let (devices, name) = strike_one(failure.what, hardware, &taken, draws);
+        let drawn =
+            matches!(failure.what, Failing::Server(None) | Failing::Device(None) | Failing::Rack(None));
+        let stood = |device: &DeviceId| !taken[device.index()];
+        let fresh = devices.is_empty() || devices.iter().any(stood);
+        assert!(fresh || !drawn, "{name} was drawn to fail, and all of it has failed before");
         devices.iter().for_each(|device| taken[device.index()] = true);
         let rack = matches!(failure.what, Failing::Rack(_)) && hardware.racks() > 1;
         struck.push(Struck { at: failure.at, devices, name, rack });
     }
+    assert_eq!(struck.len(), failures.len(), "failures with devices, and failures");
     struck
 }

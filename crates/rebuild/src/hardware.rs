@@ -70,7 +70,8 @@ impl Hardware {
     /// `unit` is the size of most messages and requests.
     ///
     /// # Panics
-    /// When the devices of a server do not follow each other: whoever makes a layout numbers them so.
+    /// When the devices of a server do not follow each other: whoever makes a layout numbers them so. When a
+    /// unit has no bytes, or a control message takes no time.
     #[must_use]
     pub fn new(
         layout: Layout,
@@ -93,6 +94,11 @@ impl Hardware {
         assert!(class_of.iter().all(|class| usize::from(*class) < disks.len()), "each class has a disk");
         let racks = rack_of.iter().max().map_or(0, |&rack| rack + 1);
         let control = card.latency.saturating_add(card.span(Bytes::new(CONTROL)));
+        assert!(!control.is_zero(), "a control message takes no time");
+        assert!(unit.get() > 0, "a unit has no bytes");
+        assert!(u32::try_from(server_of.len()).is_ok(), "{} devices are too many to number", server_of.len());
+        let placed: u64 = devices_of.iter().map(|(first, end): &(u32, u32)| u64::from(end - first)).sum();
+        assert_eq!(placed, server_of.len() as u64, "devices in servers, and devices");
         Hardware {
             server_of,
             devices_of,
@@ -123,7 +129,12 @@ impl Hardware {
                 seeks: spec.seeks.iter().map(seek).collect(),
                 extent: spec.extent,
             };
-            DiskClock::new(spec, Bytes::new(self.unit))
+            let faster = DiskClock::new(spec, Bytes::new(self.unit));
+            for write in [false, true] {
+                let (span, before) = (faster.transfer(self.unit, write), disk.transfer(self.unit, write));
+                assert!(span <= before, "a faster disk takes {span} for a unit, and took {before}");
+            }
+            faster
         };
         Hardware { disks: self.disks.iter().map(faster).collect(), ..self.clone() }
     }
@@ -133,7 +144,10 @@ impl Hardware {
     pub fn faster_cards(&self) -> Hardware {
         let spec = self.card.spec();
         let card = CardSpec { rate: double(spec.rate), ..*spec };
-        Hardware { card: CardClock::new(card, Bytes::new(self.unit)), ..self.clone() }
+        let card = CardClock::new(card, Bytes::new(self.unit));
+        let (span, before) = (card.span(self.unit), self.card.span(self.unit));
+        assert!(span <= before, "a faster card takes {span} for a unit, and took {before}");
+        Hardware { card, ..self.clone() }
     }
 
     /// The same with uplinks of twice the rate, where they are limited.
@@ -185,7 +199,9 @@ impl Hardware {
     #[inline]
     #[must_use]
     pub fn place_of(&self, device: DeviceId) -> usize {
-        (device.0 - self.devices_of[self.server_of(device) as usize].0) as usize
+        let (first, end) = self.devices_of[self.server_of(device) as usize];
+        debug_assert!((first..end).contains(&device.0), "disk {} is not among {first}..{end}", device.0);
+        (device.0 - first) as usize
     }
 
     /// How many kinds of disks there are.
@@ -203,8 +219,14 @@ impl Hardware {
     }
 
     /// The names of servers, disks and racks, in the order of their numbers, for those that have some.
+    ///
+    /// # Panics
+    /// When there is not one name for each.
     #[must_use]
     pub fn with_names(mut self, names: Names) -> Hardware {
+        assert_eq!(names.servers.len(), self.servers() as usize, "names of servers, and servers");
+        assert_eq!(names.disks.len(), self.devices() as usize, "names of disks, and disks");
+        assert_eq!(names.racks.len(), self.racks() as usize, "names of racks, and racks");
         self.names = Some(names);
         self
     }
@@ -279,6 +301,8 @@ impl Hardware {
     #[inline]
     #[must_use]
     pub fn units(&self, bytes: u64) -> u32 {
-        bytes.div_ceil(self.unit) as u32
+        let units = bytes.div_ceil(self.unit);
+        debug_assert!(u32::try_from(units).is_ok(), "{bytes} bytes are {units} units, too many to number");
+        units as u32
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
-use crate::affected::Affected;
+use crate::affected::{Affected, Kind};
 use crate::hardware::Hardware;
 use crate::homes::Wanted;
 use crate::plan::{DeviceId, Job, NOWHERE, Plan};
@@ -132,6 +132,9 @@ impl<'a> Ledger<'a> {
     #[must_use]
     pub fn new(affected: &'a Affected, hardware: &'a Hardware, rules: Rules) -> Ledger<'a> {
         let width = affected.width;
+        affected.assert_whole();
+        let wide = |kind: &Kind| kind.redundancy.width as usize <= width;
+        assert!(affected.kinds.iter().all(wide), "a record has more than {width} places");
         let holders =
             (0..affected.records()).flat_map(|record| &affected.list(record)[..width]).copied().collect();
         let aims = vec![NOWHERE; affected.records() * width];
@@ -173,6 +176,9 @@ impl<'a> Ledger<'a> {
             !standing.down.iter().zip(&standing.stopped).any(unknown),
             "a device is down that has not stopped"
         );
+        assert_eq!(standing.out.len(), devices, "each device is given up or not");
+        let early = |(out, down): (&bool, &bool)| *out && !*down;
+        assert!(!standing.out.iter().zip(&standing.down).any(early), "a device is given up that is not down");
         for holder in &mut self.holders {
             if *holder != NOWHERE && standing.down[holder.index()] {
                 *holder = NOWHERE;
@@ -231,7 +237,11 @@ impl<'a> Ledger<'a> {
             stuck.bytes = stuck.bytes.saturating_add(bytes.saturating_mul(without));
         }
         orders.sort_unstable();
+        let records = self.affected.records() as u64;
+        assert!(below_min_size <= records, "{below_min_size} of {records} records are below min_size");
+        assert!(stuck.objects() <= self.lacking(), "more objects are stuck than lack a copy");
         let (plan, jobs) = self.write_plan(&orders);
+        assert!(plan.tasks().len() <= orders.len(), "more tasks are planned than records");
         Planned { plan, jobs, stuck, below_min_size }
     }
 
@@ -264,6 +274,11 @@ impl<'a> Ledger<'a> {
                 None => {}
             }
         }
+        debug_assert!(once(&aims), "a record is to have two copies on one device: {aims:?}");
+        debug_assert!(
+            aims.iter().filter(|aim| **aim != NOWHERE).count() == found,
+            "a record has {found} new homes, and its places {aims:?}"
+        );
         if self.aims[places.clone()] != aims[..] {
             self.aims[places].copy_from_slice(&aims);
             let first = self.affected.first_object(record);
@@ -353,6 +368,7 @@ impl<'a> Ledger<'a> {
             self.data(record),
             "a record is read from as many devices as its data need"
         );
+        debug_assert!(once(sources), "a record is read twice from one device: {sources:?}");
     }
 
     fn write_plan(&self, orders: &[(DeviceId, u8, u32)]) -> (Plan, Vec<(u32, u32)>) {
@@ -380,6 +396,10 @@ impl<'a> Ledger<'a> {
                         targets.iter().copied().filter(|_| self.rules.reserve).collect();
                     plan.next_task(self.affected.numbers[at] as u32, (u32::from(spare), below), &remote);
                 } else if priority != Some(spare) {
+                    assert!(
+                        priority < Some(spare),
+                        "tasks with {spare} to spare come after less urgent ones"
+                    );
                     priority = Some(spare);
                     plan.next_task(driver.0, (u32::from(spare), below), &[]);
                 }
@@ -419,6 +439,7 @@ impl<'a> Ledger<'a> {
     pub fn settle(&mut self, planned: &Planned, whole: impl Fn(u32) -> Progress) {
         self.begun.clear();
         assert_eq!(planned.plan.jobs().len(), planned.jobs.len(), "each job has its object");
+        let lacking = self.lacking();
         for (job, &(record, object)) in (0u32..).zip(&planned.jobs) {
             let Job { bytes, resume, .. } = *planned.plan.job(job);
             match whole(job) {
@@ -442,6 +463,9 @@ impl<'a> Ledger<'a> {
                 self.adopt(record as usize);
             }
         }
+        let left = self.lacking();
+        assert!(left <= lacking, "{left} objects lack a copy after a phase, and {lacking} did before");
+        assert!(self.begun.len() <= planned.jobs.len(), "more objects are in work than were planned");
     }
 
     fn adopt(&mut self, record: usize) {
@@ -450,7 +474,8 @@ impl<'a> Ledger<'a> {
         let whole = (first..).zip(sizes).all(|(object, &bytes)| self.done[object] || bytes == 0);
         if whole {
             let bytes: u64 = sizes.iter().sum();
-            for place in self.places(record) {
+            let places = self.places(record);
+            for place in places.clone() {
                 if self.holders[place] == NOWHERE {
                     self.holders[place] = self.aims[place];
                     if let Some(gained) = self.gained.get_mut(self.aims[place].index()) {
@@ -459,9 +484,16 @@ impl<'a> Ledger<'a> {
                 }
                 self.aims[place] = NOWHERE;
             }
+            debug_assert!(once(&self.holders[places]), "record {record} has two copies on one device");
             self.done[first..first + sizes.len()].fill(false);
         }
     }
+}
+
+/// Whether each device is named once.
+fn once(devices: &[DeviceId]) -> bool {
+    let before = |(at, device): (usize, &DeviceId)| *device == NOWHERE || !devices[..at].contains(device);
+    devices.iter().enumerate().all(before)
 }
 
 fn out_of(standing: &Standing, device: DeviceId) -> bool {

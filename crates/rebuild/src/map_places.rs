@@ -87,6 +87,7 @@ impl MapPlaces {
     /// The map with some devices out; those that `out` does not reach are in.
     #[must_use]
     pub fn asked(&self, out: &[bool]) -> Asked<'_> {
+        assert!(out.len() <= self.devices, "{} devices are out or in, of {}", out.len(), self.devices);
         let of = |device: usize| if out.get(device).copied().unwrap_or(false) { 0 } else { IN };
         let weights = (0..self.devices).map(of).collect();
         Asked { mapper: &self.mapper, weights, workspace: RefCell::default() }
@@ -102,7 +103,12 @@ impl Asked<'_> {
         let (x, weights) = (hashing::scatter(key) as u32, &self.weights[..]);
         let ask = Ask { rule: 0, x, result_max: devices.len(), weights, pool: 0 };
         self.mapper.do_rule(ask, workspace, found);
+        debug_assert!(found.len() <= devices.len(), "{} places of {}", found.len(), devices.len());
         for (place, &item) in devices.iter_mut().zip(found.iter()).filter(|(_, item)| **item != NONE) {
+            debug_assert!(
+                (0..weights.len() as i32).contains(&item),
+                "key {key} lies on item {item}, no disk"
+            );
             *place = DeviceId(item.cast_unsigned());
         }
     }

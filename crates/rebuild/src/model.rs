@@ -164,6 +164,7 @@ impl Statistics for Counts {
     fn add(&mut self, sample: Sample) {
         match sample {
             Sample::Done { bytes, at, spare } => {
+                debug_assert!(bytes > 0, "a job of no bytes is done at {at}");
                 let spare = usize::from(spare).min(SPARES - 1);
                 self.last[spare] = self.last[spare].max(at);
                 self.jobs += 1;
@@ -192,6 +193,22 @@ impl Statistics for Counts {
         if let Some(theirs) = &other.clients {
             self.clients.get_or_insert_default().merge(theirs);
         }
+        self.assert_adds_up();
+    }
+}
+
+impl Counts {
+    /// What was counted in all is what was counted over time.
+    fn assert_adds_up(&self) {
+        assert_eq!(self.bytes, self.progress.whole(), "bytes that are done, and bytes over time");
+        assert!(self.jobs <= self.bytes, "{} jobs are done of {} bytes", self.jobs, self.bytes);
+        let restored = self.restored.whole();
+        assert!(restored <= self.jobs, "{restored} records take writes again after {} jobs", self.jobs);
+        let last = self.last.iter().max().copied().unwrap_or_default();
+        assert!(self.jobs > 0 || last == SimTime::ZERO, "no job is done, but one was at {last}");
+        if let Some(clients) = &self.clients {
+            clients.assert_adds_up();
+        }
     }
 }
 
@@ -208,6 +225,13 @@ impl<'a> Rebuild<'a> {
         assert!(limits.streams > 0, "a device drives one job at least");
         assert!(limits.paces.iter().all(|pace| pace.streams > 0), "a device drives one job at least");
         assert!(limits.reservations.is_none_or(|most| most > 0), "a device grants one reservation at least");
+        assert!(
+            limits.paces.is_empty() || limits.paces.len() == hardware.kinds(),
+            "{} paces are set for {} kinds of disks",
+            limits.paces.len(),
+            hardware.kinds()
+        );
+        plan.assert_whole();
         let devices = hardware.devices();
         let strange = |device: &DeviceId| device.0 >= devices;
         for job in plan.jobs() {
@@ -331,8 +355,10 @@ impl Model for Rebuild<'_> {
         if id.0 >= self.hardware.servers() {
             if self.clients.is_some() && id == self.monitor() {
                 let driving = (0..self.hardware.servers()).filter(|&server| self.drives(server)).count();
+                assert!(driving <= self.plan.tasks().len(), "{driving} servers drive fewer tasks");
                 return Entity::Monitor { driving: driving as u32 };
             }
+            assert!(id.0 < self.servers_and_racks(), "entity {id} is neither a server nor a rack");
             let lines = self.clients.as_ref().map(|clients| [line(clients), line(clients)]);
             return Entity::Rack(Box::new(Rack { lines, ..Rack::default() }));
         }

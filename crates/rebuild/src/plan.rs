@@ -101,13 +101,15 @@ impl Plan {
     /// The next task of the current driver begins. It must reserve `reserves` before its first job.
     ///
     /// # Panics
-    /// When no driver has begun.
+    /// When no driver has begun, or a device is to be reserved twice.
     pub fn next_task(&mut self, group: u32, (priority, below): (u32, bool), reserves: &[DeviceId]) {
         assert!(!reserves.contains(&NOWHERE), "a task reserves a device that does not exist");
         let (jobs, at) = (self.jobs.len() as u32, self.reserved.len() as u32);
         self.reserved.extend_from_slice(reserves);
         // Everybody takes them in one order, so that no two wait for each other for ever.
         self.reserved[at as usize..].sort_unstable();
+        let twice = self.reserved[at as usize..].windows(2).any(|pair| pair[0] == pair[1]);
+        assert!(!twice, "a task reserves a device twice");
         let reserves = at..self.reserved.len() as u32;
         self.tasks.push(Task { group, jobs: jobs..jobs, priority, below, reserves });
         self.drivers.last_mut().expect("a driver has begun").end += 1;
@@ -121,6 +123,8 @@ impl Plan {
         assert!(!reads.is_empty() && !writes.is_empty() && bytes > 0, "a job moves something");
         assert!(!reads.contains(&NOWHERE) && !writes.contains(&NOWHERE), "a job goes by devices that exist");
         assert!(!reads.iter().any(|source| writes.contains(source)), "a job writes where it reads");
+        debug_assert!(no_device_twice(reads), "a job reads a device twice: {reads:?}");
+        debug_assert!(no_device_twice(writes), "a job writes to a device twice: {writes:?}");
         let few =
             |devices: &[DeviceId]| u8::try_from(devices.len()).expect("an object has at most 255 shards");
         let devices_at = u32::try_from(self.devices.len()).expect("jobs name fewer than 2^32 devices in all");
@@ -128,6 +132,33 @@ impl Plan {
         self.devices.extend_from_slice(writes);
         self.jobs.push(Job { bytes, resume, devices_at, reads: few(reads), writes: few(writes) });
         self.tasks.last_mut().expect("a task has begun").jobs.end += 1;
+    }
+
+    /// Each task has one driver and each job one task, and both lie in the order of their numbers.
+    ///
+    /// # Panics
+    /// When a table leaves out a row or has one twice.
+    pub fn assert_whole(&self) {
+        let mut tasks = 0;
+        for (driver, range) in self.drivers.iter().enumerate() {
+            assert_eq!(range.start, tasks, "the tasks of driver {driver} do not follow those before");
+            tasks = range.end;
+        }
+        assert_eq!(tasks as usize, self.tasks.len(), "tasks of all drivers, and tasks");
+        let (mut jobs, mut reserved) = (0, 0);
+        for (number, task) in self.tasks.iter().enumerate() {
+            assert_eq!(task.jobs.start, jobs, "the jobs of task {number} do not follow those before");
+            assert_eq!(task.reserves.start, reserved, "task {number} reserves what is not its own");
+            (jobs, reserved) = (task.jobs.end, task.reserves.end);
+        }
+        assert_eq!(jobs as usize, self.jobs.len(), "jobs of all tasks, and jobs");
+        assert_eq!(reserved as usize, self.reserved.len(), "reservations of all tasks, and reservations");
+        let mut devices = 0;
+        for (number, job) in self.jobs.iter().enumerate() {
+            assert_eq!(job.devices_at, devices, "the devices of job {number} do not follow those before");
+            devices += u32::from(job.reads) + u32::from(job.writes);
+        }
+        assert_eq!(devices as usize, self.devices.len(), "devices of all jobs, and devices");
     }
 
     /// How many devices there are.
@@ -211,6 +242,11 @@ impl Plan {
             + self.tasks.capacity() * size_of::<Task>()
             + self.drivers.capacity() * size_of::<Range<u32>>()) as u64
     }
+}
+
+/// Whether each of a few devices is named once.
+fn no_device_twice(devices: &[DeviceId]) -> bool {
+    devices.iter().enumerate().all(|(at, device)| !devices[..at].contains(device))
 }
 
 #[cfg(test)]

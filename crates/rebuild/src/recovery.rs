@@ -222,6 +222,7 @@ impl Recovery<'_> {
             found.unfinished = 0;
             let sound = |(used, stopped): (&u64, &bool)| if *stopped { 0 } else { *used };
             found.fill = standing.used.iter().zip(&standing.stopped).map(sound).collect();
+            assert!(planned.stuck.objects() <= ledger.lacking(), "more is stuck than lacks a copy");
             if !planned.jobs.is_empty() {
                 let phase = Phase { from: moment, until: next };
                 self.phase(&mut ledger, &planned, &standing, phase, &mut found, simulator)?;
@@ -233,6 +234,7 @@ impl Recovery<'_> {
         if !found.partial {
             accounted(ledger.lacking(), found.stuck)?;
         }
+        found.assert_adds_up();
         if self.quiet && found.clients.is_some() && !found.partial {
             self.quiet(&mut found, simulator)?;
         }
@@ -358,6 +360,37 @@ fn accounted(lacking: u64, stuck: Stuck) -> Result<(), RecoveryError> {
 }
 
 impl Recovered {
+    /// What was counted in several ways is counted alike.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn assert_adds_up(&self) {
+        let over_time: u64 = self.progress.iter().map(|(_, bytes)| bytes).sum();
+        assert_eq!(self.bytes, over_time, "bytes finished in all, and over time");
+        assert!(
+            u128::from(self.bytes) <= self.work.bytes,
+            "{} bytes are done of {}",
+            self.bytes,
+            self.work.bytes
+        );
+        let moments = self.progress.windows(2).all(|pair| pair[0].0 <= pair[1].0);
+        assert!(moments, "bytes were finished before others that were counted earlier");
+        let last = self.last_by_spare.iter().flatten().max().copied().unwrap_or_default();
+        assert_eq!(last, self.last_write, "the last write, and the last by what was to spare");
+        assert!((self.jobs == 0) == (self.bytes == 0), "{} jobs have {} bytes", self.jobs, self.bytes);
+        assert!(self.ideal <= self.bound, "what is even takes {}, of {}", self.ideal, self.bound);
+        assert!(self.bound <= self.moving, "a bound of {} is beaten with {}", self.bound, self.moving);
+        let peak = self.below.iter().map(|(_, records)| *records).max().unwrap_or_default();
+        assert!(
+            self.below_min_size <= peak,
+            "{} are below min_size, and {peak} over time",
+            self.below_min_size
+        );
+        let sent: u64 = self.cards.iter().map(|card| card[0].bytes).sum();
+        let received: u64 = self.cards.iter().map(|card| card[1].bytes).sum();
+        assert!(received <= sent, "{received} bytes are received of {sent} that were sent");
+    }
+
     fn take(
         &mut self,
         hardware: &Hardware,
@@ -368,6 +401,8 @@ impl Recovered {
     ) {
         let counts: Counts = run.merged_statistics();
         let ended = ended(run, &counts, end);
+        assert!(ended <= run.now || run.pending == 0, "a phase ends at {ended}, and now is {}", run.now);
+        assert!(end.is_none_or(|end| ended <= end), "a phase ends at {ended}, after it is cut short");
         // What a queue would have done after the end of the phase, it has not done; and clients who are still
         // there when all is rebuilt do not count.
         let done = |lane: Lane| lane.busy.saturating_sub(lane.idle_at.max(ended).since(ended));
@@ -488,6 +523,9 @@ fn progress(hardware: &Hardware, planned: &Planned, run: &Run<Rebuild<'_>>) -> V
     for slot in slots {
         // All units of a job go through the same queues, so they become durable in their order.
         let units = hardware.units(planned.plan.job(slot.job).bytes);
+        assert!(slot.left > 0 && slot.left <= units, "{} of {units} units of a job are left", slot.left);
+        let open = all[slot.job as usize] == Progress::Whole;
+        assert!(open, "job {} is in a slot and has not begun, or is in two", slot.job);
         all[slot.job as usize] = Progress::Units(units - slot.left);
     }
     all

@@ -14,8 +14,16 @@ impl Redundancy {
     /// rounded down (`osd_pool_default_min_size` = 0); of k+m shards, k + min(1, m - 1)
     /// (`OSDMonitor::prepare_pool_size`), so that k are enough where m is 1.
     #[must_use]
+    ///
+    /// # Panics
+    /// When reading takes nothing, or more than there is.
     pub fn min_size(self) -> u32 {
-        let spare = self.width - self.data;
-        if self.data == 1 { self.width - self.width / 2 } else { self.data + spare.saturating_sub(1).min(1) }
+        let Redundancy { data, width } = self;
+        assert!(data > 0, "an object is read from no copy at all");
+        assert!(data <= width, "an object of {width} shards is read from {data}");
+        let spare = width - data;
+        let least = if data == 1 { width - width / 2 } else { data + spare.saturating_sub(1).min(1) };
+        assert!((data..=width).contains(&least), "{least} of {width} shards take writes, and {data} reads");
+        least
     }
 }

@@ -51,7 +51,27 @@ impl Search<'_> {
     ///
     /// # Errors
     /// When the placement cannot serve such a cluster.
+    ///
+    /// # Panics
+    /// When there is not one entry for each device, or something was found that does not touch.
     pub fn run(&self) -> Result<Option<Affected>, SetupError> {
+        assert_eq!(self.failing.len(), self.hardware.devices() as usize, "each device fails or does not");
+        let found = self.find()?;
+        if let Some(affected) = &found {
+            affected.assert_whole();
+            let missed =
+                (0..affected.records()).find(|&record| !self.touches(affected.list(record), affected.width));
+            assert_eq!(missed, None, "a record was found that lies on nothing that fails");
+            assert!(
+                affected.asked <= self.population.objects().max(self.placing.groups.map_or(0, u64::from)),
+                "{} were asked, more than there are",
+                affected.asked
+            );
+        }
+        Ok(found)
+    }
+
+    fn find(&self) -> Result<Option<Affected>, SetupError> {
         let placing = self.placing;
         let by_draws = self.is_crush() || placing.algorithm == Algorithm::Rendezvous;
         let many = self.population.objects() > ASKED_MAX;
@@ -143,6 +163,7 @@ impl Search<'_> {
     }
 
     fn shard(&self, id: u64) -> u64 {
+        debug_assert!(id < self.population.objects(), "object {id} is none of the data");
         self.population.object(id).size.get().div_ceil(u64::from(self.placing.redundancy.data))
     }
 
@@ -157,6 +178,7 @@ impl Search<'_> {
         servers.clear();
         servers.resize(list.len(), ServerId::NONE);
         let found = placement.lookup(key, servers);
+        debug_assert!(found <= list.len(), "key {key} has {found} servers of {}", list.len());
         list.fill(NOWHERE);
         for (place, server) in list.iter_mut().zip(&servers[..found]) {
             *place = disk_of(self.hardware, server.0, key);
@@ -240,6 +262,8 @@ impl Search<'_> {
         }
         ids.sort_unstable();
         ids.dedup();
+        let end = self.population.objects();
+        assert!(ids.last().is_none_or(|&id| id < end), "an object was found beyond the {end} there are");
         affected.asked = ids.len() as u64;
         let mut list = vec![NOWHERE; length];
         for id in ids {
@@ -271,6 +295,7 @@ impl Search<'_> {
             _ => vec![1.0; servers as usize],
         };
         let failing: Vec<bool> = (0..servers).map(|server| self.fails(server)).collect();
+        assert_eq!(weights.len(), servers as usize, "servers with a share, and servers");
         Shares::new(&weights, &failing, self.placing.redundancy.width as usize)
     }
 

@@ -91,6 +91,7 @@ impl Wanted for ServersAsked<'_> {
         servers.clear();
         servers.resize(length, ServerId::NONE);
         let found = self.places.placement.lookup(key, servers);
+        debug_assert!(found <= length, "{found} servers were found of {length} asked for");
         let servers = servers[..found].iter().map(|server| server.0);
         fill(hardware, servers, key, self.out, devices);
     }
@@ -186,10 +187,13 @@ impl DrawnPlaces {
                 (list[listed - 1], disk_of(&self.hardware, list[listed - 1], id))
             };
             drawn += 1;
+            debug_assert!(self.hardware.server_of(disk) == server, "a disk of server {server} is elsewhere");
             if !taken.contains(&server) && !out[disk.index()] {
                 devices[taken.len()] = disk;
                 taken.push(server);
             }
         }
+        debug_assert!(drawn <= devices.len() + RETRIES_MAX, "{drawn} draws were made");
+        debug_assert!(listed <= list.len(), "{listed} servers of a list of {}", list.len());
     }
 }

@@ -30,9 +30,10 @@ impl Shares {
     /// Lists of `width` servers count; `failing` are those that fail.
     ///
     /// # Panics
-    /// When shares are not positive.
+    /// When shares are not positive, or there is not one for each server.
     #[must_use]
     pub fn new(weights: &[f64], failing: &[bool], width: usize) -> Shares {
+        assert_eq!(weights.len(), failing.len(), "servers with a share, and servers that fail or do not");
         let total: f64 = weights.iter().sum();
         let shares: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
         assert!(shares.iter().all(|&share| share > 0.0), "every server has a share");
@@ -52,6 +53,7 @@ impl Shares {
             .map(|(server, share)| (server, *share))
             .collect();
         let failing_share: f64 = of(true).iter().sum();
+        assert!((0.0..=1.0 + 1e-9).contains(&failing_share), "what fails has a share of {failing_share}");
         let mut before = 0.0;
         let mut bounds = Vec::new();
         for rank in 0..width {
@@ -60,6 +62,7 @@ impl Shares {
             before += sound.get(rank).copied().unwrap_or(0.0);
         }
         assert!(bounds.is_sorted(), "an object that has not touched touches ever more likely");
+        assert!(bounds.iter().all(|bound| (0.0..=1.0).contains(bound)), "a bound of {bounds:?} is no chance");
         let (keep, other) = alias(&shares);
         Shares { shares, failing: failing.to_vec(), failing_ones, failing_share, bounds, keep, other }
     }
@@ -67,7 +70,9 @@ impl Shares {
     /// The probability that an object is a candidate.
     #[must_use]
     pub fn candidates(&self) -> f64 {
-        1.0 - self.bounds.iter().map(|bound| 1.0 - bound).product::<f64>()
+        let candidates = 1.0 - self.bounds.iter().map(|bound| 1.0 - bound).product::<f64>();
+        debug_assert!((0.0..=1.0).contains(&candidates), "candidates are {candidates} of all");
+        candidates
     }
 
     /// Of a candidate, the list of its servers, or false where it does not touch after all. `list` is filled;
@@ -102,9 +107,15 @@ impl Shares {
             }
         }
         list[drawn] = self.next(&list[..drawn], Some(true), draws);
+        debug_assert!(drawn < self.bounds.len(), "an object touches at rank {drawn}, beyond its width");
+        debug_assert!(self.failing[list[drawn] as usize], "an object touches server {}", list[drawn]);
         for at in drawn + 1..list.len() {
             list[at] = self.next(&list[..at], None, draws);
         }
+        debug_assert!(
+            (1..list.len()).all(|at| !list[..at].contains(&list[at])),
+            "{list:?} has a server twice"
+        );
         true
     }
 
@@ -188,6 +199,7 @@ fn alias(shares: &[f64]) -> (Vec<f64>, Vec<u32>) {
             small.push(more);
         }
     }
+    assert!(keep.iter().all(|keep| (0.0..=1.0).contains(keep)), "a column of the alias table is overfull");
     (keep, other)
 }
 

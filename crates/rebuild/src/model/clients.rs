@@ -59,7 +59,9 @@ impl Load {
         let others = |parts: f64| (parts - 1.0) * card(self.part());
         let sent = self.reads * (card(self.bytes) + others(data)) + (1.0 - self.reads) * others(width);
         let received = self.reads * others(data) + (1.0 - self.reads) * (card(self.bytes) + others(width));
-        disks.max(rate * sent.max(received) / f64::from(hardware.servers()))
+        let cards = rate * sent.max(received) / f64::from(hardware.servers());
+        assert!(disks >= 0.0 && cards >= 0.0, "clients take {disks} of the disks and {cards} of the cards");
+        disks.max(cards)
     }
 }
 
@@ -94,6 +96,16 @@ impl Latencies {
         self.over_time.add(at, &one);
     }
 
+    /// Each answer is in a histogram, and in a bin of time.
+    ///
+    /// # Panics
+    /// When one is not.
+    pub fn assert_adds_up(&self) {
+        let [reads, writes] = self.over_time.whole();
+        assert_eq!(self.reads.count(), reads.0, "reads by latency, and reads over time");
+        assert_eq!(self.writes.count(), writes.0, "writes by latency, and writes over time");
+    }
+
     /// Joins others to these.
     pub fn merge(&mut self, other: &Latencies) {
         self.reads.merge(&other.reads);
@@ -113,13 +125,23 @@ impl Clients {
     pub(super) const THEMSELVES: DeviceId = DeviceId(u32::MAX);
 
     /// Of the disks that `works` names; none if there are none.
+    ///
+    /// # Panics
+    /// When clients ask for nothing, or for shares beyond all.
     #[must_use]
     pub fn new(load: Load, hardware: &Hardware, works: impl Fn(DeviceId) -> bool) -> Option<Clients> {
+        assert!((0.0..=1.0).contains(&load.reads), "clients read in a share of {}", load.reads);
+        assert!(load.bytes > 0, "clients ask for no bytes");
+        assert!(load.weight > 0, "clients have no weight and are never served");
+        let Redundancy { data, width } = load.redundancy;
+        assert!((1..=width).contains(&data), "clients read {data} parts of {width}");
         let live: Vec<DeviceId> =
             (0..hardware.devices()).map(DeviceId).filter(|&device| works(device)).collect();
         let mut live_on = vec![0; hardware.servers() as usize];
         live.iter().for_each(|&device| live_on[hardware.server_of(device) as usize] += 1);
         let servers = live_on.iter().filter(|&&count| count > 0).count() as u32;
+        assert!(live.is_sorted(), "disks of clients are out of order");
+        assert!(servers as usize <= live.len(), "{} disks work in {servers} servers", live.len());
         (!live.is_empty()).then_some(Clients { load, weight: load.weight, live, live_on, servers })
     }
 }
@@ -133,6 +155,7 @@ impl Rebuild<'_> {
     pub(super) fn await_client(&self, context: &mut Context<'_, Self>) {
         let clients = self.clients();
         let here = clients.live_on[context.me().index()];
+        debug_assert!(here as usize <= clients.live.len(), "{here} disks work here, more than in all");
         let gap = clients.load.rate.mean_gap_ns_f64() * clients.live.len() as f64 / f64::from(here);
         if let Ok(gaps) = Exponential::with_mean(gap) {
             let wait = gaps.sample_span(&mut context.draws(COMING));
@@ -163,6 +186,7 @@ impl Rebuild<'_> {
         if number as usize == shared.operations.len() {
             shared.operations.push(operation);
         }
+        debug_assert_eq!(shared.operations[number as usize].left, 0, "operation {number} is not over");
         shared.operations[number as usize] = operation;
         let event = Event {
             marks: Marks::client(),
@@ -222,6 +246,10 @@ impl Rebuild<'_> {
         }
         assert!(parts.len() <= count.max(1), "an operation has more parts than servers");
         assert!(clients.live.binary_search(&first).is_ok(), "a client asks a disk that does not work");
+        debug_assert!(
+            parts.iter().all(|part| clients.live.binary_search(part).is_ok()),
+            "a part is on no disk"
+        );
         parts
     }
 
@@ -267,7 +295,9 @@ impl Rebuild<'_> {
         } else {
             self.hardware.control()
         };
+        debug_assert!(since <= context.now(), "a client has its answer before it asked");
         let latency = context.now().since(since).saturating_add(asked).saturating_add(wait);
+        debug_assert!(!latency.is_zero(), "a client has its answer at once");
         context.record(Sample::Client { write, latency, at: context.now() });
     }
 }

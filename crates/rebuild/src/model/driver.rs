@@ -40,6 +40,7 @@ impl Rebuild<'_> {
             let jobs = &self.plan.task(task).jobs;
             let (next_job, left) = (jobs.start, jobs.len() as u32);
             let since = context.now();
+            debug_assert!(left > 0, "task {task} has no jobs");
             server.devices[place].active.push(Active { task, next_job, left, reserved: 0, since });
             self.ask_for_next(task, device, 0, context);
         }
@@ -93,6 +94,12 @@ impl Rebuild<'_> {
             "job {number} takes a slot that is in use"
         );
         assert!(self.plan.task(task).jobs.contains(&number), "job {number} is not of task {task}");
+        assert!(
+            self.plan.tasks_of(at.device).contains(&task),
+            "task {task} is driven by disk {}",
+            at.device.0
+        );
+        assert!(!self.is_dead(at.device), "a disk that does not answer drives job {number}");
         server.devices[at.place].slots[at.slot] = Slot {
             job: number,
             task,
@@ -167,11 +174,13 @@ impl Rebuild<'_> {
                 let marks = event.marks.gathering(event.marks.gathers() || remote);
                 context.send(to, wait, Event { device: source, marks, ..event });
             }
+            debug_assert_eq!(sources.len(), usize::from(slot.reads), "sources of job {}", slot.job);
             slot.flying += 1;
             slot.next += 1;
         }
         assert!(u32::from(slot.flying) <= slot.left, "more units of a job are under way than are left");
         assert!(slot.flying > 0, "a job in a slot has nothing under way");
+        debug_assert!(usize::from(slot.flying) <= WINDOW_MAX, "{} units are in flight", slot.flying);
     }
 
     /// A unit is durable on a target.
@@ -203,6 +212,8 @@ impl Rebuild<'_> {
             Undo::slot(server, at.place, at.slot, self.is_paced())
         };
         let slot = &mut server.devices[at.place].slots[at.slot];
+        debug_assert!(slot.left >= u32::from(slot.flying), "{} units fly of {}", slot.flying, slot.left);
+        debug_assert_eq!(slot.parts[event.unit as usize % WINDOW_MAX], 0, "parts of a unit that is durable");
         slot.acks[event.unit as usize % super::WINDOW_MAX] = 0;
         slot.flying -= 1;
         slot.left -= 1;
@@ -222,6 +233,7 @@ impl Rebuild<'_> {
         assert_eq!((done.left, done.flying), (0, 0), "job {job} is done, but units of it are left");
         assert_eq!(done.parts, [0; WINDOW_MAX], "parts of job {job} are left over");
         assert_eq!(done.acks, [0; WINDOW_MAX], "acknowledgements of job {job} are left over");
+        assert_eq!(done.next, self.hardware.units(done.bytes), "units of job {job} that began");
         let job = self.plan.job(job);
         let bytes = job.bytes * self.plan.writes(job).len() as u64;
         let spare = self.plan.task(task).priority.min(u32::from(u8::MAX)) as u8;
@@ -280,6 +292,10 @@ impl Rebuild<'_> {
             Kind::Reserve => {
                 let device = &mut server.devices[self.hardware.place_of(event.device)];
                 if device.granted < at_once {
+                    assert!(
+                        device.asking.is_empty(),
+                        "a reservation is granted before those who wait for it"
+                    );
                     device.granted += 1;
                     self.tell(event.driver, event.then(Kind::Grant), context);
                 } else {

@@ -121,6 +121,11 @@ impl Event {
     /// Where in the object its bytes begin.
     #[inline]
     pub(super) fn offset(&self, unit: u64) -> u64 {
+        debug_assert!(
+            self.marks.is_client() || u64::from(self.bytes) <= unit,
+            "a unit of {unit} bytes has {}",
+            self.bytes
+        );
         if self.marks.is_client() { 0 } else { u64::from(self.unit) * unit }
     }
 }

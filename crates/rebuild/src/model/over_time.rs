@@ -64,9 +64,17 @@ impl<T: Tally> OverTime<T> {
             self.double();
         }
         let up = self.shift - other.shift;
+        debug_assert!(other.bins.len() <= BINS, "{} bins of {BINS}", other.bins.len());
         for (bin, more) in other.bins.iter().enumerate() {
             self.join_at(bin >> up, more);
         }
+    }
+
+    /// All that was counted, whenever it was.
+    pub fn whole(&self) -> T {
+        let mut whole = T::default();
+        self.bins.iter().for_each(|bin| whole.join(bin));
+        whole
     }
 
     /// The end of each bin, and what was counted in it.
@@ -84,12 +92,14 @@ impl<T: Tally> OverTime<T> {
 
     fn double(&mut self) {
         self.shift += 1;
+        assert!(self.shift < u64::BITS, "a bin is longer than all of time");
         let joined = self.bins.chunks(2).map(|pair| {
             let mut sum = pair[0].clone();
             pair[1..].iter().for_each(|other| sum.join(other));
             sum
         });
         self.bins = joined.collect();
+        assert!(self.bins.len() <= BINS / 2, "{} bins are left of {BINS} joined in pairs", self.bins.len());
     }
 }
 

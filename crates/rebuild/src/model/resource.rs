@@ -24,7 +24,10 @@ impl Resource {
         match self {
             Resource::Out => 0,
             Resource::Inward => 1,
-            Resource::Disk(place) => place as u16 + 2,
+            Resource::Disk(place) => {
+                debug_assert!(place < usize::from(u16::MAX) - 1, "the disk at {place} has no number");
+                place as u16 + 2
+            }
         }
     }
 }

@@ -162,6 +162,8 @@ impl Device {
     }
 
     pub(super) fn new(tasks: Range<u32>, streams: u32) -> Device {
+        debug_assert!(streams > 0, "a disk drives no jobs at all");
+        debug_assert!(tasks.start <= tasks.end, "a disk drives tasks {tasks:?}");
         let slots = if tasks.is_empty() { 0 } else { streams as usize };
         Device {
             disk: Disk::default(),

@@ -81,6 +81,7 @@ impl Rebuild<'_> {
         let Some((_, next)) = shared(server).line(resource).begin(now) else { return };
         let event = next.item;
         let done = self.serve(server, resource, &event, now);
+        debug_assert!(done > now, "a shared resource is done at {done} with what it begins at {now}");
         context.send(context.me(), done.since(now), ended(resource.number()));
     }
 
@@ -112,6 +113,10 @@ impl Rebuild<'_> {
         if shared(server).told || !server.devices.iter().all(done) {
             return;
         }
+        debug_assert!(
+            server.devices.iter().flat_map(|device| &device.slots).all(|slot| slot.flying == 0),
+            "a server is idle, and units are in flight"
+        );
         shared(server).told = true;
         if self.drives(context.me().0) {
             context.send(self.monitor(), self.hardware.control(), plain(Kind::Idle));
@@ -143,6 +148,7 @@ impl Rebuild<'_> {
         }
         if let Some((_, next)) = line.begin(now) {
             let done = self.cross(uplink, way, &next.item, now);
+            debug_assert!(done > now, "an uplink is done at {done} with what it begins at {now}");
             context.send(context.me(), done.since(now), ended(way as u16));
         }
         Ok(())

@@ -53,6 +53,7 @@ impl Slack {
         let read = least(&|device| hardware.disk(device).transfer(unit, false));
         let next_whole = read.saturating_add(send(unit).min(written)).min(next_job);
         let usual = send(unit).min(written.saturating_add(hardware.control())).min(next_job);
+        assert!(!usual.is_zero(), "a unit of {unit} bytes is felt at once");
         let asks = plan.each().any(|(driver, _, job)| *plan.reads(job) != [driver]);
         Slack { next_job, paced, next_whole, resumed, asks, usual }
     }
@@ -137,6 +138,7 @@ impl Rebuild<'_> {
     fn odd_unit(&self, event: &Event) -> SimSpan {
         let job = self.plan.job(event.job);
         let units = self.hardware.units(job.bytes);
+        debug_assert!(event.unit < units, "unit {} of {units} is durable", event.unit);
         // With one target all queues keep the order, so the window moves on by one: to the last unit, or it
         // were not marked.
         let bytes = self.unit_bytes(job, units - 1);
@@ -146,6 +148,7 @@ impl Rebuild<'_> {
 
     fn unit_bytes(&self, job: &Job, unit: u32) -> u32 {
         let size = self.hardware.unit();
+        debug_assert!(u64::from(unit) * size < job.bytes, "unit {unit} begins behind {} bytes", job.bytes);
         size.min(job.bytes - u64::from(unit) * size) as u32
     }
 }

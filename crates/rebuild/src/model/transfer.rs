@@ -144,6 +144,7 @@ impl Rebuild<'_> {
     fn sent_off(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let to = self.receiver(event);
         assert_ne!(to, context.me(), "a unit is sent over the card to its own server");
+        debug_assert!(to.0 < self.hardware.servers(), "a unit is sent to {to}, which is no server");
         let after = wait.saturating_add(self.hardware.card().spec().latency);
         let (from_rack, to_rack) = (self.hardware.rack_of(context.me().0), self.hardware.rack_of(to.0));
         if self.hardware.uplinks().is_some() && from_rack != to_rack {
@@ -194,6 +195,7 @@ impl Rebuild<'_> {
         let after = wait.saturating_add(self.hardware.card().spec().latency);
         let to = self.receiver(event);
         let rack = context.me().0 - self.hardware.servers();
+        debug_assert!(rack < self.hardware.racks(), "a unit is at the uplink of rack {rack}");
         let there = rack == self.hardware.rack_of(to.0);
         assert_eq!(event.kind == Kind::Down, there, "a unit for {to} is at the uplink of rack {rack}");
         if event.kind == Kind::Down {
@@ -216,6 +218,12 @@ impl Rebuild<'_> {
         if slot.job != event.job {
             return Err("a part came for a job that is not in its slot".into());
         }
+        let flying = slot.next - u32::from(slot.flying)..slot.next;
+        debug_assert!(
+            flying.contains(&event.unit),
+            "a part of unit {} came; {flying:?} are in flight",
+            event.unit
+        );
         let parts = &mut slot.parts[event.unit as usize % super::WINDOW_MAX];
         let undo = Undo::Parts { place: place as u16, before: *parts };
         assert!(*parts < slot.reads, "a unit has more parts than sources");
@@ -238,6 +246,12 @@ impl Rebuild<'_> {
     fn access(&self, event: &Event, write: bool) -> Access {
         let offset = event.offset(self.hardware.unit());
         // Clients ask for things here and there; jobs have numbers below those of their streams.
+        debug_assert!(
+            if event.marks.is_client() { event.unit < CLIENT_STREAMS } else { event.job < CLIENT_STREAMS },
+            "stream {} or {} is a client's and a job's",
+            event.unit,
+            event.job
+        );
         let stream = if event.marks.is_client() { CLIENT_STREAMS | event.unit } else { event.job };
         Access { stream, offset, bytes: u64::from(event.bytes), write }
     }

@@ -79,6 +79,11 @@ impl Undo {
             Undo::Nothing | Undo::Uplink { .. } | Undo::Rack(_) | Undo::Driving(_) => {}
             Undo::Disk { place, before } => {
                 let device = &mut server.devices[usize::from(place)];
+                debug_assert!(
+                    device.disk.lane.idle_at >= before.lane.idle_at,
+                    "an undo gives a disk more to do"
+                );
+                debug_assert!(device.disk.seeks >= before.seeks, "an undo has a disk seek more");
                 device.disk = before;
                 if event.kind == Kind::Write {
                     device.written -= bytes;
@@ -87,10 +92,18 @@ impl Undo {
                 }
             }
             Undo::Out(before) => {
+                debug_assert!(server.out.lane.busy >= before.lane.busy, "an undo has a card send more");
+                debug_assert!(
+                    server.sent >= bytes,
+                    "{} bytes were sent, and {bytes} are undone",
+                    server.sent
+                );
                 server.out = before;
                 server.sent -= bytes;
             }
             Undo::Inward(before) => {
+                debug_assert!(server.inward.lane.busy >= before.lane.busy, "an undo has a card receive more");
+                debug_assert!(server.received >= bytes, "{bytes} of {} bytes are undone", server.received);
                 server.inward = before;
                 server.received -= bytes;
             }
@@ -105,11 +118,14 @@ impl Undo {
             }
             Undo::Slot { place, next, left, flying } => {
                 let slot = &mut server.devices[usize::from(place)].slots[usize::from(event.slot)];
+                debug_assert!(next <= slot.next, "an undo starts unit {next} after {}", slot.next);
+                debug_assert!(left >= slot.left, "an undo leaves {left} units of {}", slot.left);
                 (slot.next, slot.left, slot.flying) = (next, left, flying);
             }
             Undo::Whole(before) => *server = *before,
             Undo::Swallowed => {
-                server.swallowed.pop();
+                let last = server.swallowed.pop();
+                debug_assert_eq!(last.as_ref(), Some(event), "an undo takes back what was swallowed last");
             }
         }
     }
