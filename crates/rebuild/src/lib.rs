@@ -27,6 +27,8 @@ pub mod placing;
 pub mod plan;
 pub mod recovery;
 pub mod redundancy;
+#[cfg(test)]
+mod sample;
 pub mod search;
 pub mod server_places;
 pub mod shares;
