@@ -88,7 +88,8 @@ impl Shares {
                 list[drawn] = server;
                 drawn += 1;
             }
-            let touches = self.failing_share / (1.0 - before);
+            // After all that does not fail it is certain, and rounding must not make it more.
+            let touches = (self.failing_share / (1.0 - before)).min(1.0);
             assert!(
                 touches <= self.bounds[rank],
                 "an object touches at rank {rank} more often than its bound says"
@@ -207,6 +208,7 @@ fn alias(shares: &[f64]) -> (Vec<f64>, Vec<u32>) {
 mod tests {
     use std::collections::BTreeMap;
 
+    use proptest::prelude::*;
     use towtank_streams::{Draws, Purpose, Seed};
 
     use super::*;
@@ -282,5 +284,81 @@ mod tests {
         }
         // 3 of 64: 9375 of 200,000, with a standard deviation of 95.
         assert!((9_000..9_750).contains(&found), "{found}");
+    }
+
+    proptest! {
+        /// The alias table gives every server its share, and lists have no server twice.
+        #[test]
+        fn tables_and_lists_hold_every_share(
+            weights in prop::collection::vec(0.05f64..20.0, 4..24), gone in prop::collection::vec(0usize..24, 1..3), seed: u64
+        ) {
+            let count = weights.len();
+            let failing: Vec<bool> = (0..count).map(|server| gone.iter().any(|at| at % count == server)).collect();
+            let shares = Shares::new(&weights, &failing, 3);
+            let total: f64 = weights.iter().sum();
+            let mut held = vec![0.0; count];
+            for (at, (keep, other)) in shares.keep.iter().zip(&shares.other).enumerate() {
+                held[at] += keep / count as f64;
+                held[*other as usize] += (1.0 - keep) / count as f64;
+            }
+            for (held, weight) in held.iter().zip(&weights) {
+                prop_assert!((held - weight / total).abs() < 1e-9, "{} of {}", held, weight / total);
+            }
+            let all: Vec<u32> = (0..count as u32).collect();
+            prop_assert!((shares.sum(&all) - 1.0).abs() < 1e-9);
+            prop_assert!((0.0..=1.0).contains(&shares.candidates()));
+            let mut draws = Draws::new(Seed(seed), 0, 0);
+            let mut source = draws.of(Purpose(0));
+            for _ in 0..20 {
+                let mut list = [u32::MAX; 4];
+                if shares.draw(&mut list, &mut source) {
+                    prop_assert!(list[..3].iter().any(|&server| failing[server as usize]));
+                    let apart = list.iter().enumerate().all(|(at, server)| !list[..at].contains(server));
+                    prop_assert!(apart && list.iter().all(|&server| server < count as u32), "{:?}", list);
+                }
+                prop_assert!((shares.one(None, &mut source) as usize) < count);
+                prop_assert!([1, 3].contains(&shares.one(Some(&[1, 3]), &mut source)));
+            }
+        }
+    }
+
+    /// One of n equal servers fails: of lists of w, w of n touch, and the bounds are 1/n, 1/(n-1) and so on.
+    #[test]
+    fn candidates_of_equal_shares_are_those_that_touch() {
+        for (servers, width) in [(4, 1), (10, 3), (64, 5)] {
+            let failing: Vec<bool> = (0..servers).map(|server| server == 0).collect();
+            let shares = Shares::new(&vec![2.5; servers], &failing, width);
+            let want = width as f64 / servers as f64;
+            assert!((shares.candidates() - want).abs() < 1e-9, "{} of {want}", shares.candidates());
+            assert_eq!(shares.bounds.len(), width);
+        }
+    }
+
+    /// Two servers of four fail, and lists of three hold both others: at the last rank it was more than
+    /// certain that they touch, by a rounding.
+    #[test]
+    fn what_is_certain_is_no_more_than_that() {
+        let weights = [1.425_101_567_301_751_3, 0.05, 0.05, 19.881_721_793_666_305];
+        let shares = Shares::new(&weights, &[false, true, true, false], 3);
+        let mut draws = Draws::new(Seed(0), 0, 0);
+        let mut source = draws.of(Purpose(0));
+        assert_eq!(shares.bounds[2], 1.0);
+        for _ in 0..1_000 {
+            let mut list = [u32::MAX; 4];
+            assert!(shares.draw(&mut list, &mut source), "one of three is among any two of four");
+            assert!(list[..3].contains(&1) || list[..3].contains(&2), "{list:?}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "servers with a share, and servers that fail or do not")]
+    fn a_share_too_many_is_refused() {
+        let _ = Shares::new(&[1.0; 3], &[true, false], 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "every server has a share")]
+    fn a_server_without_a_share_is_refused() {
+        let _ = Shares::new(&[1.0, 0.0], &[true, false], 1);
     }
 }
