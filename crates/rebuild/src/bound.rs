@@ -330,3 +330,6 @@ impl Left {
             .fold(SimSpan::ZERO, SimSpan::max)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,3 +189,6 @@ pub fn strike(failures: &[Failure], hardware: &Hardware, seed: Seed) -> Vec<Stru
     assert_eq!(struck.len(), failures.len(), "failures with devices, and failures");
     struck
 }
+
+#[cfg(test)]
+mod tests;

@@ -306,3 +306,6 @@ impl Hardware {
         units as u32
     }
 }
+
+#[cfg(test)]
+mod tests;

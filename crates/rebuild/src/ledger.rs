@@ -516,3 +516,6 @@ struct Aimed {
     /// The home of another one is down and not given up yet.
     waits: bool,
 }
+
+#[cfg(test)]
+mod tests;

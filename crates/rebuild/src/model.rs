@@ -30,6 +30,8 @@ mod server;
 mod shared;
 mod sharing;
 mod slack;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod undo;
 
@@ -232,6 +234,8 @@ impl<'a> Rebuild<'a> {
             hardware.kinds()
         );
         plan.assert_whole();
+        let reserves = plan.tasks().iter().any(|task| !plan.reserves(task).is_empty());
+        assert!(limits.reservations.is_some() || !reserves, "a task reserves where nobody grants anything");
         let devices = hardware.devices();
         let strange = |device: &DeviceId| device.0 >= devices;
         for job in plan.jobs() {

@@ -251,7 +251,10 @@ fn no_device_twice(devices: &[DeviceId]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::sample::{self, Drawn, Size, Tasks};
 
     #[test]
     fn what_is_put_in_comes_out() {
@@ -276,5 +279,110 @@ mod tests {
             plan.each().map(|(driver, task, job)| (driver.0, task.group, job.bytes)).collect();
         assert_eq!(all, [(1, 7, 10), (1, 7, 20)]);
         assert!(plan.bytes() > 0);
+    }
+
+    fn drawn(bytes: &[u64]) -> Vec<Drawn> {
+        let job = |(at, &bytes): (usize, &u64)| Drawn {
+            driver: at as u32 * 3,
+            bytes,
+            reads: 1 + at % 3,
+            writes: 1 + at % 2,
+            stride: at as u32,
+        };
+        bytes.iter().enumerate().map(job).collect()
+    }
+
+    proptest! {
+        /// Drivers share out all tasks, and tasks all jobs, in the order of their numbers.
+        #[test]
+        fn every_job_is_in_one_task_of_one_driver(bytes in prop::collection::vec(1u64..9_000, 0..20), grouped: bool) {
+            let hardware = sample::hardware(Size { racks: 1, servers: 5, disks: 1 });
+            let tasks = if grouped { Tasks::Reserving } else { Tasks::Drivers };
+            let plan = sample::plan(&hardware, tasks, &drawn(&bytes));
+            plan.assert_whole();
+            prop_assert_eq!(plan.jobs().len(), bytes.len());
+            let of_drivers: usize = (0..5).map(|device| plan.tasks_of(DeviceId(device)).len()).sum();
+            prop_assert_eq!(of_drivers, plan.tasks().len());
+            let each: Vec<&Job> = plan.each().map(|(_, _, job)| job).collect();
+            prop_assert_eq!(each.len(), bytes.len());
+            prop_assert!(each.iter().zip(plan.jobs()).all(|(left, right)| std::ptr::eq(*left, right)));
+            let sum = |jobs: &[Job]| jobs.iter().map(|job| job.bytes).sum::<u64>();
+            prop_assert_eq!(sum(plan.jobs()), bytes.iter().sum::<u64>());
+            for (driver, task, job) in plan.each() {
+                prop_assert_eq!(plan.reads(job)[0], driver);
+                prop_assert!(plan.reads(job).iter().all(|source| !plan.writes(job).contains(source)));
+                prop_assert!(plan.reserves(task).is_sorted());
+                prop_assert_eq!(plan.reserves(task).len(), if grouped { plan.writes(job).len() } else { 0 });
+            }
+        }
+    }
+
+    /// A plan of one driver, one task that reserves, and one job.
+    fn small() -> Plan {
+        let mut plan = Plan::new();
+        plan.next_driver();
+        plan.next_task(0, (0, false), &[DeviceId(1)]);
+        plan.next_job(10, 0, &[DeviceId(0)], &[DeviceId(1)]);
+        plan
+    }
+
+    fn complaint(damage: impl FnOnce(&mut Plan) + std::panic::UnwindSafe) -> String {
+        let broken = std::panic::catch_unwind(|| {
+            let mut plan = small();
+            plan.assert_whole();
+            damage(&mut plan);
+            plan.assert_whole();
+        });
+        let panic = broken.expect_err("the damage is noticed");
+        let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        panic.downcast_ref::<String>().cloned().or(said).expect("in words")
+    }
+
+    #[test]
+    fn tables_that_lost_a_row_are_noticed() {
+        let cases: [(fn(&mut Plan), &str); 7] = [
+            (|plan| plan.drivers[0].end = 0, "tasks of all drivers, and tasks"),
+            (|plan| plan.drivers[0].start = 1, "the tasks of driver 0 do not follow those before"),
+            (|plan| plan.tasks[0].jobs.end = 2, "jobs of all tasks, and jobs"),
+            (|plan| plan.tasks[0].jobs.start = 1, "the jobs of task 0 do not follow those before"),
+            (|plan| plan.reserved.clear(), "reservations of all tasks, and reservations"),
+            (|plan| plan.jobs[0].devices_at = 1, "the devices of job 0 do not follow those before"),
+            (|plan| plan.devices.push(DeviceId(0)), "devices of all jobs, and devices"),
+        ];
+        for (damage, want) in cases {
+            let found = complaint(damage);
+            assert!(found.contains(want), "{found}, not {want}");
+        }
+    }
+
+    #[test]
+    fn jobs_that_cannot_be_are_refused() {
+        let refuse = |bytes: u64, reads: &[u32], writes: &[u32], want: &str| {
+            let of = |devices: &[u32]| devices.iter().copied().map(DeviceId).collect::<Vec<_>>();
+            let found = complaint(move |plan| plan.next_job(bytes, 0, &of(reads), &of(writes)));
+            assert!(found.contains(want), "{found}, not {want}");
+        };
+        refuse(9, &[0, 0], &[1], "a job reads a device twice");
+        refuse(9, &[0], &[1, 2, 1], "a job writes to a device twice");
+        let twice = complaint(|plan| plan.next_task(0, (0, false), &[DeviceId(2), DeviceId(2)]));
+        assert!(twice.contains("a task reserves a device twice"), "{twice}");
+    }
+
+    #[test]
+    #[should_panic(expected = "a job writes where it reads")]
+    fn a_job_that_writes_where_it_reads_is_refused() {
+        small().next_job(9, 0, &[DeviceId(0), DeviceId(2)], &[DeviceId(2)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a job moves something")]
+    fn a_job_of_no_bytes_is_refused() {
+        small().next_job(0, 0, &[DeviceId(0)], &[DeviceId(2)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a driver has begun")]
+    fn a_task_without_a_driver_is_refused() {
+        Plan::new().next_task(0, (0, false), &[]);
     }
 }

@@ -27,3 +27,42 @@ impl Redundancy {
         least
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(data: u32, width: u32, want: u32) {
+        let redundancy = Redundancy { data, width };
+        assert_eq!(redundancy.min_size(), want, "{data} of {width}");
+    }
+
+    /// As Ceph's monitors have them.
+    #[test]
+    fn defaults_are_those_of_ceph() {
+        for (width, want) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3)] {
+            check(1, width, want);
+        }
+        for (data, width, want) in [(2, 3, 2), (4, 6, 5), (8, 11, 9), (8, 12, 9), (6, 6, 6)] {
+            check(data, width, want);
+        }
+    }
+
+    /// What takes writes can be read, and one more copy or shard never asks for fewer.
+    #[test]
+    fn what_takes_writes_can_be_read() {
+        for data in 1..20 {
+            let least = |width| Redundancy { data, width }.min_size();
+            for width in data..40 {
+                assert!((data..=width).contains(&least(width)), "{data} of {width}");
+                assert!(least(width) <= least(width + 1), "{data} of {width}");
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "an object of 3 shards is read from 4")]
+    fn fewer_shards_than_data_are_refused() {
+        let _ = Redundancy { data: 4, width: 3 }.min_size();
+    }
+}

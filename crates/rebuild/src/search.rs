@@ -327,3 +327,6 @@ impl Search<'_> {
         Some(affected)
     }
 }
+
+#[cfg(test)]
+mod tests;

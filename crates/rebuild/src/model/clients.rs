@@ -301,3 +301,63 @@ impl Rebuild<'_> {
         context.record(Sample::Client { write, latency, at: context.now() });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{self, Size};
+
+    fn load(reads: f64, bytes: u32, (data, width): (u32, u32)) -> Load {
+        let rate = Frequency::from_per_second(1_000).expect("not so often");
+        Load { rate, reads, bytes, redundancy: Redundancy { data, width }, weight: 1 }
+    }
+
+    #[test]
+    fn parts_hold_the_whole() {
+        for (bytes, data, want) in [(1_000, 1, 1_000), (1_000, 3, 334), (1, 4, 1), (12, 4, 3)] {
+            let part = load(0.5, bytes, (data, data + 1)).part();
+            assert_eq!(part, want);
+            assert!(part * data >= bytes && (part - 1) * data < bytes, "{bytes} in {data} parts");
+        }
+    }
+
+    /// 1000 reads a second of 1000 bytes: each keeps a disk busy for 6 us, of four, and a card for 1 us.
+    #[test]
+    fn shares_are_worked_by_hand() {
+        let hardware = sample::hardware(Size { racks: 1, servers: 4, disks: 1 });
+        let near = |found: f64, want: f64| assert!((found - want).abs() < 1e-9, "{found}, not {want}");
+        near(load(1.0, 1_000, (1, 3)).share(&hardware), 1_000.0 * 6e-6 / 4.0);
+        // A write is made on three disks, for 7 us on each.
+        near(load(0.0, 1_000, (1, 3)).share(&hardware), 1_000.0 * 3.0 * 7e-6 / 4.0);
+        near(load(0.5, 1_000, (1, 3)).share(&hardware), 1_000.0 * (3.0 + 10.5) * 1e-6 / 4.0);
+        // Twice as often is twice as much.
+        let twice =
+            Load { rate: Frequency::from_per_second(2_000).expect("not so often"), ..load(0.5, 900, (2, 3)) };
+        near(twice.share(&hardware), 2.0 * load(0.5, 900, (2, 3)).share(&hardware));
+    }
+
+    #[test]
+    fn clients_come_to_disks_that_work() {
+        let hardware = sample::hardware(Size { racks: 1, servers: 3, disks: 2 });
+        let of = |works: &dyn Fn(DeviceId) -> bool| Clients::new(load(0.5, 900, (1, 2)), &hardware, works);
+        assert_eq!(of(&|_| false), None);
+        let some = of(&|device| device.0 > 2).expect("three disks work");
+        assert_eq!(some.live, [3, 4, 5].map(DeviceId));
+        assert_eq!((&some.live_on[..], some.servers), (&[0, 1, 2][..], 2));
+        assert_eq!(some.live_on.iter().sum::<u32>() as usize, some.live.len());
+    }
+
+    #[test]
+    #[should_panic(expected = "clients read in a share of 1.5")]
+    fn a_share_beyond_all_is_refused() {
+        let hardware = sample::hardware(Size { racks: 1, servers: 3, disks: 2 });
+        let _ = Clients::new(load(1.5, 900, (1, 2)), &hardware, |_| true);
+    }
+
+    #[test]
+    #[should_panic(expected = "clients read 3 parts of 2")]
+    fn more_parts_than_there_are_are_refused() {
+        let hardware = sample::hardware(Size { racks: 1, servers: 3, disks: 2 });
+        let _ = Clients::new(load(0.5, 900, (3, 2)), &hardware, |_| true);
+    }
+}

@@ -158,3 +158,63 @@ pub(super) fn plain(kind: Kind) -> Event {
         driver: nobody,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::hash::BuildHasher;
+
+    use super::*;
+
+    #[test]
+    fn marks_are_set_apart() {
+        for gathers in [false, true] {
+            for odd in [false, true] {
+                let marks = Marks::before_odd(odd).gathering(gathers);
+                assert_eq!((marks.gathers(), marks.odd_next(), marks.is_client()), (gathers, odd, false));
+                let other = marks.gathering(!gathers);
+                assert_eq!((other.gathers(), other.odd_next()), (!gathers, odd));
+            }
+        }
+        let client = Marks::client().gathering(true).gathering(false);
+        assert!(client.is_client() && !client.gathers() && !client.odd_next());
+    }
+
+    #[test]
+    fn a_unit_begins_behind_those_before_it() {
+        let unit = Event { unit: 7, bytes: 90, ..plain(Kind::Read) };
+        assert_eq!(unit.offset(100), 700);
+        assert_eq!(Event { marks: Marks::client(), bytes: 900, ..unit }.offset(100), 0);
+        assert_eq!(unit.then(Kind::Out), Event { kind: Kind::Out, ..unit });
+        assert_eq!(Event { unit: u32::MAX, ..unit }.offset(1 << 22), u64::from(u32::MAX) << 22);
+    }
+
+    #[test]
+    #[should_panic(expected = "a unit of 100 bytes has 101")]
+    fn a_unit_that_is_too_long_is_noticed() {
+        let _ = Event { bytes: 101, ..plain(Kind::Read) }.offset(100);
+    }
+
+    /// All that an event says is in its hash, but for what follows from the rest.
+    #[test]
+    fn the_hash_tells_events_apart() {
+        let state = std::hash::RandomState::new();
+        let hash = |event: Event| state.hash_one(event);
+        let event = plain(Kind::Read);
+        let odd = Event { marks: Marks::before_odd(true), ..event };
+        assert_eq!(hash(event), hash(odd));
+        let others = [
+            Event { kind: Kind::Out, ..event },
+            Event { marks: Marks::client(), ..event },
+            Event { slot: 1, ..event },
+            Event { job: 1, ..event },
+            Event { unit: 1, ..event },
+            Event { bytes: 1, ..event },
+            Event { device: DeviceId(1), ..event },
+            Event { driver: DeviceId(1), ..event },
+        ];
+        for (at, other) in others.iter().enumerate() {
+            assert_ne!(hash(*other), hash(event), "{other:?}");
+            assert!(others[..at].iter().all(|before| hash(*before) != hash(*other)), "{other:?}");
+        }
+    }
+}

@@ -31,3 +31,23 @@ impl Resource {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_name_resources() {
+        assert_eq!([Resource::Out, Resource::Inward, Resource::Disk(0)].map(Resource::number), [0, 1, 2]);
+        for number in 0..500 {
+            assert_eq!(Resource::of(number).number(), number, "resource {number}");
+        }
+        assert_eq!(Resource::of(u16::MAX), Resource::Disk(usize::from(u16::MAX) - 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "the disk at 65534 has no number")]
+    fn a_disk_too_many_is_noticed() {
+        let _ = Resource::Disk(usize::from(u16::MAX) - 1).number();
+    }
+}

@@ -1,0 +1,194 @@
+//! What becomes of records as devices fail and jobs end, drawn and worked by hand.
+
+use proptest::prelude::*;
+use towtank_placement::algorithms::Algorithm;
+
+use super::*;
+use crate::placing::{LostSet, Placing};
+use crate::redundancy::Redundancy;
+use crate::sample::{self, Size, UNIT};
+use crate::search::Search;
+
+const SIZE: Size = Size { racks: 2, servers: 7, disks: 1 };
+
+fn affected(redundancy: Redundancy, groups: Option<u32>, failing: &[bool], seed: Seed) -> Affected {
+    let usual = sample::placing(Algorithm::Rendezvous, redundancy);
+    let placing = Placing { groups, lost_set: LostSet::Enumerate, ..usual };
+    let search = Search {
+        placing: &placing,
+        hardware: &sample::hardware(SIZE),
+        population: &sample::population(60, 3 * UNIT, seed),
+        failing,
+        seed,
+        stopped: &|| false,
+    };
+    search.run().expect("seven servers").expect("nobody stops it")
+}
+
+fn rules(source: Source, gather: Gather) -> Rules {
+    Rules { source, gather, seed: Seed(4), reserve: true }
+}
+
+/// `gone` have stopped and are known to be down; they are given up or not.
+fn standing(gone: &[usize], out: bool, room: u64) -> Standing {
+    let of = |yes: bool| (0..7).map(|device| yes && gone.contains(&device)).collect::<Vec<bool>>();
+    Standing { stopped: of(true), down: of(true), out: of(out), used: vec![0; 7], limit: vec![room; 7] }
+}
+
+fn picks() -> impl Strategy<Value = (Source, Gather)> {
+    let source = prop::sample::select(vec![Source::Primary, Source::Random, Source::LeastLoaded]);
+    (source, prop::sample::select(vec![Gather::Primary, Gather::Target]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
+    /// Objects that lack something are in the plan or told as stuck, each once; when all jobs are done only
+    /// the stuck ones lack anything, and devices hold what they were promised.
+    #[test]
+    fn each_object_is_planned_or_stuck(
+        gone in prop::collection::btree_set(0usize..7, 1..4), out: bool, grouped: bool, coded: bool,
+        picks in picks(), room in prop_oneof![Just(u64::MAX), 3 * UNIT..60 * UNIT], seed: u64
+    ) {
+        let gone: Vec<usize> = gone.into_iter().collect();
+        let redundancy = if coded { Redundancy { data: 2, width: 4 } } else { Redundancy { data: 1, width: 3 } };
+        let failing: Vec<bool> = (0..7).map(|device| gone.contains(&device)).collect();
+        let affected = affected(redundancy, grouped.then_some(16), &failing, Seed(seed));
+        let hardware = sample::hardware(SIZE);
+        let mut ledger = Ledger::new(&affected, &hardware, rules(picks.0, picks.1));
+        prop_assert_eq!(ledger.lacking(), 0);
+        let mut standing = standing(&gone, out, room);
+        ledger.strike(&standing);
+        prop_assert_eq!(ledger.lacking(), affected.objects() as u64);
+        let planned = ledger.plan(&mut standing);
+        planned.plan.assert_whole();
+        let objects: std::collections::BTreeSet<u32> = planned.jobs.iter().map(|(_, object)| *object).collect();
+        prop_assert_eq!(objects.len(), planned.jobs.len(), "an object has two jobs");
+        // Stuck ones may have jobs too, for the copies that find a home.
+        prop_assert!(planned.stuck.objects() + planned.jobs.len() as u64 >= affected.objects() as u64);
+        prop_assert!(planned.stuck.objects() <= affected.objects() as u64);
+        prop_assert_eq!(planned.stuck.any(), planned.stuck.objects() > 0);
+        prop_assert!(planned.below_min_size <= affected.records() as u64);
+        let mut promised = [0; 7];
+        for (driver, _, job) in planned.plan.each() {
+            prop_assert!(!failing[driver.index()]);
+            prop_assert_eq!(planned.plan.reads(job).len(), redundancy.data as usize);
+            prop_assert!(planned.plan.reads(job).iter().all(|source| !failing[source.index()]));
+            for target in planned.plan.writes(job) {
+                prop_assert!(!failing[target.index()]);
+                promised[target.index()] += job.bytes;
+            }
+        }
+        prop_assert_eq!(&standing.used[..], &promised[..]);
+        prop_assert!(promised.iter().all(|&bytes| bytes <= room));
+        ledger.settle(&planned, |_| Progress::Whole);
+        prop_assert_eq!(ledger.lacking(), planned.stuck.objects());
+        prop_assert_eq!(ledger.gained(), &promised[..]);
+        // Nothing more is to be done now.
+        let again = ledger.plan(&mut standing);
+        prop_assert_eq!(again.stuck.objects(), planned.stuck.objects());
+        if room == u64::MAX {
+            prop_assert_eq!(again.jobs.len(), 0);
+        }
+    }
+
+    /// What was durable of a job stays so where its targets are the same, and is begun again where not.
+    #[test]
+    fn jobs_go_on_where_they_were(gone in 0usize..7, units in 0u32..3, seed: u64) {
+        let failing: Vec<bool> = (0..7).map(|device| device == gone).collect();
+        let affected = affected(Redundancy { data: 1, width: 3 }, None, &failing, Seed(seed));
+        let hardware = sample::hardware(SIZE);
+        let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+        let mut standing = standing(&[gone], true, u64::MAX);
+        ledger.strike(&standing);
+        let first = ledger.plan(&mut standing);
+        ledger.settle(&first, |_| Progress::Units(units));
+        prop_assert!(ledger.gained().iter().all(|&bytes| bytes == 0));
+        let second = ledger.plan(&mut standing);
+        prop_assert_eq!(&first.jobs, &second.jobs);
+        for (before, after) in first.plan.jobs().iter().zip(second.plan.jobs()) {
+            prop_assert_eq!((before.resume, after.resume), (0, units));
+            prop_assert_eq!(first.plan.writes(before), second.plan.writes(after));
+        }
+        ledger.settle(&second, |_| Progress::Whole);
+        prop_assert_eq!(ledger.lacking(), 0);
+    }
+}
+
+/// One failure in seven servers of three copies.
+fn one_failure() -> (Affected, Hardware) {
+    let failing = [true, false, false, false, false, false, false];
+    (affected(Redundancy { data: 1, width: 3 }, None, &failing, Seed(9)), sample::hardware(SIZE))
+}
+
+#[test]
+fn what_is_not_given_up_waits() {
+    let (affected, hardware) = one_failure();
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+    let mut down = standing(&[0], false, u64::MAX);
+    ledger.strike(&down);
+    let planned = ledger.plan(&mut down);
+    let all = affected.objects() as u64;
+    assert!(all > 10, "{all} of 60 objects lie on one of seven servers");
+    assert_eq!((planned.stuck.waiting, planned.stuck.objects()), (all, all));
+    assert_eq!(planned.stuck.bytes, all * 3 * UNIT);
+    assert!(planned.jobs.is_empty());
+    assert_eq!(planned.below_min_size, 0, "two copies of three are enough");
+}
+
+#[test]
+fn what_has_no_room_is_told() {
+    let (affected, hardware) = one_failure();
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::LeastLoaded, Gather::Primary));
+    let mut full = standing(&[0], true, 3 * UNIT);
+    ledger.strike(&full);
+    let planned = ledger.plan(&mut full);
+    // Each of six others has room for one object.
+    assert_eq!(planned.jobs.len(), 6);
+    assert_eq!(planned.stuck.full, affected.objects() as u64 - 6);
+    assert_eq!(full.used, [0, 3 * UNIT, 3 * UNIT, 3 * UNIT, 3 * UNIT, 3 * UNIT, 3 * UNIT]);
+    assert_eq!(planned.stuck.lost + planned.stuck.waiting + planned.stuck.homeless, 0);
+}
+
+fn struck(change: impl FnOnce(&mut Standing)) {
+    let (affected, hardware) = one_failure();
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+    let mut standing = standing(&[0], true, u64::MAX);
+    change(&mut standing);
+    ledger.strike(&standing);
+}
+
+#[test]
+#[should_panic(expected = "a device is down that has not stopped")]
+fn a_device_that_is_down_and_runs_is_refused() {
+    struck(|standing| standing.stopped[0] = false);
+}
+
+#[test]
+#[should_panic(expected = "a device is given up that is not down")]
+fn a_device_that_is_given_up_too_early_is_refused() {
+    struck(|standing| standing.out[3] = true);
+}
+
+#[test]
+#[should_panic(expected = "is made whole twice")]
+fn an_object_that_is_made_whole_twice_is_noticed() {
+    let (affected, hardware) = one_failure();
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+    let mut standing = standing(&[0], true, u64::MAX);
+    ledger.strike(&standing);
+    let mut planned = ledger.plan(&mut standing);
+    planned.jobs[1] = planned.jobs[0];
+    ledger.settle(&planned, |_| Progress::Whole);
+}
+
+#[test]
+#[should_panic(expected = "all units of a job are durable, but it is not done")]
+fn a_job_with_all_its_units_is_done() {
+    let (affected, hardware) = one_failure();
+    let mut ledger = Ledger::new(&affected, &hardware, rules(Source::Primary, Gather::Primary));
+    let mut standing = standing(&[0], true, u64::MAX);
+    ledger.strike(&standing);
+    let planned = ledger.plan(&mut standing);
+    ledger.settle(&planned, |_| Progress::Units(3));
+}

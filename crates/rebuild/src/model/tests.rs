@@ -1,0 +1,344 @@
+//! The model on plans that are drawn: what holds of every run, closed forms of the smallest ones, and states
+//! that were broken.
+
+use proptest::prelude::*;
+use towtank_kernel::{Executor, RunOptions, run};
+use towtank_streams::Seed;
+use towtank_testkit::Finished;
+use towtank_units::Frequency;
+
+use super::*;
+use crate::bound::{Survivors, Work};
+use crate::redundancy::Redundancy;
+use crate::sample::{self, Drawn, Size, Tasks, UNIT};
+
+fn drawn(devices: u32) -> impl Strategy<Value = Drawn> {
+    let job = (0..devices, 1u64..7 * UNIT, 1usize..4, 1usize..4, 0..devices);
+    job.prop_map(|(driver, bytes, reads, writes, stride)| Drawn { driver, bytes, reads, writes, stride })
+}
+
+#[derive(Clone, Debug)]
+struct Setting {
+    size: Size,
+    tasks: Tasks,
+    limits: Limits,
+    jobs: Vec<Drawn>,
+}
+
+fn setting() -> impl Strategy<Value = Setting> {
+    let size = (1u32..4, 2u32..5, 1u32..3).prop_map(|(racks, servers, disks)| Size {
+        racks: racks.min(servers),
+        servers,
+        disks,
+    });
+    let rate = || prop::option::weighted(0.3, (10u64..2_000).prop_map(|mega| sample::rate(mega * 1_000_000)));
+    let limits = (1u32..6, 1u32..4, 1u32..3, 0u64..3, rate(), rate());
+    let tasks = prop::sample::select(vec![Tasks::Drivers, Tasks::Groups, Tasks::Reserving]);
+    (size, tasks, limits).prop_flat_map(|(size, tasks, limits)| {
+        let (window, streams, reservations, rest, stream_rate, device_rate) = limits;
+        let sleep = SimSpan::from_us(rest * 40);
+        let reservations = (tasks == Tasks::Reserving).then_some(reservations);
+        let limits =
+            Limits { window, streams, reservations, sleep, stream_rate, device_rate, paces: Vec::new() };
+        let jobs = prop::collection::vec(drawn(size.servers * size.disks), 1..12);
+        jobs.prop_map(move |jobs| Setting { size, tasks, limits: limits.clone(), jobs })
+    })
+}
+
+fn outcome<'a>(model: &Rebuild<'a>, options: RunOptions<'_>) -> Outcome<Rebuild<'a>> {
+    run(model, options).expect("a rebuild runs")
+}
+
+/// Read, written, sent and received at all servers.
+fn moved(outcome: &Outcome<Rebuild<'_>>) -> [u64; 4] {
+    let mut all = [0; 4];
+    for entity in &outcome.entities {
+        let Entity::Server(server) = entity else { continue };
+        all[0] += server.devices.iter().map(|device| device.read).sum::<u64>();
+        all[1] += server.devices.iter().map(|device| device.written).sum::<u64>();
+        all[2] += server.sent;
+        all[3] += server.received;
+    }
+    all
+}
+
+/// The same as a plan has it.
+fn planned(hardware: &Hardware, plan: &Plan) -> [u64; 4] {
+    let mut all = [0; 4];
+    for (driver, _, job) in plan.each() {
+        let (reads, writes) = (plan.reads(job), plan.writes(job));
+        let remote = |device: &&DeviceId| hardware.server_of(**device) != hardware.server_of(driver);
+        let over = reads.iter().filter(remote).count() + writes.iter().filter(remote).count();
+        all[0] += job.bytes * reads.len() as u64;
+        all[1] += job.bytes * writes.len() as u64;
+        all[2] += job.bytes * over as u64;
+    }
+    all[3] = all[2];
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// All that was planned is done once, nothing is left in slots, tasks or reservations, and no run beats
+    /// its bound.
+    #[test]
+    fn all_that_is_planned_is_done_once(setting in setting()) {
+        let hardware = sample::hardware(setting.size);
+        let plan = sample::plan(&hardware, setting.tasks, &setting.jobs);
+        let model = Rebuild::new(&hardware, &plan, &setting.limits);
+        let done = outcome(&model, RunOptions::default());
+        prop_assert_eq!(moved(&done), planned(&hardware, &plan));
+        prop_assert_eq!(done.pending, 0);
+        let counts = done.merged_statistics();
+        prop_assert_eq!(counts.jobs as usize, plan.jobs().len());
+        prop_assert_eq!(counts.bytes, planned(&hardware, &plan)[1]);
+        prop_assert_eq!(counts.progress.whole(), counts.bytes);
+        for entity in &done.entities {
+            let Entity::Server(server) = entity else { continue };
+            for device in &server.devices {
+                prop_assert!(!device.is_unfinished());
+                prop_assert!(device.slots.iter().all(|slot| *slot == Slot::EMPTY));
+                prop_assert_eq!((device.granted, device.asking.len()), (0, 0));
+                prop_assert!(device.asleep.is_none());
+                prop_assert!(device.disk.lane.idle_at <= done.now);
+            }
+        }
+        let last = counts.last.iter().max().copied().unwrap_or_default();
+        let units = |job: u32| hardware.units(plan.job(job).bytes);
+        let work = Work::of(&hardware, &setting.limits, &plan, units);
+        let stopped = vec![false; hardware.devices() as usize];
+        let ideal = work.ideal(&Survivors::of(&hardware, &stopped));
+        prop_assert!(work.bound() <= last.since(SimTime::ZERO), "{} in {}", work.bound(), last);
+        prop_assert!(ideal <= work.bound(), "{} in {}", ideal, work.bound());
+        prop_assert_eq!(work.bytes, u128::from(counts.bytes));
+    }
+
+    /// One seed, one result, on every executor; the check executor proves undo and slack.
+    #[test]
+    fn executors_agree(setting in setting(), clients in any::<bool>()) {
+        let hardware = sample::hardware(setting.size);
+        let plan = sample::plan(&hardware, setting.tasks, &setting.jobs);
+        let clients = || clients.then(|| Clients::new(load(), &hardware, |_| true)).flatten();
+        let model = Rebuild::new(&hardware, &plan, &setting.limits).with_clients(clients());
+        let seed = Seed(setting.jobs.len() as u64);
+        let first = outcome(&model, RunOptions { seed, ..RunOptions::default() });
+        for executor in [Executor::Check, Executor::Conservative, Executor::Optimistic] {
+            let workers = if executor == Executor::Check { 1 } else { 2 };
+            let other = outcome(&model, RunOptions { seed, executor, workers, ..RunOptions::default() });
+            prop_assert_eq!(&other.digest, &first.digest, "{:?}", executor);
+            prop_assert_eq!(other.merged_statistics(), first.merged_statistics());
+            prop_assert_eq!(other.now, first.now);
+        }
+    }
+
+    /// Cut short anywhere, the audit of the run holds, and nobody has done more than was planned.
+    #[test]
+    fn what_is_cut_short_is_part_of_the_whole(setting in setting(), share in 1u64..10, dead in 0u32..20) {
+        let hardware = sample::hardware(setting.size);
+        let plan = sample::plan(&hardware, setting.tasks, &setting.jobs);
+        let mut stopped = vec![false; hardware.devices() as usize];
+        if let Some(one) = stopped.get_mut(dead as usize) {
+            *one = true;
+        }
+        let model = Rebuild::new(&hardware, &plan, &setting.limits).with_dead(stopped);
+        let whole = outcome(&model, RunOptions::default());
+        let end = SimTime::from_ns(whole.now.as_ns() * share / 10);
+        let part = outcome(&model, RunOptions { end: Some(end), ..RunOptions::default() });
+        prop_assert!(part.now <= end);
+        let (counts, all) = (part.merged_statistics(), whole.merged_statistics());
+        prop_assert!(counts.jobs <= all.jobs && counts.bytes <= all.bytes);
+        prop_assert!(all.jobs as usize <= plan.jobs().len());
+        let most = planned(&hardware, &plan);
+        let pairs = moved(&part).into_iter().zip(moved(&whole)).zip(most);
+        for ((before, after), most) in pairs {
+            prop_assert!(before <= after && after <= most, "{} then {} of {}", before, after, most);
+        }
+        let [_, _, sent, received] = moved(&part);
+        prop_assert!(received <= sent);
+        let last = counts.last.iter().max().copied().unwrap_or_default();
+        prop_assert!(last <= end, "a job is done at {} of {}", last, end);
+    }
+}
+
+fn load() -> Load {
+    Load {
+        rate: Frequency::from_per_second(20_000).expect("not so often"),
+        reads: 0.7,
+        bytes: 1_500,
+        redundancy: Redundancy { data: 1, width: 2 },
+        weight: 2,
+    }
+}
+
+/// One disk in each of two servers, and one object.
+fn copied(units: u64, limits: &Limits) -> SimTime {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
+    let job = Drawn { driver: 0, bytes: units * UNIT, reads: 1, writes: 1, stride: 0 };
+    let plan = sample::plan(&hardware, Tasks::Drivers, &[job]);
+    let model = Rebuild::new(&hardware, &plan, limits);
+    outcome(&model, RunOptions::default()).merged_statistics().last[0]
+}
+
+/// Read in 1 us after a seek of 5, sent in 1 with 3 of latency, written in 2 after a seek of 5, acknowledged
+/// by a message that takes 3 and 128 bytes.
+#[test]
+fn the_time_of_one_copy_is_the_sum_of_its_stages() {
+    let one = Limits { window: 1, ..sample::limits() };
+    assert_eq!(copied(1, &one), SimTime::from_ns(6_000 + 1_000 + 3_000 + 7_000 + 3_128));
+    // Without a window the units after the first wait for it, and neither disk seeks again.
+    assert_eq!(copied(2, &one), SimTime::from_ns(20_128 + 1_000 + 1_000 + 3_000 + 2_000 + 3_128));
+    // Within a window the slowest stage, writing, goes on without a pause.
+    assert_eq!(copied(4, &sample::limits()), SimTime::from_ns(20_128 + 3 * 2_000));
+    // A rate grants a unit every 50 us.
+    let paced = Limits { stream_rate: Some(sample::rate(20_000_000)), ..sample::limits() };
+    assert_eq!(copied(1, &paced), SimTime::from_ns(20_128 + 50_000));
+    // Neither disk seeks again, so the last unit passes the stages in 10.128 us.
+    assert_eq!(copied(4, &paced), SimTime::from_ns(10_128 + 4 * 50_000));
+}
+
+/// Every disk of a server that rests after each job does so as often as it drives one.
+#[test]
+fn rests_are_as_many_as_jobs() {
+    let hardware = sample::hardware(Size { racks: 1, servers: 3, disks: 1 });
+    let job = |bytes| Drawn { driver: 0, bytes, reads: 1, writes: 1, stride: 1 };
+    let plan = sample::plan(&hardware, Tasks::Drivers, &[job(900), job(1_800), job(100)]);
+    let limits = Limits { sleep: SimSpan::from_ms(1), ..sample::limits() };
+    let counts = outcome(&Rebuild::new(&hardware, &plan, &limits), RunOptions::default()).merged_statistics();
+    // The last rest is not counted: there is nothing to do after it.
+    assert_eq!((counts.jobs, counts.sleeping), (3, SimSpan::from_ms(2)));
+    assert!(counts.last[0] > SimTime::from_ns(2_000_000));
+    assert_eq!(counts.restored.whole(), 3);
+    assert_eq!(counts.reserving, SimSpan::ZERO);
+}
+
+/// Statistics that were counted apart and joined are those that were counted together.
+#[test]
+fn counts_join_in_any_order() {
+    let done = |bytes, at, spare| Sample::Done { bytes, at: SimTime::from_ns(at), spare };
+    let client =
+        |write, ns| Sample::Client { write, latency: SimSpan::from_ns(ns), at: SimTime::from_ns(7 * ns) };
+    let samples = [
+        done(5, 2_000, 0),
+        done(7, 9_000_000, 9),
+        Sample::Restored(SimTime::from_ns(2_000)),
+        Sample::Reserved(SimSpan::from_ns(40)),
+        Sample::Slept(SimSpan::from_ns(3)),
+        client(true, 90),
+        client(false, 800),
+        done(1, 70, 1),
+    ];
+    let count = |samples: &[Sample]| {
+        let mut counts = Counts::default();
+        samples.iter().for_each(|sample| counts.add(sample.clone()));
+        counts
+    };
+    let whole = count(&samples);
+    assert_eq!((whole.jobs, whole.bytes), (3, 13));
+    assert_eq!(
+        whole.last.map(SimTime::as_ns),
+        [2_000, 70, 0, 9_000_000],
+        "the last row is for all with more"
+    );
+    for split in 0..=samples.len() {
+        let (first, second) = (count(&samples[..split]), count(&samples[split..]));
+        let mut forwards = first.clone();
+        forwards.merge(&second);
+        assert_eq!(forwards, whole, "split at {split}");
+        let mut backwards = second;
+        backwards.merge(&first);
+        assert_eq!(backwards, whole, "split at {split}, the later ones first");
+    }
+}
+
+#[test]
+#[should_panic(expected = "bytes that are done, and bytes over time")]
+fn counts_that_do_not_add_up_are_noticed() {
+    let mut counts = Counts { bytes: 1, jobs: 1, ..Counts::default() };
+    counts.merge(&Counts::default());
+}
+
+#[test]
+#[should_panic(expected = "1 records take writes again after 0 jobs")]
+fn records_that_are_restored_without_a_job_are_noticed() {
+    let mut counts = Counts::default();
+    counts.add(Sample::Restored(SimTime::ZERO));
+    counts.merge(&Counts::default());
+}
+
+#[test]
+#[should_panic(expected = "reads by latency, and reads over time")]
+fn answers_that_are_in_no_bin_are_noticed() {
+    let mut latencies = Latencies::default();
+    latencies.reads.record(7);
+    latencies.assert_adds_up();
+}
+
+/// States in the middle of a run, broken behind the model's back.
+#[test]
+fn damage_to_a_state_is_noticed() {
+    let hardware = sample::hardware(Size { racks: 2, servers: 4, disks: 1 });
+    let job = |driver| Drawn { driver, bytes: 30 * UNIT, reads: 2, writes: 2, stride: 0 };
+    let plan = sample::plan(&hardware, Tasks::Reserving, &[job(0), job(1), job(2)]);
+    let limits = Limits { reservations: Some(1), ..sample::limits() };
+    let model = Rebuild::new(&hardware, &plan, &limits);
+    let end = Some(SimTime::from_ns(60_000));
+    let state = Finished::of(outcome(&model, RunOptions { end, ..RunOptions::default() }));
+    assert!(!state.pending.is_empty(), "something is under way at 60 us");
+    let server = |state: &mut Finished<Rebuild<'_>>, change: fn(&mut Server)| {
+        let mut servers = state.entities.iter_mut();
+        let found = servers.find_map(|entity| match entity {
+            Entity::Server(server) if server.sent > 0 && !server.devices[0].active.is_empty() => Some(server),
+            _ => None,
+        });
+        change(found.expect("a server has sent something"));
+    };
+    let sent = state.complaint(&model, "sent", |state| server(state, |server| server.sent += 1));
+    assert!(sent.contains("bytes are to be sent by server"), "{sent}");
+    let read = state.complaint(&model, "read", |state| server(state, |server| server.devices[0].read += 1));
+    assert!(read.contains("bytes are to be read from device"), "{read}");
+    let granted =
+        state.complaint(&model, "granted", |state| server(state, |server| server.devices[0].granted += 1));
+    assert!(granted.contains("reservations, of at most 1"), "{granted}");
+    let asleep = state.complaint(&model, "asleep", |state| {
+        server(state, |server| server.devices[0].asleep = Some(SimTime::ZERO));
+    });
+    assert!(asleep.contains("rests, but is woken 0 times"), "{asleep}");
+    let lost = state.complaint(&model, "lost", |state| state.pending.clear());
+    assert!(lost.contains("accounted for") || lost.contains("bytes are to be"), "{lost}");
+    let counted = state.complaint(&model, "counted", |state| state.statistics[0].jobs += 1);
+    assert!(counted.contains("were counted"), "{counted}");
+}
+
+fn refused(limits: Limits) -> String {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
+    let plan = sample::plan(&hardware, Tasks::Drivers, &[]);
+    let made = std::panic::catch_unwind(|| drop(Rebuild::new(&hardware, &plan, &limits)));
+    let panic = made.expect_err("such limits are refused");
+    panic
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| panic.downcast_ref().map(|text: &&str| (*text).into()))
+        .expect("a panic has a message")
+}
+
+#[test]
+#[should_panic(expected = "a task reserves where nobody grants anything")]
+fn reservations_that_nobody_grants_are_refused() {
+    let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
+    let job = Drawn { driver: 0, bytes: 1, reads: 1, writes: 1, stride: 0 };
+    let plan = sample::plan(&hardware, Tasks::Reserving, &[job]);
+    let _ = Rebuild::new(&hardware, &plan, &sample::limits());
+}
+
+#[test]
+fn limits_that_leave_no_room_are_refused() {
+    let usual = sample::limits;
+    assert!(refused(Limits { window: 0, ..usual() }).contains("a window has 1 to 16 units"));
+    assert!(refused(Limits { window: 17, ..usual() }).contains("a window has 1 to 16 units"));
+    assert!(refused(Limits { streams: 0, ..usual() }).contains("a device drives one job at least"));
+    assert!(refused(Limits { reservations: Some(0), ..usual() }).contains("grants one reservation"));
+    let pace = Pace { streams: 1, sleep: SimSpan::ZERO };
+    let paces = vec![pace; 2];
+    assert!(refused(Limits { paces, ..usual() }).contains("2 paces are set for 1 kinds of disks"));
+}
