@@ -125,6 +125,8 @@ impl<T> Bfq<T> {
         let flow = &mut self.flows[number as usize];
         // A turn lets at least one request through.
         flow.budget = flow.budget.max(flow.waiting.front().map_or(0, |head| head.cost));
+        debug_assert!(!flow.waiting.is_empty(), "flow {number} wants a turn and has nothing to do");
+        debug_assert!(start >= flow.start, "flow {number} begins earlier than before");
         flow.start = start;
         flow.finish = start.plus(Tag::of(flow.budget, flow.weight));
         self.weights += flow.weight;
@@ -153,6 +155,11 @@ impl<T> Bfq<T> {
             self.advance(least);
         }
         let (_, flow) = self.eligible.pop_first()?;
+        debug_assert!(self.turn.is_none(), "flow {flow} gets a turn in that of another");
+        debug_assert!(
+            self.flows[flow as usize].start <= self.virtual_time,
+            "flow {flow} gets a turn too early"
+        );
         let turn = Turn { flow, used: 0, began: now, idle_until: None };
         self.turn = Some(turn);
         Some(turn)
@@ -169,11 +176,20 @@ impl<T> Bfq<T> {
             End::Spent => flow.budget.saturating_mul(2).min(budget_max),
             End::TooLong | End::Empty => turn.used.clamp(budget_min, budget_max),
         };
+        debug_assert!(
+            (budget_min..=budget_max).contains(&flow.budget),
+            "flow {} has a budget of {}",
+            turn.flow,
+            flow.budget
+        );
         let (finish, waits) = (flow.finish, !flow.waiting.is_empty());
         self.advance(after);
         if waits {
             self.enqueue(turn.flow, finish);
         }
+        let queued = self.early.iter().chain(&self.eligible);
+        let weights: u64 = queued.map(|&(_, flow)| self.flows[flow as usize].weight).sum();
+        debug_assert_eq!(self.weights, weights, "the weight of all that wait, and of each");
     }
 
     /// Whether, and why, the turn is over; starts to idle where it has to.
@@ -237,7 +253,9 @@ impl<T: Clone> Discipline for Bfq<T> {
 
     fn complete(&mut self, _: SimTime, served: &Request<T>) {
         self.room.release();
-        self.flows[served.flow.0 as usize].in_service -= 1;
+        let flow = &mut self.flows[served.flow.0 as usize];
+        assert!(flow.in_service > 0, "flow {} has completed more than it was given", served.flow.0);
+        flow.in_service -= 1;
     }
 
     fn wake_at(&self) -> Option<SimTime> {

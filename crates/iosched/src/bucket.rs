@@ -130,8 +130,11 @@ impl<T: Clone> Discipline for TokenBucket<T> {
         };
         let flow = &mut self.flows[number as usize];
         let (_, request) = flow.waiting.pop_front()?;
+        debug_assert!(flow.bucket.ready_at(request.cost) <= now, "flow {number} goes without tokens");
         flow.bucket.take(now, request.cost);
         self.lay(number);
+        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.ready.len() + self.blocked.len(), waiting, "heads, and flows that wait");
         self.room.take();
         Some(request)
     }

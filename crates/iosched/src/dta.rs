@@ -100,6 +100,7 @@ impl<T> Server<T> {
 
 /// A running mean in which the newest counts so many fifths.
 fn mean(old: SimSpan, new: SimSpan, fifths: u64) -> SimSpan {
+    debug_assert!(fifths <= 5, "{fifths} fifths of a mean are new");
     let sum = u128::from(old.as_ns()) * u128::from(5 - fifths) + u128::from(new.as_ns()) * u128::from(fifths);
     SimSpan::from_ns((sum / 5) as u64)
 }
@@ -139,7 +140,8 @@ impl<T> Dta<T> {
                 continue;
             };
             job.lagged = Some(self.lagged);
-            server.lagged.insert(self.lagged, *place);
+            let other = server.lagged.insert(self.lagged, *place);
+            debug_assert!(other.is_none(), "two jobs lag as number {}", self.lagged);
             self.lagged += 1;
         }
     }
@@ -157,7 +159,8 @@ impl<T> Dta<T> {
     /// A job of a record has been given.
     fn note_given(&mut self, id: u64, server: u32, place: Place) {
         let Some(record) = self.records.get_mut(&id) else { return };
-        record.waiting.remove(&(server, place));
+        let waited = record.waiting.remove(&(server, place));
+        debug_assert!(waited, "a job of record {id} is given that did not wait at server {server}");
         record.given += 1;
         if record.given >= record.jobs && record.waiting.is_empty() {
             self.records.remove(&id);
@@ -195,7 +198,9 @@ impl<T: Clone> Discipline for Dta<T> {
         let Job { mut request, lagged } = server.waiting.remove(&place)?;
         lagged.and_then(|lagged| server.lagged.remove(&lagged));
         request.about.ticket = self.given;
-        server.outstanding.insert(self.given, now);
+        debug_assert!(server.has_room(self.depth), "server {number} is given more than it has room for");
+        let other = server.outstanding.insert(self.given, now);
+        debug_assert!(other.is_none(), "two jobs have ticket {}", self.given);
         self.given += 1;
         self.note_given(request.about.record.id, number, place);
         self.look_at(number);

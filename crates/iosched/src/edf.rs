@@ -42,7 +42,8 @@ impl<T: Clone> Discipline for Edf<T> {
     fn arrive(&mut self, _: SimTime, request: Request<T>) {
         let delay = self.delays[request.flow.0 as usize];
         let due = request.due.unwrap_or(request.about.rose.saturating_add(delay));
-        self.waiting.insert((due, self.came), request);
+        let other = self.waiting.insert((due, self.came), request);
+        debug_assert!(other.is_none(), "two requests have number {}", self.came);
         self.came += 1;
     }
 
@@ -50,7 +51,11 @@ impl<T: Clone> Discipline for Edf<T> {
         if self.room.is_full() {
             return None;
         }
-        let (_, request) = self.waiting.pop_first()?;
+        let ((due, _), request) = self.waiting.pop_first()?;
+        debug_assert!(
+            request.due.is_none_or(|own| own == due),
+            "a request is due at {due}, and says another time"
+        );
         self.room.take();
         Some(request)
     }

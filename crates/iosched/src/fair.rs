@@ -69,6 +69,15 @@ impl<T: Clone> Discipline for Fair<T> {
             return None;
         };
         let (start, request) = flow.waiting.pop_front()?;
+        debug_assert!(
+            start <= flow.finish,
+            "a request begins at {start}, after the last one of its flow ends"
+        );
+        debug_assert!(
+            start >= self.virtual_time,
+            "virtual time goes back from {} to {start}",
+            self.virtual_time
+        );
         self.virtual_time = start;
         Some(request)
     }

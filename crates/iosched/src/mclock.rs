@@ -203,7 +203,12 @@ impl<T> Mclock<T> {
     /// Gives the head of a flow.
     fn give(&mut self, now: SimTime, number: u32, phase: Phase) -> Option<Request<T>> {
         let flow = &mut self.flows[number as usize];
-        let (_, mut request) = flow.waiting.pop_front()?;
+        let (came, mut request) = flow.waiting.pop_front()?;
+        debug_assert!(came <= now, "a request of flow {number} came at {came} and is given at {now}");
+        debug_assert!(
+            phase == Phase::Share || flow.reservation > 0,
+            "flow {number} is served for a reservation that it does not have"
+        );
         let tags = flow.tags.as_mut()?;
         self.by_reservation.remove(&(tags.reservation, number));
         self.by_limit.remove(&(tags.limit, number));
@@ -218,6 +223,20 @@ impl<T> Mclock<T> {
             self.last = Some((tags.share, number));
         }
         self.tag(number, false);
+        let waiting = |has: fn(&Flow<T>) -> bool| {
+            self.flows.iter().filter(|flow| !flow.waiting.is_empty() && has(flow)).count()
+        };
+        debug_assert_eq!(
+            self.by_reservation.len(),
+            waiting(|flow| flow.reservation > 0),
+            "reservations that wait"
+        );
+        debug_assert_eq!(self.by_share.len(), waiting(|flow| flow.weight > 0), "shares that wait");
+        debug_assert_eq!(
+            self.ready.len() + self.by_limit.len(),
+            self.by_share.len(),
+            "ready or limited, and all"
+        );
         self.room.take();
         self.alarm = None;
         request.about.ticket = u64::from(phase == Phase::Reservation);

@@ -42,7 +42,8 @@ impl<T: Clone> Discipline for Priority<T> {
     /// When the request is of a flow that was not named.
     fn arrive(&mut self, _: SimTime, request: Request<T>) {
         let priority = self.priorities[request.flow.0 as usize];
-        self.waiting.insert((priority, self.came), request);
+        let other = self.waiting.insert((priority, self.came), request);
+        debug_assert!(other.is_none(), "two requests have number {}", self.came);
         self.came += 1;
     }
 
@@ -50,7 +51,9 @@ impl<T: Clone> Discipline for Priority<T> {
         if self.room.is_full() {
             return None;
         }
-        let (_, request) = self.waiting.pop_first()?;
+        let ((priority, _), request) = self.waiting.pop_first()?;
+        let own = self.priorities[request.flow.0 as usize];
+        debug_assert_eq!(priority, own, "the priority of flow {}", request.flow.0);
         self.room.take();
         Some(request)
     }

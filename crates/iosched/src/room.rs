@@ -21,6 +21,7 @@ impl Room {
     }
 
     pub fn take(&mut self) {
+        debug_assert!(!self.is_full(), "{} are in service, and one more is given", self.in_service);
         self.in_service += 1;
     }
 

@@ -148,6 +148,12 @@ impl<T> Rounds<T> {
             source.left = self.quantum;
             self.begun += 1;
         }
+        debug_assert!(source.left > 0 && source.left <= self.quantum, "a batch has room for {}", source.left);
+        debug_assert!(
+            source.round >= self.round,
+            "a request is put into round {}, which is over",
+            source.round
+        );
         let place = (source.round, source.batch);
         source.waiting += 1;
         source.left -= 1;
@@ -159,12 +165,14 @@ impl<T> Rounds<T> {
 
     fn next_ordered(&mut self) -> Option<Request<T>> {
         let ((round, ..), request) = self.ordered.pop_first()?;
+        debug_assert!(round >= self.round, "round {round} is served in round {}", self.round);
         self.round = round;
         if self.ordered.is_empty() {
             self.round += 1;
         }
         let key = self.batch.key(&request);
         let source = self.sources.get_mut(&key)?;
+        debug_assert!(source.waiting > 0, "source {key} is served and has nothing waiting");
         source.waiting -= 1;
         if source.waiting == 0 && source.round < self.round {
             self.sources.remove(&key);

@@ -182,6 +182,7 @@ impl<T> Sfqrc<T> {
 
     fn give(&mut self, now: SimTime, request: &mut Request<T>, basic: bool) {
         self.finish = self.finish_at(now).saturating_add(self.service_of(request));
+        debug_assert!(self.finish >= now, "what begins at {now} is done by {}", self.finish);
         self.object = Some(request.about.object);
         self.under_way += 1;
         request.about.ticket = u64::from(basic);
@@ -201,6 +202,8 @@ impl<T: Clone> Discipline for Sfqrc<T> {
         let cost = u128::from(request.cost) * PARTS;
         if is_empty && account.credit >= cost {
             account.credit -= cost;
+            let most = u128::from(account.spec.burst) * PARTS;
+            debug_assert!(account.credit <= most, "flow {} has saved more than its burst", request.flow.0);
             let due = now.saturating_add(account.spec.delay);
             self.basic.insert((due, self.came), request);
             self.came += 1;

@@ -67,7 +67,8 @@ impl<T: Clone> Discipline for Ssfq<T> {
         let of = u32::try_from(pieces).expect("a request has fewer than 2^32 pieces");
         let ticket = self.came;
         self.came += 1;
-        self.open.insert(ticket, of);
+        let other = self.open.insert(ticket, of);
+        debug_assert!(other.is_none(), "two requests have ticket {ticket}");
         for number in 0..of {
             let before = u64::from(number) * self.piece_cost;
             let offset = request.about.offset.saturating_add(before);

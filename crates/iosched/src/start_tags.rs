@@ -67,6 +67,13 @@ impl<T> StartTags<T> {
             self.heads.insert((flow.start, number));
         }
         flow.waiting.push_back((length, request));
+        self.assert_heads();
+    }
+
+    /// Each flow that waits has one head, and nobody else has.
+    fn assert_heads(&self) {
+        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.heads.len(), waiting, "heads, and flows that wait");
     }
 
     /// Who is next, without giving it.
@@ -86,7 +93,8 @@ impl<T> StartTags<T> {
         let number = flow.0;
         let flow = &mut self.flows[number as usize];
         let (length, request) = flow.waiting.pop_front()?;
-        self.heads.remove(&(flow.start, number));
+        let was_head = self.heads.remove(&(flow.start, number));
+        debug_assert!(was_head, "flow {number} waits and is not among the heads");
         self.virtual_time = self.virtual_time.max(flow.start);
         self.turn = number.wrapping_add(1);
         flow.finish = flow.start.plus(length);
@@ -94,6 +102,7 @@ impl<T> StartTags<T> {
             flow.start = flow.finish;
             self.heads.insert((flow.start, number));
         }
+        self.assert_heads();
         Some(request)
     }
 
@@ -138,7 +147,8 @@ impl<T> StartTags<T> {
             flow.finish = moved(flow.finish, length);
             return;
         }
-        self.heads.remove(&(flow.start, number));
+        let was_head = self.heads.remove(&(flow.start, number));
+        debug_assert!(was_head, "flow {number} is moved and is not among the heads");
         flow.start = moved(flow.start, length);
         self.heads.insert((flow.start, number));
     }

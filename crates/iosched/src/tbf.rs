@@ -81,9 +81,13 @@ impl<T> Queue<T> {
 
     /// Takes one of so many tokens.
     fn take(&mut self, now: Tag, tokens: u64) -> Option<Request<T>> {
+        debug_assert!(tokens > 0, "a request is let through without a token");
+        debug_assert!(now >= self.counted_from, "tokens are counted from later than now");
         let counted = Tag::span_of(self.gained(now), self.rate);
         self.tokens = tokens - 1;
         self.counted_from = if self.realtime { self.counted_from.plus(counted) } else { now };
+        debug_assert!(self.counted_from <= now, "time of tokens is counted before it has passed");
+        debug_assert!(self.realtime || self.tokens < self.depth, "a bucket of {} holds more", self.depth);
         self.waiting.pop_front()
     }
 }
@@ -259,6 +263,8 @@ impl<T: Clone> Discipline for Tbf<T> {
             self.by_deadline.insert((queue.deadline(), self.laid, class));
             self.laid += 1;
         }
+        let waiting = self.classes.values().filter(|queue| !queue.waiting.is_empty()).count();
+        debug_assert_eq!(self.by_deadline.len(), waiting, "classes with a deadline, and that wait");
         self.room.take();
         Some(request)
     }

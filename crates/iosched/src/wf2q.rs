@@ -63,6 +63,7 @@ impl<T> Wf2q<T> {
     fn tag(&mut self, number: u32, start: Tag) {
         let flow = &mut self.flows[number as usize];
         let Some(head) = flow.waiting.front() else { return };
+        debug_assert!(start >= flow.start, "flow {number} begins earlier than before");
         flow.start = start;
         flow.finish = start.plus(Tag::of(head.cost, flow.weight));
         if start <= self.virtual_time {
@@ -113,11 +114,14 @@ impl<T: Clone> Discipline for Wf2q<T> {
         }
         let (_, number) = self.eligible.pop_first()?;
         let flow = &mut self.flows[number as usize];
+        debug_assert!(flow.start <= self.virtual_time, "flow {number} is served before it begins");
         let finish = flow.finish;
         let request = flow.waiting.pop_front()?;
         self.tag(number, finish);
         let after = self.virtual_time.plus(Tag::of(request.cost, self.weights));
         self.advance(after);
+        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.early.len() + self.eligible.len(), waiting, "flows with a tag, and that wait");
         self.room.take();
         Some(request)
     }

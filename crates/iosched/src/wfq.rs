@@ -55,6 +55,7 @@ impl Fluid {
                 return;
             }
             left = left.minus(needed);
+            debug_assert!(finish >= self.virtual_time, "flow {flow} was done before now");
             self.virtual_time = finish;
             self.busy.pop_first();
             self.weight -= flows[flow as usize].weight;
@@ -97,8 +98,11 @@ impl<T: Clone> Discipline for Wfq<T> {
         if flow.waiting.is_empty() {
             self.heads.insert((finish, number));
         }
+        debug_assert!(finish >= flow.finish, "flow {number} finishes this before what came earlier");
         flow.finish = finish;
         flow.waiting.push_back((finish, request));
+        let busy = self.fluid.busy.iter().map(|&(_, flow)| self.flows[flow as usize].weight);
+        debug_assert_eq!(busy.sum::<u64>(), self.fluid.weight, "weights of busy flows, and their sum");
     }
 
     /// Of equal tags, the flow that was named first.
@@ -110,6 +114,8 @@ impl<T: Clone> Discipline for Wfq<T> {
         let flow = &mut self.flows[number as usize];
         let (_, request) = flow.waiting.pop_front()?;
         self.heads.extend(flow.waiting.front().map(|head| (head.0, number)));
+        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.heads.len(), waiting, "heads, and flows that wait");
         self.room.take();
         Some(request)
     }

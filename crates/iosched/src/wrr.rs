@@ -65,6 +65,7 @@ impl<T: Clone> Discipline for Wrr<T> {
         let flow = &mut self.flows[number as usize];
         let request = flow.waiting.pop_front()?;
         self.sent += 1;
+        debug_assert!(self.sent <= flow.weight, "flow {number} has sent {} in a turn", self.sent);
         if flow.waiting.is_empty() {
             self.turns.pop_front();
             self.sent = 0;
@@ -72,6 +73,8 @@ impl<T: Clone> Discipline for Wrr<T> {
             self.turns.rotate_left(1);
             self.sent = 0;
         }
+        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.turns.len(), waiting, "flows that take turns, and that wait");
         self.room.take();
         Some(request)
     }

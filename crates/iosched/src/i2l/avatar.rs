@@ -84,7 +84,8 @@ impl<T> Avatar<T> {
         let due = request.due.unwrap_or(request.about.rose.saturating_add(delay));
         self.seen.arrivals += 1;
         self.seen.due += u64::from(due <= self.window_end);
-        self.queued.insert((due, self.came), (came, request));
+        let other = self.queued.insert((due, self.came), (came, request));
+        debug_assert!(other.is_none(), "two requests have number {}", self.came);
         self.came += 1;
     }
 
@@ -102,7 +103,9 @@ impl<T> Avatar<T> {
         }
         let (came, mut request) = entry.remove();
         request.about.ticket = self.given;
-        self.outstanding.insert(self.given, Given { at: now, waited: now.since(came) });
+        debug_assert!(came <= now, "a request came at {came} and is given at {now}");
+        let other = self.outstanding.insert(self.given, Given { at: now, waited: now.since(came) });
+        debug_assert!(other.is_none(), "two requests have ticket {}", self.given);
         self.given += 1;
         self.seen.outstanding_max = self.seen.outstanding_max.max(self.outstanding.len() as u64);
         if self.is_full() {
@@ -134,6 +137,7 @@ impl<T> Avatar<T> {
         self.set_limit();
         let windows = now.as_ns() / self.window.as_ns() + 1;
         self.window_end = SimTime::from_ns(windows.saturating_mul(self.window.as_ns()));
+        debug_assert!(self.window_end > now, "a window ends at {}, and it is {now}", self.window_end);
         let outstanding_max = self.outstanding.len() as u64;
         self.seen = Seen { outstanding_max, ..Seen::default() };
     }

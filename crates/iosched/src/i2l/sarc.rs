@@ -41,6 +41,7 @@ impl<T> Sarc<T> {
         let application = &mut self.applications[request.flow.0 as usize];
         if application.tokens > 0 && application.waiting.is_empty() {
             application.tokens -= 1;
+            debug_assert!(application.tokens < application.capacity, "more tokens are left than there were");
             return Some(request);
         }
         application.waiting.push_back((now, request));
@@ -52,6 +53,7 @@ impl<T> Sarc<T> {
     }
 
     pub fn refill(&mut self, now: SimTime) {
+        debug_assert!(now >= self.refilled, "buckets are filled at {now}, and were at {}", self.refilled);
         self.refilled = now;
         self.applications.iter_mut().for_each(|application| application.tokens = application.capacity);
     }
