@@ -352,4 +352,22 @@ mod tests {
         push(&mut bfq, 0, 1, 1);
         assert_eq!(served(&mut bfq), [0, 1]);
     }
+
+    #[test]
+    #[should_panic(expected = "the weight of all that wait, and of each")]
+    fn a_weight_that_nobody_has_is_noticed() {
+        let mut bfq = bfq(0, &[1, 1]);
+        (0..4).for_each(|item| push(&mut bfq, item % 2, 10, item));
+        bfq.weights += 1;
+        let _ = served(&mut bfq);
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 0 has completed more than it was given")]
+    fn what_was_not_given_is_not_completed() {
+        let mut bfq = bfq(0, &[1, 1]);
+        push(&mut bfq, 1, 10, 0);
+        assert_eq!(given(&mut bfq, ms(0)), [0]);
+        bfq.complete(ms(1), &request(0, 10, 0));
+    }
 }

@@ -201,4 +201,13 @@ mod tests {
         bucket.complete(ms(10), &request(1, 1, 2));
         assert_eq!(given(&mut bucket, ms(10)), [1, 3]);
     }
+
+    #[test]
+    #[should_panic(expected = "heads, and flows that wait")]
+    fn a_flow_that_lost_its_head_is_noticed() {
+        let mut bucket = TokenBucket::new(None, &Flows::equal(2));
+        (0..4).for_each(|item| crate::trial::push(&mut bucket, item % 2, 10, item));
+        bucket.blocked.pop_last();
+        let _ = crate::trial::served(&mut bucket);
+    }
 }

@@ -177,4 +177,13 @@ mod tests {
         assert_eq!(served(&mut drr), [0]);
         assert_eq!((drr.flows[0].deficit, drr.next(at(0))), (0, None));
     }
+
+    #[test]
+    #[should_panic(expected = "a flow saves what it is owed while it is idle")]
+    fn what_an_idle_flow_saves_is_noticed() {
+        let mut drr = Drr::new(None, 10, &Flows::weighted(&[1, 1]));
+        crate::trial::push(&mut drr, 0, 10, 0);
+        drr.flows[1].deficit = 5;
+        let _ = crate::trial::served(&mut drr);
+    }
 }

@@ -298,4 +298,14 @@ mod tests {
         assert_eq!(given(&mut dta, ms(20)), [(0, 0), (1, 2)]);
         assert_eq!(dta.records.len(), 1);
     }
+
+    #[test]
+    #[should_panic(expected = "two jobs have ticket 0")]
+    fn a_ticket_that_is_used_twice_is_noticed() {
+        let mut dta = Dta::new(None, 25, &Flows::equal(1));
+        (0..2).for_each(|item| crate::trial::push(&mut dta, 0, 10, item));
+        assert!(dta.next(SimTime::ZERO).is_some());
+        dta.given = 0;
+        let _ = dta.next(SimTime::ZERO);
+    }
 }

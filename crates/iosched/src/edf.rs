@@ -99,4 +99,13 @@ mod tests {
         (0..2).for_each(|item| edf.arrive(at(0), request(0, 1, item)));
         assert_eq!(given(&mut edf, at(0)), [0]);
     }
+
+    #[test]
+    #[should_panic(expected = "two requests have number 0")]
+    fn a_number_that_is_used_twice_is_noticed() {
+        let mut edf = Edf::new(None, &Flows::equal(1));
+        crate::trial::push(&mut edf, 0, 10, 0);
+        edf.came = 0;
+        crate::trial::push(&mut edf, 0, 10, 1);
+    }
 }

@@ -193,4 +193,13 @@ mod tests {
             prop_assert_eq!(served, requests.len());
         }
     }
+
+    #[test]
+    #[should_panic(expected = "virtual time goes back")]
+    fn virtual_time_that_goes_back_is_noticed() {
+        let mut fair = Fair::new(&[1]);
+        fair.push(0, 10, 'a');
+        fair.virtual_time = 7;
+        let _ = fair.pop();
+    }
 }

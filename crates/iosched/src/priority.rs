@@ -85,4 +85,13 @@ mod tests {
         push(&mut strict, 0, 1, 6);
         assert_eq!(given(&mut strict, at(0)), [5]);
     }
+
+    #[test]
+    #[should_panic(expected = "the priority of flow 0")]
+    fn a_request_of_another_priority_is_noticed() {
+        let mut priority = Priority::new(None, &Flows::equal(1));
+        crate::trial::push(&mut priority, 0, 10, 0);
+        priority.priorities[0] = 3;
+        let _ = crate::trial::served(&mut priority);
+    }
 }

@@ -297,4 +297,13 @@ mod tests {
         }
         assert_eq!(served(&mut orr), [1, 10, 0, 11, 12]);
     }
+
+    #[test]
+    #[should_panic(expected = "is served in round")]
+    fn a_round_that_goes_back_is_noticed() {
+        let mut rounds = Rounds::by_client(None, 2);
+        crate::trial::push(&mut rounds, 0, 10, 0);
+        rounds.round = 9;
+        let _ = crate::trial::served(&mut rounds);
+    }
 }

@@ -172,3 +172,61 @@ impl<T> StartTags<T> {
         self.virtual_time.whole()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::request;
+
+    fn tags(weights: &[u32], costs: &[(u32, u64)]) -> StartTags<u32> {
+        let mut tags = StartTags::new(&Flows::weighted(weights));
+        (0u32..).zip(costs).for_each(|(item, &(flow, cost))| tags.arrive(request(flow, cost, item)));
+        tags
+    }
+
+    /// A flow of twice the weight goes twice as often, and virtual time follows the start tags.
+    #[test]
+    fn start_tags_decide() {
+        let mut tags = tags(&[2, 1], &[(0, 10), (0, 10), (0, 10), (1, 10), (1, 10)]);
+        assert_eq!((tags.head_tags(0), tags.head_tags(1)), (Some((0, 5)), Some((0, 10))));
+        let mut seen = Vec::new();
+        while let Some(request) = tags.next() {
+            seen.push((request.item, tags.virtual_time()));
+        }
+        assert_eq!(seen, [(0, 0), (3, 0), (1, 5), (4, 10), (2, 10)]);
+        assert!(tags.is_empty(FlowId(0)) && tags.first().is_none());
+        // Who comes when all is served begins at that time.
+        tags.arrive(request(1, 10, 9));
+        assert_eq!(tags.head_tags(1), Some((20, 30)));
+    }
+
+    #[test]
+    fn heads_are_moved_by_their_length() {
+        let mut tags = tags(&[2, 1], &[(0, 10), (1, 10)]);
+        tags.delay_head(FlowId(0), 20);
+        assert_eq!(tags.head_tags(0), Some((10, 15)));
+        assert_eq!(tags.first(), Some(FlowId(1)));
+        tags.advance_head(FlowId(0), 20);
+        assert_eq!(tags.head_tags(0), Some((0, 5)));
+        tags.delay_tail(FlowId(0), 10);
+        assert_eq!(tags.head_tags(0), Some((0, 10)));
+        assert_eq!(tags.heads().count(), 2);
+        assert_eq!(tags.waiting().map(|request| request.cost).sum::<u64>(), 20);
+    }
+
+    #[test]
+    #[should_panic(expected = "heads, and flows that wait")]
+    fn a_flow_that_lost_its_head_is_noticed() {
+        let mut tags = tags(&[1, 1], &[(0, 10), (1, 10)]);
+        tags.heads.pop_last();
+        tags.arrive(request(0, 10, 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "flow 1 is moved and is not among the heads")]
+    fn a_head_that_is_moved_is_there() {
+        let mut tags = tags(&[1, 1], &[(0, 10), (1, 10)]);
+        tags.heads.pop_last();
+        tags.delay_head(FlowId(1), 5);
+    }
+}

@@ -176,4 +176,14 @@ mod tests {
         (0..3).for_each(|item| push(&mut wf2q, 0, 1_000, item));
         assert_eq!(served(&mut wf2q), [0, 1, 2]);
     }
+
+    #[test]
+    #[should_panic(expected = "flows with a tag, and that wait")]
+    fn a_flow_that_lost_its_tag_is_noticed() {
+        let mut wf2q = Wf2q::new(None, &Flows::weighted(&[1, 1]));
+        (0..6).for_each(|item| crate::trial::push(&mut wf2q, item % 2, 10, item));
+        wf2q.early.clear();
+        wf2q.eligible.pop_last();
+        let _ = crate::trial::served(&mut wf2q);
+    }
 }

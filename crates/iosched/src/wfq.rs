@@ -176,4 +176,21 @@ mod tests {
         (0..4).for_each(|item| push(&mut wfq, 0, 10, 10 + item));
         assert_eq!(served(&mut wfq), [10, 20, 11, 21, 12, 22, 13, 23]);
     }
+
+    #[test]
+    #[should_panic(expected = "weights of busy flows, and their sum")]
+    fn a_weight_that_nobody_has_is_noticed() {
+        let mut wfq = Wfq::new(None, &Flows::weighted(&[1, 1]));
+        wfq.fluid.weight = 1;
+        crate::trial::push(&mut wfq, 0, 10, 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "heads, and flows that wait")]
+    fn a_flow_that_lost_its_head_is_noticed() {
+        let mut wfq = Wfq::new(None, &Flows::weighted(&[1, 1]));
+        (0..6).for_each(|item| crate::trial::push(&mut wfq, item % 2, 10, item));
+        wfq.heads.pop_last();
+        let _ = crate::trial::served(&mut wfq);
+    }
 }

@@ -114,4 +114,13 @@ mod tests {
         push(&mut wrr, 1, 1, 11);
         assert_eq!(served(&mut wrr), [1, 2, 3, 11, 4]);
     }
+
+    #[test]
+    #[should_panic(expected = "flows that take turns, and that wait")]
+    fn a_flow_without_a_turn_is_noticed() {
+        let mut wrr = Wrr::new(None, &Flows::weighted(&[2, 1]));
+        (0..6).for_each(|item| crate::trial::push(&mut wrr, item % 2, 10, item));
+        wrr.turns.pop_back();
+        let _ = crate::trial::served(&mut wrr);
+    }
 }

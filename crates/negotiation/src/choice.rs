@@ -42,6 +42,7 @@ pub struct CommonWanted<'a> {
 /// Neighbouring offers with a stretch of time in common, the earliest that will do.
 #[must_use]
 pub fn common(ranked: &[Offer], wanted: &CommonWanted<'_>) -> Option<(Vec<ServerId>, Window)> {
+    debug_assert!(ranked.is_sorted_by_key(|offer| offer.window.left), "offers are out of order");
     let choices = (ranked.len() + 1).saturating_sub(wanted.servers.max(1));
     let looked_at = if wanted.skips_last && choices > 1 { choices - 1 } else { choices };
     for offers in ranked.windows(wanted.servers.max(1)).take(looked_at) {
@@ -50,6 +51,10 @@ pub fn common(ranked: &[Offer], wanted: &CommonWanted<'_>) -> Option<(Vec<Server
         let right = offers.iter().map(|offer| offer.window.right).min()?;
         let window = Window::of(left, wanted.span);
         if window.right <= right {
+            debug_assert!(
+                offers.iter().all(|offer| window.lies_in(&offer.window)),
+                "{window:?} lies in the offers of some servers only"
+            );
             return Some((offers.iter().map(|offer| offer.server).collect(), window));
         }
     }
@@ -84,6 +89,7 @@ pub struct Pick {
 /// early.
 #[must_use]
 pub fn sequence(ranked: &[Offer], wanted: &SequenceWanted) -> Vec<Pick> {
+    debug_assert!(ranked.is_sorted_by_key(|offer| offer.window.left), "offers are out of order");
     let Some(first) = ranked.first() else { return Vec::new() };
     let mut picks = vec![trimmed(first, first.window.left, wanted.span)];
     let mut rest = &ranked[1..];
@@ -96,6 +102,14 @@ pub fn sequence(ranked: &[Offer], wanted: &SequenceWanted) -> Vec<Pick> {
     if picks.len() == 1 && ranked.len() > 2 {
         picks[0] = idle_alternative(ranked, picks[0], wanted);
     }
+    debug_assert!(
+        picks.windows(2).all(|pair| pair[0].window.right <= pair[1].window.left),
+        "windows of a sequence overlap: {picks:?}"
+    );
+    debug_assert!(
+        (1..picks.len()).all(|at| picks[..at].iter().all(|pick| pick.server != picks[at].server)),
+        "a server is picked twice: {picks:?}"
+    );
     picks
 }
 

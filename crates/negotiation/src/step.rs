@@ -28,7 +28,57 @@ impl<'a> Step<'a> {
     }
 
     pub(crate) fn act(&mut self, action: Action) {
+        self.assert_sound(&action);
         self.actions.push(action);
+    }
+
+    /// No action lies in the past, moves nothing, or is for nobody.
+    fn assert_sound(&self, action: &Action) {
+        let now = self.now;
+        match action {
+            Action::Wake { at, wake } => {
+                debug_assert!(*at >= now, "{wake:?} is asked for at {at}, and it is {now}")
+            }
+            Action::Multicast(to) => debug_assert!(!to.is_empty(), "a message is for nobody"),
+            Action::Offer { bits, .. } | Action::GetOffer { bits, .. } | Action::GetFrame { bits, .. } => {
+                debug_assert!(*bits > 0, "a frame of no bits");
+                debug_assert!(
+                    *bits <= self.terms.frame_bits,
+                    "a frame has {bits} bits, more than a full one"
+                );
+            }
+            Action::Frame { bits, .. } => {
+                debug_assert!(
+                    *bits > 0 && *bits <= self.terms.frame_bits,
+                    "a frame has {bits} bits and goes out"
+                );
+            }
+            Action::Planned { to, begin, .. } => {
+                debug_assert!(!to.is_empty() && *begin >= now, "data for {to:?} are planned at {begin}");
+            }
+            Action::Data { to, began, .. } => {
+                debug_assert!(!to.is_empty(), "data are for nobody");
+                debug_assert!(*began <= now, "data that began at {began} end at {now}");
+            }
+            Action::Write { begin, end, .. } | Action::Read { begin, end, .. } => {
+                debug_assert!(*begin >= now, "a disk began at {begin}, before {now}");
+                debug_assert!(end >= begin, "a disk is done at {end} with what it begins at {begin}");
+            }
+            Action::Deliver { window, .. } => {
+                debug_assert!(window.left <= now, "data are sent before their window {window:?}");
+            }
+            Action::Done(Done { created, .. })
+            | Action::GetDone(DoneGet { created, .. })
+            | Action::Failed(Done { created, .. })
+            | Action::GetFailed(DoneGet { created, .. }) => {
+                debug_assert!(*created <= now, "what ends at {now} was wanted at {created}");
+            }
+            Action::Send { .. }
+            | Action::AtOnce { .. }
+            | Action::Dropped(_)
+            | Action::Retried(_)
+            | Action::GetRetried(_) => {}
+        }
     }
 
     pub(crate) fn tell(&mut self, gateway: GatewayId, message: Message, after: SimSpan) {
@@ -311,4 +361,90 @@ pub enum Action {
     GetRetried(GetId),
     /// A get is given up: no holder answers.
     GetFailed(DoneGet),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use towtank_streams::{Draws, Purpose, Seed};
+
+    use super::*;
+    use crate::Protocol;
+    use crate::terms::tests::fixed;
+
+    const NOW: SimTime = SimTime::from_ns(5_000);
+
+    /// What is said of an action that is wanted at 5 us, if it is refused.
+    fn complaint(action: &Action) -> Option<String> {
+        let terms = Terms::new(fixed(Protocol::ReplicastM));
+        let mut draws = Draws::new(Seed(1), 0, 0);
+        let mut source = draws.of(Purpose(0));
+        let mut step = Step::new(&terms, NOW, &mut source);
+        let acted = catch_unwind(AssertUnwindSafe(|| step.act(action.clone())));
+        assert_eq!(step.actions.len(), usize::from(acted.is_ok()), "{action:?}");
+        let panic = acted.err()?;
+        let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        panic.downcast_ref::<String>().cloned().or(said)
+    }
+
+    fn check(action: &Action, want: &str) {
+        let found = complaint(action).unwrap_or_else(|| panic!("{action:?} is refused"));
+        assert!(found.contains(want), "{found}, not {want}");
+    }
+
+    const PUT: PutId = PutId { gateway: GatewayId(0), number: 7 };
+    const GET: GetId = GetId { gateway: GatewayId(0), number: 8 };
+
+    #[test]
+    fn actions_that_cannot_be_are_noticed() {
+        let (early, late) = (SimTime::from_ns(4_999), SimTime::from_ns(5_001));
+        let window = Window { left: late, right: SimTime::from_ns(9_000) };
+        let (size, span) = (Size(0), SimSpan::from_ns(1));
+        let to = || vec![ServerId(1)];
+        check(&Action::Wake { at: early, wake: Wake::Settle }, "is asked for at");
+        check(&Action::Multicast(Vec::new()), "a message is for nobody");
+        check(&Action::Offer { to: ServerId(1), put: PUT, bits: 0 }, "a frame of no bits");
+        check(&Action::GetFrame { get: GET, round: 1, bits: 72_001 }, "more than a full one");
+        check(&Action::Frame { to: ServerId(1), put: PUT, bits: 72_001, span }, "a frame has 72001 bits");
+        check(&Action::Planned { to: to(), put: PUT, size, begin: early }, "are planned at");
+        check(
+            &Action::Data { to: Vec::new(), put: PUT, size, began: early, span, window },
+            "data are for nobody",
+        );
+        check(&Action::Data { to: to(), put: PUT, size, began: late, span, window }, "data that began at");
+        check(&Action::Write { put: PUT, size, begin: early, end: late }, "a disk began at");
+        check(&Action::Read { get: GET, begin: window.right, end: late }, "a disk is done at");
+        check(&Action::Deliver { get: GET, size, span, window }, "data are sent before their window");
+        check(&Action::Done(Done { put: PUT, size, created: late }), "what ends at");
+        check(&Action::GetFailed(DoneGet { get: GET, size, created: late }), "what ends at");
+    }
+
+    #[test]
+    fn actions_that_can_be_are_kept() {
+        let size = Size(0);
+        for action in [
+            Action::Wake { at: NOW, wake: Wake::Settle },
+            Action::Frame { to: ServerId(1), put: PUT, bits: 72_000, span: SimSpan::ZERO },
+            Action::Write { put: PUT, size, begin: NOW, end: NOW },
+            Action::Done(Done { put: PUT, size, created: NOW }),
+            Action::Dropped(PUT),
+        ] {
+            assert_eq!(complaint(&action), None, "{action:?}");
+        }
+    }
+
+    #[test]
+    fn reminders_name_what_they_are_about() {
+        let me = GatewayId(3);
+        let put = Some(Task::Put(PutId { gateway: me, number: 4 }));
+        let get = Some(Task::Get(GetId { gateway: me, number: 4 }));
+        assert_eq!(Wake::Round { number: 4, round: 1 }.task(me), put);
+        assert_eq!(Wake::AcksDue { number: 4, attempt: 1 }.task(me), put);
+        assert_eq!(Wake::GetRound { number: 4, round: 1 }.task(me), get);
+        assert_eq!(Wake::GetDataDue { number: 4, attempt: 1 }.task(me), get);
+        // A server's reminder says whose get it is.
+        assert_eq!(Wake::Deliver { get: GET, size: Size(0) }.task(me), Some(Task::Get(GET)));
+        assert_eq!(Wake::Settle.task(me), None);
+    }
 }

@@ -42,6 +42,11 @@ impl Terms {
                 holders.push(server);
             }
         }
+        debug_assert!(
+            holders.iter().all(|server| server.0 < self.fixed.servers),
+            "a chunk lies beyond the {} servers: {holders:?}",
+            self.fixed.servers
+        );
         holders
     }
 }

@@ -227,8 +227,15 @@ fn share_of(number: u64, billionths: u64) -> u64 {
 
 impl Terms {
     /// Derives what follows.
+    ///
+    /// # Panics
+    /// When more than the whole link is data, or a server's disk is of no kind.
     #[must_use]
     pub fn new(fixed: Fixed) -> Terms {
+        assert!(fixed.data_share <= BILLION, "{} billionths of a link are data", fixed.data_share);
+        let kinds = fixed.disks.len();
+        let known = fixed.disk_of.iter().all(|&kind| usize::from(kind) < kinds);
+        assert!(known, "a server has a disk of none of {kinds} kinds");
         let negotiates = fixed.protocol.negotiates();
         let link = fixed.link.bits_per_second();
         let for_data = if negotiates { share_of(link, fixed.data_share) } else { link };
@@ -259,6 +266,7 @@ impl Terms {
     /// How long a server's disk writes a chunk.
     #[must_use]
     pub fn write(&self, server: ServerId, size: Size) -> SimSpan {
+        debug_assert!(server.0 < self.fixed.servers, "server {} of {}", server.0, self.fixed.servers);
         let kind = self.fixed.disk_of.get(server.0 as usize).copied().unwrap_or(0);
         self.disks[usize::from(kind)].writes[usize::from(size.0)]
     }
@@ -272,6 +280,7 @@ impl Terms {
     /// The members of a group.
     pub fn members(&self, group: u32) -> impl Iterator<Item = ServerId> + use<> {
         let first = group * self.fixed.group;
+        debug_assert!(group < self.groups().max(1), "group {group} of {}", self.groups());
         (first..first + self.fixed.group).map(ServerId)
     }
 
@@ -312,6 +321,8 @@ impl SizeTerms {
             _ => common_windows(net, frame, fixed),
         };
         let queue = (fixed.queue_bytes.get() / bytes.get().max(1)).max(fixed.queue_least);
+        assert!(last_bits <= frame_bytes * 8, "the last frame has {last_bits} bits, more than a full one");
+        assert!(window <= bid, "a bid of {bid} has no room for a window of {window}");
         SizeTerms { bytes, frames, last_bits, net, frame, last: on_wire(last_bits), bid, window, queue }
     }
 
@@ -351,6 +362,8 @@ fn hybrid_windows(net: SimSpan, frame: SimSpan, fixed: &Fixed) -> (SimSpan, SimS
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     pub(crate) fn fixed(protocol: Protocol) -> Fixed {
@@ -412,5 +425,106 @@ pub(crate) mod tests {
         assert_eq!((ns(hybrid.gap), hybrid.groups()), (8_080, 10));
         assert_eq!([0, 1, 2].map(|at| ns(hybrid.sizes[at].bid)), [30_870, 130_553, 1_036_730]);
         assert_eq!([0, 1, 2].map(|at| ns(hybrid.sizes[at].window)), [29_870, 129_553, 1_035_730]);
+    }
+
+    fn drawn() -> impl Strategy<Value = Fixed> {
+        let sizes = prop::collection::vec((1u64..3_000_000).prop_map(Bytes::new), 1..4);
+        let set = (200u64..1_000_000_000, 1u32..20, 1u32..120, 1u64..20_000, 1_000_000_000u64..2_000_000_000);
+        (prop::sample::select(Protocol::ALL.to_vec()), set, sizes).prop_map(|(protocol, set, sizes)| {
+            let (data_share, group, servers, frame, of_transfer) = set;
+            let extension = Extension { of_transfer };
+            Fixed {
+                data_share,
+                group,
+                servers,
+                frame: Bytes::new(frame),
+                extension,
+                sizes,
+                ..fixed(protocol)
+            }
+        })
+    }
+
+    proptest! {
+        /// Whatever is set: frames hold the chunk, bids the transfer, and groups the servers.
+        #[test]
+        fn frames_hold_chunks_and_groups_servers(set in drawn()) {
+            let terms = Terms::new(set.clone());
+            prop_assert!(terms.data <= set.link);
+            prop_assert_eq!(terms.sizes.len(), set.sizes.len());
+            prop_assert_eq!(terms.told(SimTime::ZERO).since(SimTime::ZERO), terms.control);
+            for (size, bytes) in terms.sizes.iter().zip(&set.sizes) {
+                let bits = (size.frames - 1) * terms.frame_bits + size.last_bits;
+                prop_assert_eq!(bits, bytes.get() * 8);
+                prop_assert!(size.last_bits > 0 && size.last_bits <= terms.frame_bits);
+                prop_assert!(size.last <= size.frame && size.last <= size.net);
+                prop_assert!(size.to_last_frame() <= size.net, "{:?}", size);
+                // Each frame is rounded down, so all of them take no longer than the whole.
+                prop_assert!(size.to_last_frame().saturating_add(size.last) <= size.net);
+                prop_assert!(size.window <= size.bid && size.queue >= set.queue_least);
+                prop_assert!(size.bid >= size.net.saturating_add(size.frame));
+            }
+            let groups = terms.groups();
+            prop_assert!(groups * set.group <= set.servers && set.servers < (groups + 1) * set.group);
+            let members: Vec<ServerId> = (0..groups).flat_map(|group| terms.members(group)).collect();
+            prop_assert_eq!(members, (0..groups * set.group).map(ServerId).collect::<Vec<_>>());
+        }
+
+        /// What is stored lies on members of its group, each once.
+        #[test]
+        fn chunks_lie_on_members_of_one_group(set in drawn(), name: u64) {
+            let terms = Terms::new(set);
+            prop_assume!(terms.groups() > 0);
+            let chunk = crate::ChunkName(name);
+            let holders = terms.holders(chunk);
+            let count = if terms.fixed.protocol.negotiates() { terms.fixed.group } else { terms.fixed.servers };
+            prop_assert_eq!(holders.len(), terms.replicas().min(count as usize));
+            prop_assert!((1..holders.len()).all(|at| !holders[..at].contains(&holders[at])), "{:?}", holders);
+            prop_assert!(holders.iter().all(|server| server.0 < terms.fixed.servers));
+            prop_assert!(terms.group_of(chunk) < terms.groups());
+            if terms.fixed.protocol.negotiates() {
+                let members: Vec<ServerId> = terms.members(terms.group_of(chunk)).collect();
+                prop_assert!(holders.iter().all(|server| members.contains(server)));
+            }
+        }
+
+        /// More bytes, or a slower link, never take less time.
+        #[test]
+        fn spans_grow_with_bits(bits in 0u64..1 << 40, more in 0u64..1 << 20) {
+            let terms = Terms::new(fixed(Protocol::ReplicastM));
+            prop_assert!(terms.wire(bits) <= terms.wire(bits + more));
+            let unicast = Terms::new(fixed(Protocol::UchCcp));
+            prop_assert!(unicast.wire(bits) <= terms.wire(bits), "a part of the link is as fast as all of it");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "1000000001 billionths of a link are data")]
+    fn more_data_than_a_link_are_refused() {
+        let _ = Terms::new(Fixed { data_share: BILLION + 1, ..fixed(Protocol::ReplicastM) });
+    }
+
+    #[test]
+    #[should_panic(expected = "a server has a disk of none of 2 kinds")]
+    fn a_disk_of_no_kind_is_refused() {
+        let _ = Terms::new(Fixed { disk_of: vec![0, 2], ..fixed(Protocol::ReplicastM) });
+    }
+
+    #[test]
+    fn protocols_have_names_of_their_own() {
+        for (at, protocol) in Protocol::ALL.iter().enumerate() {
+            assert!(Protocol::ALL[..at].iter().all(|other| other.name() != protocol.name()), "{protocol:?}");
+        }
+        assert_eq!(Protocol::ALL.iter().filter(|protocol| protocol.negotiates()).count(), 2);
+        assert!(Protocol::ReplicastH.negotiates() && !Protocol::Serial.negotiates());
+    }
+
+    #[test]
+    fn shares_of_numbers_are_rounded_down() {
+        assert_eq!(share_of(1_000, BILLION / 2), 500);
+        assert_eq!(share_of(999, BILLION / 2), 499);
+        assert_eq!(share_of(u64::MAX, BILLION), u64::MAX);
+        assert_eq!(share_of(u64::MAX, 2 * BILLION), u64::MAX, "no more than there are numbers for");
+        assert_eq!(share_of(7, 0), 0);
     }
 }

@@ -48,6 +48,10 @@ impl Window {
                 None => break,
             }
         }
+        debug_assert!(
+            !busy.iter().any(|window| window.overlaps(&Window::of(at, span))),
+            "a stretch of {span} at {at} is not free"
+        );
         at
     }
 }

@@ -88,6 +88,9 @@ struct Ends {
     failed: u32,
     given_up: BTreeSet<PutId>,
     stored: BTreeMap<PutId, BTreeSet<ServerId>>,
+    /// Bits of chunks that went out, to servers and to readers.
+    put_bits: u64,
+    get_bits: u64,
 }
 
 struct World {
@@ -270,17 +273,31 @@ impl World {
             }
             (Action::Offer { put, .. }, _) => self.schedule(SimSpan::ZERO, 0, Event::Granted(put)),
             (Action::Frame { to, put, bits, span }, _) => {
+                self.ends.put_bits += bits;
                 self.send(span.saturating_add(trip), Event::Frame(to, put, bits));
             }
-            (Action::Data { to, put, size, span, .. }, _) => {
+            (Action::Data { to, put, size, span, window, .. }, _) => {
+                self.ends.put_bits += self.terms.size(size).bytes.get() * 8 * to.len() as u64;
+                assert!(
+                    self.now.saturating_add(span) <= window.right,
+                    "data of {put:?} end after {window:?}"
+                );
                 let way = span.saturating_add(trip);
                 to.into_iter().for_each(|server| self.send(way, Event::Data(server, put, size)));
             }
             (Action::GetOffer { get, round, bits }, Peer::Server(me)) => {
                 self.schedule(self.terms.wire(bits), 0, Event::GetGranted(me, get, round));
             }
-            (Action::GetFrame { get, round, bits }, _) => self.send(trip, Event::GetData(get, round, bits)),
-            (Action::Deliver { get, span, .. }, _) => {
+            (Action::GetFrame { get, round, bits }, _) => {
+                self.ends.get_bits += bits;
+                self.send(trip, Event::GetData(get, round, bits));
+            }
+            (Action::Deliver { get, size, span, window }, _) => {
+                self.ends.get_bits += self.terms.size(size).bytes.get() * 8;
+                assert!(
+                    self.now.saturating_add(span) <= window.right,
+                    "data of {get:?} end after {window:?}"
+                );
                 self.send(span.saturating_add(trip), Event::GetData(get, 0, 0));
             }
             (Action::Write { put, .. }, Peer::Server(me)) => {
@@ -319,6 +336,22 @@ impl World {
         prop_assert_eq!(self.ends.gets.len() as u32, each);
         prop_assert!(self.ends.puts.values().all(|count| *count == 1), "{:?}", self.ends.puts);
         prop_assert!(self.ends.gets.values().all(|count| *count == 1), "{:?}", self.ends.gets);
+        prop_assert!(self.ends.given_up.iter().all(|put| self.ends.puts.contains_key(put)));
+        prop_assert!(self.ends.failed as usize >= self.ends.given_up.len());
+        for gateway in &self.gateways {
+            let left = match gateway {
+                Gateway::Unicast(machine) => machine.puts() + machine.gets.len(),
+                Gateway::Negotiating(machine) => machine.puts() + machine.gets.len(),
+            };
+            prop_assert_eq!(left, 0, "puts and gets that have ended are kept");
+        }
+        for server in &self.servers {
+            let disk = match server {
+                Server::Unicast(machine) => machine.disk(),
+                Server::Negotiating(machine) => machine.disk(),
+            };
+            prop_assert!(disk.audit().is_ok(), "{disk:?}");
+        }
         for (put, servers) in &self.ends.stored {
             let given_up = self.ends.given_up.contains(put);
             prop_assert!(given_up || servers.len() >= 3, "{put:?} lies on {servers:?} only");
@@ -353,5 +386,10 @@ fn nothing_fails_on_a_good_network() {
         world.check_ends().unwrap();
         assert_eq!(world.ends.failed, 0, "{}", protocol.name());
         assert!(world.ends.stored.values().all(|servers| servers.len() == 3), "{}", protocol.name());
+        // Each gateway puts and gets two chunks of each size.
+        let chunks: u64 = world.terms.sizes.iter().map(|size| size.bytes.get() * 8).sum();
+        let once = 2 * chunks * u64::from(GATEWAYS);
+        assert_eq!(world.ends.put_bits, 3 * once, "{}", protocol.name());
+        assert_eq!(world.ends.get_bits, once, "{}", protocol.name());
     }
 }

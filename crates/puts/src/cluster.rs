@@ -17,6 +17,8 @@ mod gets;
 mod racks;
 mod servers;
 mod sound;
+#[cfg(test)]
+mod tests;
 
 pub use racks::Racks;
 

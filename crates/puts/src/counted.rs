@@ -72,6 +72,8 @@ impl Counted {
     /// Puts and gets that ended well, a second.
     #[must_use]
     pub fn operations_per_second(&self) -> f64 {
-        (self.total.puts + self.total.got.count()) as f64 / self.seconds
+        let rate = (self.total.puts + self.total.got.count()) as f64 / self.seconds;
+        assert!(rate.is_finite() && rate >= 0.0, "{rate} operations ended a second");
+        rate
     }
 }

@@ -83,6 +83,7 @@ impl Transfer {
     /// Whether some of it went out before or after its window.
     #[must_use]
     pub fn is_outside(&self) -> bool {
+        debug_assert!(self.began <= self.ended, "a transfer went out from {} to {}", self.began, self.ended);
         self.began < self.window.left || self.ended > self.window.right
     }
 }

@@ -64,3 +64,22 @@ impl Frame {
         matches!(self, Frame::Put { .. } | Frame::Reserved { .. })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use towtank_negotiation::GatewayId;
+
+    use super::*;
+
+    #[test]
+    fn frames_go_to_servers_or_to_readers() {
+        let (gateway, size, bits) = (GatewayId(0), Size(0), 720);
+        let (put, get) = (PutId { gateway, number: 1 }, GetId { gateway, number: 1 });
+        let to_servers = [Frame::Put { put, bits }, Frame::Reserved { put, size, last: true, bits }];
+        let to_readers =
+            [Frame::Get { get, round: 1, bits }, Frame::Delivered { get, size, last: false, bits }];
+        assert!(to_servers.iter().all(Frame::is_put));
+        assert!(!to_readers.iter().any(Frame::is_put));
+        assert!(to_servers.iter().chain(&to_readers).all(|frame| frame.bits() == bits));
+    }
+}

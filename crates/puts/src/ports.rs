@@ -28,3 +28,30 @@ impl Ports {
         links.into_iter().try_for_each(|link| link.lane.audit())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use towtank_units::{SimSpan, SimTime};
+
+    use super::*;
+
+    #[test]
+    fn a_link_that_carried_more_than_there_was_time_for_is_noticed() {
+        let mut ports = Ports::default();
+        let span = SimSpan::from_ns(70);
+        ports.data_out.send(SimTime::from_ns(5), span);
+        ports.control_in.receive(SimTime::from_ns(90), span);
+        assert!(ports.audit().is_ok());
+        let damages: [fn(&mut Ports) -> &mut Link; 4] = [
+            |ports| &mut ports.control_out,
+            |ports| &mut ports.control_in,
+            |ports| &mut ports.data_out,
+            |ports| &mut ports.data_in,
+        ];
+        for (at, damage) in damages.into_iter().enumerate() {
+            let mut broken = ports;
+            damage(&mut broken).lane.busy = SimSpan::from_secs(1);
+            assert!(broken.audit().is_err(), "link {at} is not looked at");
+        }
+    }
+}

@@ -130,3 +130,12 @@ fn a_depth_bounds_what_is_in_service_and_asks_for_no_wake() {
     mclock.complete(at(1), &request(0, 1, 0));
     assert_eq!(given(&mut mclock, at(1)), [1]);
 }
+
+#[test]
+#[should_panic(expected = "shares that wait")]
+fn a_flow_that_lost_its_share_is_noticed() {
+    let mut mclock = Mclock::new(None, AtLimit::Wait, &Flows::weighted(&[1, 1]));
+    (0..4).for_each(|item| crate::trial::push(&mut mclock, item % 2, 10, item));
+    mclock.by_share.pop_last();
+    let _ = crate::trial::served(&mut mclock);
+}

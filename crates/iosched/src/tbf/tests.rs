@@ -142,3 +142,12 @@ fn errors_say_the_next_step() {
         ]
     );
 }
+
+#[test]
+#[should_panic(expected = "classes with a deadline, and that wait")]
+fn a_class_that_lost_its_deadline_is_noticed() {
+    let mut tbf = Tbf::by_flow(None, 3, false, &Flows::equal(2));
+    (0..4).for_each(|item| crate::trial::push(&mut tbf, item % 2, 10, item));
+    tbf.by_deadline.pop_last();
+    let _ = crate::trial::served(&mut tbf);
+}

@@ -52,6 +52,7 @@ impl CommonBids {
         }
         let window = Window::of(left, wanted.bid.saturating_add(wanted.bonus(idle)));
         self.list.push(Reservation { put: wanted.put, window, state: State::Tentative });
+        self.assert_in_order();
         window
     }
 
@@ -100,6 +101,7 @@ impl CommonBids {
             at -= 1;
             self.list[at].window.right = self.list.remove(at + 1).window.right;
         }
+        self.assert_in_order();
         true
     }
 
@@ -107,6 +109,14 @@ impl CommonBids {
     pub fn remove(&mut self, put: PutId) -> Option<Reservation> {
         let at = self.list.iter().position(|one| one.put == put && one.state != State::Cancelled)?;
         Some(self.list.remove(at))
+    }
+
+    /// Each was made behind those before it.
+    fn assert_in_order(&self) {
+        let begins = |one: &Reservation| one.window.left;
+        debug_assert!(self.list.is_sorted_by_key(begins), "reservations are out of order: {:?}", self.list);
+        let lasts = |one: &Reservation| one.window.left <= one.window.right;
+        debug_assert!(self.list.iter().all(lasts), "a reservation ends before it begins: {:?}", self.list);
     }
 
     fn find(&self, put: PutId, state: State) -> Option<usize> {
@@ -184,5 +194,23 @@ mod tests {
         }
         assert_eq!(bids.list().len(), 2);
         assert_eq!(span(bids.list()[0].window), (60, 700));
+    }
+
+    #[test]
+    #[should_panic(expected = "reservations are out of order")]
+    fn reservations_out_of_order_are_noticed() {
+        let mut bids = CommonBids::default();
+        (1..=3).for_each(|number| _ = bids.offer(&wanted(number, 0)));
+        bids.list.swap(0, 1);
+        bids.cancel(wanted(3, 0).put);
+    }
+
+    #[test]
+    #[should_panic(expected = "a reservation ends before it begins")]
+    fn a_reservation_that_ends_before_it_begins_is_noticed() {
+        let mut bids = CommonBids::default();
+        bids.offer(&wanted(1, 0));
+        bids.list[0].window.right = SimTime::ZERO;
+        bids.cancel(wanted(1, 0).put);
     }
 }

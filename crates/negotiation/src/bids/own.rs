@@ -27,6 +27,10 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
 
     /// Makes a bid: the first gap that is wide enough. An idle server bids wider if the coin says so.
     pub fn offer(&mut self, wanted: &Wanted<Id>, coin: bool) -> Window {
+        debug_assert!(
+            self.list.iter().all(|one| one.put != wanted.put),
+            "time is offered again for what has some already"
+        );
         let mut left = wanted.from.max(wanted.soonest).max(wanted.now.saturating_add(wanted.disk_wait));
         for one in &self.list {
             if left < one.window.left && left.saturating_add(wanted.bid) <= one.window.left {
@@ -37,7 +41,11 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
         let bonus = wanted.bonus(self.list.is_empty() && coin);
         let window = Window::of(left, wanted.bid.saturating_add(bonus));
         let at = self.list.partition_point(|one| one.window.left <= left);
+        let free = |one: &Reservation<Id>| !one.window.overlaps(&window);
+        debug_assert!(self.list[..at].last().is_none_or(free), "{window:?} overlaps what lies before it");
+        debug_assert!(self.list.get(at).is_none_or(free), "{window:?} overlaps what lies behind it");
         self.list.insert(at, Reservation { put: wanted.put, window, state: State::Tentative });
+        self.assert_in_order();
         window
     }
 
@@ -74,11 +82,20 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
     /// Drops what is over by now.
     pub fn forget(&mut self, now: SimTime) {
         self.list.retain(|one| one.window.right > now);
+        self.assert_in_order();
     }
 
     fn insert(&mut self, one: Reservation<Id>) {
         let at = self.list.partition_point(|other| other.window.left <= one.window.left);
         self.list.insert(at, one);
+        self.assert_in_order();
+    }
+
+    fn assert_in_order(&self) {
+        let begins = |one: &Reservation<Id>| one.window.left;
+        debug_assert!(self.list.is_sorted_by_key(begins), "reservations are out of order");
+        let kept = |one: &Reservation<Id>| one.state != State::Cancelled;
+        debug_assert!(self.list.iter().all(kept), "a list without holes holds one");
     }
 
     fn find(&self, put: Id, state: State) -> Option<usize> {
@@ -133,5 +150,32 @@ mod tests {
     fn an_idle_server_may_bid_wide() {
         assert_eq!(span(OwnBids::<PutId>::default().offer(&wanted(1, 0), true)), (60, 350));
         assert_eq!(span(OwnBids::<PutId>::default().offer(&wanted(1, 0), false)), (60, 170));
+    }
+
+    #[test]
+    #[should_panic(expected = "time is offered again for what has some already")]
+    fn time_is_offered_once() {
+        let mut bids = OwnBids::<PutId>::default();
+        bids.offer(&wanted(1, 0), false);
+        bids.offer(&wanted(1, 0), false);
+    }
+
+    #[test]
+    #[should_panic(expected = "reservations are out of order")]
+    fn reservations_out_of_order_are_noticed() {
+        let mut bids = OwnBids::<PutId>::default();
+        bids.offer(&wanted(1, 0), false);
+        bids.offer(&wanted(2, 0), false);
+        bids.list.swap(0, 1);
+        bids.forget(SimTime::ZERO);
+    }
+
+    #[test]
+    #[should_panic(expected = "a list without holes holds one")]
+    fn a_hole_is_noticed() {
+        let mut bids = OwnBids::<PutId>::default();
+        bids.offer(&wanted(1, 0), false);
+        bids.list[0].state = State::Cancelled;
+        bids.offer(&wanted(2, 0), false);
     }
 }

@@ -118,6 +118,7 @@ impl NegotiatedGets {
         let Some(at) = self.find(get.number) else { return };
         // A server that had been given up has sent after all: whoever else was asked need not.
         self.close_round(at, None, step);
+        debug_assert!(self.gets.is_sorted_by_key(|get| get.number), "gets are out of order");
         let get = self.gets.remove(at);
         step.act(Action::GetDone(get.done(self.me)));
     }
@@ -179,6 +180,8 @@ impl NegotiatedGets {
         };
         let get = &mut self.gets[at];
         get.heard.push(server);
+        debug_assert!(get.offers.len() < get.heard.len(), "more servers have bid than have answered");
+        debug_assert!(get.heard.len() <= get.asked.len(), "more servers have answered than were asked");
         get.offers.push(Offer { window, lot: step.draws.next_u64(), server });
         self.decide_if_all_is_said(at, step);
     }
@@ -237,6 +240,13 @@ impl NegotiatedGets {
         let get = &mut self.gets[at];
         get.chosen = Some(chosen);
         get.attempt += 1;
+        debug_assert!(get.asked.contains(&chosen.0), "server {} sends and was not asked", chosen.0.0);
+        debug_assert!(!get.avoided.contains(&chosen.0), "server {} sends and is avoided", chosen.0.0);
+        debug_assert!(
+            !self.receiving.iter().any(|(_, window)| window.overlaps(&chosen.1)),
+            "two servers send to one gateway in {:?}",
+            chosen.1
+        );
         self.receiving.push((GetId { gateway: self.me, number: get.number }, chosen.1));
         if let Some(timeouts) = step.terms.fixed.timeouts {
             let wake = Wake::GetDataDue { number: get.number, attempt: get.attempt };
@@ -291,5 +301,6 @@ impl Get {
         self.offers.clear();
         let members = terms.members(terms.group_of(self.chunk));
         self.asked = members.filter(|server| !self.avoided.contains(server)).collect();
+        debug_assert!(self.chosen.is_none(), "a get is asked for whose sender is chosen: {:?}", self.chosen);
     }
 }

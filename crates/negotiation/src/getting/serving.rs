@@ -86,6 +86,7 @@ impl Deliveries {
             trip: terms.fixed.trip,
         };
         let window = self.list.offer(&wanted, false);
+        debug_assert!(window.left >= answered, "{window:?} begins before its answer can be here");
         step.tell(get.gateway, Message::GetBid { get, server: self.me, round, window }, SimSpan::ZERO);
     }
 
@@ -108,6 +109,7 @@ impl Deliveries {
             return;
         }
         let Service { begin, end } = disk.serve(step.now, read);
+        debug_assert!(end <= window.left, "a chunk is read by {end}, after {window:?} has begun");
         step.act(Action::Read { get, begin, end });
         step.act(Action::Wake { at: window.left, wake: Wake::Deliver { get, size } });
     }

@@ -27,6 +27,8 @@ impl Flow {
     /// A transfer whose first frame goes out at `begin`.
     #[must_use]
     pub fn new(to: Vec<ServerId>, window: Window, begin: SimTime, size: &SizeTerms) -> Flow {
+        debug_assert!(!to.is_empty(), "a transfer is for nobody");
+        debug_assert!(begin >= window.left, "a transfer begins at {begin}, before {window:?}");
         Flow { to, window, began: begin, generation: 0, next: begin, left: size.frames }
     }
 
@@ -66,12 +68,21 @@ impl Flow {
         }
         self.next = free;
         self.generation += 1;
+        debug_assert!(self.left > 0, "a transfer is held that has begun its last frame");
+        debug_assert!(
+            self.began <= self.next,
+            "frames go on at {}, before the first at {}",
+            self.next,
+            self.began
+        );
         true
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::terms::tests::fixed;
     use crate::{Protocol, Size, Terms};
@@ -94,5 +105,53 @@ mod tests {
         assert_eq!(flow.generation, 2);
         flow.finish();
         assert!(!flow.goes_on() && !flow.hold(at(20_000), at(30_000), size.frame));
+    }
+
+    proptest! {
+        /// Control messages only ever hold frames back, none is lost, and none begins while one goes out.
+        #[test]
+        fn frames_are_held_back_and_never_lost(waits in prop::collection::vec((0u64..20_000, 1u64..9_000), 0..40)) {
+            let terms = Terms::new(fixed(Protocol::ReplicastH));
+            let size = terms.size(Size(1));
+            let begin = SimTime::from_ns(1_000);
+            let mut flow = Flow::new(vec![ServerId(3)], Window::of(begin, size.window), begin, size);
+            let (mut now, mut last) = (SimTime::ZERO, flow.last_frame(size.frame));
+            for (wait, message) in waits {
+                now = now.saturating_add(SimSpan::from_ns(wait));
+                if now > last {
+                    break;
+                }
+                let (left, began) = (flow.left, flow.began);
+                let free = now.saturating_add(SimSpan::from_ns(message));
+                let changed = flow.hold(now, free, size.frame);
+                prop_assert!(flow.left <= left && flow.left > 0);
+                prop_assert!(flow.began >= began && flow.began <= flow.next);
+                prop_assert!(!changed || flow.next == free);
+                let after = flow.last_frame(size.frame);
+                prop_assert_eq!(changed, after > last, "{} after {}", after, last);
+                // No later than if all frames that are left had waited for the message.
+                prop_assert!(after <= last.saturating_add(free.since(now)));
+                last = after;
+            }
+            prop_assert!(flow.goes_on());
+            flow.finish();
+            prop_assert!(!flow.goes_on());
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a transfer is for nobody")]
+    fn a_transfer_for_nobody_is_noticed() {
+        let terms = Terms::new(fixed(Protocol::ReplicastH));
+        let window = Window::of(SimTime::ZERO, SimSpan::from_ns(9));
+        let _ = Flow::new(Vec::new(), window, SimTime::ZERO, terms.size(Size(1)));
+    }
+
+    #[test]
+    #[should_panic(expected = "before Window")]
+    fn a_transfer_before_its_window_is_noticed() {
+        let terms = Terms::new(fixed(Protocol::ReplicastH));
+        let window = Window::of(SimTime::from_ns(9), SimSpan::from_ns(9));
+        let _ = Flow::new(vec![ServerId(3)], window, SimTime::ZERO, terms.size(Size(1)));
     }
 }

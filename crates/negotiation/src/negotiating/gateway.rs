@@ -91,6 +91,8 @@ impl NegotiatingGateway {
             futile: 0,
         };
         put.ask(self.me, step);
+        let newer = self.puts.last().is_none_or(|last| last.number < number);
+        debug_assert!(newer, "put {number} is begun after a later one");
         self.puts.push(put);
         self.hold_data(step);
     }
@@ -143,6 +145,9 @@ impl NegotiatingGateway {
         if Some(group) == self.previous_group {
             group = (group + 1) % groups;
         }
+        debug_assert!(group < groups, "group {group} of {groups}");
+        let again = groups > 1 && self.previous_group == Some(group);
+        debug_assert!(!again, "group {group} is drawn twice in a row");
         self.previous_group = Some(group);
         group
     }
@@ -164,6 +169,11 @@ impl NegotiatingGateway {
         let put = &mut self.puts[at];
         put.offers.push(Offer { window, lot: step.draws.next_u64(), server });
         put.expected -= 1;
+        let (offers, expected) = (put.offers.len(), put.expected);
+        debug_assert!(
+            offers + expected as usize <= step.terms.fixed.group as usize,
+            "{offers} servers have bid and {expected} will, more than are in a group"
+        );
         if put.expected == 0 {
             self.decide(at, step);
         }
@@ -256,6 +266,7 @@ impl NegotiatingGateway {
             holder.1 = true;
         }
         let acknowledged = put.holders.iter().filter(|holder| holder.1).count();
+        debug_assert!(acknowledged <= step.terms.replicas(), "{acknowledged} servers have a put");
         if acknowledged == step.terms.replicas() {
             let put = self.puts.remove(at);
             step.act(Action::Done(put.done(self.me)));
@@ -275,6 +286,10 @@ impl NegotiatingGateway {
             return;
         }
         put.holders.retain(|holder| !silent.contains(&holder.0));
+        debug_assert!(
+            !silent.iter().any(|server| put.avoided.contains(server)),
+            "servers were chosen that did not answer before: {silent:?}"
+        );
         put.avoided.extend(silent);
         put.from = step.now;
         step.act(Action::Retried(PutId { gateway: self.me, number: put.number }));
@@ -298,6 +313,11 @@ impl NegotiatingGateway {
             }
         }
         let put = self.puts.remove(at);
+        debug_assert!(
+            put.groups_tried <= step.terms.groups().max(1),
+            "{} groups were tried",
+            put.groups_tried
+        );
         step.act(Action::Failed(put.done(self.me)));
     }
 }
@@ -410,8 +430,15 @@ impl Put {
         };
         let mut answers: Vec<(ServerId, Message)> = self.offers.iter().map(verdict).collect();
         answers.sort_unstable_by_key(|(server, _)| *server);
+        debug_assert!(answers.windows(2).all(|pair| pair[0].0 < pair[1].0), "a server is answered twice");
         step.act(Action::Multicast(answers));
+        debug_assert!(
+            !picks.iter().any(|pick| self.holds(pick.server)),
+            "a server is chosen again: {picks:?}"
+        );
         self.holders.extend(picks.iter().map(|pick| (pick.server, false)));
+        let (holders, replicas) = (self.holders.len(), step.terms.replicas());
+        debug_assert!(holders <= replicas, "{holders} servers are chosen for {replicas} replicas");
     }
 
     fn begin_flows(&mut self, gateway: GatewayId, picks: &[Pick], step: &mut Step<'_>) {
@@ -425,6 +452,9 @@ impl Put {
                 step.act(Action::Planned { to, put, size: self.size, begin });
             }
             remind(number, &flow, size.frame, step);
+            let elsewhere =
+                |other: &Flow| !other.goes_on() || flow.to.iter().all(|to| !other.to.contains(to));
+            debug_assert!(self.flows.iter().all(elsewhere), "a server is sent one put twice at once");
             self.flows.push(flow);
         };
         if terms.fixed.protocol == Protocol::ReplicastH {

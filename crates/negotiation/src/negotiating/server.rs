@@ -128,6 +128,7 @@ impl NegotiatingServer {
             Reservations::Own(bids) => bids.remove(put),
         };
         let Service { begin, end } = self.disk.serve(step.now, step.terms.write(self.me, size));
+        debug_assert!(self.disk.audit().is_ok(), "a disk is given more than there is time for");
         step.act(Action::Write { put, size, begin, end });
         step.tell(put.gateway, Message::Ack { put, server: self.me }, end.since(step.now));
         reservation
@@ -161,6 +162,9 @@ impl NegotiatingServer {
                 bids.offer(&wanted, wide)
             }
         };
+        debug_assert!(window.right > step.now, "time is offered that is over: {window:?}");
+        let offered = |one: &Reservation| one.put == put && one.state == State::Tentative;
+        debug_assert!(self.reservations().iter().any(offered), "a bid is made and not noted");
         step.tell(put.gateway, Message::Bid { put, server: self.me, round, window }, SimSpan::ZERO);
     }
 

@@ -83,6 +83,9 @@ impl UnicastGateway {
             targets.extend(draw_server(&taken, step));
         }
         self.previous.clone_from(&targets);
+        let again = |at: usize| targets[..at].contains(&targets[at]);
+        debug_assert!(!(1..targets.len()).any(again), "a replica lies with another: {targets:?}");
+        debug_assert!(!targets.is_empty(), "a put is for no server");
         let number = self.next_number;
         self.next_number += 1;
         let mut put = Put {
@@ -96,6 +99,8 @@ impl UnicastGateway {
             attempt: 0,
         };
         put.request(self.me, &mut self.egress, step);
+        let newer = self.puts.last().is_none_or(|last| last.number < number);
+        debug_assert!(newer, "put {number} is begun after a later one");
         self.puts.push(put);
     }
 
@@ -198,6 +203,8 @@ impl UnicastGateway {
                 step.act(Action::Failed(put.done(self.me)));
                 return;
             };
+            let other = put.targets.iter().all(|target| target.0 != server);
+            debug_assert!(other, "server {} has two replicas of one put", server.0);
             put.targets[target] = (server, false);
         }
         // Whoever was being sent to need not wait for the rest.
@@ -285,6 +292,8 @@ impl Put {
             return;
         }
         let bits = self.next_bits(step.terms);
+        debug_assert!(self.flow.frames_left > 0, "a frame is offered of a replica that is sent");
+        debug_assert!(!self.flow.offered, "a frame is offered while another one is");
         egress.fill(step.now, step.terms.data);
         self.flow.bucket.fill(step.now, self.flow.rate);
         let ready = [egress.ready(bits, step.terms.data), self.flow.bucket.ready(bits, self.flow.rate)];
@@ -324,7 +333,10 @@ impl Put {
             self.try_frame(gateway, egress, step);
             return;
         }
+        let before = self.current;
         self.current = self.targets.len().min(self.next_unsent());
+        debug_assert!(self.current > before, "a replica is sent again after it was sent");
+        debug_assert_eq!(self.flow.frames_left, 0, "frames are left of a replica that is sent");
         if self.target().is_some() {
             let generation = self.flow.generation.wrapping_add(1);
             self.flow = Flow { generation, ..Flow::new(self.size, step) };
@@ -348,6 +360,10 @@ impl Put {
             self.flow.since_change = 0;
             let faster = rate.saturating_add(terms.fixed.aimd_step);
             self.flow.rate = Some(faster.min(terms.data));
+            debug_assert!(
+                self.flow.rate >= Some(rate.min(terms.data)),
+                "a flow at {rate:?} is slowed down for sending well"
+            );
         }
     }
 }

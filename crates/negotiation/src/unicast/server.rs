@@ -111,6 +111,7 @@ impl UnicastServer {
     pub fn receive(&mut self, put: PutId, bits: u64, step: &mut Step<'_>) -> bool {
         let Some(at) = self.flows.iter().position(|flow| flow.put == put) else { return false };
         let flow = &mut self.flows[at];
+        debug_assert!(bits > 0, "a frame of no bits has come");
         flow.bits_left = flow.bits_left.saturating_sub(bits);
         let complete = flow.bits_left == 0;
         if complete {
@@ -162,6 +163,11 @@ impl UnicastServer {
         let rate = step.terms.data.shared_by(flows as u64);
         let on_wire =
             u128::from(rate.bits_per_second()) * u128::from(step.terms.fixed.trip.as_ns()) / 1_000_000_000;
+        debug_assert!(
+            rate.bits_per_second().saturating_mul(flows as u64)
+                <= step.terms.data.bits_per_second().max(flows as u64),
+            "{flows} flows at {rate:?} are more than a link carries"
+        );
         let nearly_done = u128::from(step.terms.frame_bits) + on_wire;
         for flow in self.flows.iter().filter(|flow| u128::from(flow.bits_left) > nearly_done) {
             let message = Message::RateSet { put: flow.put, server: self.me, rate };
@@ -188,6 +194,7 @@ impl UnicastServer {
 
     fn store(&mut self, put: PutId, size: Size, step: &mut Step<'_>) {
         let Service { begin, end } = self.disk.serve(step.now, step.terms.write(self.me, size));
+        debug_assert!(self.disk.audit().is_ok(), "a disk is given more than there is time for");
         step.act(Action::Write { put, size, begin, end });
         step.tell(put.gateway, Message::Ack { put, server: self.me }, end.since(step.now));
     }

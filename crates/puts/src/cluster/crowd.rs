@@ -55,6 +55,8 @@ impl Cluster {
 fn waits(ports: &Ports, now: SimTime, data: bool) -> SimSpan {
     let [out, back] =
         if data { [&ports.data_out, &ports.data_in] } else { [&ports.control_out, &ports.control_in] };
+    debug_assert!(out.lane.busy <= out.free_at().since(SimTime::ZERO), "a link has more to do than time");
+    debug_assert!(back.lane.busy <= back.free_at().since(SimTime::ZERO), "a link has more to do than time");
     out.free_at().max(back.free_at()).checked_since(now).unwrap_or_default()
 }
 
