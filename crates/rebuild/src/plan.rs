@@ -317,6 +317,8 @@ mod tests {
         }
     }
 
+    type Damage = fn(&mut Plan);
+
     /// A plan of one driver, one task that reserves, and one job.
     fn small() -> Plan {
         let mut plan = Plan::new();
@@ -340,7 +342,7 @@ mod tests {
 
     #[test]
     fn tables_that_lost_a_row_are_noticed() {
-        let cases: [(fn(&mut Plan), &str); 7] = [
+        let cases: [(Damage, &str); 7] = [
             (|plan| plan.drivers[0].end = 0, "tasks of all drivers, and tasks"),
             (|plan| plan.drivers[0].start = 1, "the tasks of driver 0 do not follow those before"),
             (|plan| plan.tasks[0].jobs.end = 2, "jobs of all tasks, and jobs"),

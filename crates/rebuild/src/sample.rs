@@ -113,8 +113,7 @@ pub fn plan(hardware: &Hardware, tasks: Tasks, drawn: &[Drawn]) -> Plan {
     let mut plan = Plan::new().of_groups(grouped);
     for driver in 0..devices {
         plan.next_driver();
-        let mut group = 0;
-        for job in drawn.iter().filter(|job| job.driver % devices == driver) {
+        for (group, job) in (0u32..).zip(drawn.iter().filter(|job| job.driver % devices == driver)) {
             let mut others: Vec<DeviceId> =
                 (1..devices).map(|step| DeviceId((driver + step) % devices)).collect();
             others.rotate_left((job.stride % (devices - 1)) as usize);
@@ -130,7 +129,6 @@ pub fn plan(hardware: &Hardware, tasks: Tasks, drawn: &[Drawn]) -> Plan {
                 plan.next_task(driver, (0, true), &[]);
             }
             plan.next_job(job.bytes, 0, reads, writes);
-            group += 1;
         }
     }
     plan

@@ -26,7 +26,7 @@ proptest! {
         let struck = strike(&failures, &hardware, Seed(seed));
         prop_assert_eq!(&struck, &strike(&failures, &hardware, Seed(seed)), "the same seed strikes alike");
         prop_assert_eq!(struck.len(), what.len());
-        let mut fallen = vec![false; 12];
+        let mut fallen = [false; 12];
         for (struck, what) in struck.iter().zip(&what) {
             let end = hardware.devices();
             prop_assert!(struck.devices.iter().all(|device| device.0 < end));
