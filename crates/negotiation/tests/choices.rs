@@ -85,7 +85,9 @@ proptest! {
 
     /// Windows of a sequence follow each other closely, each of another server, and begin with the first.
     #[test]
-    fn a_sequence_goes_on_without_wide_gaps(offers in offers(), servers in 1usize..5, span in 1u64..20, gap in 0u64..9) {
+    fn a_sequence_goes_on_without_wide_gaps(
+        offers in offers(), servers in 1usize..5, span in 1u64..20, gap in 0u64..9
+    ) {
         let wanted = SequenceWanted { servers, span: ns(span), gap: ns(gap), frame: ns(4) };
         let picks = sequence(&offers, &wanted);
         prop_assert_eq!(picks.is_empty(), offers.is_empty());

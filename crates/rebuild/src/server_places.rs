@@ -40,7 +40,7 @@ pub fn disk_in(hardware: &Hardware, server: u32, key: u64, out: &[bool]) -> Devi
     if !out[first.index()] {
         return first;
     }
-    // Twice: products of one key with small numbers rise and fall together, and that with 0 is 0.
+    // Mixed twice: products of one key with consecutive numbers are correlated, and the one with 0 is 0.
     let score = |device: &DeviceId| {
         let product = mix(key ^ 0x9b05_688c_2b3e_6c1f, u64::from(device.0) ^ 0xa54f_f53a_5f1d_36f1);
         mix(product, 0x6a09_e667_f3bc_c909)

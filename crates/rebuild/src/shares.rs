@@ -88,7 +88,7 @@ impl Shares {
                 list[drawn] = server;
                 drawn += 1;
             }
-            // After all that does not fail it is certain, and rounding must not make it more.
+            // With all others in the list the chance is 1, and a rounding must not make it greater.
             let touches = (self.failing_share / (1.0 - before)).min(1.0);
             assert!(
                 touches <= self.bounds[rank],
@@ -334,10 +334,10 @@ mod tests {
         }
     }
 
-    /// Two servers of four fail, and lists of three hold both others: at the last rank it was more than
-    /// certain that they touch, by a rounding.
+    /// Two servers of four fail, and lists of three may hold both others first: the chance to touch at the
+    /// last rank was computed as slightly more than 1, and the assertion about bounds ended the run.
     #[test]
-    fn what_is_certain_is_no_more_than_that() {
+    fn the_chance_to_touch_never_exceeds_one() {
         let weights = [1.425_101_567_301_751_3, 0.05, 0.05, 19.881_721_793_666_305];
         let shares = Shares::new(&weights, &[false, true, true, false], 3);
         let mut draws = Draws::new(Seed(0), 0, 0);

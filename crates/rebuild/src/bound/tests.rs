@@ -42,7 +42,7 @@ proptest! {
         prop_assert_eq!(twice.bytes, 2 * whole.bytes);
         prop_assert_eq!(twice.units, 2 * whole.units);
         prop_assert_eq!(twice.bound(), whole.bound().saturating_mul(2));
-        prop_assert_eq!(twice.ideal(&survivors), ideal.saturating_mul(2).max(twice.ideal(&survivors)));
+        prop_assert!(twice.ideal(&survivors) >= ideal.saturating_mul(2));
     }
 }
 

@@ -8,7 +8,9 @@ use crate::sample::{self, Size, UNIT};
 proptest! {
     /// Every disk has one place in one server, and servers have all disks between them.
     #[test]
-    fn each_disk_has_one_place(racks in 1u32..5, servers in 1u32..12, disks in 1u32..6, bytes in 1u64..1 << 40) {
+    fn each_disk_has_one_place(
+        racks in 1u32..5, servers in 1u32..12, disks in 1u32..6, bytes in 1u64..1 << 40
+    ) {
         let racks = racks.min(servers);
         let hardware = sample::hardware(Size { racks, servers, disks });
         prop_assert_eq!(hardware.devices(), servers * disks);

@@ -38,7 +38,9 @@ proptest! {
 
     /// The inverse of a ring finds what asking every object finds.
     #[test]
-    fn the_inverse_finds_what_asking_finds(gone in prop::collection::vec(0usize..8, 1..4), seed: u64, multi: bool) {
+    fn the_inverse_finds_what_asking_finds(
+        gone in prop::collection::vec(0usize..8, 1..4), seed: u64, multi: bool
+    ) {
         let algorithm = if multi { Algorithm::Multiring } else { Algorithm::Ring };
         let by_inverse = sample::placing(algorithm, Redundancy { data: 1, width: 3 });
         let by_asking = Placing { lost_set: LostSet::Enumerate, ..by_inverse };
@@ -53,7 +55,9 @@ proptest! {
 
     /// More failures touch more, and all that was touched before.
     #[test]
-    fn more_failures_touch_more(first in 0usize..8, second in 0usize..8, seed: u64, groups: bool, at in 0usize..4) {
+    fn more_failures_touch_more(
+        first in 0usize..8, second in 0usize..8, seed: u64, groups: bool, at in 0usize..4
+    ) {
         let algorithm = [Algorithm::CrushStraw2, Algorithm::Ring, Algorithm::Rendezvous, Algorithm::Jump][at];
         let usual = sample::placing(algorithm, Redundancy { data: 2, width: 4 });
         let placing = Placing { groups: groups.then_some(32), lost_set: LostSet::Enumerate, ..usual };

@@ -11,7 +11,9 @@ use crate::sample::{self, Size};
 proptest! {
     /// A disk of the server, the same as before unless that is out, and none that is out.
     #[test]
-    fn only_what_lay_on_a_disk_that_is_out_moves(key: u64, server in 0u32..5, disks in 1u32..7, out in prop::collection::vec(any::<bool>(), 35)) {
+    fn only_what_lay_on_a_disk_that_is_out_moves(
+        key: u64, server in 0u32..5, disks in 1u32..7, out in prop::collection::vec(any::<bool>(), 35)
+    ) {
         let hardware = sample::hardware(Size { racks: 1, servers: 5, disks });
         let first = disk_of(&hardware, server, key);
         prop_assert_eq!(hardware.server_of(first), server);
@@ -85,7 +87,7 @@ proptest! {
     }
 }
 
-/// The objects of a disk that goes spread over the others of its server alike. They never came to disk 0.
+/// The objects of a lost disk go in equal shares to the others of its server. Disk 0 never got any.
 #[test]
 fn objects_of_a_lost_disk_spread() {
     let hardware = sample::hardware(Size { racks: 1, servers: 1, disks: 4 });
@@ -107,7 +109,7 @@ fn objects_of_a_lost_disk_spread() {
     assert_eq!(after.values().sum::<u32>(), before[&1]);
 }
 
-/// On every server, whatever the numbers of its disks are: 4 came half as often again as 5.
+/// The shares are equal on every server: disk 4 got half as much again as disk 5.
 #[test]
 fn siblings_take_equal_shares_whatever_their_numbers() {
     let hardware = sample::hardware(Size { racks: 1, servers: 40, disks: 5 });
