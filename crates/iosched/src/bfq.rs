@@ -188,8 +188,8 @@ impl<T> Bfq<T> {
             self.enqueue(turn.flow, finish);
         }
         let queued = self.early.iter().chain(&self.eligible);
-        let weights: u64 = queued.map(|&(_, flow)| self.flows[flow as usize].weight).sum();
-        debug_assert_eq!(self.weights, weights, "the weight of all that wait, and of each");
+        let weights = queued.map(|&(_, flow)| self.flows[flow as usize].weight);
+        debug_assert_eq!(self.weights, weights.sum::<u64>(), "the weight of all that wait, and of each");
     }
 
     /// Whether, and why, the turn is over; starts to idle where it has to.

@@ -133,8 +133,8 @@ impl<T: Clone> Discipline for TokenBucket<T> {
         debug_assert!(flow.bucket.ready_at(request.cost) <= now, "flow {number} goes without tokens");
         flow.bucket.take(now, request.cost);
         self.lay(number);
-        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
-        debug_assert_eq!(self.ready.len() + self.blocked.len(), waiting, "heads, and flows that wait");
+        let waiting = || self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.ready.len() + self.blocked.len(), waiting(), "heads, and flows that wait");
         self.room.take();
         Some(request)
     }

@@ -109,8 +109,8 @@ impl<T: Clone> Discipline for Drr<T> {
                 }
                 let idle = |flow: &Flow<T>| flow.waiting.is_empty() && flow.deficit > 0;
                 debug_assert!(!self.flows.iter().any(idle), "a flow saves what it is owed while it is idle");
-                let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
-                debug_assert_eq!(self.turns.len(), waiting, "flows that take turns, and that wait");
+                let waiting = || self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+                debug_assert_eq!(self.turns.len(), waiting(), "flows that take turns, and that wait");
                 self.room.take();
                 return Some(request);
             }

@@ -72,8 +72,8 @@ impl<T> StartTags<T> {
 
     /// Each flow that waits has one head, and nobody else has.
     fn assert_heads(&self) {
-        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
-        debug_assert_eq!(self.heads.len(), waiting, "heads, and flows that wait");
+        let waiting = || self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.heads.len(), waiting(), "heads, and flows that wait");
     }
 
     /// Who is next, without giving it.

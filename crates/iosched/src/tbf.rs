@@ -263,8 +263,8 @@ impl<T: Clone> Discipline for Tbf<T> {
             self.by_deadline.insert((queue.deadline(), self.laid, class));
             self.laid += 1;
         }
-        let waiting = self.classes.values().filter(|queue| !queue.waiting.is_empty()).count();
-        debug_assert_eq!(self.by_deadline.len(), waiting, "classes with a deadline, and that wait");
+        let waiting = || self.classes.values().filter(|queue| !queue.waiting.is_empty()).count();
+        debug_assert_eq!(self.by_deadline.len(), waiting(), "classes with a deadline, and that wait");
         self.room.take();
         Some(request)
     }

@@ -120,8 +120,12 @@ impl<T: Clone> Discipline for Wf2q<T> {
         self.tag(number, finish);
         let after = self.virtual_time.plus(Tag::of(request.cost, self.weights));
         self.advance(after);
-        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
-        debug_assert_eq!(self.early.len() + self.eligible.len(), waiting, "flows with a tag, and that wait");
+        let waiting = || self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(
+            self.early.len() + self.eligible.len(),
+            waiting(),
+            "flows with a tag, and that wait"
+        );
         self.room.take();
         Some(request)
     }

@@ -114,8 +114,8 @@ impl<T: Clone> Discipline for Wfq<T> {
         let flow = &mut self.flows[number as usize];
         let (_, request) = flow.waiting.pop_front()?;
         self.heads.extend(flow.waiting.front().map(|head| (head.0, number)));
-        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
-        debug_assert_eq!(self.heads.len(), waiting, "heads, and flows that wait");
+        let waiting = || self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.heads.len(), waiting(), "heads, and flows that wait");
         self.room.take();
         Some(request)
     }

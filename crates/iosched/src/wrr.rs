@@ -73,8 +73,8 @@ impl<T: Clone> Discipline for Wrr<T> {
             self.turns.rotate_left(1);
             self.sent = 0;
         }
-        let waiting = self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
-        debug_assert_eq!(self.turns.len(), waiting, "flows that take turns, and that wait");
+        let waiting = || self.flows.iter().filter(|flow| !flow.waiting.is_empty()).count();
+        debug_assert_eq!(self.turns.len(), waiting(), "flows that take turns, and that wait");
         self.room.take();
         Some(request)
     }
