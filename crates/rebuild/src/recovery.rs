@@ -400,9 +400,7 @@ impl Recovered {
         end: Option<SimTime>,
     ) {
         let counts: Counts = run.merged_statistics();
-        let ended = ended(run, &counts, end);
-        assert!(ended <= run.now || run.pending == 0, "a phase ends at {ended}, and now is {}", run.now);
-        assert!(end.is_none_or(|end| ended <= end), "a phase ends at {ended}, after it is cut short");
+        let ended = over(run, &counts, end);
         // What a queue would have done after the end of the phase, it has not done; and clients who are still
         // there when all is rebuilt do not count.
         let done = |lane: Lane| lane.busy.saturating_sub(lane.idle_at.max(ended).since(ended));
@@ -463,6 +461,14 @@ impl Recovered {
             }
         }
     }
+}
+
+/// When a phase was over: by the time up to which all has happened, and by the moment that cuts it short.
+fn over(run: &Run<Rebuild<'_>>, counts: &Counts, cut: Option<SimTime>) -> SimTime {
+    let ended = ended(run, counts, cut);
+    assert!(ended <= run.now || run.pending == 0, "a phase ends at {ended}, and now is {}", run.now);
+    assert!(cut.is_none_or(|cut| ended <= cut), "a phase ends at {ended}, after it is cut short");
+    ended
 }
 
 /// When a phase was over: when it was cut short, if something was still to be done and under way; else when

@@ -299,12 +299,7 @@ impl Rebuild<'_> {
                     device.granted += 1;
                     self.tell(event.driver, event.then(Kind::Grant), context);
                 } else {
-                    let priority = self.plan.task(task).priority;
-                    let after = device.asking.partition_point(|asking| asking.0 <= priority);
-                    device.asking.insert(after, (priority, task, event.driver));
-                    let in_order = |at: usize| device.asking[at].0 <= device.asking[at + 1].0;
-                    let sides = after.saturating_sub(1)..(after + 1).min(device.asking.len() - 1);
-                    assert!(sides.into_iter().all(in_order), "who waits for a reservation is out of order");
+                    wait_for_one(device, (self.plan.task(task).priority, task, event.driver));
                 }
             }
             Kind::Release => {
@@ -353,6 +348,15 @@ impl Rebuild<'_> {
         }
         Ok(())
     }
+}
+
+/// A task waits for a reservation, behind those that are as urgent.
+fn wait_for_one(device: &mut Device, asking: (u32, u32, DeviceId)) {
+    let after = device.asking.partition_point(|other| other.0 <= asking.0);
+    device.asking.insert(after, asking);
+    let in_order = |at: usize| device.asking[at].0 <= device.asking[at + 1].0;
+    let sides = after.saturating_sub(1)..(after + 1).min(device.asking.len() - 1);
+    assert!(sides.into_iter().all(in_order), "who waits for a reservation is out of order");
 }
 
 /// Whether the acknowledgement of the slot's next unit may start one that is not whole, or elsewhere than on

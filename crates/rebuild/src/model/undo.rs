@@ -6,7 +6,7 @@ use towtank_units::SimTime;
 
 use super::Rebuild;
 use super::event::{Event, Kind};
-use super::server::{Entity, Server, WINDOW_MAX};
+use super::server::{Device, Entity, Server, WINDOW_MAX};
 use super::shared::SharedLine;
 
 /// What taking an event back needs.
@@ -78,18 +78,7 @@ impl Undo {
         match undo {
             Undo::Nothing | Undo::Uplink { .. } | Undo::Rack(_) | Undo::Driving(_) => {}
             Undo::Disk { place, before } => {
-                let device = &mut server.devices[usize::from(place)];
-                debug_assert!(
-                    device.disk.lane.idle_at >= before.lane.idle_at,
-                    "an undo gives a disk more to do"
-                );
-                debug_assert!(device.disk.seeks >= before.seeks, "an undo has a disk seek more");
-                device.disk = before;
-                if event.kind == Kind::Write {
-                    device.written -= bytes;
-                } else {
-                    device.read -= bytes;
-                }
+                give_back(&mut server.devices[usize::from(place)], before, event);
             }
             Undo::Out(before) => {
                 debug_assert!(server.out.lane.busy >= before.lane.busy, "an undo has a card send more");
@@ -129,6 +118,16 @@ impl Undo {
             }
         }
     }
+}
+
+/// A disk is as it was before it served a unit.
+#[inline]
+fn give_back(device: &mut Device, before: Disk, event: &Event) {
+    debug_assert!(device.disk.lane.idle_at >= before.lane.idle_at, "an undo gives a disk more to do");
+    debug_assert!(device.disk.seeks >= before.seeks, "an undo has a disk seek more");
+    device.disk = before;
+    let bytes = u64::from(event.bytes);
+    *(if event.kind == Kind::Write { &mut device.written } else { &mut device.read }) -= bytes;
 }
 
 /// An undo is kept for each event that may be taken back, so it must stay small.
