@@ -101,15 +101,14 @@ impl Plan {
     /// The next task of the current driver begins. It must reserve `reserves` before its first job.
     ///
     /// # Panics
-    /// When no driver has begun, or a device is to be reserved twice.
+    /// When no driver has begun.
     pub fn next_task(&mut self, group: u32, (priority, below): (u32, bool), reserves: &[DeviceId]) {
         assert!(!reserves.contains(&NOWHERE), "a task reserves a device that does not exist");
         let (jobs, at) = (self.jobs.len() as u32, self.reserved.len() as u32);
         self.reserved.extend_from_slice(reserves);
         // Everybody takes them in one order, so that no two wait for each other for ever.
         self.reserved[at as usize..].sort_unstable();
-        let twice = self.reserved[at as usize..].windows(2).any(|pair| pair[0] == pair[1]);
-        assert!(!twice, "a task reserves a device twice");
+        debug_assert!(no_device_twice(&self.reserved[at as usize..]), "a task reserves a device twice");
         let reserves = at..self.reserved.len() as u32;
         self.tasks.push(Task { group, jobs: jobs..jobs, priority, below, reserves });
         self.drivers.last_mut().expect("a driver has begun").end += 1;
