@@ -32,6 +32,6 @@ pub use event::{Event, What};
 pub use layout::Layouts;
 pub use model::{Backfill, Entity};
 pub use objects::{Overlay, View};
-pub use outage::Outage;
+pub use outage::{AWAY, BACK, Outage};
 pub use spec::{Changes, Costs, Spec, Writes, replicas_min};
 pub use towtank_replication::{Discovery, Tally};

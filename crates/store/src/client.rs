@@ -224,6 +224,7 @@ impl Client {
             for osd in self.holders(group) {
                 let held = self.inventory(osd, group, repairs)?;
                 found.replicas += 1;
+                found.damaged += held.damaged.len() as u64;
                 let damaged = held
                     .damaged
                     .iter()

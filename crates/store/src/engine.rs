@@ -193,7 +193,8 @@ impl Transaction<'_> {
         self.expect(found).map(|value| value.to_vec())
     }
 
-    /// The same of a value that others have too: one that cannot be read is none, and the transaction goes on.
+    /// The same of a value that others have too: one that cannot be read is none, and the transaction goes
+    /// on.
     pub(crate) fn get_if_sound(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>> {
         match self.writes[table as usize].get(key) {
             Some(written) => written.clone(),

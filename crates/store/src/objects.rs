@@ -107,8 +107,8 @@ impl Objects for View<'_, '_> {
         let mut view = self.0.borrow_mut();
         let row = key_bytes(view.group, key);
         let size = view.head(key)?.size as usize;
-        // Bytes that cannot be read are told as others of the same length: their checksum is not right, and whoever
-        // gets them notices.
+        // Bytes that cannot be read are told as others of the same length: their checksum is not right, and
+        // whoever gets them notices.
         let mut bytes = view.transaction.get_if_sound(Table::Data, &row).unwrap_or_default();
         bytes.resize(size, 0);
         let first = at.min(bytes.len() as u64) as usize;

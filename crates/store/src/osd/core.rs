@@ -367,7 +367,8 @@ impl Core {
         Inventory { is_complete: durable.is_complete() && durable.missing.is_empty(), ..inventory }
     }
 
-    /// An object is not as it was written. It counts as missing from the group's next interval on, which is asked for.
+    /// An object is not as it was written. It counts as missing from the group's next interval on, which is
+    /// asked for.
     fn damaged(&mut self, group: u32, key: Key) {
         let Some(held) = self.groups.get(&group) else { return };
         if self.damaged.entry(group).or_default().insert(key) {

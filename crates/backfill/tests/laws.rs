@@ -1,0 +1,155 @@
+//! Laws of outages and runs over drawn clusters: what changed, who holds what, and what the account of a run
+//! says.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use towtank_backfill::{
+    AWAY, BACK, Backfill, Changes, Costs, Counts, Discovery, Entity, Layouts, Outage, Spec, Writes,
+};
+use towtank_devices::{DiskSpec, SeekRow};
+use towtank_kernel::{RunOptions, run};
+use towtank_streams::Seed;
+use towtank_units::{Bytes, Rate, SimSpan};
+
+fn rate(bytes: u64) -> Rate {
+    Rate::from_bytes_per_second(bytes).expect("above zero")
+}
+
+/// A small cluster: copies or a code, one device away or more.
+fn specs() -> impl Strategy<Value = Spec> {
+    let shape = (2..5_u32, 0..3_u32, 1..5_u32, any::<bool>(), 0..3_u32);
+    let load = (1..120_u32, 0..121_u32, 0.0..0.5_f64, 0.0..0.5_f64, 0..5_usize, 0..8_u8, 1..40_u32);
+    (shape, load).prop_map(|((replicas, more, groups, is_coded, away), load)| {
+        let (objects, changed, created, deleted, discovery, leaf_bits, log_entries) = load;
+        let (replicas, data_shards) = if is_coded { (replicas + 2, replicas) } else { (replicas, 1) };
+        let seek = SimSpan::from_us(12_500);
+        let spec = Spec {
+            groups,
+            devices: replicas + more,
+            replicas,
+            data_shards,
+            down: 1,
+            objects,
+            object_bytes: 1_000,
+            changes: Changes { writes: Writes::Distinct(changed.min(objects)), created, deleted },
+            discovery: Discovery::ALL[discovery],
+            leaf_bits,
+            sketch_cells: 64,
+            log_entries,
+            slots: 1,
+            active: 2,
+            sleep: SimSpan::ZERO,
+            batch: 16,
+            costs: Costs { look: SimSpan::from_us(50), recovery: SimSpan::from_ms(1), ..Costs::default() },
+            disk: DiskSpec {
+                read: rate(150_000_000),
+                write: rate(150_000_000),
+                read_overhead: SimSpan::ZERO,
+                write_overhead: SimSpan::ZERO,
+                seeks: vec![SeekRow { from: Bytes::ZERO, read: seek, write: seek }],
+                extent: Bytes::ZERO,
+            },
+            nic: rate(125_000_000),
+            latency: SimSpan::from_us(100),
+            clients: None,
+            planted: None,
+        };
+        let most = spec.replicas - spec.replicas_min();
+        Spec { down: 1 + away % most.max(1), ..spec }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Who holds a group is told by its number: different devices, those that stayed first and in order.
+    #[test]
+    fn groups_lie_where_their_numbers_say(spec in specs()) {
+        let touched: BTreeSet<u32> = spec.touched().collect();
+        for group in 0..spec.groups {
+            let (up, stayed) = (spec.up(group), spec.stayed(group));
+            prop_assert_eq!(up.len(), spec.replicas as usize);
+            prop_assert_eq!(up.iter().collect::<BTreeSet<_>>().len(), up.len(), "a device twice: {:?}", up);
+            prop_assert!(up.iter().all(|device| device.0 < spec.devices));
+            prop_assert_eq!(&up[..stayed.len()], &stayed[..], "who stayed leads");
+            prop_assert!(stayed.len() as u32 >= spec.replicas_min(), "the group took writes meanwhile");
+            prop_assert_eq!(touched.contains(&group), stayed.len() < up.len());
+        }
+        let share = spec.expected_changes();
+        prop_assert!((0.0..=f64::from(spec.objects)).contains(&share), "{} of {}", share, spec.objects);
+        prop_assert!(spec.held_bytes() * u64::from(spec.data_shards) >= spec.object_bytes);
+        prop_assert!((spec.held_bytes() - 1) * u64::from(spec.data_shards) < spec.object_bytes);
+        prop_assert!(spec.data_shards <= spec.replicas_min() && spec.replicas_min() <= spec.replicas);
+    }
+
+    /// An outage leaves those that were away as they were, and the others equal among themselves.
+    #[test]
+    fn an_outage_changes_what_it_says(spec in specs(), seed in 0..1_000_u64) {
+        let layouts = Layouts::new(spec.groups, spec.objects, Seed(seed));
+        let outage = Outage::new(&spec, &layouts, Seed(seed), &|| false).expect("nobody stops it");
+        prop_assert_eq!(outage.devices.len(), spec.devices as usize);
+        prop_assert!(Outage::new(&spec, &layouts, Seed(seed), &|| true).is_none() || spec.touched().count() == 0);
+        let Writes::Distinct(changed) = spec.changes.writes else { panic!("objects are counted") };
+        for group in spec.touched() {
+            let differing = outage.differing[&group];
+            // A new object differs, and so does the one in whose place it was made: it stays as it was.
+            prop_assert!(differing <= u64::from(changed), "{} of {} changes differ", differing, changed);
+            prop_assert_eq!(differing == 0, changed == 0);
+            let held = |device: &towtank_replication::DeviceId| &outage.devices[device.0 as usize].groups[&group];
+            let stayed = spec.stayed(group);
+            for device in spec.up(group) {
+                let durable = held(&device).replica.durable();
+                prop_assert!(durable.missing.is_empty() && durable.is_complete());
+                let epoch = if spec.was_away(device) { 1 } else { AWAY };
+                prop_assert_eq!(durable.epoch, epoch, "and now comes {}", BACK);
+                if spec.was_away(device) {
+                    prop_assert_eq!(held(&device).overlay.len(), 0);
+                    prop_assert_eq!(durable.log.head(), layouts.last_version());
+                } else {
+                    prop_assert_eq!(&held(&device).overlay, &held(&stayed[0]).overlay);
+                    prop_assert_eq!(durable.log.head(), held(&stayed[0]).replica.durable().log.head());
+                    prop_assert!(durable.log.len() <= 2 * spec.log_entries as usize + 1);
+                }
+            }
+        }
+    }
+
+    /// The account of a run: every touched group becomes clean once, after its backfills, which recover and
+    /// remove what differed; devices write what they recovered, and read as many shards as that takes.
+    #[test]
+    fn a_run_accounts_for_what_differed(spec in specs(), seed in 0..1_000_u64) {
+        let layouts = Layouts::new(spec.groups, spec.objects, Seed(seed));
+        let outage = Outage::new(&spec, &layouts, Seed(seed), &|| false).expect("nobody stops it");
+        let options = RunOptions { seed: Seed(seed), ..RunOptions::default() };
+        let outcome = run(&Backfill::new(&spec, &outage), options).expect("it runs");
+        let counts: Counts = outcome.merged_statistics();
+        prop_assert_eq!(outcome.pending, 0);
+        prop_assert_eq!(counts.clean.keys().copied().collect::<Vec<u32>>(), spec.touched().collect::<Vec<u32>>());
+        prop_assert!(counts.clean.values().all(|at| *at <= outcome.now));
+        prop_assert_eq!((counts.down, counts.retried, counts.waited.count()), (0, 0, 0));
+        prop_assert!(counts.sent_bytes > counts.messages, "a message has a head");
+        let mut recovered = counts.recovered_by_log;
+        for ((group, target), filled) in &counts.backfills {
+            let (ended, tally) = filled.ended.expect("it has ended");
+            prop_assert!(spec.was_away(towtank_replication::DeviceId(*target)), "only who was away is filled");
+            prop_assert!(filled.began <= ended && ended <= counts.clean[group]);
+            prop_assert!(filled.discovered.is_none_or(|(at, _)| filled.began <= at && at <= ended));
+            prop_assert_eq!(tally.recovered + tally.removed, outage.differing[group]);
+            prop_assert_eq!(tally.recovered_bytes, tally.recovered * spec.held_bytes());
+            prop_assert!(tally.looked_at.max(tally.looked_at_by_target) >= tally.recovered);
+            let all = u64::from(spec.objects) + outage.differing[group];
+            prop_assert!(tally.looked_at <= all && tally.looked_at_by_target <= all);
+            recovered += tally.recovered;
+        }
+        let (mut read, mut written) = (0, 0);
+        for entity in &outcome.entities {
+            if let Entity::Device(device) = entity {
+                (read, written) = (read + device.recovery_read, written + device.recovery_written);
+                prop_assert!(device.asked.is_empty());
+            }
+        }
+        prop_assert_eq!(written, recovered * spec.held_bytes());
+        prop_assert_eq!(read, u64::from(spec.data_shards) * written);
+    }
+}
