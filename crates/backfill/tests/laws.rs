@@ -4,13 +4,15 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
 use towtank_backfill::{
-    AWAY, BACK, Backfill, Changes, Costs, Counts, Discovery, Entity, Layouts, Outage, Spec, Writes,
+    AWAY, BACK, Backfill, Changes, Costs, Counts, Device, Discovery, Entity, Layouts, Outage, Spec, Writes,
 };
-use towtank_devices::{DiskSpec, SeekRow};
-use towtank_kernel::{RunOptions, run};
+use towtank_devices::{DiskClock, DiskSpec, SeekRow};
+use towtank_kernel::{RunOptions, Statistics as _, run};
+use towtank_replication::Work;
 use towtank_streams::Seed;
-use towtank_units::{Bytes, Rate, SimSpan};
+use towtank_units::{Bytes, Rate, SimSpan, SimTime};
 
 fn rate(bytes: u64) -> Rate {
     Rate::from_bytes_per_second(bytes).expect("above zero")
@@ -152,4 +154,55 @@ proptest! {
         prop_assert_eq!(written, recovered * spec.held_bytes());
         prop_assert_eq!(read, u64::from(spec.data_shards) * written);
     }
+}
+
+/// Each kind of work takes what its parts take, one after the other on what it needs: looks beside the disk,
+/// recoveries before it.
+#[test]
+fn work_takes_what_its_parts_take() {
+    let spec = Spec { costs: Costs { look: SimSpan::from_us(50), ..Costs::default() }, ..one_spec() };
+    let costs = Costs { recovery: SimSpan::from_ms(3), ..spec.costs };
+    let clock = DiskClock::new(spec.disk.clone(), Bytes::new(1_500_000));
+    let mut device = Device::new(1);
+    let at = |ms: f64| SimTime::from_ns((ms * 1e6) as u64);
+    let mut done = |work: Work| device.work(SimTime::ZERO, work, &costs, &clock);
+    // 12.5 ms to move the head and 10 ms for 1.5 MB at 150 MB/s.
+    assert_eq!(done(Work::Read { bytes: 1_500_000, is_recovery: true }), at(22.5));
+    assert_eq!(done(Work::Look { objects: 4 }), at(0.2), "looking waits for no disk");
+    assert_eq!(done(Work::Look { objects: 0 }), at(0.2));
+    assert_eq!(done(Work::Apply { bytes: 1_500_000, is_recovery: false }), at(45.0));
+    // The recovery itself is done while the disk is busy.
+    assert_eq!(done(Work::Apply { bytes: 1_500_000, is_recovery: true }), at(67.5));
+    assert_eq!(done(Work::Apply { bytes: 0, is_recovery: true }), at(80.0));
+    assert_eq!((device.recovery_read, device.recovery_written), (1_500_000, 1_500_000));
+    assert_eq!(device.disk.seeks, 4);
+    assert_eq!(device.recovering.busy, SimSpan::from_ms(6));
+    assert_eq!(device.looking.busy, SimSpan::from_us(200));
+    assert_eq!(device.disk.lane.busy, SimSpan::from_ms(80));
+    assert_eq!((device.out.lane.busy, device.inward.lane.busy), (SimSpan::ZERO, SimSpan::ZERO));
+}
+
+/// Statistics of entities are joined in any order with one result.
+#[test]
+fn counts_are_joined_in_any_order() {
+    let spec = Spec { groups: 4, discovery: Discovery::Merkle, ..one_spec() };
+    let layouts = Layouts::new(spec.groups, spec.objects, Seed(2));
+    let outage = Outage::new(&spec, &layouts, Seed(2), &|| false).expect("nobody stops it");
+    let outcome = run(&Backfill::new(&spec, &outage), RunOptions::default()).expect("it runs");
+    let joined = |statistics: &mut dyn Iterator<Item = &Counts>| {
+        statistics.fold(Counts::default(), |mut all, one| {
+            all.merge(one);
+            all
+        })
+    };
+    let forward = joined(&mut outcome.statistics.iter());
+    assert_eq!(forward, joined(&mut outcome.statistics.iter().rev()));
+    assert_eq!(forward, outcome.merged_statistics());
+    assert!(!forward.backfills.is_empty() && forward.messages > 0);
+}
+
+fn one_spec() -> Spec {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let drawn = specs().new_tree(&mut runner).expect("a spec can be drawn").current();
+    Spec { replicas: 3, data_shards: 1, devices: 4, down: 1, objects: 50, log_entries: 2, ..drawn }
 }
