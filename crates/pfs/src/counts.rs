@@ -52,6 +52,24 @@ pub enum Sample {
     Metadata(SimSpan),
     /// A message was lost.
     Lost,
+    /// A reader found so many bytes in its client's cache, and so many not.
+    Kept {
+        /// In the cache.
+        here: u64,
+        /// To be read from servers.
+        missing: u64,
+    },
+    /// A client's dirty bytes are at servers, after its last request of a phase.
+    Drained {
+        /// Which.
+        phase: u16,
+        /// The client's application.
+        application: u16,
+        /// When.
+        at: SimTime,
+    },
+    /// A writer had to wait for its client's cache.
+    Held,
 }
 
 /// What one application did in one phase.
@@ -63,7 +81,7 @@ pub struct Done {
     pub bytes: u64,
     /// How long they took, in nanoseconds.
     pub latencies: Histogram,
-    /// When the last one was done.
+    /// When the last one was done, and what they wrote was at servers.
     pub last: SimTime,
 }
 
@@ -88,6 +106,12 @@ pub struct Counts {
     pub metadata: Histogram,
     /// Messages that were lost.
     pub lost: u64,
+    /// Bytes that readers found in their clients' caches.
+    pub kept_here: u64,
+    /// Bytes that they read from servers, where clients have caches.
+    pub kept_missing: u64,
+    /// Times that writers waited for their clients' caches.
+    pub held: u64,
 }
 
 impl Statistics for Counts {
@@ -113,6 +137,15 @@ impl Statistics for Counts {
             Sample::Throttled => self.throttled += 1,
             Sample::Metadata(wait) => self.metadata.record(wait.as_ns()),
             Sample::Lost => self.lost += 1,
+            Sample::Kept { here, missing } => {
+                self.kept_here += here;
+                self.kept_missing += missing;
+            }
+            Sample::Drained { phase, application, at } => {
+                let done = self.done.entry((phase, application)).or_default();
+                done.last = done.last.max(at);
+            }
+            Sample::Held => self.held += 1,
         }
     }
 
@@ -133,5 +166,8 @@ impl Statistics for Counts {
         self.throttled += other.throttled;
         self.metadata.merge(&other.metadata);
         self.lost += other.lost;
+        self.kept_here += other.kept_here;
+        self.kept_missing += other.kept_missing;
+        self.held += other.held;
     }
 }

@@ -157,6 +157,11 @@ pub enum Event {
         /// For which of its requests.
         flow: u16,
     },
+    /// A client's cache has done what was asked of it by itself.
+    Local {
+        /// For which request.
+        flow: u16,
+    },
     /// Recorded requests are due at a client.
     Due {
         /// When the phase began.

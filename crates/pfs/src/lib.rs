@@ -17,6 +17,7 @@
 //! What is deliberately absent: scenarios, reports, names of measures.
 
 mod card;
+mod client_cache;
 mod counts;
 mod disk;
 mod event;
@@ -29,18 +30,21 @@ mod wish;
 mod work;
 
 pub use card::{Card, Inward};
+pub use client_cache::{ClientCache, Held, Lookup, Run};
 pub use counts::{Counts, Done, Sample};
 pub use disk::{Disk, Io, Owner};
 pub use event::{Event, Job, Message};
 pub use layout::{Component, Part, Striping};
 pub use model::Pfs;
-pub use nodes::{Client, Entity, Flow, Holders, Mark, Metadata, Running, Server};
+pub use nodes::{
+    CachedFlow, Caching, Client, Entity, Flow, Flush, Holders, Mark, Metadata, Running, Server, Waits,
+};
 pub use replay::{END_MAX, Loop, RECORD_MAX_BYTES, Record, Replay};
 pub use spec::{
-    Cache, Client as ClientSpec, DiskSpec, Metadata as MetadataSpec, MetadataBy, Network, PAGE, Scheduler,
-    Server as ServerSpec, Spec,
+    Cache, Client as ClientSpec, ClientCache as ClientCacheSpec, DiskSpec, Metadata as MetadataSpec,
+    MetadataBy, Network, PAGE, Reads, Scheduler, Server as ServerSpec, Spec,
 };
-pub use work::{Application, Operation, Order, Pace, Phase, Rank, Sharing, Wish, Work};
+pub use work::{Application, Operation, Order, Pace, Phase, Rank, Sharing, Syncs, Wish, Work};
 
 /// The scheduler in front of a server; what it queues are slots.
 pub type Queue = towtank_iosched::Scheduler<u32>;

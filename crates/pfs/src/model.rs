@@ -2,6 +2,7 @@
 //! begin.
 
 mod audit;
+mod caching;
 mod client;
 mod io;
 mod metadata;
@@ -194,6 +195,8 @@ impl Model for Pfs<'_> {
                 jobs_sent: 0,
                 jobs_done: 0,
                 records: 0,
+                idle: Vec::new(),
+                caching: spec.client.cache.map(|cache| Box::new(caching::empty(&cache))),
                 mark: Mark::default(),
             }));
         }

@@ -9,6 +9,7 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::Queue;
 use crate::card::Card;
+use crate::client_cache::{ClientCache, Run};
 use crate::disk::Disk;
 use crate::event::Job;
 use crate::work::{Rank, Wish};
@@ -55,8 +56,60 @@ pub struct Client {
     pub jobs_done: u64,
     /// Windows that it has begun.
     pub records: u64,
+    /// Flows that have nothing to do, where requests come at their own times; the last one begins next.
+    pub idle: Vec<u16>,
+    /// Its data cache, if it has one.
+    pub caching: Option<Box<Caching>>,
     /// What it had done when the last phase began.
     pub mark: Mark,
+}
+
+/// A client's data cache, and who waits for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Caching {
+    /// What it holds.
+    pub cache: ClientCache,
+    /// What is being written back, by slot.
+    pub flushes: Vec<Option<Flush>>,
+    /// Requests under way, by flow.
+    pub flows: BTreeMap<u16, CachedFlow>,
+    /// Those of them that wait.
+    pub waiting: BTreeMap<u16, Waits>,
+    /// Whether the client's last request of a phase is done, and its dirty bytes are not yet at servers.
+    pub draining: bool,
+}
+
+/// A run of dirty bytes on its way to servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Flush {
+    /// Which bytes.
+    pub run: Run,
+    /// Jobs of it that are not done.
+    pub jobs: u32,
+}
+
+/// What a client's cache knows of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CachedFlow {
+    /// Bytes that were found or taken, and are still to be copied.
+    pub copied: u64,
+    /// What is being read for it, and whether the cache keeps that.
+    pub fetching: Option<(Run, bool)>,
+    /// Whether it is done only when its file's dirty bytes are at servers.
+    pub syncs: bool,
+    /// Whether it has waited for room.
+    pub held: bool,
+}
+
+/// What a request waits for at its client's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Waits {
+    /// For bytes that are being read for somebody else.
+    Coming,
+    /// For room for what it writes.
+    Room,
+    /// For the dirty bytes of a file to be at servers.
+    Sync(u64),
 }
 
 /// A request under way, or none.

@@ -101,8 +101,41 @@ pub struct Client {
     pub window: u64,
     /// Whether the layout of a file is asked for once, or for each request.
     pub layouts_are_kept: bool,
-    /// Copies of each part that a client writes; it reads the first.
+    /// Copies of each part that a client writes; it reads one.
     pub copies: u32,
+    /// Which copy it reads.
+    pub reads: Reads,
+    /// Its data cache, if it has one.
+    pub cache: Option<ClientCache>,
+}
+
+/// Which copy a client reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// The first.
+    #[default]
+    First,
+    /// One after the other, window by window, each client beginning at another.
+    Spread,
+}
+
+/// A client's data cache, which acknowledges writes when it has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientCache {
+    /// Bytes that it holds.
+    pub bytes: u64,
+    /// A write waits that would have more bytes than this dirty or on their way to servers.
+    pub dirty: u64,
+    /// Beyond this many dirty bytes they are written back although nobody waits.
+    pub background: u64,
+    /// Bytes of a file that are written back at once, at most.
+    pub batch: u64,
+    /// How many of these are under way at once.
+    pub flushes: u16,
+    /// To copy what is read or written; none takes no time.
+    pub copy: Option<Rate>,
+    /// Whether clean bytes are forgotten when a phase begins.
+    pub cold: bool,
 }
 
 /// A data server.

@@ -17,6 +17,8 @@ pub enum Operation {
     Remove,
     /// It opens a file: its layout is told.
     Open,
+    /// It waits until servers have what its client has written of a file.
+    Sync,
 }
 
 impl Operation {

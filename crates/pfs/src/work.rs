@@ -56,6 +56,19 @@ pub enum Sharing {
     Segmented,
 }
 
+/// When what a client's cache has taken must be at servers before a write is done. At the end of a phase it
+/// always must.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Syncs {
+    /// Not before the end of the phase.
+    #[default]
+    Phase,
+    /// When a client writes its last request of a file.
+    File,
+    /// With each request.
+    Request,
+}
+
 /// The work of one application's clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
@@ -79,6 +92,8 @@ pub struct Application {
     pub think: SimSpan,
     /// Where it is given, a client's requests come at this rate whatever is done, and `think` plays no part.
     pub arrivals: Option<Frequency>,
+    /// When a write is done that its client's cache has taken.
+    pub syncs: Syncs,
     /// What [`Phase::Replay`] replays. Then the files are those of the records, and so are times.
     pub replay: Option<Arc<Replay>>,
 }
@@ -218,6 +233,17 @@ impl Application {
         }
     }
 
+    /// Whether a write by its number in a phase is done only when servers have all that its client has
+    /// written of the file.
+    #[must_use]
+    pub fn syncs(&self, rank: Rank, phase: Phase, number: u64) -> bool {
+        match self.syncs {
+            Syncs::Phase => false,
+            Syncs::Request => true,
+            Syncs::File => phase != Phase::Replay && (number + 1).is_multiple_of(self.per_file(rank).max(1)),
+        }
+    }
+
     /// The file's number among all of the run.
     fn file(&self, rank: Rank, file: u64) -> u64 {
         match self.sharing {
@@ -306,6 +332,7 @@ mod tests {
             flows: 1,
             think: SimSpan::ZERO,
             arrivals: None,
+            syncs: Syncs::Phase,
             replay: None,
         }
     }

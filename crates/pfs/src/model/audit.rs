@@ -67,6 +67,7 @@ fn at_nodes(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<AtNod
             Entity::Client(client) => {
                 client.card.audit(&model.spec.network).map_err(told)?;
                 of_client(client).map_err(told)?;
+                of_cache(client, committed.pending.is_empty()).map_err(told)?;
                 all.expected += of_requests(model, client).map_err(told)?;
                 all.sent += client.jobs_sent;
                 all.answered += client.jobs_done;
@@ -136,12 +137,39 @@ fn of_client(client: &Client) -> Result<(), String> {
             client.begun, client.through
         ));
     }
-    let open: u64 = client.flows.iter().map(|flow| u64::from(flow.jobs)).sum();
+    let flushes = client.caching.iter().flat_map(|caching| caching.flushes.iter().flatten());
+    let open: u64 =
+        client.flows.iter().map(|flow| flow.jobs).chain(flushes.map(|one| one.jobs)).map(u64::from).sum();
     if client.jobs_sent != client.jobs_done + open {
         return Err(format!(
             "{} jobs were sent, but {} are done and {open} awaited",
             client.jobs_sent, client.jobs_done
         ));
+    }
+    Ok(())
+}
+
+/// Dirty bytes are conserved, each request under way is known to the cache, and nothing is left unsaved where
+/// nothing more happens.
+fn of_cache(client: &Client, ended: bool) -> Result<(), String> {
+    let Some(caching) = &client.caching else { return Ok(()) };
+    caching.cache.audit()?;
+    let under_way: u64 = caching.flushes.iter().flatten().map(|one| one.run.bytes()).sum();
+    if under_way != caching.cache.on_the_way() {
+        return Err(format!(
+            "{} dirty bytes were taken and are not at servers, but {under_way} are on their way",
+            caching.cache.on_the_way()
+        ));
+    }
+    let flows = client.flows.iter().enumerate().filter(|(_, flow)| flow.wish.is_some());
+    if !flows.map(|(number, _)| number as u16).eq(caching.flows.keys().copied()) {
+        return Err("a client's cache does not know the requests that are under way".to_owned());
+    }
+    if let Some(flow) = caching.waiting.keys().find(|flow| !caching.flows.contains_key(flow)) {
+        return Err(format!("flow {flow} waits for a client's cache and has no request"));
+    }
+    if ended && caching.cache.unsaved() > 0 {
+        return Err(format!("{} bytes never came to servers", caching.cache.unsaved()));
     }
     Ok(())
 }
@@ -161,6 +189,13 @@ fn of_requests(model: &Pfs<'_>, client: &Client) -> Result<u64, String> {
         return Err(format!(
             "{} of {all} requests came, but {} were begun and {waiting} wait",
             client.come, client.begun
+        ));
+    }
+    let free = client.flows.iter().filter(|flow| flow.wish.is_none()).count();
+    if client.idle.len() != free || waiting > 0 && free > 0 {
+        return Err(format!(
+            "{free} flows are free, {} are listed and {waiting} requests wait",
+            client.idle.len()
         ));
     }
     Ok(u64::from(client.come < all))

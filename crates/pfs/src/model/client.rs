@@ -5,19 +5,21 @@ use towtank_streams::distributions::Exponential;
 use towtank_units::{SimSpan, SimTime};
 
 use super::{ARRIVAL, Pfs, WISH};
+use crate::client_cache::{Lookup, Run};
 use crate::counts::Sample;
 use crate::event::{Event, Job, Message};
-use crate::layout::Part;
-use crate::nodes::{Client, Flow, Mark};
-use crate::spec::MetadataBy;
+use crate::nodes::{CachedFlow, Client, Flow, Mark};
+use crate::spec::{MetadataBy, Reads};
 use crate::work::{Operation, Pace, Phase, Wish};
 
 /// An odd number whose bits are even spread: 2^64 over the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// From this number on, flows of a client are its cache's write-backs.
+pub(super) const FLUSHES: u16 = 1 << 15;
 /// Where an object's number says which copy it is.
 const COPY_SHIFT: u32 = 60;
 
-type Told<'c, 'a> = Context<'c, Pfs<'a>>;
+pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
 
 impl<'a> Pfs<'a> {
     /// A phase begins at a client.
@@ -26,6 +28,12 @@ impl<'a> Pfs<'a> {
         let own = client.cpu.busy;
         let (sent, received) = (client.card.out.busy, client.card.received());
         client.mark = Mark { own, memory: SimSpan::ZERO, sent, received };
+        debug_assert!(client.flows.iter().all(|flow| flow.wish.is_none()), "a phase ends with its requests");
+        self.cache_begins(client);
+        client.idle.clear();
+        if self.pace(client) != Pace::Closed {
+            client.idle.extend((0..client.flows.len() as u16).rev());
+        }
         if self.requests(client) == 0 {
             self.say_through(context);
             return;
@@ -43,7 +51,7 @@ impl<'a> Pfs<'a> {
     }
 
     /// The phase that is on.
-    fn phase(&self, client: &Client) -> Phase {
+    pub(super) fn phase(&self, client: &Client) -> Phase {
         let phases = &self.spec.work.of(client.rank).phases;
         phases.get(usize::from(client.phase)).copied().unwrap_or(Phase::Rest)
     }
@@ -80,7 +88,7 @@ impl<'a> Pfs<'a> {
         self.spec.work.of(client.rank).requests(self.phase(client), client.rank)
     }
 
-    fn say_through(&self, context: &mut Told<'_, 'a>) {
+    pub(super) fn say_through(&self, context: &mut Told<'_, 'a>) {
         let at = context.now().saturating_add(self.spec.network.latency);
         let from = context.me().0;
         context.send_at(self.starter(), at, Event::Here { from, message: Message::Through });
@@ -94,8 +102,13 @@ impl<'a> Pfs<'a> {
         let application = self.spec.work.of(client.rank);
         let phase = self.phase(client);
         let wish = application.wish(client.rank, phase, client.begun, &mut context.draws(WISH));
+        if let Some(caching) = &mut client.caching {
+            let syncs = application.syncs(client.rank, phase, client.begun);
+            caching.flows.insert(flow, CachedFlow { syncs, ..CachedFlow::default() });
+        }
         client.begun += 1;
         let state = &mut client.flows[usize::from(flow)];
+        debug_assert!(state.wish.is_none(), "a flow has one request at a time");
         state.wish = Some(wish);
         (state.rose, state.asked, state.jobs) = (rose, 0, 0);
         let prepared = client.cpu.serve(context.now(), self.spec.client.request).end;
@@ -109,7 +122,8 @@ impl<'a> Pfs<'a> {
     /// What comes before a request is done: its layout is asked for, or its jobs go out.
     fn prepared(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
         let knows = self.spec.client.layouts_are_kept && client.layouts.contains(&wish.file);
-        if wish.operation.moves_bytes() && knows {
+        let is_local = wish.operation == Operation::Sync || is_cached(client, wish);
+        if wish.operation.moves_bytes() && knows || is_local {
             self.issue(client, flow, wish, context);
             return;
         }
@@ -122,21 +136,47 @@ impl<'a> Pfs<'a> {
         self.send(&mut client.card, context.now(), self.metadata_server(which as u32), 0, message, context);
     }
 
-    /// The next window of a request goes out, a job for each server that has a part of it.
-    fn issue(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+    /// A request goes on: at the client's cache, or with its next window.
+    pub(super) fn issue(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+        if client.caching.is_some() || wish.operation == Operation::Sync {
+            self.step(client, flow, wish, context);
+            return;
+        }
         let state = &mut client.flows[usize::from(flow)];
-        let offset = wish.offset + state.asked;
+        let from = wish.offset + state.asked;
         let bytes = self.spec.client.window.min(wish.bytes - state.asked);
         state.asked += bytes;
         let rose = state.rose;
-        let write = wish.operation == Operation::Write;
-        let copies = if write { self.spec.client.copies } else { 1 };
-        let parts = self.spec.striping.parts(wish.file, offset, bytes);
-        let jobs = parts.len() as u32 * copies;
-        state.jobs = jobs;
+        let run = Run { file: wish.file, from, to: from + bytes };
+        let jobs = self.send_run(client, flow, run, (wish.operation == Operation::Write, rose), context);
+        client.flows[usize::from(flow)].jobs = jobs;
+    }
+
+    /// Bytes of a file are read or written: a job goes to each server that has a part of them, or a copy.
+    /// Returns how many.
+    pub(super) fn send_run(
+        &self,
+        client: &mut Client,
+        flow: u16,
+        run: Run,
+        (write, rose): (bool, SimTime),
+        context: &mut Told<'_, 'a>,
+    ) -> u32 {
+        let parts = self.spec.striping.parts(run.file, run.from, run.bytes());
+        debug_assert_eq!(parts.iter().map(|part| part.bytes).sum::<u64>(), run.bytes(), "{run:?}");
+        let of = self.spec.client.copies;
+        let copies = match self.spec.client.reads {
+            _ if write => 0..of,
+            Reads::First => 0..1,
+            Reads::Spread => {
+                let one = ((u64::from(context.me().0) + client.records) % u64::from(of)) as u32;
+                one..one + 1
+            }
+        };
+        let jobs = parts.len() as u32 * copies.len() as u32;
         client.records += 1;
         for part in &parts {
-            for copy in 0..copies {
+            for copy in copies.clone() {
                 let job = Job {
                     client: context.me().0,
                     flow,
@@ -149,17 +189,14 @@ impl<'a> Pfs<'a> {
                     rose,
                     record: client.records,
                 };
-                self.send_job(client, part, copy, job, context);
+                client.jobs_sent += 1;
+                let at = client.cpu.serve(context.now(), self.spec.client.job).end;
+                let server = self.server((part.server + copy) % self.spec.servers);
+                let data = if write && !self.spec.server.handshake { job.bytes } else { 0 };
+                self.send(&mut client.card, at, server, data, Message::Job(job), context);
             }
         }
-    }
-
-    fn send_job(&self, client: &mut Client, part: &Part, copy: u32, job: Job, context: &mut Told<'_, 'a>) {
-        client.jobs_sent += 1;
-        let at = client.cpu.serve(context.now(), self.spec.client.job).end;
-        let server = self.server((part.server + copy) % self.spec.servers);
-        let data = if job.write && !self.spec.server.handshake { job.bytes } else { 0 };
-        self.send(&mut client.card, at, server, data, Message::Job(job), context);
+        jobs
     }
 
     /// A message is here.
@@ -182,6 +219,7 @@ impl<'a> Pfs<'a> {
                 } else {
                     if wish.operation == Operation::Remove {
                         client.layouts.remove(&wish.file);
+                        self.forget(client, wish.file, context);
                     } else if wish.operation == Operation::Open && self.spec.client.layouts_are_kept {
                         client.layouts.insert(wish.file);
                     }
@@ -210,14 +248,20 @@ impl<'a> Pfs<'a> {
     }
 
     fn job_done(&self, client: &mut Client, flow: u16, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
-        let wish = wish_of(client, flow)?;
         client.jobs_done += 1;
+        debug_assert!(client.jobs_done <= client.jobs_sent, "more jobs are done than were sent");
+        if flow >= FLUSHES {
+            return self.flushed(client, flow - FLUSHES, context);
+        }
+        let wish = wish_of(client, flow)?;
         let state = &mut client.flows[usize::from(flow)];
         state.jobs = state.jobs.checked_sub(1).ok_or("a client has more answers than jobs")?;
         if state.jobs > 0 {
             return Ok(());
         }
-        if state.asked < wish.bytes {
+        if client.caching.is_some() {
+            self.fetched(client, flow, wish, context);
+        } else if state.asked < wish.bytes {
             self.issue(client, flow, wish, context);
         } else {
             self.complete(client, flow, wish, context);
@@ -226,9 +270,13 @@ impl<'a> Pfs<'a> {
     }
 
     /// A request is done.
-    fn complete(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
+    pub(super) fn complete(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
         let state = &mut client.flows[usize::from(flow)];
+        debug_assert!(state.jobs == 0 && state.asked <= wish.bytes, "{wish:?} is done before its jobs are");
         state.wish = None;
+        if let Some(caching) = &mut client.caching {
+            caching.flows.remove(&flow);
+        }
         let rose = state.rose;
         context.record(Sample::Done {
             phase: client.phase,
@@ -238,16 +286,17 @@ impl<'a> Pfs<'a> {
             at: context.now(),
         });
         client.through += 1;
+        debug_assert!(client.through <= client.begun, "a request is done that nobody began");
         if client.through == self.requests(client) {
-            self.say_through(context);
+            client.idle.push(flow);
+            self.drain(client, context);
             return;
         }
         match self.pace(client) {
-            Pace::Drawn(_) | Pace::Recorded => {
-                if let Some(rose) = client.waiting.pop_front() {
-                    self.next(client, flow, rose, context);
-                }
-            }
+            Pace::Drawn(_) | Pace::Recorded => match client.waiting.pop_front() {
+                Some(rose) => self.next(client, flow, rose, context),
+                None => client.idle.push(flow),
+            },
             Pace::Closed => {
                 let think = self.spec.work.of(client.rank).think;
                 let rest = self.wait(client, rose, context.now()).unwrap_or(SimSpan::ZERO).max(think);
@@ -273,18 +322,17 @@ impl<'a> Pfs<'a> {
     /// A request has come: it begins, or waits for a flow.
     fn comes_in(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
         client.come += 1;
+        debug_assert!(
+            client.waiting.is_empty() || client.idle.is_empty(),
+            "who waits would find a free flow"
+        );
         // Where records come at their times, flows are made as they are needed.
-        let all_busy = client.begun - client.through == client.flows.len() as u64;
-        let most = usize::from(self.spec.work.of(client.rank).flows);
-        if all_busy && client.flows.len() < most {
+        if client.idle.is_empty() && client.flows.len() < usize::from(self.spec.work.of(client.rank).flows) {
+            client.idle.push(client.flows.len() as u16);
             client.flows.push(Flow::default());
         }
-        let free = match all_busy {
-            true => client.flows.last().filter(|flow| flow.wish.is_none()).map(|_| client.flows.len() - 1),
-            false => client.flows.iter().position(|flow| flow.wish.is_none()),
-        };
-        match free {
-            Some(flow) => self.next(client, flow as u16, context.now(), context),
+        match client.idle.pop() {
+            Some(flow) => self.next(client, flow, context.now(), context),
             None => client.waiting.push_back(context.now()),
         }
     }
@@ -312,6 +360,10 @@ impl<'a> Pfs<'a> {
                 let wish = wish_of(client, *flow)?;
                 self.prepared(client, *flow, wish, context);
             }
+            Event::Local { flow } => {
+                let wish = wish_of(client, *flow)?;
+                self.local(client, *flow, wish, context);
+            }
             Event::Arrives => {
                 self.comes_in(client, context);
                 self.next_arrival(client, context);
@@ -328,7 +380,16 @@ impl<'a> Pfs<'a> {
     }
 }
 
-fn wish_of(client: &Client, flow: u16) -> Result<Wish, Fault> {
+/// Whether all that a request reads is in its client's cache.
+fn is_cached(client: &Client, wish: Wish) -> bool {
+    let Some(caching) = client.caching.as_ref().filter(|_| wish.operation == Operation::Read) else {
+        return false;
+    };
+    let run = Run { file: wish.file, from: wish.offset, to: wish.offset + wish.bytes };
+    wish.bytes > 0 && caching.cache.find(run) == Lookup::Here(wish.bytes)
+}
+
+pub(super) fn wish_of(client: &Client, flow: u16) -> Result<Wish, Fault> {
     let wish = client.flows.get(usize::from(flow)).and_then(|flow| flow.wish);
     wish.ok_or_else(|| "a client was answered what it did not ask".into())
 }

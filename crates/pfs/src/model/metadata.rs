@@ -35,6 +35,7 @@ impl<'a> Pfs<'a> {
             Operation::Create => spec.create,
             Operation::Stat => spec.stat,
             Operation::Remove => spec.remove,
+            Operation::Sync => return Err("a metadata server was asked for what a client does itself".into()),
         };
         metadata.came += 1;
         metadata.busy = metadata.busy.saturating_add(span);

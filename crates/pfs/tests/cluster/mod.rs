@@ -5,7 +5,7 @@ use towtank_devices::{Replacement, Sharing as Port};
 use towtank_iosched::Flows;
 use towtank_pfs::{
     Application, Cache, ClientSpec, Component, DiskSpec, MetadataBy, MetadataSpec, Network, Order, Phase,
-    Scheduler, ServerSpec, Sharing, Spec, Striping, Work,
+    Reads, Scheduler, ServerSpec, Sharing, Spec, Striping, Syncs, Work,
 };
 use towtank_units::{Rate, SimSpan};
 
@@ -27,6 +27,7 @@ pub fn application(clients: u32, files: u64) -> Application {
         flows: 1,
         think: SimSpan::ZERO,
         arrivals: None,
+        syncs: Syncs::Phase,
         replay: None,
     }
 }
@@ -65,6 +66,8 @@ pub fn spec(applications: Vec<Application>) -> Spec {
             window: 10 << 20,
             layouts_are_kept: false,
             copies: 1,
+            reads: Reads::First,
+            cache: None,
         },
         server: ServerSpec {
             before: ms(20),

@@ -31,6 +31,12 @@ pub struct Run {
     pub metadata_wait: Option<f64>,
     /// Messages that were lost.
     pub lost: u64,
+    /// Bytes that readers found in their clients' caches, and bytes that were read for them.
+    #[serde(default)]
+    pub kept: (u64, u64),
+    /// Times that writers waited for their clients' caches.
+    #[serde(default)]
+    pub held: u64,
     /// The share of time in which a client's card was busy in its busier direction, mean of all.
     pub client_cards: f64,
     /// The share in which its processor was.
@@ -135,6 +141,8 @@ impl Run {
             throttled: counts.throttled,
             metadata_wait: counts.metadata.mean().map(|mean| mean / 1e9),
             lost: counts.lost,
+            kept: (counts.kept_here, counts.kept_missing),
+            held: counts.held,
             sample: settled.sample.as_secs_f64(),
         }
     }
@@ -413,9 +421,33 @@ fn of_parts() -> Vec<Measure<Seen>> {
     ]
 }
 
-/// Those, and the ones of each application where there are several.
+/// What clients' caches did.
+fn of_client_caches() -> Vec<Measure<Seen>> {
+    vec![
+        Measure::new(
+            "client_cache_hit_share",
+            "fraction",
+            "of the bytes that were read, those found in the client's own cache",
+            |seen: &Seen| match seen.run.kept {
+                (0, 0) => Err("nothing was read through a client's cache".to_owned()),
+                (here, missing) => Ok(here as f64 / (here + missing) as f64),
+            },
+        ),
+        Measure::new(
+            "client_writes_held",
+            "requests",
+            "writes that waited for room for dirty bytes in their client's cache",
+            |seen: &Seen| Ok(seen.run.held as f64),
+        ),
+    ]
+}
+
+/// Those, the ones of clients' caches where there are any, and of each application where there are several.
 pub fn measures_of(settled: &Settled) -> Vec<Measure<Seen>> {
     let mut all = measures();
+    if settled.client.cache.is_some() {
+        all.extend(of_client_caches());
+    }
     let names = settled.names();
     if names.len() < 2 {
         return all;

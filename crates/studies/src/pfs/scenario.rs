@@ -1,5 +1,6 @@
 //! What a user may say about a parallel file system, what a preset fills in, and what is wrong with it.
 
+mod client;
 mod filled;
 mod model;
 pub mod preset;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
+pub use self::client::{Client, ClientCache, Fsync, Reads};
 pub use self::preset::Preset;
 pub use self::settled::Settled;
 use self::trace::Recording;
@@ -81,6 +83,11 @@ pub struct Scenario {
     /// one is done.
     #[serde(default)]
     pub arrival_rate: Option<Frequency>,
+    /// Where clients have data caches (`client.cache`), when a write waits for servers to have what its client
+    /// has written of the file: at the end of the phase alone, with the last request of each file, or with
+    /// each request.
+    #[serde(default)]
+    pub fsync: Fsync,
     /// Data servers.
     #[serde(default = "four")]
     #[schemars(range(min = 1, max = 65_536))]
@@ -92,8 +99,8 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(range(min = 1, max = 65_536))]
     pub stripe_count: Option<u32>,
-    /// Copies of what is written, on servers that follow each other; the client writes all of them and reads
-    /// the first.
+    /// Copies of what is written, on servers that follow each other; the client writes all of them, waits for
+    /// all, and reads one (`client.reads`).
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 8))]
     pub replicas: u32,
@@ -184,6 +191,8 @@ pub struct Application {
     pub think_time: Option<SimSpan>,
     /// As outside.
     pub arrival_rate: Option<Frequency>,
+    /// As outside.
+    pub fsync: Option<Fsync>,
 }
 
 /// What clients do.
@@ -296,20 +305,6 @@ pub enum MetadataBy {
     Hash,
     /// By its application.
     Subtree,
-}
-
-/// What clients do themselves. What is left out is the preset's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Client {
-    /// Before each request.
-    pub request_cost: Option<SimSpan>,
-    /// For each job of a request.
-    pub job_cost: Option<SimSpan>,
-    /// Bytes of a request that are under way at once.
-    pub window: Option<Bytes>,
-    /// Whether a file's layout is asked for once, or for each request.
-    pub keeps_layouts: Option<bool>,
 }
 
 /// Data servers. What is left out is the preset's.
@@ -586,7 +581,7 @@ impl Scenario {
             }
         }
         for (name, (trace, section)) in all {
-            match trace.read(draft, &section) {
+            match trace.read(draft, &section, self.client.cache.is_on()) {
                 Ok(recording) => drop(recordings.insert(name.to_owned(), recording)),
                 Err(problem) => problems.push(problem),
             }
@@ -664,6 +659,7 @@ impl Scenario {
             flows: own.flows.or(self.flows).unwrap_or(if open { FLOWS_MAX } else { 1 }),
             think_time: own.think_time.unwrap_or(self.think_time),
             arrival_rate: own.arrival_rate.or(self.arrival_rate),
+            fsync: own.fsync.unwrap_or(self.fsync),
         }
     }
 }

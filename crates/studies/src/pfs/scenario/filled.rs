@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
 use super::preset::Shipped;
-use super::settled::{Application, Cache, Client, Disk, Metadata, Network, Server, Settled};
+use super::settled::{Application, Cache, Disk, Metadata, Network, Server, Settled};
 use super::{Replays, Scenario, Workload};
 
 /// A rate of a preset.
@@ -78,17 +78,6 @@ impl super::Metadata {
             stat: self.stat.unwrap_or(shipped.stat),
             remove: self.remove.unwrap_or(shipped.remove),
             by: self.by.unwrap_or(shipped.by),
-        }
-    }
-}
-
-impl super::Client {
-    fn filled(self, shipped: &Shipped) -> Client {
-        Client {
-            request_cost: self.request_cost.unwrap_or(shipped.request_cost),
-            job_cost: self.job_cost.unwrap_or(shipped.job_cost),
-            window: self.window.unwrap_or(shipped.window),
-            keeps_layouts: self.keeps_layouts.unwrap_or(shipped.keeps_layouts),
         }
     }
 }

@@ -7,8 +7,8 @@ use towtank_devices::drives::{
 };
 use towtank_iosched::{Description, FlowSpec, Flows, Kind};
 use towtank_pfs::{
-    Application as Work, Cache as PageCache, ClientSpec, Component, DiskSpec, MetadataSpec, Phase, Replay,
-    Scheduler, ServerSpec, Spec, Striping,
+    Application as Work, Cache as PageCache, Component, DiskSpec, MetadataSpec, Phase, Replay, Scheduler,
+    ServerSpec, Spec, Striping,
 };
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
@@ -48,13 +48,7 @@ impl Settled {
             work: towtank_pfs::Work::new(works.collect()),
             network: self.network.spec(),
             metadata: self.metadata_spec(),
-            client: ClientSpec {
-                request: self.client.request_cost,
-                job: self.client.job_cost,
-                window: self.client.window.get(),
-                layouts_are_kept: self.client.keeps_layouts,
-                copies: self.replicas,
-            },
+            client: self.client.spec(self.replicas),
             server: ServerSpec {
                 before: self.server.before,
                 after: self.server.after,
@@ -160,6 +154,7 @@ impl Application {
             flows: self.flows.min(u32::from(u16::MAX)) as u16,
             think: self.think_time,
             arrivals: self.arrival_rate.filter(|rate| !rate.is_zero()),
+            syncs: self.fsync.spec(),
             replay: replay.map(Arc::clone),
         }
     }

@@ -8,8 +8,8 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::{
-    DiskModel, HeadOrder, MetadataBy, Order, PortSharing, Preset, Replacement, Replays, Sharing, Trace,
-    Workload,
+    DiskModel, Fsync, HeadOrder, MetadataBy, Order, PortSharing, Preset, Reads, Replacement, Replays,
+    Sharing, Trace, Workload,
 };
 
 /// A scenario in which nothing is left open.
@@ -103,6 +103,9 @@ pub struct Application {
     /// Where requests come at a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_rate: Option<Frequency>,
+    /// When writes wait for servers, where clients have caches.
+    #[serde(default, skip_serializing_if = "Fsync::is_phase")]
+    pub fsync: Fsync,
 }
 
 /// The network.
@@ -160,6 +163,31 @@ pub struct Client {
     pub window: Bytes,
     /// Whether layouts are kept.
     pub keeps_layouts: bool,
+    /// Which copy is read.
+    #[serde(default, skip_serializing_if = "Reads::is_first")]
+    pub reads: Reads,
+    /// The data cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<ClientCache>,
+}
+
+/// Data caches of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientCache {
+    /// What one holds.
+    pub size: Bytes,
+    /// What may be dirty.
+    pub dirty: Bytes,
+    /// What may be dirty before it is written back although nobody waits.
+    pub background: Bytes,
+    /// What is written back at once.
+    pub batch: Bytes,
+    /// How often at a time.
+    pub flushes: u32,
+    /// How fast bytes are copied.
+    pub copy: Rate,
+    /// Whether it is emptied when a phase begins.
+    pub cold: bool,
 }
 
 /// Data servers.
@@ -253,6 +281,7 @@ impl Settled {
                 problems.push(draft.problem(key, message).hint("10% is much"));
             }
         }
+        self.client.check(draft, problems);
         if self.cache.dirty > self.cache.size {
             let message =
                 format!("`cache.dirty` is {}, but the cache holds {}", self.cache.dirty, self.cache.size);
@@ -359,7 +388,16 @@ impl Settled {
             DiskModel::Ssd => f64::from(self.servers) * self.disk.capacity.get() as f64 / FLASH_PER_BYTE,
             DiskModel::Rate | DiskModel::Seek | DiskModel::Table => 0.0,
         };
-        let known = RANGE * kept + FILE * files;
+        // A client's cache has a range for each request that it holds.
+        let held = self.client.cache.map_or(0.0, |cache| {
+            let loads = self.applications.values().zip(self.loads(replays));
+            let of = |(one, load): (&Application, Load)| {
+                let fits = cache.size.get() as f64 / load.request_bytes.max(1) as f64;
+                f64::from(one.clients) * fits.min(load.requests / f64::from(one.clients.max(1)))
+            };
+            loads.map(of).sum()
+        });
+        let known = RANGE * kept + FILE * files + HELD * held;
         let records: usize = replays.values().map(|one| one.records().len()).sum();
         let recorded = RECORD * records as f64;
         Bytes::new((PROGRAM + known + recorded + JOB * jobs + CLIENT * clients + flash) as u64)
@@ -373,6 +411,8 @@ const REQUESTS_MAX: f64 = 1e10;
 const PROGRAM: f64 = 3_000_000.0;
 /// A range of pages in a cache, with its places in the orders.
 const RANGE: f64 = 90.0;
+/// A range of bytes in a client's cache: its two places in trees, half full.
+const HELD: f64 = 200.0;
 /// A file that is known, at a client and at each server.
 const FILE: f64 = 20.0;
 /// A job under way, with its events: 140 to 430.

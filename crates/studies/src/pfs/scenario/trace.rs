@@ -103,11 +103,12 @@ impl Recording {
 }
 
 impl Trace {
-    /// Reads it. `section` is the key that it stands at.
+    /// Reads it. `section` is the key that it stands at; `syncs` says whether clients have caches, which make
+    /// sense of them.
     ///
     /// # Errors
     /// What is wrong with it, at the key that says so.
-    pub fn read(&self, draft: &Draft, section: &str) -> Result<Recording, Problem> {
+    pub fn read(&self, draft: &Draft, section: &str, syncs: bool) -> Result<Recording, Problem> {
         let at = |key: &str| format!("{section}.{key}");
         let format = self.format.as_deref().map(str::parse::<Format>).transpose().map_err(|error| {
             draft.problem(&at("format"), error.to_string()).hint("leave it out, and it is detected")
@@ -130,7 +131,7 @@ impl Trace {
             let message = format!("a trace of `{format}` has waits between its requests, which are no times");
             return Err(draft.problem(&at("loop"), message).hint("leave `loop` out, or set it to closed"));
         }
-        let mut taken = Taken::new(format, pace, speed);
+        let mut taken = Taken { syncs, ..Taken::new(format, pace, speed) };
         for record in
             (&mut reader).take(usize::try_from(self.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX))
         {
@@ -233,6 +234,8 @@ struct Taken {
     back: u64,
     /// Records at an instant behind one that waits.
     at_once: u64,
+    /// Whether syncs are replayed.
+    syncs: bool,
 }
 
 impl Taken {
@@ -251,6 +254,7 @@ impl Taken {
             last: None,
             back: 0,
             at_once: 0,
+            syncs: false,
         }
     }
 
@@ -268,6 +272,7 @@ impl Taken {
             Op::Stat => Operation::Stat,
             Op::Delete => Operation::Remove,
             Op::Close => return self.leave_out("closes of files"),
+            Op::Sync if self.syncs => Operation::Sync,
             Op::Sync => return self.leave_out("syncs"),
             Op::Trim => return self.leave_out("trims"),
             Op::Copy => return self.leave_out("copies by the server"),

@@ -1,0 +1,183 @@
+//! What clients do themselves: their costs, which copy they read, and their data caches.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use towtank_pfs::{ClientCacheSpec, ClientSpec, Syncs};
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Bytes, Rate, SimSpan};
+
+use super::filled::rate;
+use super::preset::Shipped;
+use super::settled;
+
+/// What clients do themselves. What is left out is the preset's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Client {
+    /// Before each request.
+    pub request_cost: Option<SimSpan>,
+    /// For each job of a request.
+    pub job_cost: Option<SimSpan>,
+    /// Bytes of a request that are under way at once.
+    pub window: Option<Bytes>,
+    /// Whether a file's layout is asked for once, or for each request.
+    pub keeps_layouts: Option<bool>,
+    /// Which copy is read, where there are several: the `first`, or all in turn (`spread`).
+    pub reads: Reads,
+    /// Its data cache.
+    pub cache: ClientCache,
+}
+
+/// A client's data cache. There is one where `size` is above zero.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClientCache {
+    /// What it holds. Left out: there is none, and each request goes to servers at once.
+    pub size: Option<Bytes>,
+    /// What may be dirty or on its way to servers before writes wait. Left out: a quarter of `size`.
+    pub dirty: Option<Bytes>,
+    /// What may be dirty before it is written back although nobody waits. Left out: one `batch`.
+    pub background: Option<Bytes>,
+    /// What is written back at once, at most, of one file. Left out: 4MiB, or less where `dirty` or `window`
+    /// is.
+    pub batch: Option<Bytes>,
+    /// How many of these are under way at once. Left out: 8.
+    #[schemars(range(min = 1, max = 1_024))]
+    pub flushes: Option<u32>,
+    /// How fast bytes are copied to and from it. Left out: 4GB/s.
+    pub copy: Option<Rate>,
+    /// Whether it is emptied when what is measured begins. Left out: no.
+    pub cold: Option<bool>,
+}
+
+/// Which copy is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Reads {
+    /// The first.
+    #[default]
+    First,
+    /// All in turn, window by window.
+    Spread,
+}
+
+/// When a write waits for servers, where its client has a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Fsync {
+    /// At the end of the phase alone.
+    #[default]
+    Phase,
+    /// With a client's last request of each file.
+    File,
+    /// With each request.
+    Request,
+}
+
+impl Reads {
+    /// Whether it is the default, which scenarios do not repeat.
+    pub fn is_first(&self) -> bool {
+        *self == Reads::First
+    }
+}
+
+impl Fsync {
+    /// Whether it is the default, which scenarios do not repeat.
+    pub fn is_phase(&self) -> bool {
+        *self == Fsync::Phase
+    }
+
+    /// The same for the model.
+    pub(super) fn spec(self) -> Syncs {
+        match self {
+            Fsync::Phase => Syncs::Phase,
+            Fsync::File => Syncs::File,
+            Fsync::Request => Syncs::Request,
+        }
+    }
+}
+
+impl ClientCache {
+    /// Whether there is one.
+    pub fn is_on(&self) -> bool {
+        self.size.is_some_and(|size| !size.is_zero())
+    }
+
+    fn filled(&self, window: Bytes) -> Option<settled::ClientCache> {
+        let size = self.size.filter(|size| !size.is_zero())?;
+        let dirty = self.dirty.unwrap_or(Bytes::new((size.get() / 4).max(1)));
+        let batch = self.batch.unwrap_or(Bytes::from_mib(4).min(dirty)).min(window);
+        Some(settled::ClientCache {
+            size,
+            dirty,
+            background: self.background.unwrap_or(batch),
+            batch,
+            flushes: self.flushes.unwrap_or(8),
+            copy: self.copy.unwrap_or(rate(4_000_000_000)),
+            cold: self.cold.unwrap_or(false),
+        })
+    }
+}
+
+impl Client {
+    pub(super) fn filled(self, shipped: &Shipped) -> settled::Client {
+        let window = self.window.unwrap_or(shipped.window);
+        settled::Client {
+            request_cost: self.request_cost.unwrap_or(shipped.request_cost),
+            job_cost: self.job_cost.unwrap_or(shipped.job_cost),
+            window,
+            keeps_layouts: self.keeps_layouts.unwrap_or(shipped.keeps_layouts),
+            reads: self.reads,
+            cache: self.cache.filled(window),
+        }
+    }
+}
+
+impl settled::Client {
+    pub(super) fn check(&self, draft: &Draft, problems: &mut Problems) {
+        let Some(cache) = self.cache else { return };
+        for (key, bytes) in [("client.cache.dirty", cache.dirty), ("client.cache.batch", cache.batch)] {
+            if bytes.is_zero() {
+                problems.push(draft.problem(key, format!("`{key}` is 0B")).hint("give at least 1B"));
+            }
+        }
+        if cache.dirty > cache.size {
+            let message =
+                format!("`client.cache.dirty` is {}, but the cache holds {}", cache.dirty, cache.size);
+            problems
+                .push(draft.problem("client.cache.dirty", message).hint("a quarter of it is the default"));
+        }
+        if cache.background > cache.dirty {
+            let message = format!(
+                "`client.cache.background` is {}, above `client.cache.dirty`, {}",
+                cache.background, cache.dirty
+            );
+            let hint = "writes wait at `dirty`, so begin to write back before";
+            problems.push(draft.problem("client.cache.background", message).hint(hint));
+        }
+    }
+
+    /// The same for the model, which writes so many copies.
+    pub(super) fn spec(&self, copies: u32) -> ClientSpec {
+        ClientSpec {
+            request: self.request_cost,
+            job: self.job_cost,
+            window: self.window.get(),
+            layouts_are_kept: self.keeps_layouts,
+            copies,
+            reads: match self.reads {
+                Reads::First => towtank_pfs::Reads::First,
+                Reads::Spread => towtank_pfs::Reads::Spread,
+            },
+            cache: self.cache.map(|cache| ClientCacheSpec {
+                bytes: cache.size.get(),
+                dirty: cache.dirty.get(),
+                background: cache.background.get(),
+                batch: cache.batch.get(),
+                flushes: cache.flushes.clamp(1, 1_024) as u16,
+                copy: Some(cache.copy),
+                cold: cache.cold,
+            }),
+        }
+    }
+}
