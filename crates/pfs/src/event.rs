@@ -1,7 +1,7 @@
 //! What happens to clients, servers and metadata servers, and what they tell each other.
 
 use serde::{Deserialize, Serialize};
-use towtank_iosched::Lengths;
+use towtank_iosched::{About, Access, Feedback, Lengths, Phase, Record};
 use towtank_units::{SimSpan, SimTime};
 
 use crate::work::Operation;
@@ -29,6 +29,47 @@ pub struct Job {
     pub rose: SimTime,
     /// The client's number for the window.
     pub record: u64,
+    /// The server that it is for.
+    pub server: u32,
+    /// Where the gate keeps it that let it go, if one did.
+    pub ticket: u32,
+    /// What other servers did for the client, if it says that.
+    pub feedback: Option<Box<Feedback>>,
+}
+
+impl Job {
+    /// What schedulers are told of it.
+    pub(crate) fn about(&self) -> About {
+        About {
+            client: self.client,
+            server: self.server,
+            object: self.object,
+            offset: self.offset,
+            access: if self.write { Access::Write } else { Access::Read },
+            rose: self.rose,
+            record: Record { id: u64::from(self.client) << 32 | self.record, jobs: self.jobs },
+            feedback: self.feedback.as_deref().copied().unwrap_or_default(),
+            ..About::default()
+        }
+    }
+}
+
+/// What a server says of a job that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Served {
+    /// Where the gate keeps the job.
+    pub ticket: u32,
+    /// How many bytes it had.
+    pub bytes: u64,
+    /// Whether the server's scheduler let it go to keep a reservation.
+    pub reserved: bool,
+}
+
+impl Served {
+    /// For what the server's scheduler let it go.
+    pub(crate) fn phase(&self) -> Phase {
+        if self.reserved { Phase::Reservation } else { Phase::Share }
+    }
 }
 
 /// What crosses the network.
@@ -68,9 +109,11 @@ pub enum Message {
     Answer {
         /// For which request.
         flow: u16,
-        /// Whether the job is done.
-        last: bool,
+        /// What there is to say of the job if it is done.
+        done: Option<Served>,
     },
+    /// A server tells a proxy that a job is done.
+    Served(Served),
     /// A scheduler tells the others what its flows got or want.
     Report(Lengths),
     /// A client is through with a phase.

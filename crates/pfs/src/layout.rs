@@ -3,7 +3,10 @@
 //! A file has components, each from where the one before ends; most have one that never ends. A component is
 //! striped round robin over its servers from the file's first server on, so byte `x` of it lies on server `(x
 //! / stripe) % count` of them, and what a server holds of it is dense. Of any range of the file a server
-//! holds one contiguous piece, which is one job.
+//! holds one contiguous piece, which is one job. A file may also have a layout of its own: named servers, each
+//! with its own bytes of each round.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +24,22 @@ pub struct Component {
     pub stripe: u64,
 }
 
+/// One server's part of each round of a file that has a layout of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Stripe {
+    /// The server.
+    pub server: u32,
+    /// Its bytes of each round; never 0.
+    pub bytes: u64,
+}
+
 /// How files are spread over servers: file `n` begins at server `n` modulo their number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Striping {
     servers: u32,
     components: Vec<Component>,
+    /// Files that have a layout of their own.
+    files: BTreeMap<u64, Vec<Stripe>>,
 }
 
 /// What a server has of a range of a file.
@@ -58,7 +72,26 @@ impl Striping {
         let ends: Vec<u64> = components.iter().map(|one| one.end.unwrap_or(u64::MAX)).collect();
         assert!(ends.is_sorted_by(|left, right| left < right), "components come in the order of their bytes");
         assert!(ends.last() == Some(&u64::MAX), "the last component has no end");
-        Striping { servers, components }
+        Striping { servers, components, files: BTreeMap::new() }
+    }
+
+    /// The same, with a layout of a file's own: its bytes go round these servers in their order.
+    ///
+    /// # Panics
+    /// When there is no such server, one is named twice, one has no bytes, or a round has 2^62 bytes or more.
+    #[must_use]
+    pub fn with_file(mut self, file: u64, stripes: Vec<Stripe>) -> Striping {
+        let named: std::collections::BTreeSet<u32> = stripes.iter().map(|stripe| stripe.server).collect();
+        assert!(!stripes.is_empty() && named.len() == stripes.len(), "each server of a file is named once");
+        assert!(
+            named.last().is_some_and(|last| *last < self.servers),
+            "a file lies on servers that there are"
+        );
+        assert!(stripes.iter().all(|stripe| stripe.bytes > 0), "each server of a file has bytes of it");
+        let round = stripes.iter().try_fold(0_u64, |sum, stripe| sum.checked_add(stripe.bytes));
+        assert!(round.is_some_and(|round| round < 1 << 62), "a round of a file ends");
+        self.files.insert(file, stripes);
+        self
     }
 
     /// The jobs that a range of a file makes: at most one for each server and component, in the order of
@@ -67,6 +100,10 @@ impl Striping {
     pub fn parts(&self, file: u64, offset: u64, bytes: u64) -> Vec<Part> {
         let mut parts = Vec::new();
         let end = offset.saturating_add(bytes);
+        if let Some(stripes) = self.files.get(&file) {
+            parts_of_file(file, stripes, (offset, end), &mut parts);
+            return parts;
+        }
         let mut begin = 0;
         for (number, component) in self.components.iter().enumerate() {
             let until = component.end.unwrap_or(u64::MAX);
@@ -101,6 +138,29 @@ impl Striping {
                     bytes: high - low,
                 });
             }
+        }
+    }
+}
+
+/// The jobs of a range of a file that has a layout of its own.
+fn parts_of_file(file: u64, stripes: &[Stripe], (from, to): (u64, u64), parts: &mut Vec<Part>) {
+    let round: u64 = stripes.iter().map(|stripe| stripe.bytes).sum();
+    let held =
+        |before: u64, bytes: u64, x: u64| x / round * bytes + (x % round).saturating_sub(before).min(bytes);
+    // Servers are taken in the order in which the range meets them.
+    let mut begins = Vec::with_capacity(stripes.len());
+    let mut before = 0;
+    for stripe in stripes {
+        begins.push(before);
+        before += stripe.bytes;
+    }
+    let first = begins.partition_point(|begin| *begin <= from % round).saturating_sub(1);
+    for place in (first..stripes.len()).chain(0..first) {
+        let Stripe { server, bytes } = stripes[place];
+        let (low, high) = (held(begins[place], bytes, from), held(begins[place], bytes, to));
+        if low < high {
+            let object = file << COMPONENT_BITS;
+            parts.push(Part { server, object, offset: low, bytes: high - low });
         }
     }
 }
@@ -148,6 +208,19 @@ mod tests {
     fn slowly(striping: &Striping, file: u64, offset: u64, bytes: u64) -> BTreeMap<(u32, u64), Vec<u64>> {
         let mut found: BTreeMap<(u32, u64), Vec<u64>> = BTreeMap::new();
         for x in offset..offset + bytes {
+            if let Some(stripes) = striping.files.get(&file) {
+                let round: u64 = stripes.iter().map(|one| one.bytes).sum();
+                let (turns, mut left) = (x / round, x % round);
+                for one in stripes {
+                    if left < one.bytes {
+                        let at = found.entry((one.server, file << COMPONENT_BITS)).or_default();
+                        at.push(turns * one.bytes + left);
+                        break;
+                    }
+                    left -= one.bytes;
+                }
+                continue;
+            }
             let mut begin = 0;
             for (number, component) in striping.components.iter().enumerate() {
                 let until = component.end.unwrap_or(u64::MAX);
@@ -183,6 +256,31 @@ mod tests {
         })
     }
 
+    /// The same with a layout of one file's own.
+    fn with_own() -> impl Strategy<Value = Striping> {
+        let stripes = proptest::collection::vec(1_u64..40, 1..6);
+        (striping(), stripes, 0_u64..9, 0_u32..6).prop_map(|(striping, bytes, file, first)| {
+            let servers = striping.servers;
+            let stripes = bytes.into_iter().take(servers as usize).zip(0..);
+            let stripes = stripes.map(|(bytes, at)| Stripe { server: (first + at) % servers, bytes });
+            striping.with_file(file, stripes.collect())
+        })
+    }
+
+    /// Section 1.3 of the reference, written by hand: rounds of 5 + 3 + 2 bytes over servers 2, 0 and 1.
+    #[test]
+    fn stripes_of_a_file_may_differ() {
+        let stripes = [(2, 5), (0, 3), (1, 2)].map(|(server, bytes)| Stripe { server, bytes });
+        let striping = plain(3, 1, 100).with_file(7, stripes.to_vec());
+        let of = |file: u64, offset: u64, bytes: u64| -> Vec<(u32, u64, u64)> {
+            let parts = striping.parts(file, offset, bytes);
+            parts.iter().map(|part| (part.server, part.offset, part.bytes)).collect()
+        };
+        // Bytes 6 to 12: 6 and 7 on server 0, 8 and 9 on 1, 10 to 12 on 2.
+        assert_eq!(of(7, 6, 7), [(0, 1, 2), (1, 0, 2), (2, 5, 3)]);
+        assert_eq!(of(6, 6, 7), [(0, 6, 7)], "another file has the layout of all");
+    }
+
     fn same(parts: &[Part], bytes: &BTreeMap<(u32, u64), Vec<u64>>) -> bool {
         let ranges: BTreeMap<(u32, u64), Vec<u64>> = parts
             .iter()
@@ -193,7 +291,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_are_the_bytes_that_lie_there(striping in striping(), file in 0_u64..9, offset in 0_u64..500, bytes in 1_u64..300) {
+        fn parts_are_the_bytes_that_lie_there(striping in prop_oneof![striping(), with_own()], file in 0_u64..9, offset in 0_u64..500, bytes in 1_u64..300) {
             let expected = slowly(&striping, file, offset, bytes);
             let parts = striping.parts(file, offset, bytes);
             prop_assert!(same(&parts, &expected), "{:?}, {:?} expected", parts, expected);

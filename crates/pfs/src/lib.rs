@@ -21,10 +21,12 @@ mod client_cache;
 mod counts;
 mod disk;
 mod event;
+mod gate;
 mod layout;
 mod model;
 mod nodes;
 mod replay;
+mod rules;
 mod spec;
 mod wish;
 mod work;
@@ -33,16 +35,18 @@ pub use card::{Card, Inward};
 pub use client_cache::{ClientCache, Held, Lookup, Run};
 pub use counts::{Counts, Done, Sample};
 pub use disk::{Disk, Io, Owner};
-pub use event::{Event, Job, Message};
-pub use layout::{Component, Part, Striping};
+pub use event::{Event, Job, Message, Served};
+pub use gate::{Gate, Window};
+pub use layout::{Component, Part, Stripe, Striping};
 pub use model::Pfs;
 pub use nodes::{
     CachedFlow, Caching, Client, Entity, Flow, Flush, Holders, Mark, Metadata, Running, Server, Waits,
 };
 pub use replay::{END_MAX, Loop, RECORD_MAX_BYTES, Record, Replay};
+pub use rules::{RuleCommand, Ruled, TimedRule};
 pub use spec::{
     Cache, Client as ClientSpec, ClientCache as ClientCacheSpec, DiskSpec, Metadata as MetadataSpec,
-    MetadataBy, Network, PAGE, Reads, Scheduler, Server as ServerSpec, Spec,
+    MetadataBy, Network, PAGE, Parda, Reads, Scheduler, Server as ServerSpec, Spec, Stands,
 };
 pub use work::{Application, Operation, Order, Pace, Phase, Rank, Sharing, Syncs, Wish, Work};
 

@@ -4,6 +4,7 @@
 mod audit;
 mod caching;
 mod client;
+mod gates;
 mod io;
 mod metadata;
 mod server;
@@ -20,9 +21,11 @@ use crate::card::{Card, Taken};
 use crate::counts::{Counts, Sample};
 use crate::disk::Disk;
 use crate::event::{Event, Message};
+use crate::gate::Gate;
 use crate::nodes::{Client, Entity, Flow, Mark, Metadata, Server};
 use crate::replay::Loop;
-use crate::spec::Spec;
+use crate::rules::Ruled;
+use crate::spec::{Spec, Stands};
 
 const WISH: Purpose = Purpose(71);
 const LOSS: Purpose = Purpose(72);
@@ -52,8 +55,13 @@ impl<'a> Pfs<'a> {
         EntityId(self.clients + self.spec.servers + number)
     }
 
+    fn first_proxy(&self) -> u32 {
+        self.clients + self.spec.servers + self.spec.metadata.servers
+    }
+
     fn starter(&self) -> EntityId {
-        EntityId(self.clients + self.spec.servers + self.spec.metadata.servers)
+        let proxies = if let Stands::Proxies(count) = self.spec.scheduler.stands { count } else { 0 };
+        EntityId(self.first_proxy() + proxies)
     }
 
     /// Sends a message, and its data if it has any, from `now` on.
@@ -110,7 +118,7 @@ impl<'a> Pfs<'a> {
             Entity::Client(client) => Some(&mut client.card),
             Entity::Server(server) => Some(&mut server.card),
             Entity::Metadata(metadata) => Some(&mut metadata.card),
-            Entity::Starter(..) => None,
+            Entity::Proxy(_) | Entity::Starter(..) => None,
         }
     }
 
@@ -126,6 +134,7 @@ impl<'a> Pfs<'a> {
             Entity::Client(client) => self.client_hears(client, from, message, context),
             Entity::Server(server) => self.server_hears(server, from, message, context),
             Entity::Metadata(metadata) => self.metadata_hears(metadata, message, context),
+            Entity::Proxy(_) => Err("a proxy hears of jobs alone".into()),
             Entity::Starter(..) => Err("what lets phases begin has no card".into()),
         }
     }
@@ -196,6 +205,8 @@ impl Model for Pfs<'_> {
                 jobs_done: 0,
                 records: 0,
                 idle: Vec::new(),
+                gate: self.client_gate(id.0, rank.application).map(Box::new),
+                tracker: spec.client.feedback.then(Box::default),
                 caching: spec.client.cache.map(|cache| Box::new(caching::empty(&cache))),
                 mark: Mark::default(),
             }));
@@ -203,8 +214,9 @@ impl Model for Pfs<'_> {
         if id.0 < self.metadata_server(0).0 {
             return Entity::Server(Box::new(Server {
                 card: Card::new(network),
-                queue: spec.scheduler.queue(id.0 - self.clients),
+                queue: spec.scheduler.at_server(id.0 - self.clients),
                 wakes: None,
+                ruled: Ruled { since: self.is_last(0).then_some(SimTime::ZERO), done: 0 },
                 slots: Vec::new(),
                 free: Vec::new(),
                 working: 0,
@@ -220,10 +232,11 @@ impl Model for Pfs<'_> {
                 depth: Level::new(SimTime::ZERO, 0),
                 came: 0,
                 done: 0,
+                moved: 0,
                 mark: Mark::default(),
             }));
         }
-        if id.0 < self.starter().0 {
+        if id.0 < self.first_proxy() {
             let threads = vec![towtank_devices::Lane::default(); spec.metadata.threads as usize];
             return Entity::Metadata(Box::new(Metadata {
                 card: Card::new(network),
@@ -234,6 +247,9 @@ impl Model for Pfs<'_> {
                 before: SimSpan::ZERO,
             }));
         }
+        if id.0 < self.starter().0 {
+            return Entity::Proxy(Box::new(Gate::new(spec.scheduler.queue(id.0 - self.first_proxy()), None)));
+        }
         Entity::Starter(0, 0)
     }
 
@@ -241,7 +257,7 @@ impl Model for Pfs<'_> {
         match entity {
             Entity::Client(client) => self.begin_phase(client, 0, context),
             Entity::Starter(..) => context.record(Sample::Began { phase: 0, at: SimTime::ZERO }),
-            Entity::Server(_) | Entity::Metadata(_) => {}
+            Entity::Server(_) | Entity::Metadata(_) | Entity::Proxy(_) => {}
         }
         Ok(())
     }
@@ -253,6 +269,7 @@ impl Model for Pfs<'_> {
         context: &mut Context<'_, Self>,
     ) -> Result<(), Fault> {
         match (entity, event) {
+            (Entity::Proxy(gate), event) => self.proxy_does(gate, event, context),
             (entity, Event::Comes { from, span, bytes, message }) => {
                 let card = self.card(entity).ok_or("a message comes to who has no card")?;
                 match self.comes(card, *from, (*bytes, *span), message.clone(), context) {
@@ -303,8 +320,10 @@ impl Model for Pfs<'_> {
             format!("client {id}")
         } else if id.0 < self.metadata_server(0).0 {
             format!("server {}", id.0 - self.clients)
-        } else if id.0 < self.starter().0 {
+        } else if id.0 < self.first_proxy() {
             format!("metadata server {}", id.0 - self.metadata_server(0).0)
+        } else if id.0 < self.starter().0 {
+            format!("proxy {}", id.0 - self.first_proxy())
         } else {
             "the start of phases".to_owned()
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use towtank_devices::{Lane, PageCache};
+use towtank_iosched::Tracker;
 use towtank_metrics::Level;
 use towtank_units::{SimSpan, SimTime};
 
@@ -12,6 +13,8 @@ use crate::card::Card;
 use crate::client_cache::{ClientCache, Run};
 use crate::disk::Disk;
 use crate::event::Job;
+use crate::gate::Gate;
+use crate::rules::Ruled;
 use crate::work::{Rank, Wish};
 
 /// A node.
@@ -23,12 +26,14 @@ pub enum Entity {
     Server(Box<Server>),
     /// A metadata server.
     Metadata(Box<Metadata>),
+    /// A scheduler before several servers.
+    Proxy(Box<Gate>),
     /// Who lets phases begin: how many clients are through with the one that is on, and which that is.
     Starter(u32, u16),
 }
 
 /// A client.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Client {
     /// Its card.
     pub card: Card,
@@ -60,6 +65,10 @@ pub struct Client {
     pub idle: Vec<u16>,
     /// Its data cache, if it has one.
     pub caching: Option<Box<Caching>>,
+    /// What holds its jobs back before they go, if anything does.
+    pub gate: Option<Box<Gate>>,
+    /// What servers did for it, if its jobs say that.
+    pub tracker: Option<Box<Tracker>>,
     /// What it had done when the last phase began.
     pub mark: Mark,
 }
@@ -134,6 +143,8 @@ pub struct Server {
     pub queue: Queue,
     /// When the scheduler is to be woken, if it has asked for that.
     pub wakes: Option<SimTime>,
+    /// How far it is with rules that come and go.
+    pub ruled: Ruled,
     /// Jobs here, by slot.
     pub slots: Vec<Option<Running>>,
     /// Slots that are free.
@@ -165,6 +176,8 @@ pub struct Server {
     pub came: u64,
     /// Jobs that are done.
     pub done: u64,
+    /// Bytes of those that are done, and of pieces.
+    pub moved: u64,
     /// What had been done when the last phase began.
     pub mark: Mark,
 }
@@ -180,6 +193,8 @@ pub struct Mark {
     pub sent: SimSpan,
     /// How long its card received.
     pub received: SimSpan,
+    /// Of a server, the bytes of jobs that were done.
+    pub moved: u64,
 }
 
 /// Who holds a lock.

@@ -4,8 +4,11 @@
 //! each. In an open loop each is asked for at its time, whatever is done; in a closed loop the next one comes
 //! when the one before has ended.
 
+use std::collections::BTreeMap;
+
 use towtank_units::SimSpan;
 
+use crate::layout::Stripe;
 use crate::wish::{Operation, Rank, Wish};
 
 /// The most bytes of a recorded request.
@@ -52,6 +55,7 @@ pub struct Replay {
     files: u32,
     bytes: u64,
     span: SimSpan,
+    layouts: BTreeMap<u32, Vec<Stripe>>,
 }
 
 impl Replay {
@@ -81,7 +85,23 @@ impl Replay {
             Loop::Open => records.iter().map(|one| one.at).max().unwrap_or(SimSpan::ZERO),
             Loop::Closed => SimSpan::ZERO,
         };
-        Replay { pace, records, ends, files, bytes, span }
+        Replay { pace, records, ends, files, bytes, span, layouts: BTreeMap::new() }
+    }
+
+    /// The same with where some of its files lie.
+    ///
+    /// # Panics
+    /// When a file is none of the trace's.
+    #[must_use]
+    pub fn with_layouts(self, layouts: BTreeMap<u32, Vec<Stripe>>) -> Replay {
+        assert!(layouts.keys().all(|file| *file < self.files), "a layout is of a file that is named");
+        Replay { layouts, ..self }
+    }
+
+    /// Where files lie that have a layout of their own.
+    #[must_use]
+    pub fn layouts(&self) -> &BTreeMap<u32, Vec<Stripe>> {
+        &self.layouts
     }
 
     /// When the next request comes.

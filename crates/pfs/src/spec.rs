@@ -2,10 +2,11 @@
 
 use towtank_devices::drives::{DiskModel, HeadOrder};
 use towtank_devices::{Replacement, Sharing};
-use towtank_iosched::{Description, Flows};
+use towtank_iosched::{Description, Flows, Kind, PardaSpec};
 use towtank_units::{Rate, SimSpan};
 
 use crate::layout::Striping;
+use crate::rules::TimedRule;
 use crate::work::Work;
 
 /// Bytes of a page.
@@ -107,6 +108,19 @@ pub struct Client {
     pub reads: Reads,
     /// Its data cache, if it has one.
     pub cache: Option<ClientCache>,
+    /// What bounds the jobs that it has out by their latency, if anything does.
+    pub parda: Option<Parda>,
+    /// Whether its jobs carry what other servers did for it (dmClock).
+    pub feedback: bool,
+}
+
+/// PARDA at clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parda {
+    /// The window of a client, by its application.
+    pub hosts: Vec<PardaSpec>,
+    /// After how long windows are moved.
+    pub interval: SimSpan,
 }
 
 /// Which copy a client reads.
@@ -155,13 +169,30 @@ pub struct Server {
     pub locks: bool,
 }
 
-/// The scheduler in front of each server, and what it is told of flows.
+/// Schedulers, and what they are told of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// Of each server: that of its number, or the last one.
+    /// Of each server, client or proxy: that of its number, or the last one.
     pub descriptions: Vec<Description>,
     /// A flow for each application.
     pub flows: Flows,
+    /// Where they stand.
+    pub stands: Stands,
+    /// What becomes of rules at servers, in the order of its times.
+    pub rules: Vec<TimedRule>,
+}
+
+/// Where schedulers stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stands {
+    /// One in front of each server.
+    #[default]
+    Servers,
+    /// One at each client; servers take jobs as they come.
+    Clients,
+    /// So many, each before the servers whose number leaves its own when divided by theirs; servers take jobs
+    /// as they come.
+    Proxies(u32),
 }
 
 /// A page cache.
@@ -205,13 +236,28 @@ impl Spec {
 }
 
 impl Scheduler {
-    /// The queue of a server where nothing has come yet.
+    /// The queue in front of a server where nothing has come yet.
+    ///
+    /// # Panics
+    /// As [`Scheduler::queue`].
+    #[must_use]
+    pub fn at_server(&self, server: u32) -> crate::Queue {
+        if self.stands == Stands::Servers { self.queue(server) } else { self.no_queue() }
+    }
+
+    /// A queue that holds nothing back.
+    pub(crate) fn no_queue(&self) -> crate::Queue {
+        let description = Description { depth: None, kind: Kind::Fifo };
+        description.build(&self.flows).expect("who comes first is served whatever its weight")
+    }
+
+    /// The queue of a number where nothing has come yet.
     ///
     /// # Panics
     /// When a flow would never be served: whoever makes a spec asks [`Description::build`] before.
     #[must_use]
-    pub fn queue(&self, server: u32) -> crate::Queue {
-        let description = self.descriptions.get(server as usize).or(self.descriptions.last());
+    pub fn queue(&self, number: u32) -> crate::Queue {
+        let description = self.descriptions.get(number as usize).or(self.descriptions.last());
         let description = description.expect("a scheduler is named");
         description.build(&self.flows).expect("the flows were checked with the spec")
     }

@@ -165,6 +165,15 @@ impl Work {
         panic!("there are {before} clients, and {client} is none of them")
     }
 
+    /// The number of an application's first file among all of the run.
+    ///
+    /// # Panics
+    /// When there is no such application.
+    #[must_use]
+    pub fn first_file(&self, application: usize) -> u64 {
+        self.applications[..application].iter().map(Application::all_files).sum()
+    }
+
     /// The application of a client.
     #[must_use]
     pub fn of(&self, rank: Rank) -> &Application {

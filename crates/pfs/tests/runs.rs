@@ -8,11 +8,11 @@ use cluster::{application, disk, rate, spec};
 use proptest::prelude::*;
 use towtank_devices::Sharing as Port;
 use towtank_devices::drives::Noise;
-use towtank_iosched::{Description, FlowSpec, Flows};
+use towtank_iosched::{Description, FlowSpec, Flows, Kind, PardaSpec};
 use towtank_kernel::{Executor, Outcome, RunOptions, run};
 use towtank_pfs::{
-    Application, ClientCacheSpec, Component, Counts, Entity, Event, Loop, Message, Operation, Order, Pfs,
-    Phase, Reads, Record, Replay, Sharing, Spec, Striping, Syncs, Work,
+    Application, ClientCacheSpec, Component, Counts, Entity, Event, Holders, Loop, Message, Operation, Order,
+    Parda, Pfs, Phase, Reads, Record, Replay, Sharing, Spec, Stands, Striping, Syncs, Work,
 };
 use towtank_streams::Seed;
 use towtank_testkit::{Finished, travels};
@@ -161,7 +161,7 @@ fn random() -> impl Strategy<Value = Spec> {
         (any::<bool>(), any::<bool>(), any::<bool>(), 0_u8..4),
         (4_u64..200, 1_u64..100, 0_u64..40, 0_u64..40),
         (1_u32..3, 500_u64..50_000, 1_u32..5, 500_u64..30_000),
-        (proptest::option::of(random_client_cache()), any::<bool>()),
+        (proptest::option::of(random_client_cache()), any::<bool>(), 0_u8..5, any::<bool>()),
     );
     parts.prop_map(|(applications, (servers, count, stripe), description, flags, pages, more, client)| {
         let (handshake, locks, fair, kind) = flags;
@@ -186,6 +186,7 @@ fn random() -> impl Strategy<Value = Spec> {
         spec.client.layouts_are_kept = !locks;
         spec.client.cache = client.0;
         spec.client.reads = if client.1 { Reads::Spread } else { Reads::First };
+        gates(&mut spec, client.2, client.3);
         spec.network.sharing = if fair { Port::Fair } else { Port::Fifo };
         spec.network.slice = handshake.then_some(16 << 10);
         match kind {
@@ -198,6 +199,30 @@ fn random() -> impl Strategy<Value = Spec> {
         spec.disk = disk(50_000_000, 30_000_000, SimSpan::from_us(300), Noise::None);
         spec
     })
+}
+
+/// Schedulers elsewhere than at servers, windows at clients, and feedback, where they make sense.
+fn gates(spec: &mut Spec, kind: u8, feedback: bool) {
+    let tells = matches!(spec.scheduler.descriptions[0].kind, Kind::Dsfq(_));
+    let cuts = matches!(spec.scheduler.descriptions[0].kind, Kind::Ssfq(_));
+    spec.scheduler.stands = match kind {
+        0 if !cuts && !tells => Stands::Clients,
+        1 if !cuts => Stands::Proxies(1),
+        2 if !cuts => Stands::Proxies(spec.servers.div_ceil(2)),
+        _ => Stands::Servers,
+    };
+    if kind == 3 || feedback && kind == 0 {
+        let host = |share_thousandths: u64| PardaSpec {
+            threshold: SimSpan::from_ms(5),
+            gain_percent: 50,
+            smoothing_percent: 30,
+            share_thousandths,
+            window_max: 8,
+        };
+        let hosts = (1..=3).map(|share| host(share * 700)).collect();
+        spec.client.parda = Some(Parda { hosts, interval: SimSpan::from_ms(3) });
+    }
+    spec.client.feedback = feedback;
 }
 
 /// A client's cache of less than a request, or of some.
@@ -294,6 +319,50 @@ fn damage_is_noticed() {
         servers.next().expect("there is one").came += 1;
     });
     assert!(told.contains("metadata servers have 1 requests"), "{told}");
+}
+
+/// The audit of what was counted and of threads, held against states that were broken.
+#[test]
+fn damage_at_servers_is_noticed() {
+    let mut spec = spec(vec![application(4, 20)]);
+    (spec.server.threads, spec.server.locks) = (1, true);
+    let model = Pfs::new(&spec);
+    let end = Some(towtank_units::SimTime::ZERO.saturating_add(SimSpan::from_ms(60)));
+    let cut = RunOptions { end, ..options(3, Executor::Sequential, 1) };
+    let finished = Finished::of(run(&model, cut).expect("it runs"));
+    let told = |what: &str, change: fn(&mut towtank_pfs::Server)| {
+        finished.complaint(&model, what, |state| {
+            let server = state.entities.iter_mut().find_map(|one| match one {
+                Entity::Server(server) => Some(server),
+                _ => None,
+            });
+            change(server.expect("there is one"));
+        })
+    };
+    let told_of = told("bytes of a job are lost", |server| server.moved += 1);
+    assert!(told_of.contains("bytes of jobs are done"), "{told_of}");
+    let told_of = told("a thread works on nothing", |server| server.working = 2);
+    assert!(told_of.contains("threads work"), "{told_of}");
+    let told_of = told("a job waits twice", |server| server.blocked = [99].into());
+    assert!(told_of.contains("was never let go"), "{told_of}");
+    let told_of = told("a job is beyond its end", |server| {
+        let running = server.slots.iter_mut().flatten().next().expect("one is there");
+        running.position = running.job.bytes + 1;
+    });
+    assert!(told_of.contains("is at byte"), "{told_of}");
+    let told_of = told("a lock is held twice", |server| {
+        server.locks.insert(7, Holders { readers: 1, writer: true, ..Holders::default() });
+    });
+    assert!(told_of.contains("is written while"), "{told_of}");
+    let told_of = finished.complaint(&model, "a metadata server was asked in secret", |state| {
+        let mut servers = state.entities.iter_mut().filter_map(|one| match one {
+            Entity::Metadata(server) => Some(server),
+            _ => None,
+        });
+        let server = servers.next().expect("there is one");
+        (server.came, server.done) = (server.came + 1, server.done + 1);
+    });
+    assert!(told_of.contains("were counted"), "{told_of}");
 }
 
 /// A run that is cut keeps its laws: what is on its way counts.

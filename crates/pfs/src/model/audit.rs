@@ -3,10 +3,13 @@
 
 use towtank_iosched::Discipline as _;
 use towtank_kernel::{Committed, Fault};
+use towtank_units::SimTime;
 
 use super::Pfs;
+use crate::counts::Counts;
 use crate::event::{Event, Message};
-use crate::nodes::{Client, Entity, Server};
+use crate::nodes::{Client, Entity, Running, Server};
+use crate::spec::Stands;
 use crate::work::Pace;
 
 /// What nodes have had and still have of what is asked of them.
@@ -18,6 +21,8 @@ struct AtNodes {
     done: u64,
     at_metadata: u64,
     expected: u64,
+    held_back: u64,
+    through_proxies: u64,
 }
 
 /// What is on its way between nodes, or will happen at one.
@@ -27,11 +32,19 @@ struct OnTheWay {
     answers: u64,
     served: u64,
     coming: u64,
+    notices: u64,
 }
 
 pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<(), Fault> {
-    let AtNodes { sent, answered, at_servers, done, at_metadata, expected } = at_nodes(model, committed)?;
-    let OnTheWay { jobs, answers, served, coming } = on_the_way(committed);
+    let all = at_nodes(model, committed)?;
+    let AtNodes { sent, answered, at_servers, done, at_metadata, expected, held_back, through_proxies } = all;
+    let OnTheWay { jobs, answers, served, coming, notices } = on_the_way(committed);
+    if matches!(model.spec.scheduler.stands, Stands::Proxies(_)) && done != through_proxies + notices {
+        return Err(format!(
+            "servers did {done} jobs, but proxies know of {through_proxies} and hear of {notices}"
+        )
+        .into());
+    }
     if expected != coming {
         return Err(
             format!("requests are still to come at {expected} clients, but {coming} expect one").into()
@@ -43,9 +56,10 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
         )
         .into());
     }
-    if sent != jobs + at_servers + done {
+    if sent != held_back + jobs + at_servers + done {
         return Err(format!(
-            "clients sent {sent} jobs, but {jobs} are on their way, {at_servers} at servers and {done} done"
+            "clients sent {sent} jobs, but {held_back} are held back, {jobs} on their way, {at_servers} at \
+             servers and {done} done"
         )
         .into());
     }
@@ -54,6 +68,10 @@ pub(super) fn audit(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Resu
             "servers did {done} jobs, but {answers} answers are on their way and {answered} there"
         )
         .into());
+    }
+    for (number, (entity, counts)) in committed.entities.iter().zip(committed.statistics).enumerate() {
+        let told = |error: String| -> Fault { format!("node {number}: {error}").into() };
+        of_counts(entity, counts, committed.now).map_err(told)?;
     }
     Ok(())
 }
@@ -69,12 +87,21 @@ fn at_nodes(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<AtNod
                 of_client(client).map_err(told)?;
                 of_cache(client, committed.pending.is_empty()).map_err(told)?;
                 all.expected += of_requests(model, client).map_err(told)?;
+                all.held_back += of_gate(client).map_err(told)?;
                 all.sent += client.jobs_sent;
                 all.answered += client.jobs_done;
             }
             Entity::Server(server) => {
                 server.card.audit(&model.spec.network).map_err(told)?;
                 of_server(server).map_err(told)?;
+                of_threads(server, model.spec.server.threads).map_err(told)?;
+                let scheduler = &model.spec.scheduler;
+                let server_number = number as u32 - model.clients;
+                let before = match scheduler.at_server(server_number) {
+                    towtank_iosched::Scheduler::Tbf(tbf) => tbf.rules().len(),
+                    _ => 0,
+                };
+                server.ruled.audit(&server.queue, before, &scheduler.rules).map_err(told)?;
                 all.at_servers += server.came - server.done;
                 all.done += server.done;
             }
@@ -87,6 +114,11 @@ fn at_nodes(model: &Pfs<'_>, committed: &Committed<'_, Pfs<'_>>) -> Result<AtNod
                 for thread in &metadata.threads {
                     thread.audit().map_err(|broken| told(broken.to_string()))?;
                 }
+            }
+            Entity::Proxy(gate) => {
+                gate.audit().map_err(told)?;
+                all.held_back += gate.waiting();
+                all.through_proxies += gate.done;
             }
             Entity::Starter(..) => {}
         }
@@ -111,7 +143,7 @@ fn on_the_way(committed: &Committed<'_, Pfs<'_>>) -> OnTheWay {
             Entity::Client(client) => &client.card,
             Entity::Server(server) => &server.card,
             Entity::Metadata(metadata) => &metadata.card,
-            Entity::Starter(..) => continue,
+            Entity::Proxy(_) | Entity::Starter(..) => continue,
         };
         card.inside().for_each(|message| all.count(message));
     }
@@ -122,7 +154,8 @@ impl OnTheWay {
     fn count(&mut self, message: &Message) {
         match message {
             Message::Job(_) => self.jobs += 1,
-            Message::Answer { last: true, .. } => self.answers += 1,
+            Message::Answer { done: Some(_), .. } => self.answers += 1,
+            Message::Served(_) => self.notices += 1,
             _ => {}
         }
     }
@@ -147,6 +180,19 @@ fn of_client(client: &Client) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// A client's gate knows all jobs that it sends. Returns how many of them are held back.
+fn of_gate(client: &Client) -> Result<u64, String> {
+    let Some(gate) = &client.gate else { return Ok(0) };
+    gate.audit()?;
+    if (gate.came, gate.done) != (client.jobs_sent, client.jobs_done) {
+        return Err(format!(
+            "{} jobs were sent and {} are done, but {} and {} went through the client's scheduler",
+            client.jobs_sent, client.jobs_done, gate.came, gate.done
+        ));
+    }
+    Ok(gate.waiting())
 }
 
 /// Dirty bytes are conserved, each request under way is known to the cache, and nothing is left unsaved where
@@ -199,6 +245,73 @@ fn of_requests(model: &Pfs<'_>, client: &Client) -> Result<u64, String> {
         ));
     }
     Ok(u64::from(client.come < all))
+}
+
+/// What was counted at a node is what its state says, and lies before now.
+fn of_counts(entity: &Entity, counts: &Counts, now: SimTime) -> Result<(), String> {
+    if let Some(done) = counts.done.values().find(|done| done.last > now) {
+        return Err(format!("a request was done at {:?}, and it is {now:?}", done.last));
+    }
+    match entity {
+        Entity::Client(client) => {
+            let done = counts.done.get(&(client.phase, client.rank.application));
+            let requests = done.map_or(0, |done| done.requests);
+            if requests != client.through {
+                return Err(format!("{} requests are done, and {requests} were counted", client.through));
+            }
+        }
+        Entity::Server(server) => {
+            let served: u64 = counts.served.values().sum();
+            if served != server.moved || server.mark.moved > server.moved {
+                return Err(format!(
+                    "{} bytes of jobs are done, {} of them before the last phase, and {served} were counted",
+                    server.moved, server.mark.moved
+                ));
+            }
+        }
+        Entity::Metadata(metadata) => {
+            let waited = counts.metadata.count();
+            if waited != metadata.came {
+                return Err(format!("{} requests came, and {waited} were counted", metadata.came));
+            }
+        }
+        Entity::Proxy(_) | Entity::Starter(..) => {}
+    }
+    Ok(())
+}
+
+/// Threads work on jobs that were let go, and a job waits for one only where none is free.
+fn of_threads(server: &Server, threads: u32) -> Result<(), String> {
+    if server.working > threads || server.working < threads && !server.idle.is_empty() {
+        return Err(format!(
+            "{} of {threads} threads work, and {} jobs wait for one",
+            server.working,
+            server.idle.len()
+        ));
+    }
+    let is_let_go = |slot: &u32| {
+        let running = server.slots.get(*slot as usize).and_then(Option::as_ref);
+        running.is_some_and(|running| running.given.is_some())
+    };
+    if let Some(slot) = server.idle.iter().chain(&server.blocked).find(|slot| !is_let_go(slot)) {
+        return Err(format!("the job in slot {slot} waits for a thread or pages, and was never let go"));
+    }
+    let bounded = |running: &Running| {
+        let Running { position, part, here, answered, .. } = *running;
+        answered <= position
+            && position <= running.job.bytes
+            && part <= running.job.bytes
+            && here <= running.job.bytes
+    };
+    if let Some(running) = server.slots.iter().flatten().find(|running| !bounded(running)) {
+        return Err(format!("a job of {} bytes is at byte {}", running.job.bytes, running.position));
+    }
+    for (object, holders) in &server.locks {
+        if holders.writer && holders.readers > 0 {
+            return Err(format!("object {object} is written while {} jobs read it", holders.readers));
+        }
+    }
+    Ok(())
 }
 
 fn of_server(server: &Server) -> Result<(), String> {

@@ -27,7 +27,7 @@ impl<'a> Pfs<'a> {
         (client.phase, client.begun, client.through, client.come) = (phase, 0, 0, 0);
         let own = client.cpu.busy;
         let (sent, received) = (client.card.out.busy, client.card.received());
-        client.mark = Mark { own, memory: SimSpan::ZERO, sent, received };
+        client.mark = Mark { own, sent, received, ..Mark::default() };
         debug_assert!(client.flows.iter().all(|flow| flow.wish.is_none()), "a phase ends with its requests");
         self.cache_begins(client);
         client.idle.clear();
@@ -177,6 +177,7 @@ impl<'a> Pfs<'a> {
         client.records += 1;
         for part in &parts {
             for copy in copies.clone() {
+                let server = (part.server + copy) % self.spec.servers;
                 let job = Job {
                     client: context.me().0,
                     flow,
@@ -188,13 +189,19 @@ impl<'a> Pfs<'a> {
                     bytes: part.bytes,
                     rose,
                     record: client.records,
+                    server,
+                    ticket: 0,
+                    feedback: None,
                 };
                 client.jobs_sent += 1;
-                let at = client.cpu.serve(context.now(), self.spec.client.job).end;
-                let server = self.server((part.server + copy) % self.spec.servers);
-                let data = if write && !self.spec.server.handshake { job.bytes } else { 0 };
-                self.send(&mut client.card, at, server, data, Message::Job(job), context);
+                match &mut client.gate {
+                    Some(gate) => gate.take(context.now(), job),
+                    None => self.send_job(client, job, context),
+                }
             }
+        }
+        if client.gate.is_some() {
+            self.jobs_go(client, context);
         }
         jobs
     }
@@ -237,8 +244,9 @@ impl<'a> Pfs<'a> {
                     self.send(&mut client.card, context.now(), to, bytes, message, context);
                 }
             }
-            Message::Answer { flow, last } => {
-                if last {
+            Message::Answer { flow, done } => {
+                if let Some(served) = done {
+                    self.job_is_back(client, from, served, context)?;
                     self.job_done(client, flow, context)?;
                 }
             }
@@ -359,6 +367,12 @@ impl<'a> Pfs<'a> {
             Event::Prepared { flow } => {
                 let wish = wish_of(client, *flow)?;
                 self.prepared(client, *flow, wish, context);
+            }
+            Event::Wake => {
+                if let Some(gate) = &mut client.gate {
+                    gate.wake(context.now());
+                }
+                self.jobs_go(client, context);
             }
             Event::Local { flow } => {
                 let wish = wish_of(client, *flow)?;

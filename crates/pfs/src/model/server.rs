@@ -1,13 +1,12 @@
 //! Data servers: jobs come to the scheduler, are let go, worked on and answered.
 
-use towtank_iosched::{
-    About, Access, Audience, Discipline as _, FlowId, Lengths, Piece, Record, Request, SchedulerId,
-};
+use towtank_iosched::{Audience, Discipline as _, FlowId, Lengths, Phase, Piece, Request, SchedulerId};
 use towtank_kernel::{Context, EntityId, Fault};
+use towtank_units::SimTime;
 
 use super::Pfs;
 use crate::counts::Sample;
-use crate::event::{Event, Job, Message};
+use crate::event::{Event, Job, Message, Served};
 use crate::nodes::{Mark, Patched, Running, Server};
 
 pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
@@ -42,10 +41,14 @@ impl<'a> Pfs<'a> {
                     let now = context.now();
                     let (sent, received) = (server.card.out.busy, server.card.received());
                     let (own, memory) = (server.disk.busy_at(now), server.memory.busy);
-                    server.mark = Mark { own, memory, sent, received };
+                    server.mark = Mark { own, memory, sent, received, moved: server.moved };
                     server.depth.restart(now);
+                    server.ruled.since = Some(now);
                 }
-                Ok(())
+                match self.spec.scheduler.rules.is_empty() {
+                    true => Ok(()),
+                    false => self.let_go(server, context),
+                }
             }
             _ => Err("a server was told what is not for it".into()),
         }
@@ -53,16 +56,8 @@ impl<'a> Pfs<'a> {
 
     fn job_comes(&self, server: &mut Server, job: Job, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
         let now = context.now();
-        let about = About {
-            client: job.client,
-            server: context.me().0 - self.clients,
-            object: job.object,
-            offset: job.offset,
-            access: if job.write { Access::Write } else { Access::Read },
-            rose: job.rose,
-            record: Record { id: u64::from(job.client) << 32 | job.record, jobs: job.jobs },
-            ..About::default()
-        };
+        debug_assert_eq!(self.server(job.server), context.me(), "a job comes to its own server");
+        let about = job.about();
         let flow = FlowId(u32::from(job.application));
         let here = if job.write && self.spec.server.handshake { 0 } else { job.bytes };
         let cost = job.bytes;
@@ -80,6 +75,7 @@ impl<'a> Pfs<'a> {
             job,
         };
         let slot = into_slot(server, running);
+        self.rules_hold(server, now)?;
         server.came += 1;
         server.depth.set(now, server.depth.get() + 1);
         server.queue.arrive(now, Request::new(flow, cost, slot).about(about));
@@ -89,6 +85,7 @@ impl<'a> Pfs<'a> {
     /// All that the scheduler lets go now begins.
     fn let_go(&self, server: &mut Server, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
         let now = context.now();
+        self.rules_hold(server, now)?;
         while let Some(request) = server.queue.next(now) {
             let slot = if request.about.piece == Piece::WHOLE {
                 let slot = request.item;
@@ -104,9 +101,10 @@ impl<'a> Pfs<'a> {
             }
         }
         while let Some((audience, lengths)) = server.queue.tell() {
-            self.report(&audience, &lengths, context);
+            self.report((self.clients, self.spec.servers), &audience, &lengths, context);
         }
-        if let Some(at) = server.queue.wake_at() {
+        let rules = server.ruled.wakes(&server.queue, &self.spec.scheduler.rules);
+        if let Some(at) = server.queue.wake_at().into_iter().chain(rules).min() {
             let at = at.max(now);
             if server.wakes.is_none_or(|asked| asked > at || asked < now) {
                 server.wakes = Some(at);
@@ -114,6 +112,15 @@ impl<'a> Pfs<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Rules that are due by now start, change and stop.
+    fn rules_hold(&self, server: &mut Server, now: SimTime) -> Result<(), Fault> {
+        let rules = &self.spec.scheduler.rules;
+        if rules.is_empty() {
+            return Ok(());
+        }
+        server.ruled.carry_out(&mut server.queue, rules, now).map_err(|error| error.to_string().into())
     }
 
     /// The scheduler has let a piece of a job go: it is worked on like a job of its own.
@@ -138,16 +145,22 @@ impl<'a> Pfs<'a> {
         Ok(into_slot(server, piece))
     }
 
-    /// A scheduler tells others something: all of them, or one.
-    fn report(&self, audience: &Audience, lengths: &Lengths, context: &mut Told<'_, 'a>) {
-        let me = context.me().0 - self.clients;
-        for server in (0..self.spec.servers).filter(|server| *server != me) {
-            if matches!(audience, Audience::One(one) if one.0 != server) {
+    /// A scheduler tells others something: all of them, or one. They are so many nodes from the first on.
+    pub(super) fn report(
+        &self,
+        (first, count): (u32, u32),
+        audience: &Audience,
+        lengths: &Lengths,
+        context: &mut Told<'_, 'a>,
+    ) {
+        let me = context.me().0 - first;
+        for other in (0..count).filter(|other| *other != me) {
+            if matches!(audience, Audience::One(one) if one.0 != other) {
                 continue;
             }
             let at = context.now().saturating_add(self.spec.network.latency);
             let message = Message::Report(lengths.clone());
-            context.send_at(self.server(server), at, Event::Here { from: context.me().0, message });
+            context.send_at(EntityId(first + other), at, Event::Here { from: context.me().0, message });
         }
     }
 
@@ -220,7 +233,7 @@ impl<'a> Pfs<'a> {
                 let bytes = running.position - running.answered;
                 running.answered = running.position;
                 let to = (running.job.client, running.job.flow);
-                self.answer(server, to, bytes, false, context);
+                self.answer(server, to, bytes, None, context);
             }
             return Ok(true);
         }
@@ -240,7 +253,7 @@ impl<'a> Pfs<'a> {
         server: &mut Server,
         (to, flow): (u32, u16),
         data: u64,
-        last: bool,
+        done: Option<Served>,
         context: &mut Told<'_, 'a>,
     ) {
         let slice = self.spec.network.slice.unwrap_or(data).max(1);
@@ -248,7 +261,7 @@ impl<'a> Pfs<'a> {
         loop {
             let bytes = left.min(slice);
             left -= bytes;
-            let message = Message::Answer { flow, last: last && left == 0 };
+            let message = Message::Answer { flow, done: done.filter(|_| left == 0) };
             self.send(&mut server.card, context.now(), EntityId(to), bytes, message, context);
             if left == 0 {
                 return;
@@ -265,6 +278,7 @@ impl<'a> Pfs<'a> {
         let request = running.given.ok_or("a server finishes a job that the scheduler has not let go")?;
         server.free.push(slot);
         let last = server.queue.finishes(&request);
+        let is_mclock = matches!(server.queue, towtank_iosched::Scheduler::Mclock(_));
         if last {
             if let Some(whole) = running.piece_of {
                 server.slots[whole as usize] = None;
@@ -275,11 +289,20 @@ impl<'a> Pfs<'a> {
         }
         let job = running.job;
         let bin = (now.as_ns() / self.spec.sample.as_ns().max(1)) as u32;
+        server.moved += job.bytes;
         context.record(Sample::Served { application: job.application, bytes: job.bytes, bin });
         server.queue.complete(now, &request);
         // What went out with earlier parts is not sent again.
         let data = if job.write { 0 } else { job.bytes - running.answered };
-        self.answer(server, (job.client, job.flow), data, last, context);
+        let served = Served {
+            ticket: job.ticket,
+            bytes: job.bytes,
+            reserved: is_mclock && Phase::of(&request.about) == Phase::Reservation,
+        };
+        self.answer(server, (job.client, job.flow), data, last.then_some(served), context);
+        if last {
+            self.proxy_hears(job.server, served, context);
+        }
         if self.spec.server.locks {
             for free in unlocked(server, &job)? {
                 self.begin(server, free, context)?;

@@ -5,7 +5,7 @@ use towtank_devices::{Replacement, Sharing as Port};
 use towtank_iosched::Flows;
 use towtank_pfs::{
     Application, Cache, ClientSpec, Component, DiskSpec, MetadataBy, MetadataSpec, Network, Order, Phase,
-    Reads, Scheduler, ServerSpec, Sharing, Spec, Striping, Syncs, Work,
+    Reads, Scheduler, ServerSpec, Sharing, Spec, Stands, Striping, Syncs, Work,
 };
 use towtank_units::{Rate, SimSpan};
 
@@ -68,6 +68,8 @@ pub fn spec(applications: Vec<Application>) -> Spec {
             copies: 1,
             reads: Reads::First,
             cache: None,
+            parda: None,
+            feedback: false,
         },
         server: ServerSpec {
             before: ms(20),
@@ -77,7 +79,12 @@ pub fn spec(applications: Vec<Application>) -> Spec {
             handshake: false,
             locks: false,
         },
-        scheduler: Scheduler { descriptions: vec!["fifo:8".parse().expect("it is one")], flows },
+        scheduler: Scheduler {
+            descriptions: vec!["fifo:8".parse().expect("it is one")],
+            flows,
+            stands: Stands::Servers,
+            rules: Vec::new(),
+        },
         cache: Some(Cache {
             pages: 225_000,
             dirty: 101_250,

@@ -81,6 +81,9 @@ pub struct Server {
     pub memory: f64,
     /// Jobs at it, on average.
     pub depth: f64,
+    /// Bytes of jobs that it did.
+    #[serde(default)]
+    pub bytes: u64,
 }
 
 impl Run {
@@ -253,6 +256,7 @@ fn servers(run: &towtank_kernel::Outcome<Pfs<'_>>, until: f64, measured: f64) ->
             sent: share(server.card.out.busy, server.mark.sent),
             received: share(server.card.received(), server.mark.received),
             depth: server.depth.mean_at(at.max(run.now)).unwrap_or(0.0),
+            bytes: server.moved - server.mark.moved,
         })
     };
     run.entities.iter().filter_map(of).collect()

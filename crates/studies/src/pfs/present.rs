@@ -20,6 +20,7 @@ pub fn present(points: &Points<'_, Pfs>) -> Presentation {
     let judged: Vec<&View<'_>> = views.iter().filter(as_published).collect();
     let mut tables = vec![applications(&views, points.swept)];
     tables.push(busy(&views, points.swept));
+    tables.push(servers(&views, points.swept));
     Presentation {
         answer: if points.swept { answer_of_sweep(&views) } else { answer(first) },
         tables,
@@ -169,6 +170,41 @@ fn busy(views: &[View<'_>], swept: bool) -> Table {
     table
 }
 
+/// The most servers of a point that a table has.
+const SERVERS_SHOWN_MAX: usize = 64;
+
+/// What each data server did: all of them, or those with the busiest disks, by their numbers.
+fn servers(views: &[View<'_>], swept: bool) -> Table {
+    let mut columns = if swept { vec![Column::text("point")] } else { Vec::new() };
+    columns.extend([
+        Column::number("server", ""),
+        Column::number("disk_busy", "fraction"),
+        Column::number("memory_busy", "fraction"),
+        Column::number("sending", "fraction"),
+        Column::number("receiving", "fraction"),
+        Column::number("queue_depth", "jobs"),
+        Column::number("throughput", "bytes/s"),
+    ]);
+    let about = "Means over the replicates, of the measured time. Of more than 64 servers, the 64 whose disks are busiest";
+    let mut table = Table::new("servers", "What each data server does", columns).about(about);
+    for view in views {
+        let mut all: Vec<(usize, [f64; 6])> = view.servers().into_iter().enumerate().collect();
+        if all.len() > SERVERS_SHOWN_MAX {
+            // Of equals, the first.
+            all.sort_by(|left, right| right.1[0].total_cmp(&left.1[0]).then(left.0.cmp(&right.0)));
+            all.truncate(SERVERS_SHOWN_MAX);
+            all.sort_by_key(|one| one.0);
+        }
+        for (number, values) in all {
+            let mut row = if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() };
+            row.push(Cell::from(number as f64));
+            row.extend(values.map(|value| Cell::from(Some(value))));
+            table.push(row);
+        }
+    }
+    table
+}
+
 fn warnings(views: &[View<'_>]) -> Vec<String> {
     let mut warnings = Vec::new();
     for view in views {
@@ -191,7 +227,7 @@ fn warnings(views: &[View<'_>]) -> Vec<String> {
             .sum();
         let disk = &view.scenario.disk;
         let most = disk.read.bytes_per_second().max(disk.write.bytes_per_second());
-        if reserved > most && disk.model == super::scenario::DiskModel::Rate {
+        if reserved > most && disk.model == super::scenario::DiskModel::Rate && disk.drive.is_none() {
             let (reserved, most) =
                 (human::quantity(reserved as f64, "bytes/s"), human::quantity(most as f64, "bytes/s"));
             warnings.push(format!(

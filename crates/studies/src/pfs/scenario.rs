@@ -2,8 +2,11 @@
 
 mod client;
 mod filled;
+mod gate;
+mod layout;
 mod model;
 pub mod preset;
+mod rules;
 pub mod settled;
 mod trace;
 
@@ -16,6 +19,7 @@ use towtank_scenario::{Draft, Problems};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 pub use self::client::{Client, ClientCache, Fsync, Reads};
+pub use self::gate::{Parda, SchedulerAt};
 pub use self::preset::Preset;
 pub use self::settled::Settled;
 use self::trace::Recording;
@@ -99,6 +103,13 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(range(min = 1, max = 65_536))]
     pub stripe_count: Option<u32>,
+    /// Where the bytes of a file lie: `striped`, by `stripe` and `stripe_count`; `file`, each file on one
+    /// server; or servers by offset, as Lustre's progressive layouts: `1 to 4MiB, 4x1MiB to 256MiB, all` is
+    /// one server for the first 4 MiB, then four with stripes of 1 MiB, then `stripe_count` with stripes of
+    /// `stripe`.
+    #[serde(default)]
+    #[schemars(example = "1 to 4MiB, 4x1MiB to 256MiB, all")]
+    pub layout: Option<String>,
     /// Copies of what is written, on servers that follow each other; the client writes all of them, waits for
     /// all, and reads one (`client.reads`).
     #[serde(default = "one")]
@@ -113,6 +124,20 @@ pub struct Scenario {
     /// further servers.
     #[serde(default)]
     pub schedulers: Vec<String>,
+    /// Where schedulers stand: in front of each `server`, at each `client`, which holds its own jobs back, or at
+    /// a `proxy` before servers.
+    #[serde(default)]
+    pub scheduler_at: SchedulerAt,
+    /// Of `scheduler_at = "proxy"`: how many there are; server n belongs to proxy n modulo their number. Left
+    /// out: 1, before all servers.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub proxies: Option<u32>,
+    /// Of `tbf`: rules that start, change and stop so long after the measured phase has begun, such as `10s
+    /// start night jobid={batch} rate=50`, `20s change night rate=80` and `30s stop night`. The rule of an
+    /// application's own `request_rate` has its name.
+    #[serde(default)]
+    pub rules: Vec<String>,
     /// How long the run lasts at most, done or not.
     #[serde(default)]
     pub duration: Option<SimSpan>,
@@ -399,6 +424,9 @@ pub enum HeadOrder {
 pub struct Disk {
     /// What its time depends on. `read`, `write`, `overhead` and `jitter` are of `rate`.
     pub model: DiskModel,
+    /// A published drive by its name, such as `cheetah-9lp` or `ssd-mlc`, in place of `model`; docs/drives.md
+    /// lists them.
+    pub drive: Option<String>,
     /// Who of those that wait is next; `rate` always takes who came first.
     pub order: HeadOrder,
     /// Of `ssd`: what it holds. Its map of pages takes 8 bytes for each 8 KiB.
@@ -469,6 +497,9 @@ impl Scenario {
         if let Some(count) = self.stripe_count.filter(|count| *count > self.servers) {
             let message = format!("`stripe_count` is {count}, but there are {} servers", self.servers);
             problems.push(draft.problem("stripe_count", message).hint(format!("at most {}", self.servers)));
+        }
+        if let Err((message, hint)) = self.components() {
+            problems.push(draft.problem("layout", message).hint(hint));
         }
         if self.replicas > self.servers {
             let message = format!("`replicas` is {}, but there are {} servers", self.replicas, self.servers);
@@ -581,7 +612,8 @@ impl Scenario {
             }
         }
         for (name, (trace, section)) in all {
-            match trace.read(draft, &section, self.client.cache.is_on()) {
+            let read = trace.read(draft, &section, self.client.cache.is_on());
+            match read.and_then(|recording| recording.with_layouts(draft, &section, self.servers)) {
                 Ok(recording) => drop(recordings.insert(name.to_owned(), recording)),
                 Err(problem) => problems.push(problem),
             }

@@ -79,6 +79,24 @@ fn what_cannot_be_is_refused() {
         told("[disk]\njitter = \"100%\""),
         told("[applications.a]\nrequest_rate = \"0.4/s\""),
         told("[applications.a]\nreservation = \"9MB/s\"\nlimit = \"5MB/s\""),
+        told("[client.cache]\nsize = \"1MiB\"\ndirty = \"2MiB\""),
+        told("[client.cache]\nsize = \"9MiB\"\ndirty = \"2MiB\"\nbackground = \"3MiB\""),
+        told("[client.cache]\nsize = \"9MiB\"\ndirty = \"0B\""),
+        told("layout = \"2 to 1MiB\""),
+        told("scheduler_at = \"proxy\"\nproxies = 9"),
+        told("scheduler_at = \"proxy\"\nscheduler = \"ssfq:4\""),
+        told("scheduler_at = \"client\"\nscheduler = \"dsfq-a:4\""),
+        told("[client]\nfeedback = true"),
+        told("[client.parda]\nthreshold = \"0s\"\ngain = \"0%\""),
+        told("rules = [\"10s stop night\"]"),
+        told(
+            "scheduler = \"tbf\"\nrules = [\"10s change night rate=5\", \"5s start night rate=0\", \"soon\", \"1s start a\"]",
+        ),
+        told(
+            "scheduler = \"tbf\"\nrules = [\"1s start a jobid={all none} rate=5\", \"1s start all rate=5\", \"1s stop a rate=5\"]",
+        ),
+        told("layout = \"5\""),
+        told("[disk]\ndrive = \"cheetah-9l\""),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }
@@ -105,12 +123,103 @@ fn a_run_that_ends_too_soon_names_no_bottleneck() {
     );
 }
 
+/// Files that a client has written it reads at home, at the rate of its copies and without a server.
+#[test]
+fn a_client_reads_at_home_what_it_holds() {
+    let text = "preset = \"paper\"\nworkload = \"read\"\nclients = 2\nfiles = 8\nfile_size = \"1MiB\"\n[client.cache]\nsize = \"32MiB\"";
+    let warm = outcome(text, 1);
+    assert_eq!(value(&warm, "client_cache_hit_share"), 1.0);
+    let cold = outcome(&format!("{text}\ncold = true"), 1);
+    assert_eq!(value(&cold, "client_cache_hit_share"), 0.0);
+    let (warm, cold) = (value(&warm, "latency_mean_s"), value(&cold, "latency_mean_s"));
+    // 1 ms for a request, and 1 MiB at 4 GB/s.
+    assert!((warm / (1e-3 + f64::from(1 << 20) / 4e9) - 1.0).abs() < 0.02, "{warm}");
+    assert!(cold > 10.0 * warm, "{cold}, {warm} warm");
+}
+
+/// The first megabyte of each file is on one server and the rest on all: small files keep to one disk each.
+#[test]
+fn a_progressive_layout_spares_small_files() {
+    let of = |layout: &str, size: &str| {
+        let text = format!(
+            "clients = 8\nfiles = 20\nfile_size = \"{size}\"\nlayout = \"{layout}\"\n[cache]\ndirect = true"
+        );
+        value(&outcome(&text, 1), "throughput_bytes_per_s")
+    };
+    // A small file on one server takes one disk 8.5 ms and its transfer, and on four each of them.
+    let (one, all) = (of("file", "1MiB"), of("striped", "1MiB"));
+    let progressive = of("1 to 1MiB, all", "1MiB");
+    assert!(one > 2.0 * all, "{one}, {all}");
+    assert_eq!(progressive, one);
+    // One client's large file is faster on all servers.
+    let large = |layout: &str| {
+        let text = format!(
+            "clients = 1\nfiles = 2\nfile_size = \"64MiB\"\nrequest_size = \"8MiB\"\nlayout = \"{layout}\"\n[cache]\n\
+             direct = true"
+        );
+        value(&outcome(&text, 1), "throughput_bytes_per_s")
+    };
+    let (one, progressive) = (large("file"), large("1 to 1MiB, all"));
+    assert!(progressive > 2.0 * one, "{progressive}, {one} on one server");
+}
+
+/// A rule of Lustre's words halves what an application sends, from its time to its end.
+#[test]
+fn a_rule_holds_for_its_time() {
+    let text = |rules: &str| {
+        format!(
+            "clients = 8\nfiles = 40\nrequest_size = \"256KiB\"\nscheduler = \"tbf:depth=1\"\nsample = \"1s\"\n{rules}\
+             [applications.batch]\nrequest_rate = \"40/s\""
+        )
+    };
+    let plain = value(&outcome(&text(""), 1), "makespan_s");
+    // 640 jobs at each of four servers at most, of which 40 a second go: 20 of them for four seconds.
+    let rules = "rules = [\"2s change batch rate=20\", \"6s change batch rate=40\"]\n";
+    let slowed = value(&outcome(&text(rules), 1), "makespan_s");
+    assert!((slowed - plain - 2.0).abs() < 0.2, "{slowed} s, {plain} s without");
+    let rules = "rules = [\"2s start night jobid={batch} rate=20\", \"6s stop night\"]\n";
+    let started = value(&outcome(&text(rules), 1), "makespan_s");
+    assert!((started - slowed).abs() < 0.1, "{started} s, {slowed} s where the rule is changed");
+}
+
+/// One proxy before all servers shares them together by weight, though one application has files on one server.
+#[test]
+fn schedulers_stand_where_they_are_told() {
+    let text = "weights = \"1:3\"\nclients = 16\nfiles = 20\nscheduler = \"sfq:16\"\nalone = false\nsample = \"200ms\"\n";
+    let share =
+        |place: &str| value(&outcome(&format!("{text}{place}\n[cache]\ndirect = true"), 1), "share[app2]");
+    assert!((share("scheduler_at = \"proxy\"") - 0.75).abs() < 0.03);
+    // At clients each has its own scheduler, which knows no other application.
+    assert!((share("scheduler_at = \"client\"") - 0.5).abs() < 0.03);
+    let windows = share(
+        "scheduler = \"fifo\"\nflows = 64\n[client.parda]\nthreshold = \"100ms\""
+            .replace("scheduler = \"fifo\"\n", "")
+            .as_str(),
+    );
+    assert!(windows > 0.55, "{windows}");
+}
+
+/// A drive by its name: the published table, with its own times.
+#[test]
+fn a_drive_may_be_named() {
+    let text = "workload = \"read\"\norder = \"random\"\nclients = 4\nfiles = 2\nrequest_size = \"64KiB\"\n[cache]\ndirect = true\n[disk]\n";
+    let of = |disk: &str| value(&outcome(&format!("{text}{disk}"), 1), "latency_mean_s");
+    assert_eq!(of("drive = \"hdd-7200\""), of("model = \"table\""));
+    assert_ne!(of("drive = \"cheetah-9lp\""), of("model = \"seek\""));
+    assert!(of("drive = \"ssd-mlc\"") < of("drive = \"hp-c3323a\"") / 10.0);
+}
+
 #[test]
 fn a_resolved_scenario_reads_back_to_itself() {
     for text in [
         "",
         "weights = \"1:4\"\npreset = \"paper\"",
         "[applications.a]\nworkload = \"read\"\nrate = \"5MB/s\"\n[applications.b]\nclients = 3\nlimit = \"9MB/s\"",
+        "scheduler = \"tbf\"\nscheduler_at = \"server\"\nrules = [\"1s start a rate=5\"]\n[client.parda]\nthreshold = \"5ms\"",
+        "scheduler = \"mclock:4\"\n[client]\nfeedback = true",
+        "scheduler_at = \"proxy\"\nproxies = 2",
+        "layout = \"1 to 4MiB, all\"\nfsync = \"file\"\n[client]\nreads = \"spread\"\n[client.cache]\nsize = \"1GiB\"\n[disk]\n\
+         drive = \"hdd-7200\"",
         "schedulers = [\"fifo\", \"sfq:4\"]\nduration = \"3s\"\n[network]\nbuffer = \"1MiB\"",
     ] {
         let resolved = check(text).expect("it is sound").resolved();

@@ -34,6 +34,23 @@ impl<'a> View<'a> {
         self.point.kept.iter().map(|kept| &kept.run)
     }
 
+    /// Of each data server: how busy its disk, its copying of pages and its card, sending and receiving, are, the
+    /// jobs at it, and its bytes a second; means of all replicates.
+    pub fn servers(&self) -> Vec<[f64; 6]> {
+        let mut all: Vec<[f64; 6]> = Vec::new();
+        for run in self.runs() {
+            all.resize(all.len().max(run.servers.len()), [0.0; 6]);
+            for (sums, one) in all.iter_mut().zip(&run.servers) {
+                let rate = if run.measured > 0.0 { one.bytes as f64 / run.measured } else { 0.0 };
+                let values = [one.disk, one.memory, one.sent, one.received, one.depth, rate];
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        let count = self.point.kept.len().max(1) as f64;
+        all.iter_mut().flatten().for_each(|sum| *sum /= count);
+        all
+    }
+
     /// How much of the time each part is busy, mean of all replicates; the busiest first.
     pub fn parts(&self) -> Vec<(f64, &'static str)> {
         let count = self.point.kept.len().max(1) as f64;

@@ -35,12 +35,29 @@ const SCHEDULERS: [&str; 26] = [
 ];
 const WORKLOADS: [&str; 6] = ["read", "write", "mix", "create", "stat", "remove"];
 
-/// Traces that are what their names say: `40-7` has 40 records that are drawn from 7.
+/// Traces that are what their names say: `40-7` has 40 records that are drawn from 7, `layouts-3` is where
+/// their files lie on three servers.
 #[derive(Debug)]
 pub struct Traces;
 
+/// Layouts of the volumes of such a trace: each on as many servers as its number leaves room for.
+fn layouts(servers: u32) -> Vec<u8> {
+    let mut text = String::new();
+    for volume in 0..4 {
+        let _ = write!(text, "{volume}");
+        for place in 0..1 + volume % servers {
+            let _ = write!(text, " [{} {}]", (volume + place) % servers, 3_000 * (place + 1));
+        }
+        text.push('\n');
+    }
+    text.into_bytes()
+}
+
 impl Files for Traces {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        if let Some(servers) = path.strip_prefix("layouts-") {
+            return Ok(layouts(servers.parse().map_err(|_| "no such file")?));
+        }
         let (count, seed) = path.split_once('-').ok_or("no such file")?;
         let count: u32 = count.parse().map_err(|_| "no such file")?;
         let mut state: u64 = seed.parse().map_err(|_| "no such file")?;
@@ -62,9 +79,10 @@ impl Files for Traces {
 /// A few clients on a few servers.
 pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     let servers = 1 + draws(5);
+    let scheduler = SCHEDULERS[draws(26) as usize];
     let mut text = format!(
         "study = \"pfs\"\npreset = \"{}\"\nworkload = \"{}\"\nservers = {servers}\nstripe_count = {}\nreplicas = {}\n\
-         files = {}\nfile_size = \"{}B\"\nrequest_size = \"{}B\"\nstripe = \"{}B\"\nflows = {}\nscheduler = \"{}\"\n\
+         files = {}\nfile_size = \"{}B\"\nrequest_size = \"{}B\"\nstripe = \"{}B\"\nflows = {}\nscheduler = \"{scheduler}\"\n\
          order = \"{}\"\nsharing = \"{}\"\nsample = \"{}ms\"\n",
         ["paper", "hdd", "nvme"][draws(3) as usize],
         WORKLOADS[draws(6) as usize],
@@ -75,7 +93,6 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         2_000 + draws(100_000),
         1_000 + draws(70_000),
         1 + draws(4),
-        SCHEDULERS[draws(26) as usize],
         ["sequential", "random"][draws(2) as usize],
         ["own", "interleaved", "segmented"][draws(3) as usize],
         1 + draws(20),
@@ -83,7 +100,10 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     if draws(2) == 0 {
         text += &format!("think_time = \"{}us\"\n", draws(5_000));
     }
-    if draws(4) == 0 {
+    let of_one = draws(4) != 0;
+    if of_one {
+        text += &place(draws, scheduler, servers);
+    } else {
         let each: Vec<String> =
             (0..servers).map(|_| format!("\"{}\"", SCHEDULERS[draws(26) as usize])).collect();
         text += &format!("schedulers = [{}]\n", each.join(", "));
@@ -100,13 +120,56 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
     if draws(3) == 0 {
         text += &format!("write_first = {}\n", draws(2) == 0);
     }
-    applications(draws, &mut text);
-    parts(draws, &mut text);
+    text += &layout(draws, servers);
+    if draws(4) == 0 {
+        text += &format!("fsync = \"{}\"\n", ["phase", "file", "request"][draws(3) as usize]);
+    }
+    applications(draws, &mut text, servers);
+    let feedback = of_one && scheduler.starts_with("mclock") && !text.contains("scheduler_at");
+    parts(draws, &mut text, feedback && draws(2) == 0);
     text
 }
 
+/// Where schedulers stand, and rules that come and go.
+fn place(draws: &mut dyn FnMut(u64) -> u64, scheduler: &str, servers: u64) -> String {
+    if scheduler.starts_with("tbf") && draws(2) == 0 {
+        let (at, rate) = (draws(40), 50 + draws(4_000));
+        return format!(
+            "rules = [\"{at}ms start night rate={rate} rank={}\", \"{}ms change night rate={}\", \"{}ms stop night\"]\n",
+            draws(3),
+            at + draws(40),
+            50 + draws(4_000),
+            at + 40 + draws(40),
+        );
+    }
+    match draws(6) {
+        0 if !scheduler.starts_with("ssfq") && !scheduler.starts_with("dsfq") => {
+            "scheduler_at = \"client\"\n".to_owned()
+        }
+        1 | 2 if !scheduler.starts_with("ssfq") => {
+            format!("scheduler_at = \"proxy\"\nproxies = {}\n", 1 + draws(servers))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Where files lie, if not all alike.
+fn layout(draws: &mut dyn FnMut(u64) -> u64, servers: u64) -> String {
+    let count = |draws: &mut dyn FnMut(u64) -> u64| 1 + draws(servers);
+    match draws(4) {
+        0 => "layout = \"file\"\n".to_owned(),
+        1 => {
+            let (first, second) = (count(draws), count(draws));
+            let (end, stripe) = (1 + draws(60_000), 1 + draws(20_000));
+            let further = end + 1 + draws(60_000);
+            format!("layout = \"{first} to {end}B, {second}x{stripe}B to {further}B, all\"\n")
+        }
+        _ => String::new(),
+    }
+}
+
 /// What servers and the network are made of.
-fn parts(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
+fn parts(draws: &mut dyn FnMut(u64) -> u64, text: &mut String, feedback: bool) {
     *text += &format!("[cache]\ndirect = {}\n", draws(4) == 0);
     *text += &format!(
         "size = \"{}KiB\"\ndirty = \"{}KiB\"\nbackground = \"{}KiB\"\nread_ahead = \"{}KiB\"\nreplacement = \"{}\"\n",
@@ -125,6 +188,9 @@ fn parts(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
         ["rate", "rate", "seek", "table", "ssd"][draws(5) as usize],
         ["fifo", "sstf", "clook"][draws(3) as usize],
     );
+    if draws(5) == 0 {
+        *text += &format!("drive = \"{}\"\n", ["cheetah-9lp", "hp-c3323a", "hdd-7200"][draws(3) as usize]);
+    }
     *text += &format!("[network]\nsharing = \"{}\"\n", ["fifo", "fair"][draws(2) as usize]);
     match draws(4) {
         0 => *text += "loss = \"2%\"\n",
@@ -135,9 +201,27 @@ fn parts(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
     if draws(3) == 0 {
         *text += &format!("slice = \"{}B\"\nheader = \"{}B\"\n", 500 + draws(40_000), draws(300));
     }
+    *text +=
+        &format!("[client]\nreads = \"{}\"\nfeedback = {feedback}\n", ["first", "spread"][draws(2) as usize]);
+    if draws(4) == 0 {
+        *text +=
+            &format!("parda.threshold = \"{}us\"\nparda.window = {}\n", 1 + draws(20_000), 1 + draws(20));
+    }
     if draws(3) == 0 {
         let window = 1_000 + draws(200_000);
-        *text += &format!("[client]\nwindow = \"{window}B\"\nkeeps_layouts = {}\n", draws(2) == 0);
+        *text += &format!("window = \"{window}B\"\nkeeps_layouts = {}\n", draws(2) == 0);
+    }
+    if draws(3) == 0 {
+        let dirty = 1 + draws(60_000);
+        *text += &format!(
+            "cache.size = \"{}B\"\ncache.dirty = \"{dirty}B\"\ncache.background = \"{}B\"\ncache.batch = \"{}B\"\n\
+             cache.flushes = {}\ncache.cold = {}\n",
+            dirty + draws(200_000),
+            draws(dirty),
+            1 + draws(50_000),
+            1 + draws(4),
+            draws(2) == 0,
+        );
     }
     *text += &format!("[server]\nhandshake = {}\nlocks = {}\n", draws(2) == 0, draws(3) == 0);
     *text += &format!("threads = {}\npart = \"{}B\"\n", 1 + draws(5), 1_000 + draws(90_000));
@@ -145,7 +229,7 @@ fn parts(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
     *text += &format!("by = \"{}\"\n", ["hash", "subtree"][draws(2) as usize]);
 }
 
-fn applications(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
+fn applications(draws: &mut dyn FnMut(u64) -> u64, text: &mut String, servers: u64) {
     let count = draws(4);
     if count == 0 {
         *text += &format!("clients = {}\n", 1 + draws(5));
@@ -169,6 +253,9 @@ fn applications(draws: &mut dyn FnMut(u64) -> u64, text: &mut String) {
             *text +=
                 &format!("trace.file = \"{}-{}\"\ntrace.format = \"alibaba\"\n", 1 + draws(60), draws(1_000));
             *text += &format!("trace.loop = \"{pace}\"\ntrace.speed = \"{}x\"\n", 1 + draws(4));
+            if draws(3) == 0 {
+                *text += &format!("trace.layouts = \"layouts-{servers}\"\n");
+            }
         }
         if draws(2) == 0 {
             *text += &format!("workload = \"{}\"\n", WORKLOADS[draws(6) as usize]);
@@ -201,7 +288,14 @@ pub fn laws(outcome: &Outcome) -> Result<(), String> {
         if !value.is_finite() || value < 0.0 {
             return Err(format!("{name} is {value}"));
         }
-        let is_share = ["share[", "jain_index", "cache_hit_share", "disk_busy", "network_busy"];
+        let is_share = [
+            "share[",
+            "jain_index",
+            "cache_hit_share",
+            "client_cache_hit_share",
+            "disk_busy",
+            "network_busy",
+        ];
         if is_share.iter().any(|one| name.starts_with(one)) && value > 1.0 + 1e-9 {
             return Err(format!("{name} is {value}, more than all"));
         }

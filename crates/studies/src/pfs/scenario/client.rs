@@ -8,7 +8,7 @@ use towtank_units::{Bytes, Rate, SimSpan};
 
 use super::filled::rate;
 use super::preset::Shipped;
-use super::settled;
+use super::{Parda, settled};
 
 /// What clients do themselves. What is left out is the preset's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,11 @@ pub struct Client {
     pub reads: Reads,
     /// Its data cache.
     pub cache: ClientCache,
+    /// Whether its jobs carry what other servers did for it, by which `mclock` at servers shares all servers
+    /// together (dmClock).
+    pub feedback: bool,
+    /// What bounds the jobs that it has out by their latency.
+    pub parda: Parda,
 }
 
 /// A client's data cache. There is one where `size` is above zero.
@@ -129,6 +134,8 @@ impl Client {
             keeps_layouts: self.keeps_layouts.unwrap_or(shipped.keeps_layouts),
             reads: self.reads,
             cache: self.cache.filled(window),
+            feedback: self.feedback,
+            parda: self.parda.filled(),
         }
     }
 }
@@ -157,8 +164,8 @@ impl settled::Client {
         }
     }
 
-    /// The same for the model, which writes so many copies.
-    pub(super) fn spec(&self, copies: u32) -> ClientSpec {
+    /// The same for the model, which writes so many copies and has these windows.
+    pub(super) fn spec(&self, copies: u32, parda: Option<towtank_pfs::Parda>) -> ClientSpec {
         ClientSpec {
             request: self.request_cost,
             job: self.job_cost,
@@ -169,6 +176,8 @@ impl settled::Client {
                 Reads::First => towtank_pfs::Reads::First,
                 Reads::Spread => towtank_pfs::Reads::Spread,
             },
+            parda,
+            feedback: self.feedback,
             cache: self.cache.map(|cache| ClientCacheSpec {
                 bytes: cache.size.get(),
                 dirty: cache.dirty.get(),

@@ -6,7 +6,7 @@ use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
 use super::preset::Shipped;
 use super::settled::{Application, Cache, Disk, Metadata, Network, Server, Settled};
-use super::{Replays, Scenario, Workload};
+use super::{Replays, Scenario, SchedulerAt, Workload};
 
 /// A rate of a preset.
 pub(super) fn rate(bytes: u64) -> Rate {
@@ -34,8 +34,12 @@ impl Scenario {
             servers: self.servers,
             stripe: self.stripe,
             stripe_count: self.stripe_count.unwrap_or(self.servers),
+            layout: self.layout.filter(|text| text.trim() != "striped"),
             replicas: self.replicas,
             schedulers,
+            scheduler_at: self.scheduler_at,
+            proxies: self.proxies.filter(|_| self.scheduler_at == SchedulerAt::Proxy),
+            rules: self.rules,
             duration: self.duration,
             sample: SimSpan::ZERO,
             alone,
@@ -125,6 +129,7 @@ impl super::Disk {
     fn filled(self, shipped: &Shipped) -> Disk {
         Disk {
             model: self.model,
+            drive: self.drive,
             order: self.order,
             capacity: self.capacity.unwrap_or(Bytes::from_gib(16)),
             read: self.read.unwrap_or(rate(shipped.disk_read)),

@@ -7,8 +7,8 @@ use towtank_devices::drives::{
 };
 use towtank_iosched::{Description, FlowSpec, Flows, Kind};
 use towtank_pfs::{
-    Application as Work, Cache as PageCache, Component, DiskSpec, MetadataSpec, Phase, Replay, Scheduler,
-    ServerSpec, Spec, Striping,
+    Application as Work, Cache as PageCache, DiskSpec, MetadataSpec, Phase, Replay, Scheduler, ServerSpec,
+    Spec,
 };
 use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
@@ -39,16 +39,14 @@ impl Settled {
                 work
             }
         });
+        let work = towtank_pfs::Work::new(works.collect());
         Spec {
             servers: self.servers,
-            striping: Striping::new(
-                self.servers,
-                vec![Component { end: None, count: self.stripe_count, stripe: self.stripe.get() }],
-            ),
-            work: towtank_pfs::Work::new(works.collect()),
+            striping: self.striping(&work, replays),
+            work,
             network: self.network.spec(),
             metadata: self.metadata_spec(),
-            client: self.client.spec(self.replicas),
+            client: self.client.spec(self.replicas, self.parda()),
             server: ServerSpec {
                 before: self.server.before,
                 after: self.server.after,
@@ -57,7 +55,12 @@ impl Settled {
                 handshake: self.server.handshake,
                 locks: self.server.locks,
             },
-            scheduler: Scheduler { descriptions: self.schedulers.clone(), flows: self.flows() },
+            scheduler: Scheduler {
+                descriptions: self.schedulers.clone(),
+                flows: self.flows(),
+                stands: self.stands(),
+                rules: self.timed_rules(),
+            },
             cache: (!self.cache.direct).then(|| self.cache.spec()),
             disk: self.disk.spec(),
             sample: self.sample,
@@ -181,7 +184,8 @@ impl Application {
 impl Disk {
     /// The disk of each server.
     pub(super) fn spec(&self) -> DiskSpec {
-        let model = match self.model {
+        let named = self.drive.as_deref().and_then(drives::DiskModel::named);
+        let model = named.unwrap_or_else(|| match self.model {
             DiskModel::Rate => drives::DiskModel::Rate(RateSpec {
                 read: self.read,
                 write: self.write,
@@ -192,7 +196,7 @@ impl Disk {
             DiskModel::Seek => drives::DiskModel::Seek(seek()),
             DiskModel::Table => drives::DiskModel::Table(TableSpec::fitted_7200_rpm()),
             DiskModel::Ssd => drives::DiskModel::Ssd(ssd(self.capacity)),
-        };
+        });
         let order = match self.order {
             HeadOrder::Fifo => drives::HeadOrder::Fifo,
             HeadOrder::Sstf => drives::HeadOrder::Sstf,

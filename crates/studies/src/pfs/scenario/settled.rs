@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use towtank_devices::drives;
 use towtank_iosched::Description;
-use towtank_scenario::{Draft, Problems};
+use towtank_scenario::{Draft, Problems, did_you_mean};
 use towtank_units::{Bytes, Frequency, Percent, Rate, SimSpan};
 
 use super::{
     DiskModel, Fsync, HeadOrder, MetadataBy, Order, PortSharing, Preset, Reads, Replacement, Replays,
-    Sharing, Trace, Workload,
+    SchedulerAt, Sharing, Trace, Workload,
 };
 
 /// A scenario in which nothing is left open.
@@ -27,10 +28,22 @@ pub struct Settled {
     pub stripe: Bytes,
     /// Servers of a file.
     pub stripe_count: u32,
+    /// Where files lie, if not all alike over `stripe_count` servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
     /// Copies of what is written.
     pub replicas: u32,
     /// The scheduler of each server, by its number, or the last one.
     pub schedulers: Vec<Description>,
+    /// Where schedulers stand.
+    #[serde(default, skip_serializing_if = "SchedulerAt::is_server")]
+    pub scheduler_at: SchedulerAt,
+    /// How many proxies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxies: Option<u32>,
+    /// Rules that come and go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// How long at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<SimSpan>,
@@ -169,6 +182,27 @@ pub struct Client {
     /// The data cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<ClientCache>,
+    /// Whether jobs say what other servers did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub feedback: bool,
+    /// Windows on jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parda: Option<Parda>,
+}
+
+/// Windows of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parda {
+    /// The latency above which they shrink.
+    pub threshold: SimSpan,
+    /// How far they move.
+    pub gain: Percent,
+    /// How much the newest latency counts.
+    pub smoothing: Percent,
+    /// The most jobs.
+    pub window: u32,
+    /// How often.
+    pub interval: SimSpan,
 }
 
 /// Data caches of clients.
@@ -237,6 +271,9 @@ pub struct Cache {
 pub struct Disk {
     /// What its time depends on.
     pub model: DiskModel,
+    /// A published drive, in place of `model`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<String>,
     /// Who is next.
     pub order: HeadOrder,
     /// Of `ssd`.
@@ -282,6 +319,8 @@ impl Settled {
             }
         }
         self.client.check(draft, problems);
+        self.check_gates(draft, problems);
+        self.check_rules(draft, problems);
         if self.cache.dirty > self.cache.size {
             let message =
                 format!("`cache.dirty` is {}, but the cache holds {}", self.cache.dirty, self.cache.size);
@@ -302,7 +341,14 @@ impl Settled {
                 );
             }
         }
-        if let Err(error) = self.disk.spec().model.check() {
+        if let Some(name) = self.disk.drive.as_deref().filter(|name| drives::DiskModel::named(name).is_none())
+        {
+            let known = drives::DiskModel::NAMES;
+            let message = format!("`disk.drive` is `{name}`, which is no drive that is known");
+            let meant = did_you_mean(name, known).map_or_else(String::new, |meant| format!("{meant} "));
+            let hint = format!("{meant}known are {}", known.join(", "));
+            problems.push(draft.problem("disk.drive", message).hint(hint));
+        } else if let Err(error) = self.disk.spec().model.check() {
             let message = format!("`disk.capacity` is {}: {error}", self.disk.capacity);
             problems.push(draft.problem("disk.capacity", message).hint("16GiB is the default"));
         }
@@ -368,10 +414,14 @@ impl Settled {
     pub fn memory(&self, replays: &Replays) -> Bytes {
         let (mut ranges, mut files, mut jobs, mut clients) = (0.0, 0.0, 0.0, 0.0);
         let copies = f64::from(self.replicas);
+        let components = self.components();
         for (one, load) in self.applications.values().zip(self.loads(replays)) {
             let parts = |bytes: u64| {
-                let stripes = bytes.div_ceil(self.stripe.get().max(1)) as f64;
-                stripes.clamp(1.0, f64::from(self.stripe_count))
+                let of = |one: &towtank_pfs::Component| {
+                    let stripes = bytes.div_ceil(one.stripe.max(1)) as f64;
+                    stripes.clamp(1.0, f64::from(one.count))
+                };
+                components.iter().map(of).fold(1.0, f64::max)
             };
             ranges += load.requests * parts(load.request_bytes) * copies;
             files += load.files * (1.0 + parts(load.file_bytes) * copies);
@@ -384,9 +434,11 @@ impl Settled {
         let cached = f64::from(self.servers) * self.cache.size.get() as f64 / least;
         let kept = if self.cache.direct { 0.0 } else { ranges.min(cached) };
         // An SSD has a map of its pages.
-        let flash = match self.disk.model {
-            DiskModel::Ssd => f64::from(self.servers) * self.disk.capacity.get() as f64 / FLASH_PER_BYTE,
-            DiskModel::Rate | DiskModel::Seek | DiskModel::Table => 0.0,
+        let flash = match self.disk.spec().model {
+            drives::DiskModel::Ssd(spec) => {
+                f64::from(self.servers) * spec.capacity.get() as f64 / FLASH_PER_BYTE
+            }
+            _ => 0.0,
         };
         // A client's cache has a range for each request that it holds.
         let held = self.client.cache.map_or(0.0, |cache| {

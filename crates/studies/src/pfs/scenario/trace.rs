@@ -4,21 +4,23 @@
 //! in which they come. Where a format has no streams, its files are dealt out in an open loop, and all is one
 //! stream in a closed one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use towtank_pfs::{END_MAX, Loop as Pace, Operation, RECORD_MAX_BYTES, Record, Replay};
+use towtank_pfs::{END_MAX, Loop as Pace, Operation, RECORD_MAX_BYTES, Record, Replay, Stripe};
 use towtank_report::human;
 use towtank_scenario::{Draft, Problem};
-use towtank_traces::{Format, Op, Options, Reader, Record as Read, TraceError, When};
+use towtank_traces::{Format, Op, Options, Reader, Record as Read, TraceError, When, read_layouts};
 use towtank_units::{SimSpan, SimTime};
 
 /// The most records: 3 GiB of them.
 const RECORDS_MAX: u64 = 100_000_000;
 /// The most clients that replay a trace where nobody says how many.
 const CLIENTS_MAX: u32 = 64;
+/// The most bytes of a stripe in a file of layouts: a round of 65,536 of them is still a number.
+const STRIPE_MAX_BYTES: u64 = 1 << 45;
 /// Parts of a speed: it is a whole number of millionths.
 const MILLION: u64 = 1_000_000;
 
@@ -42,6 +44,11 @@ pub struct Trace {
     #[serde(default = "once")]
     #[schemars(example = "2x")]
     pub speed: String,
+    /// Where files of the trace lie: a file of lines `file [server stripe] [server stripe] ...`, as PFSsim has
+    /// them, with the numbers that the trace gives its files. Files that it does not name have the layout of
+    /// all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layouts: Option<String>,
     /// Only so many records from the beginning of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -76,6 +83,10 @@ pub struct Recording {
     pub notes: Vec<String>,
     /// What the file takes of the memory.
     pub file_bytes: u64,
+    /// The number of each file in the model, by that in the trace.
+    files: Numbers,
+    /// Where files lie that have a layout of their own.
+    layouts: BTreeMap<u32, Vec<Stripe>>,
 }
 
 impl Recording {
@@ -98,7 +109,57 @@ impl Recording {
             Loop::Open => Pace::Open,
             Loop::Closed => Pace::Closed,
         };
-        Replay::new(pace, clients.max(1), self.records)
+        Replay::new(pace, clients.max(1), self.records).with_layouts(self.layouts)
+    }
+
+    /// The same with where its files lie, if the trace's section names a file of layouts.
+    ///
+    /// # Errors
+    /// What is wrong with that, at the key that names it.
+    pub fn with_layouts(mut self, draft: &Draft, section: &str, servers: u32) -> Result<Recording, Problem> {
+        if self.trace.layouts.is_none() {
+            return Ok(self);
+        }
+        let key = format!("{section}.layouts");
+        let input = draft.input(&key)?;
+        let read = read_layouts(&input.path, &*input.bytes).map_err(|error| {
+            let hint = error.hint.clone().unwrap_or_else(|| "mend the line".to_owned());
+            draft.problem(&key, error.to_string()).hint(hint)
+        })?;
+        let named = read.len();
+        for (file, layout) in read {
+            let mut seen = BTreeSet::new();
+            for stripe in &layout.stripes {
+                let message = match stripe.server {
+                    server if server >= servers => {
+                        format!("`{}`: file {file} is on server {server} of {servers}", input.path)
+                    }
+                    server if !seen.insert(server) => {
+                        format!("`{}`: file {file} is on server {server} twice", input.path)
+                    }
+                    _ if stripe.bytes > STRIPE_MAX_BYTES => {
+                        format!("`{}`: file {file} has a stripe of {} bytes", input.path, stripe.bytes)
+                    }
+                    _ => continue,
+                };
+                let hint = format!("servers are 0 to {}, each once in a line", servers - 1);
+                return Err(draft.problem(&key, message).hint(hint));
+            }
+            if let Some(&number) = self.files.of.get(&file) {
+                let stripe = |one: &towtank_traces::Stripe| Stripe { server: one.server, bytes: one.bytes };
+                self.layouts.insert(number, layout.stripes.iter().map(stripe).collect());
+            }
+        }
+        if self.layouts.len() < named {
+            let digits = |count: usize| human::digits(count as f64);
+            self.notes.push(format!(
+                "{} of {} layouts of `{}` are of files that the trace does not name",
+                digits(named - self.layouts.len()),
+                digits(named),
+                input.path
+            ));
+        }
+        Ok(self)
     }
 }
 
@@ -161,10 +222,19 @@ impl Trace {
             ..self.clone()
         };
         let notes = taken.notes(&input.path);
-        let Taken { records, streams, .. } = taken;
+        let Taken { records, streams, files, .. } = taken;
         let file_bytes = input.bytes.len() as u64;
         let streams = streams.len().max(1) as u32;
-        Ok(Recording { trace, records, streams, waits: has_waits(format), notes, file_bytes })
+        Ok(Recording {
+            trace,
+            records,
+            streams,
+            waits: has_waits(format),
+            notes,
+            file_bytes,
+            files,
+            layouts: BTreeMap::new(),
+        })
     }
 }
 

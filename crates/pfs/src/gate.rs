@@ -1,0 +1,171 @@
+//! A scheduler that holds jobs back before they go to servers: at a client, or at a proxy before servers.
+//!
+//! A job comes, is let go, and is done when its server has said so. What may go is said by the scheduler, and
+//! at a client also by PARDA's window, which is moved by the latency of what was let go. The window is moved
+//! once in an interval, at the first job that comes or is done after its end.
+
+use serde::{Deserialize, Serialize};
+use towtank_iosched::{Discipline as _, FlowId, Parda, Request};
+use towtank_units::{SimSpan, SimTime};
+
+use crate::Queue;
+use crate::event::Job;
+
+/// Jobs before servers.
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
+pub struct Gate {
+    /// The scheduler; what it queues are slots.
+    pub queue: Queue,
+    /// When it is to be woken, if it has asked for that.
+    pub wakes: Option<SimTime>,
+    /// Jobs that wait or are out, by slot.
+    pub slots: Vec<Option<Held>>,
+    /// Slots that are free.
+    pub free: Vec<u32>,
+    /// Jobs that came.
+    pub came: u64,
+    /// Jobs that were let go.
+    pub left: u64,
+    /// Jobs of them that are done.
+    pub done: u64,
+    /// PARDA's window, if there is one.
+    pub window: Option<Window>,
+}
+
+/// A job at a gate, or out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Held {
+    /// What it is.
+    pub job: Job,
+    /// When it was let go, and what the scheduler gave then.
+    pub given: Option<(SimTime, Request<u32>)>,
+}
+
+/// A window on what is out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Window {
+    /// How wide it is.
+    pub parda: Parda,
+    /// After how long it is moved.
+    pub interval: SimSpan,
+    /// When it is moved next.
+    pub due: SimTime,
+}
+
+impl Window {
+    /// Moves it if its interval is over.
+    fn tick(&mut self, now: SimTime) {
+        if now >= self.due {
+            self.parda.adapt();
+            let intervals = now.since(SimTime::ZERO).as_ns() / self.interval.as_ns().max(1) + 1;
+            self.due = SimTime::ZERO.saturating_add(self.interval.saturating_mul(intervals));
+        }
+        debug_assert!(self.due > now, "the window is moved at {:?}, and it is {now:?}", self.due);
+    }
+}
+
+impl Gate {
+    /// A gate where nothing has come.
+    #[must_use]
+    pub fn new(queue: Queue, window: Option<Window>) -> Gate {
+        Gate { queue, wakes: None, slots: Vec::new(), free: Vec::new(), came: 0, left: 0, done: 0, window }
+    }
+
+    /// Jobs that wait.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        debug_assert!(self.done <= self.left && self.left <= self.came, "jobs come before they go");
+        self.came - self.left
+    }
+
+    /// A job comes.
+    pub fn take(&mut self, now: SimTime, mut job: Job) {
+        let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
+        job.ticket = slot;
+        let request = Request::new(FlowId(u32::from(job.application)), job.bytes, slot).about(job.about());
+        match self.slots.get_mut(slot as usize) {
+            Some(free) => *free = Some(Held { job, given: None }),
+            None => self.slots.push(Some(Held { job, given: None })),
+        }
+        self.came += 1;
+        self.queue.arrive(now, request);
+    }
+
+    /// The next job that may go.
+    pub fn next(&mut self, now: SimTime) -> Option<Job> {
+        if let Some(window) = &mut self.window {
+            window.tick(now);
+            if self.left - self.done >= u64::from(window.parda.window()) {
+                return None;
+            }
+        }
+        let request = self.queue.next(now)?;
+        let held = self.slots.get_mut(request.item as usize).and_then(Option::as_mut);
+        let held = held.expect("what a gate's scheduler gives has come");
+        debug_assert!(held.given.is_none(), "a job is let go once, and not in pieces");
+        held.given = Some((now, request));
+        self.left += 1;
+        Some(held.job.clone())
+    }
+
+    /// A server is done with a job.
+    ///
+    /// # Errors
+    /// When that is not out.
+    pub fn done(&mut self, now: SimTime, slot: u32) -> Result<(), String> {
+        let held = self.slots.get_mut(slot as usize).and_then(Option::take);
+        let Some((since, request)) = held.and_then(|held| held.given) else {
+            return Err("a job is done that its gate has not let go".to_owned());
+        };
+        self.free.push(slot);
+        self.done += 1;
+        if let Some(window) = &mut self.window {
+            window.tick(now);
+            window.parda.complete(now.since(since));
+        }
+        self.queue.complete(now, &request);
+        Ok(())
+    }
+
+    /// An instant has come that was asked for.
+    pub fn wake(&mut self, now: SimTime) {
+        self.wakes = None;
+        self.queue.wake(now);
+    }
+
+    /// When it is to be woken, if that has not been asked for yet.
+    pub fn wake_wanted(&mut self, now: SimTime) -> Option<SimTime> {
+        let at = self.queue.wake_at()?.max(now);
+        let is_new = self.wakes.is_none_or(|asked| asked > at || asked < now);
+        if is_new {
+            self.wakes = Some(at);
+        }
+        is_new.then_some(at)
+    }
+
+    /// Checks that each job that came waits, is out or is done, and waits in the scheduler if it waits.
+    ///
+    /// # Errors
+    /// The first that does not hold.
+    pub fn audit(&self) -> Result<(), String> {
+        let Gate { came, left, done, .. } = *self;
+        if done > left || left > came {
+            return Err(format!("{came} jobs came to a gate, {left} were let go and {done} are done"));
+        }
+        let held = |given: bool| {
+            self.slots.iter().flatten().filter(|held| held.given.is_some() == given).count() as u64
+        };
+        if (held(false), held(true)) != (came - left, left - done) {
+            return Err(format!(
+                "{came} jobs came to a gate, {left} were let go and {done} are done, but {} wait and {} are out",
+                held(false),
+                held(true)
+            ));
+        }
+        let queued = self.queue.waiting().count() as u64;
+        match queued == came - left {
+            true => Ok(()),
+            false => Err(format!("{} jobs wait at a gate, but {queued} in its scheduler", came - left)),
+        }
+    }
+}

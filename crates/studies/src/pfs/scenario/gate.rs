@@ -1,0 +1,147 @@
+//! Where schedulers stand, and what holds clients back by the latency that they see.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use towtank_iosched::{Kind, PardaSpec};
+use towtank_pfs::Stands;
+use towtank_scenario::{Draft, Problems};
+use towtank_units::{Percent, SimSpan};
+
+use super::settled::{self, Settled};
+
+/// Where schedulers stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SchedulerAt {
+    /// One in front of each server.
+    #[default]
+    Server,
+    /// One at each client, which holds its own jobs back; rates and limits are each client's then.
+    Client,
+    /// Before all servers, or some (`proxies`).
+    Proxy,
+}
+
+/// PARDA: a client's window of jobs, which follows their latency. It is on where `threshold` is given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parda {
+    /// The latency of a job above which windows shrink. Left out: there are no windows.
+    pub threshold: Option<SimSpan>,
+    /// How much of the way a window moves each time. Left out: 20%.
+    pub gain: Option<Percent>,
+    /// How much the newest mean latency counts in the smoothed one. Left out: 30%.
+    pub smoothing: Option<Percent>,
+    /// The most jobs of a client that are out. Left out: 64.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub window: Option<u32>,
+    /// After how long windows are moved. Left out: ten thresholds.
+    pub interval: Option<SimSpan>,
+}
+
+impl SchedulerAt {
+    /// Whether it is the default, which scenarios do not repeat.
+    pub fn is_server(&self) -> bool {
+        *self == SchedulerAt::Server
+    }
+}
+
+impl Parda {
+    pub(super) fn filled(&self) -> Option<settled::Parda> {
+        let threshold = self.threshold?;
+        let percent = |percent| Percent::from_percent(percent).expect("it is no more than all");
+        Some(settled::Parda {
+            threshold,
+            gain: self.gain.unwrap_or(percent(20)),
+            smoothing: self.smoothing.unwrap_or(percent(30)),
+            window: self.window.unwrap_or(64),
+            interval: self.interval.unwrap_or(threshold.saturating_mul(10)),
+        })
+    }
+}
+
+impl settled::Parda {
+    pub(super) fn check(&self, draft: &Draft, problems: &mut Problems) {
+        for (key, zero) in [
+            ("client.parda.threshold", self.threshold.is_zero()),
+            ("client.parda.interval", self.interval.is_zero()),
+            ("client.parda.window", self.window == 0),
+        ] {
+            if zero {
+                problems.push(draft.problem(key, format!("`{key}` is 0")).hint("give more than nothing"));
+            }
+        }
+        for (key, share) in [("client.parda.gain", self.gain), ("client.parda.smoothing", self.smoothing)] {
+            if share > Percent::FULL || share == Percent::ZERO {
+                let message = format!("`{key}` is {share}, and must be above 0% and at most 100%");
+                problems.push(draft.problem(key, message).hint("20% is usual"));
+            }
+        }
+    }
+}
+
+impl Settled {
+    /// Where schedulers stand, for the model.
+    pub(super) fn stands(&self) -> Stands {
+        match self.scheduler_at {
+            SchedulerAt::Server => Stands::Servers,
+            SchedulerAt::Client => Stands::Clients,
+            SchedulerAt::Proxy => Stands::Proxies(self.proxies.unwrap_or(1)),
+        }
+    }
+
+    /// The windows of clients, for the model: what is added to one each time is its application's weight over
+    /// its clients, one job in the mean of all clients.
+    pub(super) fn parda(&self) -> Option<towtank_pfs::Parda> {
+        let parda = self.client.parda?;
+        let hundredths = |share: Percent| (share.fraction_f64() * 100.0).round() as u32;
+        let all: u64 = self.applications.values().map(|one| u64::from(one.clients)).sum();
+        let weights: u64 = self.applications.values().map(|one| u64::from(one.weight)).sum();
+        let host = |one: &settled::Application| {
+            let (own, among) = (u128::from(one.weight) * u128::from(all), u128::from(weights));
+            let share = 1_000 * own / (among * u128::from(one.clients.max(1))).max(1);
+            PardaSpec {
+                threshold: parda.threshold,
+                gain_percent: hundredths(parda.gain).max(1),
+                smoothing_percent: hundredths(parda.smoothing).max(1),
+                share_thousandths: u64::try_from(share).unwrap_or(u64::MAX).max(1),
+                window_max: parda.window,
+            }
+        };
+        Some(towtank_pfs::Parda {
+            hosts: self.applications.values().map(host).collect(),
+            interval: parda.interval,
+        })
+    }
+
+    /// What is wrong with where schedulers stand.
+    pub(super) fn check_gates(&self, draft: &Draft, problems: &mut Problems) {
+        if let Some(parda) = self.client.parda {
+            parda.check(draft, problems);
+        }
+        if let Some(proxies) = self.proxies.filter(|count| *count == 0 || *count > self.servers) {
+            let message = format!("`proxies` is {proxies}, but there are {} servers", self.servers);
+            let hint = format!("1 to {}: each stands before a server at least", self.servers);
+            problems.push(draft.problem("proxies", message).hint(hint));
+        }
+        let is_at = |kind: fn(&Kind) -> bool| self.schedulers.iter().find(|one| kind(&one.kind));
+        let cuts = is_at(|kind| matches!(kind, Kind::Ssfq(_)));
+        if let Some(one) = cuts.filter(|_| !self.scheduler_at.is_server()) {
+            let message = format!("`{one}` cuts jobs into pieces, which servers alone can put together");
+            problems
+                .push(draft.problem("scheduler_at", message).hint("leave `scheduler_at` out, or use `sfq`"));
+        }
+        let tells = is_at(|kind| matches!(kind, Kind::Dsfq(_)));
+        if let Some(one) = tells.filter(|_| self.scheduler_at == SchedulerAt::Client) {
+            let message = format!("`{one}` at each client would tell all other clients of each job");
+            problems.push(draft.problem("scheduler_at", message).hint("set it to `server` or `proxy`"));
+        }
+        let hears =
+            self.scheduler_at.is_server() && is_at(|kind| matches!(kind, Kind::Mclock { .. })).is_some();
+        if self.client.feedback && !hears {
+            let message = "`client.feedback` is on, but no server's scheduler looks at it".to_owned();
+            let hint = "set `scheduler` to `mclock:D` at servers, or leave `client.feedback` out";
+            problems.push(draft.problem("client.feedback", message).hint(hint));
+        }
+    }
+}
