@@ -56,6 +56,7 @@ impl Card {
     pub fn send(&mut self, network: &Network, now: SimTime, bytes: u64) -> (SimTime, SimSpan) {
         let span = network.span(bytes);
         let sent = self.out.serve(now, span);
+        debug_assert!(sent.begin >= now && sent.end >= sent.begin, "a message is sent after it was given");
         let at = if network.shares() { sent.begin } else { sent.end };
         (at.saturating_add(network.latency), span)
     }
@@ -79,6 +80,7 @@ impl Card {
                     return Taken::Dropped(message);
                 }
                 let here = lane.receive(now, span).end;
+                debug_assert!(here >= now, "a message is here at {here:?}, and it is {now:?}");
                 if here > now { Taken::At(here, message) } else { Taken::Here(message) }
             }
             Inward::Fair(switch) => {

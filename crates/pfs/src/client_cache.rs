@@ -154,6 +154,7 @@ impl ClientCache {
                 break;
             }
         }
+        debug_assert!(at >= run.from, "a lookup goes on");
         let known = at.min(run.to) - run.from;
         match first {
             Some(true) => Lookup::Coming(known),
@@ -186,6 +187,7 @@ impl ClientCache {
             return false;
         }
         self.lay(run, Held::Coming);
+        debug_assert!(self.held() <= self.capacity, "{} of {} bytes", self.held(), self.capacity);
         true
     }
 
@@ -213,7 +215,9 @@ impl ClientCache {
         let is_room = self.make_room(run.bytes());
         debug_assert!(is_room, "{run:?} fits when clean bytes are evicted");
         self.lay(run, Held::Dirty);
+        debug_assert!(kept <= run.bytes(), "no more was dirty there than is written");
         self.absorbed += run.bytes() - kept;
+        debug_assert!(self.held() <= self.capacity, "{} of {} bytes", self.held(), self.capacity);
         true
     }
 
@@ -226,6 +230,7 @@ impl ClientCache {
         };
         let to = self.ranges.get(&(file, from))?.to.min(from.saturating_add(most.max(1)));
         let run = Run { file, from, to };
+        debug_assert!(run.bytes() <= most.max(1), "no more is taken than may be");
         self.turn(run, Held::Dirty, Held::Leaving);
         self.taken += run.bytes();
         Some(run)

@@ -120,6 +120,7 @@ impl Statistics for Counts {
     fn add(&mut self, sample: Sample) {
         match sample {
             Sample::Done { phase, application, bytes, since, at } => {
+                debug_assert!(at >= since, "a request is done at {at:?} that began at {since:?}");
                 let done = self.done.entry((phase, application)).or_default();
                 done.requests += 1;
                 done.bytes += bytes;
@@ -129,7 +130,10 @@ impl Statistics for Counts {
             Sample::Served { application, bytes, bin } => {
                 *self.served.entry((application, bin)).or_default() += bytes;
             }
-            Sample::Began { phase, at } => drop(self.began.insert(phase, at)),
+            Sample::Began { phase, at } => {
+                debug_assert!(!self.began.contains_key(&phase), "a phase begins once");
+                self.began.insert(phase, at);
+            }
             Sample::Looked { here, missing } => {
                 self.pages_here += here;
                 self.pages_missing += missing;

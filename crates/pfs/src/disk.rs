@@ -72,6 +72,7 @@ impl LocalFiles {
             *used += 1;
             free
         });
+        debug_assert!(first < *used, "an extent lies where none was given out");
         let room = (capacity / (EXTENT_PAGES * PAGE)).max(1);
         (first % room * EXTENT_PAGES + page % EXTENT_PAGES) * PAGE
     }
@@ -86,6 +87,7 @@ impl Disk {
     pub fn new(spec: &DiskSpec) -> Disk {
         let drive = spec.model.drive().expect("the drive was checked with the spec");
         let serving = vec![None; usize::from(spec.places())];
+        assert!(!serving.is_empty(), "a drive that takes nothing serves nobody");
         Disk {
             waiting: VecDeque::new(),
             serving,
@@ -107,6 +109,8 @@ impl Disk {
         let place = self.serving.iter().position(Option::is_none)?;
         let io = self.take_next(spec)?;
         self.since.get_or_insert(now);
+        debug_assert!(self.since.is_some_and(|since| since <= now), "a disk was busy before now");
+        debug_assert!(!io.extents.is_empty(), "a disk is asked for something");
         let capacity = spec.capacity();
         let mut done = now;
         for extent in &io.extents {
@@ -120,12 +124,15 @@ impl Disk {
                         (self.local.address(extent.file, page, capacity), end.min(extent.pages.end))
                     }
                 };
+                debug_assert!(until > page, "each request has pages");
                 let request = Request { write: io.write, offset, bytes: (until - page) * PAGE };
                 done = done.max(spec.model.serve(&mut self.drive, now, request, draws).end);
                 self.head = request.end();
                 page = until;
             }
         }
+        debug_assert!(done >= now, "a disk is done at {done:?} with what began at {now:?}");
+        debug_assert!(self.serving[place].is_none(), "a place serves one request");
         self.serving[place] = Some(io);
         Some((place as u16, done))
     }
@@ -147,6 +154,7 @@ impl Disk {
     /// What was served at a place is done.
     pub fn end(&mut self, now: SimTime, place: u16) -> Option<Io> {
         let io = self.serving.get_mut(usize::from(place))?.take()?;
+        debug_assert!(self.since.is_some_and(|since| since <= now), "a disk ends what it began");
         if self.serving.iter().all(Option::is_none) {
             self.busy = self.busy_at(now);
             self.since = None;

@@ -82,6 +82,8 @@ impl Gate {
     pub fn take(&mut self, now: SimTime, mut job: Job) {
         let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
         job.ticket = slot;
+        debug_assert!(self.slots.get(slot as usize).is_none_or(Option::is_none), "slot {slot} is free");
+        debug_assert!(job.bytes > 0, "a job moves something");
         let request = Request::new(FlowId(u32::from(job.application)), job.bytes, slot).about(job.about());
         match self.slots.get_mut(slot as usize) {
             Some(free) => *free = Some(Held { job, given: None }),
@@ -105,6 +107,7 @@ impl Gate {
         debug_assert!(held.given.is_none(), "a job is let go once, and not in pieces");
         held.given = Some((now, request));
         self.left += 1;
+        debug_assert!(self.left <= self.came, "what goes has come");
         Some(held.job.clone())
     }
 
@@ -117,8 +120,10 @@ impl Gate {
         let Some((since, request)) = held.and_then(|held| held.given) else {
             return Err("a job is done that its gate has not let go".to_owned());
         };
+        debug_assert!(since <= now, "a job is done at {now:?} that went at {since:?}");
         self.free.push(slot);
         self.done += 1;
+        debug_assert!(self.done <= self.left, "what is done has gone");
         if let Some(window) = &mut self.window {
             window.tick(now);
             window.parda.complete(now.since(since));
@@ -136,6 +141,7 @@ impl Gate {
     /// When it is to be woken, if that has not been asked for yet.
     pub fn wake_wanted(&mut self, now: SimTime) -> Option<SimTime> {
         let at = self.queue.wake_at()?.max(now);
+        debug_assert!(at >= now, "nobody is woken before now");
         let is_new = self.wakes.is_none_or(|asked| asked > at || asked < now);
         if is_new {
             self.wakes = Some(at);

@@ -130,6 +130,7 @@ impl Striping {
         for step in 0..component.count {
             let place = (begin + step) % component.count;
             let (low, high) = (component.held(place, from), component.held(place, to));
+            debug_assert!(low <= high, "a server holds no less of more bytes");
             if low < high {
                 parts.push(Part {
                     server: (first + place) % self.servers,
@@ -155,6 +156,7 @@ fn parts_of_file(file: u64, stripes: &[Stripe], (from, to): (u64, u64), parts: &
         before += stripe.bytes;
     }
     let first = begins.partition_point(|begin| *begin <= from % round).saturating_sub(1);
+    debug_assert!(first < stripes.len() && from < to, "bytes {from} to {to} begin at a server");
     for place in (first..stripes.len()).chain(0..first) {
         let Stripe { server, bytes } = stripes[place];
         let (low, high) = (held(begins[place], bytes, from), held(begins[place], bytes, to));
@@ -169,6 +171,7 @@ impl Component {
     /// Bytes before `x` of the component that lie at a place.
     fn held(&self, place: u32, x: u64) -> u64 {
         let round = self.stripe.saturating_mul(u64::from(self.count));
+        debug_assert!(place < self.count, "place {place} of {}", self.count);
         let within = (x % round).saturating_sub(u64::from(place) * self.stripe).min(self.stripe);
         x / round * self.stripe + within
     }

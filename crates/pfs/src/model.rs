@@ -48,6 +48,7 @@ impl<'a> Pfs<'a> {
     }
 
     fn server(&self, number: u32) -> EntityId {
+        debug_assert!(number < self.spec.servers, "server {number} of {}", self.spec.servers);
         EntityId(self.clients + number)
     }
 
@@ -76,7 +77,9 @@ impl<'a> Pfs<'a> {
     ) {
         let network = &self.spec.network;
         let bytes = data.saturating_add(network.header);
+        debug_assert!(now >= context.now(), "nothing is sent before now");
         let (at, span) = card.send(network, now, bytes);
+        debug_assert!(at >= now, "a message comes at {at:?} that was sent at {now:?}");
         let lost = network.lost > 0 && context.draws(LOSS).below(1_000_000) < u64::from(network.lost);
         if lost {
             context.record(Sample::Lost);
@@ -142,6 +145,7 @@ impl<'a> Pfs<'a> {
     /// A client is through with the phase that is on.
     fn through(&self, through: &mut u32, phase: &mut u16, context: &mut Context<'_, Self>) {
         *through += 1;
+        debug_assert!(*through <= self.clients, "a client is through once a phase");
         if *through < self.clients || usize::from(*phase) + 1 >= self.spec.work.phases() {
             return;
         }

@@ -78,7 +78,9 @@ impl Replay {
             Loop::Open => records.sort_by_key(|one| (one.client, one.at)),
             Loop::Closed => records.sort_by_key(|one| one.client),
         }
-        let ends = (0..clients).map(|client| records.partition_point(|one| one.client <= client)).collect();
+        let ends: Vec<usize> =
+            (0..clients).map(|client| records.partition_point(|one| one.client <= client)).collect();
+        assert_eq!(ends.last().copied().unwrap_or(0), records.len(), "each record is some client's");
         let files = records.iter().map(|one| one.file + 1).max().unwrap_or(0);
         let bytes = records.iter().map(|one| u64::from(one.bytes)).fold(0, u64::saturating_add);
         let span = match pace {
@@ -140,6 +142,7 @@ impl Replay {
         let client = rank.rank as usize;
         let end = self.ends.get(client).copied().unwrap_or(0);
         let begin = client.checked_sub(1).map_or(0, |before| self.ends[before]);
+        debug_assert!(begin <= end && end <= self.records.len(), "records of clients follow each other");
         &self.records[begin.min(end)..end]
     }
 
@@ -148,6 +151,7 @@ impl Replay {
     pub fn wish(&self, rank: Rank, number: u64) -> Option<Wish> {
         let record = self.of(rank).get(usize::try_from(number).ok()?)?;
         let &Record { operation, offset, bytes, .. } = record;
+        debug_assert_eq!(record.client, rank.rank, "a client asks for its own records");
         let file = rank.first_file + u64::from(record.file);
         Some(Wish { operation, file, offset, bytes: u64::from(bytes) })
     }

@@ -156,6 +156,7 @@ impl Work {
         let (mut before, mut first_file) = (0, 0);
         for (number, application) in self.applications.iter().enumerate() {
             let of = application.clients;
+            debug_assert!(client >= before, "clients of earlier applications were passed by");
             if client < before + of {
                 return Rank { application: number as u16, rank: client - before, of, first_file };
             }
@@ -214,6 +215,7 @@ impl Application {
     /// The requests of a file that are a client's, where each has a contiguous part.
     fn segment(&self, rank: Rank) -> (u64, u64) {
         let all = self.file_bytes.div_ceil(self.request_bytes);
+        debug_assert!(rank.rank < rank.of, "client {} of {}", rank.rank, rank.of);
         let at = |rank: u32, of: u32| (u128::from(all) * u128::from(rank) / u128::from(of)) as u64;
         (at(rank.rank, rank.of), at(rank.rank + 1, rank.of))
     }
@@ -300,6 +302,7 @@ impl Application {
         };
         let offset = place * self.request_bytes;
         let bytes = self.request_bytes.min(self.file_bytes.saturating_sub(offset));
+        debug_assert!(bytes > 0 && offset + bytes <= self.file_bytes, "byte {offset} of {}", self.file_bytes);
         Wish { operation, file: self.file(rank, number / per_file), offset, bytes }
     }
 
@@ -318,6 +321,7 @@ impl Application {
 
 /// What falls to a client of so many things that are dealt out in turn.
 fn share_of(all: u64, rank: Rank) -> u64 {
+    debug_assert!(rank.rank < rank.of, "client {} of {}", rank.rank, rank.of);
     (all + u64::from(rank.of)).saturating_sub(1 + u64::from(rank.rank)) / u64::from(rank.of)
 }
 

@@ -54,6 +54,8 @@ impl<'a> Pfs<'a> {
     pub(super) fn step(&self, client: &mut Client, flow: u16, wish: Wish, context: &mut Told<'_, 'a>) {
         loop {
             let state = &client.flows[usize::from(flow)];
+            debug_assert!(state.jobs == 0, "a request goes on when its jobs are done");
+            debug_assert!(state.asked <= wish.bytes, "no more is asked for than is wished");
             if state.asked >= wish.bytes {
                 self.copies(client, flow, context);
                 return;
@@ -122,6 +124,7 @@ impl<'a> Pfs<'a> {
             }
             Lookup::Missing(bytes) => {
                 let bytes = bytes.min(self.spec.client.window);
+                debug_assert!(bytes > 0 && of_cache.fetching.is_none(), "a request reads one run at a time");
                 let run = Run { to: from + bytes, ..run };
                 of_cache.fetching = Some((run, caching.cache.begin_read(run)));
                 state.asked += bytes;
@@ -184,7 +187,9 @@ impl<'a> Pfs<'a> {
         while let Some((slot, run)) = client.caching.as_mut().and_then(|caching| next_flush(caching, spec)) {
             let rose = context.now();
             let jobs = self.send_run(client, FLUSHES + slot, run, (true, rose), context);
+            debug_assert!(jobs > 0 && run.bytes() <= spec.batch, "a write-back has bytes, up to a batch");
             if let Some(caching) = &mut client.caching {
+                debug_assert!(caching.flushes.len() <= usize::from(spec.flushes), "too many are under way");
                 caching.flushes[usize::from(slot)] = Some(Flush { run, jobs });
             }
         }
@@ -229,6 +234,7 @@ impl<'a> Pfs<'a> {
         let Some(caching) = &mut client.caching else { return };
         if caching.draining && caching.cache.unsaved() == 0 {
             caching.draining = false;
+            debug_assert!(caching.flows.is_empty(), "a client is drained when its requests are done");
             let (phase, application) = (client.phase, client.rank.application);
             context.record(Sample::Drained { phase, application, at: context.now() });
             self.say_through(context);

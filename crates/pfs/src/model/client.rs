@@ -24,6 +24,8 @@ pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
 impl<'a> Pfs<'a> {
     /// A phase begins at a client.
     pub(super) fn begin_phase(&self, client: &mut Client, phase: u16, context: &mut Told<'_, 'a>) {
+        debug_assert!(phase == 0 || phase == client.phase + 1, "phases follow each other");
+        debug_assert!(client.waiting.is_empty(), "a phase ends with its requests");
         (client.phase, client.begun, client.through, client.come) = (phase, 0, 0, 0);
         let own = client.cpu.busy;
         let (sent, received) = (client.card.out.busy, client.card.received());
@@ -107,6 +109,9 @@ impl<'a> Pfs<'a> {
             caching.flows.insert(flow, CachedFlow { syncs, ..CachedFlow::default() });
         }
         client.begun += 1;
+        debug_assert!(rose <= context.now(), "a request begins after it rose");
+        debug_assert!(client.through < client.begun, "a request is begun and not done");
+        debug_assert_eq!(wish.operation.moves_bytes(), wish.bytes > 0, "{wish:?} moves what it says");
         let state = &mut client.flows[usize::from(flow)];
         debug_assert!(state.wish.is_none(), "a flow has one request at a time");
         state.wish = Some(wish);
@@ -145,7 +150,9 @@ impl<'a> Pfs<'a> {
         let state = &mut client.flows[usize::from(flow)];
         let from = wish.offset + state.asked;
         let bytes = self.spec.client.window.min(wish.bytes - state.asked);
+        debug_assert!(bytes > 0 && state.jobs == 0, "a window has bytes, and comes after the one before");
         state.asked += bytes;
+        debug_assert!(state.asked <= wish.bytes, "no more is asked for than is wished");
         let rose = state.rose;
         let run = Run { file: wish.file, from, to: from + bytes };
         let jobs = self.send_run(client, flow, run, (wish.operation == Operation::Write, rose), context);
@@ -175,6 +182,7 @@ impl<'a> Pfs<'a> {
         };
         let jobs = parts.len() as u32 * copies.len() as u32;
         client.records += 1;
+        debug_assert!(jobs > 0, "a window has jobs");
         for part in &parts {
             for copy in copies.clone() {
                 let server = (part.server + copy) % self.spec.servers;
@@ -330,6 +338,7 @@ impl<'a> Pfs<'a> {
     /// A request has come: it begins, or waits for a flow.
     fn comes_in(&self, client: &mut Client, context: &mut Told<'_, 'a>) {
         client.come += 1;
+        debug_assert!(client.come <= self.requests(client), "no more comes than there is");
         debug_assert!(
             client.waiting.is_empty() || client.idle.is_empty(),
             "who waits would find a free flow"
@@ -339,6 +348,7 @@ impl<'a> Pfs<'a> {
             client.idle.push(client.flows.len() as u16);
             client.flows.push(Flow::default());
         }
+        debug_assert!(client.idle.len() <= client.flows.len(), "a free flow is listed once");
         match client.idle.pop() {
             Some(flow) => self.next(client, flow, context.now(), context),
             None => client.waiting.push_back(context.now()),

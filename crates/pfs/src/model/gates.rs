@@ -58,6 +58,7 @@ impl<'a> Pfs<'a> {
         let at = client.cpu.serve(context.now(), self.spec.client.job).end;
         let to = self.proxy_of(job.server).unwrap_or(self.server(job.server));
         let data = self.data_of(&job);
+        debug_assert!(at >= context.now(), "a client sends what it has prepared");
         self.send(&mut client.card, at, to, data, Message::Job(job), context);
     }
 

@@ -33,6 +33,8 @@ impl<'a> Pfs<'a> {
     ) -> Result<(), Fault> {
         loop {
             let job = running(server, slot)?;
+            debug_assert!(job.given.is_some(), "nobody works on a job that was not let go");
+            debug_assert!(job.part <= job.job.bytes, "a part is of its job");
             if job.position >= job.part {
                 if self.part_done(server, slot, context)? {
                     continue;
@@ -53,7 +55,9 @@ impl<'a> Pfs<'a> {
                 Step::Copies(bytes, pages) => {
                     let Some(cache) = &self.spec.cache else { return Ok(()) };
                     let job = running(server, slot)?;
+                    debug_assert!(bytes > 0 && pages > 0, "a copy goes on");
                     job.position += bytes;
+                    debug_assert!(job.position <= job.part, "no more is copied than the part has");
                     job.patched = Patched::default();
                     let page = if job.job.write { cache.write_page } else { cache.read_page };
                     let copied = server.memory.serve(context.now(), page.saturating_mul(pages)).end;
@@ -91,8 +95,10 @@ impl<'a> Pfs<'a> {
         let (object, offset) = (job.job.object, job.job.offset + job.position);
         let until = job.job.offset + job.part;
         let cache = cache_of(server)?;
+        debug_assert!(offset < until, "something of the part is left");
         match cache.find(&extent) {
             Found::Here(pages) => {
+                debug_assert!(pages > 0 && pages <= extent.len(), "what is here is of what was looked for");
                 let here = Extent { pages: extent.pages.start..extent.pages.start + pages, ..extent };
                 let job = running(server, slot)?;
                 let fetched = job.fetched.min(pages);
@@ -110,6 +116,7 @@ impl<'a> Pfs<'a> {
             }
             Found::Missing(pages) => {
                 let pages = pages.min(spec.read_batch.max(1));
+                debug_assert!(pages > 0, "what is missing has pages");
                 let missing = Extent { pages: extent.pages.start..extent.pages.start + pages, ..extent };
                 context.record(Sample::Looked { here: 0, missing: pages });
                 let kept = cache.begin_read(&missing);
@@ -141,6 +148,8 @@ impl<'a> Pfs<'a> {
             true => (window * 2).clamp(AHEAD_FIRST, spec.read_ahead.max(AHEAD_FIRST)).min(spec.read_ahead),
             false => 0,
         };
+        debug_assert!(window <= spec.read_ahead, "no more is read ahead than may be");
+        debug_assert!(began < next, "what was read has pages");
         let Some(cache) = &mut server.cache else { return };
         let end = next.saturating_add(window).min(size.div_ceil(PAGE));
         let ahead = Extent { file: FileId(object), pages: next..end.max(next) };
@@ -202,7 +211,9 @@ impl<'a> Pfs<'a> {
         let pages = extent.len();
         let more = cache.not_dirty(&extent);
         let fits = cache.dirty_pages() == 0 && more > spec.dirty || cache.dirty_pages() + more <= spec.dirty;
+        debug_assert!(more <= pages, "no more pages become dirty than are written");
         if fits && cache.write(&extent) {
+            debug_assert!(cache.dirty_pages() <= spec.dirty.max(more), "more is dirty than may be");
             if spec.background.is_some_and(|most| cache.dirty_pages() > most) && !server.cleaning {
                 server.cleaning = true;
                 clean(server, spec)?;
@@ -229,6 +240,7 @@ impl<'a> Pfs<'a> {
     fn disk_begins(&self, server: &mut Server, context: &mut Told<'_, 'a>) {
         let now = context.now();
         while let Some((place, done)) = server.disk.begin(&self.spec.disk, now, &mut context.draws(DISK)) {
+            debug_assert!(done >= now, "a disk is done after it began");
             context.send_at(context.me(), done, Event::DiskDone { place });
         }
     }
@@ -251,6 +263,7 @@ impl<'a> Pfs<'a> {
             Owner::Job(slot) => self.wakes(server, slot, context)?,
             Owner::Around(slot) => {
                 let job = running(server, slot)?;
+                debug_assert!(job.position < job.part, "the disk did what was left of a part");
                 job.position = job.part;
                 job.patched = Patched::default();
                 let (object, end) = (job.job.object, job.job.offset + job.part);
@@ -279,6 +292,7 @@ impl<'a> Pfs<'a> {
     }
 
     fn wakes(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
+        debug_assert!(!server.blocked.contains(&slot), "who is woken no longer waits");
         running(server, slot)?.busy = false;
         self.go_on(server, slot, context)
     }
@@ -301,6 +315,7 @@ fn cache_of(server: &mut Server) -> Result<&mut PageCache, Fault> {
 
 /// The pages of a job from a position of it to another.
 fn left_of(job: &Job, from: u64, to: u64) -> Extent {
+    debug_assert!(from < to && to <= job.bytes, "{from} to {to} of a job of {} bytes", job.bytes);
     let pages = (job.offset + from) / PAGE..(job.offset + to).div_ceil(PAGE);
     Extent { file: FileId(job.object), pages }
 }

@@ -49,6 +49,7 @@ impl<'a> Pfs<'a> {
             }
             None => (SimSpan::ZERO, now.saturating_add(span)),
         };
+        debug_assert!(ends >= now && ends.since(now) >= waits, "a request is served after its wait");
         context.record(Sample::Metadata(waits));
         context.send_at(context.me(), ends, Event::Served { client, flow });
         Ok(())
@@ -63,6 +64,7 @@ impl<'a> Pfs<'a> {
         context: &mut Told<'_, 'a>,
     ) {
         metadata.done += 1;
+        debug_assert!(metadata.done <= metadata.came, "what is answered was asked");
         let answer = self.spec.metadata.answer;
         let message = Message::Told { flow };
         self.send(&mut metadata.card, context.now(), EntityId(client), answer, message, context);

@@ -30,6 +30,7 @@ impl<'a> Pfs<'a> {
             Message::Data { slot, bytes } => {
                 let running = running(server, slot)?;
                 running.here += bytes;
+                debug_assert!(running.here <= running.job.bytes, "more data came than the job has");
                 running.part = running.here;
                 if !running.busy {
                     self.go_on(server, slot, context)?;
@@ -74,10 +75,12 @@ impl<'a> Pfs<'a> {
             cut: false,
             job,
         };
+        debug_assert!(cost > 0 && here <= cost, "a job moves something");
         let slot = into_slot(server, running);
         self.rules_hold(server, now)?;
         server.came += 1;
         server.depth.set(now, server.depth.get() + 1);
+        debug_assert!(server.done < server.came, "a job has come that is not done");
         server.queue.arrive(now, Request::new(flow, cost, slot).about(about));
         self.let_go(server, context)
     }
@@ -89,7 +92,9 @@ impl<'a> Pfs<'a> {
         while let Some(request) = server.queue.next(now) {
             let slot = if request.about.piece == Piece::WHOLE {
                 let slot = request.item;
-                running(server, slot)?.given = Some(request);
+                let job = running(server, slot)?;
+                debug_assert!(job.given.is_none() && job.job.bytes == request.cost, "a job is let go once");
+                job.given = Some(request);
                 slot
             } else {
                 self.piece(server, request)?
@@ -106,6 +111,7 @@ impl<'a> Pfs<'a> {
         let rules = server.ruled.wakes(&server.queue, &self.spec.scheduler.rules);
         if let Some(at) = server.queue.wake_at().into_iter().chain(rules).min() {
             let at = at.max(now);
+            debug_assert!(at >= now, "nobody is woken before now");
             if server.wakes.is_none_or(|asked| asked > at || asked < now) {
                 server.wakes = Some(at);
                 context.send_at(context.me(), at, Event::Wake);
@@ -128,6 +134,8 @@ impl<'a> Pfs<'a> {
         let whole = running(server, request.item)?;
         whole.cut = true;
         let bytes = request.cost;
+        debug_assert!(bytes > 0 && bytes <= whole.job.bytes, "a piece is a part of its job");
+        debug_assert!(request.about.offset >= whole.job.offset, "a piece begins inside its job");
         let job = Job { offset: request.about.offset, bytes, ..whole.job.clone() };
         let piece = Running {
             position: 0,
@@ -195,6 +203,7 @@ impl<'a> Pfs<'a> {
             return Ok(());
         }
         server.working += 1;
+        debug_assert!(server.working <= self.spec.server.threads, "a thread works on one job");
         if self.spec.server.locks && !locked(server, slot)? {
             return Ok(());
         }
@@ -205,6 +214,7 @@ impl<'a> Pfs<'a> {
     fn begin(&self, server: &mut Server, slot: u32, context: &mut Told<'_, 'a>) -> Result<(), Fault> {
         let part = self.spec.server.part;
         let running = running(server, slot)?;
+        debug_assert!(running.given.is_some() && running.position == 0, "a job begins when it was let go");
         if running.job.write && self.spec.server.handshake {
             let message = Message::Ready { slot, bytes: running.job.bytes };
             let to = EntityId(running.job.client);
@@ -224,6 +234,8 @@ impl<'a> Pfs<'a> {
     ) -> Result<bool, Fault> {
         let part = self.spec.server.part;
         let running = running(server, slot)?;
+        debug_assert!(running.position <= running.job.bytes, "a job does no more than it has");
+        debug_assert!(running.answered <= running.position, "what is answered was done");
         if running.position < running.job.bytes {
             if running.job.write && self.spec.server.handshake {
                 return Ok(false);
@@ -276,6 +288,8 @@ impl<'a> Pfs<'a> {
             return Err("a server finishes a job that it does not have".into());
         };
         let request = running.given.ok_or("a server finishes a job that the scheduler has not let go")?;
+        debug_assert_eq!(running.position, running.job.bytes, "a job ends when all of it is done");
+        debug_assert!(running.answered <= running.job.bytes, "no more is answered than was read");
         server.free.push(slot);
         let last = server.queue.finishes(&request);
         let is_mclock = matches!(server.queue, towtank_iosched::Scheduler::Mclock(_));
@@ -285,6 +299,7 @@ impl<'a> Pfs<'a> {
                 server.free.push(whole);
             }
             server.done += 1;
+            debug_assert!(server.done <= server.came, "a job is done that came");
             server.depth.set(now, server.depth.get() - 1);
         }
         let job = running.job;
@@ -308,6 +323,7 @@ impl<'a> Pfs<'a> {
                 self.begin(server, free, context)?;
             }
         }
+        debug_assert!(server.working > 0, "a job ends that a thread worked on");
         server.working -= 1;
         if let Some(next) = server.idle.pop_front() {
             self.work(server, next, context)?;
@@ -319,6 +335,7 @@ impl<'a> Pfs<'a> {
 /// Where a server keeps a job from now on.
 fn into_slot(server: &mut Server, running: Running) -> u32 {
     let slot = server.free.pop().unwrap_or(server.slots.len() as u32);
+    debug_assert!(server.slots.get(slot as usize).is_none_or(Option::is_none), "slot {slot} is free");
     match server.slots.get_mut(slot as usize) {
         Some(free) => *free = Some(running),
         None => server.slots.push(Some(running)),
@@ -337,6 +354,7 @@ fn locked(server: &mut Server, slot: u32) -> Result<bool, Fault> {
     let job = &running(server, slot)?.job;
     let (object, write) = (job.object, job.write);
     let holders = server.locks.entry(object).or_default();
+    debug_assert!(!(holders.writer && holders.readers > 0), "a writer holds a lock alone");
     let free = !holders.writer && holders.waiting.is_empty() && (!write || holders.readers == 0);
     if !free {
         holders.waiting.push_back(slot);
@@ -353,6 +371,8 @@ fn locked(server: &mut Server, slot: u32) -> Result<bool, Fault> {
 /// Gives it back. Returns who has it now.
 fn unlocked(server: &mut Server, job: &Job) -> Result<Vec<u32>, Fault> {
     let holders = server.locks.get_mut(&job.object).ok_or("a job gives back a lock that it does not hold")?;
+    debug_assert_eq!(holders.writer, job.write, "who gives a lock back has held it");
+    debug_assert!(job.write || holders.readers > 0, "who gives a lock back has held it");
     if job.write {
         holders.writer = false
     } else {
@@ -372,6 +392,7 @@ fn unlocked(server: &mut Server, job: &Job) -> Result<Vec<u32>, Fault> {
         }
         freed.push(next);
     }
+    debug_assert!(!(holders.writer && holders.readers > 0), "a writer gets a lock alone");
     if !holders.writer && holders.readers == 0 && holders.waiting.is_empty() {
         server.locks.remove(&job.object);
     }
