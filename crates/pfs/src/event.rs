@@ -89,8 +89,9 @@ pub enum Message {
         /// For which request.
         flow: u16,
     },
-    /// A client sends a job to a server, with its data if it writes and does not wait to be asked for them.
-    Job(Job),
+    /// A client sends a job to a server, with its data if it writes and does not wait to be asked for them. A
+    /// job is as large as all else in an event together, and pending events are moved often: it lies apart.
+    Job(Box<Job>),
     /// A server is ready for the data of a job.
     Ready {
         /// Where the server keeps the job.
@@ -124,6 +125,9 @@ pub enum Message {
         phase: u16,
     },
 }
+
+// The set of pending events moves them more often than anybody reads them.
+const _: () = assert!(size_of::<Event>() <= 72);
 
 /// Something happens to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

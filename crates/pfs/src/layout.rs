@@ -127,7 +127,9 @@ impl Striping {
         let first = (file % u64::from(self.servers)) as u32;
         // Servers are taken in the order in which the range meets them.
         let begin = (from / component.stripe % u64::from(component.count)) as u32;
-        for step in 0..component.count {
+        // A range that ends before its round does touches few of them.
+        let touched = (to - 1) / component.stripe - from / component.stripe + 1;
+        for step in 0..component.count.min(u32::try_from(touched).unwrap_or(u32::MAX)) {
             let place = (begin + step) % component.count;
             let (low, high) = (component.held(place, from), component.held(place, to));
             debug_assert!(low <= high, "a server holds no less of more bytes");

@@ -59,7 +59,7 @@ impl<'a> Pfs<'a> {
         let to = self.proxy_of(job.server).unwrap_or(self.server(job.server));
         let data = self.data_of(&job);
         debug_assert!(at >= context.now(), "a client sends what it has prepared");
-        self.send(&mut client.card, at, to, data, Message::Job(job), context);
+        self.send(&mut client.card, at, to, data, Message::Job(Box::new(job)), context);
     }
 
     /// Bytes that a job takes along.
@@ -95,7 +95,7 @@ impl<'a> Pfs<'a> {
         let now = context.now();
         match event {
             Event::Comes { from, message, .. } | Event::Here { from, message } => match message {
-                Message::Job(job) => gate.take(now, job.clone()),
+                Message::Job(job) => gate.take(now, (**job).clone()),
                 Message::Served(served) => gate.done(now, served.ticket)?,
                 Message::Report(lengths) => {
                     let from = SchedulerId(from.saturating_sub(self.first_proxy()));
@@ -119,7 +119,7 @@ impl<'a> Pfs<'a> {
         let now = context.now();
         while let Some(job) = gate.next(now) {
             let (to, data) = (self.server(job.server), self.data_of(&job));
-            self.forward(to, data, Message::Job(job), context);
+            self.forward(to, data, Message::Job(Box::new(job)), context);
         }
         while let Some((audience, lengths)) = gate.queue.tell() {
             let Stands::Proxies(count) = self.spec.scheduler.stands else { continue };

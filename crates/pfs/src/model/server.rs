@@ -26,7 +26,7 @@ impl<'a> Pfs<'a> {
                 server.queue.hear(context.now(), from, lengths);
                 self.let_go(server, context)
             }
-            Message::Job(job) => self.job_comes(server, job, context),
+            Message::Job(job) => self.job_comes(server, *job, context),
             Message::Data { slot, bytes } => {
                 let running = running(server, slot)?;
                 running.here += bytes;
