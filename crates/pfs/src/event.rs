@@ -31,8 +31,10 @@ pub struct Job {
     pub record: u64,
     /// The server that it is for.
     pub server: u32,
-    /// Where the gate keeps it that let it go, if one did.
+    /// Where the gate keeps it that let it go last, if one did.
     pub ticket: u32,
+    /// Where the gate before that one keeps it.
+    pub ticket_before: u32,
     /// What other servers did for the client, if it says that.
     pub feedback: Option<Box<Feedback>>,
 }

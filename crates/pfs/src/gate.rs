@@ -81,7 +81,7 @@ impl Gate {
     /// A job comes.
     pub fn take(&mut self, now: SimTime, mut job: Job) {
         let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
-        job.ticket = slot;
+        (job.ticket_before, job.ticket) = (job.ticket, slot);
         debug_assert!(self.slots.get(slot as usize).is_none_or(Option::is_none), "slot {slot} is free");
         debug_assert!(job.bytes > 0, "a job moves something");
         let request = Request::new(FlowId(u32::from(job.application)), job.bytes, slot).about(job.about());

@@ -3,8 +3,8 @@
 //! A file has components, each from where the one before ends; most have one that never ends. A component is
 //! striped round robin over its servers from the file's first server on, so byte `x` of it lies on server `(x
 //! / stripe) % count` of them, and what a server holds of it is dense. Of any range of the file a server
-//! holds one contiguous piece, which is one job. A file may also have a layout of its own: named servers, each
-//! with its own bytes of each round.
+//! holds one contiguous piece, which is one job. A file may also have a layout of its own: named servers,
+//! each with its own bytes of each round.
 
 use std::collections::BTreeMap;
 

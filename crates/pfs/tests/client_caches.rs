@@ -27,8 +27,8 @@ fn cache(bytes: u64) -> ClientCacheSpec {
     }
 }
 
-/// Clients with caches of so many bytes, which write `files` files of 1 MiB in requests of 256 KiB and then do
-/// what the last phase says.
+/// Clients with caches of so many bytes, which write `files` files of 1 MiB in requests of 256 KiB and then
+/// do what the last phase says.
 fn cached(clients: u32, files: u64, last: Phase, bytes: u64) -> Spec {
     let one = application(clients, files);
     let mut spec =
@@ -61,7 +61,8 @@ fn what_is_held_is_read_at_home() {
     let found = counts(&cold);
     assert_eq!((found.kept_here, found.kept_missing), (0, 16 * MIB));
     assert_eq!(found.served.values().sum::<u64>(), 32 * MIB);
-    // Half of what is read in order has left a cache of half the size, and so has the rest when its turn comes.
+    // Half of what is read in order has left a cache of half the size, and so has the rest when its turn
+    // comes.
     let found = counts(&cached(1, 8, Phase::Read, 4 * MIB));
     assert_eq!((found.kept_here, found.kept_missing), (0, 8 * MIB));
 }

@@ -94,8 +94,8 @@ fn a_proxy_shares_all_servers_together() {
         let done = done(&spec, 2_000);
         done[1] as f64 / (done[0] + done[1]) as f64
     };
-    // By itself each scheduler halves server 0, and the first application has server 1 alone, where it has not
-    // always something to do.
+    // By itself each scheduler halves server 0, and the first application has server 1 alone, where it has
+    // not always something to do.
     let (servers, proxy) = (share(Stands::Servers), share(Stands::Proxies(1)));
     assert!((0.25..0.37).contains(&servers), "{servers}");
     assert!(proxy > servers + 0.1, "{proxy} with a proxy, {servers} without");
@@ -120,8 +120,8 @@ fn feedback_shares_all_servers_together() {
     assert!(with > without + 0.05, "{with} with feedback, {without} without");
 }
 
-/// PARDA's windows go by shares, and keep the latency near its threshold; without them it is what all requests
-/// at once take.
+/// PARDA's windows go by shares, and keep the latency near its threshold; without them it is what all
+/// requests at once take.
 #[test]
 fn windows_keep_latency_and_shares() {
     let windows = |shares: Option<[u64; 2]>| {
@@ -171,8 +171,8 @@ fn dta_stands_before_all_servers() {
     assert!(dta < 0.6 * fifo, "{dta} ms with deadlines, {fifo} ms without");
 }
 
-/// A rule that starts at 1 s, is changed at 2 s and stops at 3 s: 40, 10, 20 and again 40 jobs a second at each of
-/// four servers; what is measured begins with the second phase.
+/// A rule that starts at 1 s, is changed at 2 s and stops at 3 s: 40, 10, 20 and again 40 jobs a second at
+/// each of four servers; what is measured begins with the second phase.
 #[test]
 fn rules_start_change_and_stop_in_a_run() {
     let mut spec = writing(&[8], 16);

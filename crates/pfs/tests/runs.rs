@@ -211,7 +211,7 @@ fn gates(spec: &mut Spec, kind: u8, feedback: bool) {
         2 if !cuts => Stands::Proxies(spec.servers.div_ceil(2)),
         _ => Stands::Servers,
     };
-    if kind == 3 || feedback && kind == 0 {
+    if kind == 3 || feedback {
         let host = |share_thousandths: u64| PardaSpec {
             threshold: SimSpan::from_ms(5),
             gain_percent: 50,

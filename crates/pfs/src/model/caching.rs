@@ -1,11 +1,11 @@
 //! A client's data cache at work: reads that are answered by it, writes that it takes, what it reads for
 //! requests and writes back.
 //!
-//! A read goes through its bytes from the front: what is here is copied, what is missing is read from servers,
-//! what another request reads is waited for. A write is copied piece by piece, as the limit of dirty bytes
-//! allows, and is acknowledged when its last piece is here. Dirty bytes leave when there are more than the
-//! background limit, when somebody waits for room or for a file, and at the end of a phase, whose last word
-//! the client says only when servers have all of them.
+//! A read goes through its bytes from the front: what is here is copied, what is missing is read from
+//! servers, what another request reads is waited for. A write is copied piece by piece, as the limit of
+//! dirty bytes allows, and is acknowledged when its last piece is here. Dirty bytes leave when there are
+//! more than the background limit, when somebody waits for room or for a file, and at the end of a phase,
+//! whose last word the client says only when servers have all of them.
 
 use towtank_kernel::Fault;
 use towtank_units::{Bytes, SimSpan};

@@ -199,6 +199,7 @@ impl<'a> Pfs<'a> {
                     record: client.records,
                     server,
                     ticket: 0,
+                    ticket_before: 0,
                     feedback: None,
                 };
                 client.jobs_sent += 1;

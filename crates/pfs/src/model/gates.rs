@@ -1,8 +1,8 @@
 //! Schedulers at clients and at proxies: jobs are held back before they go to servers.
 //!
-//! A proxy has no card: it is told of a job with its data, holds both back, and lets them go to the port of the
-//! server at once. Answers go from the server to the client; the proxy hears of them at the network's latency,
-//! as schedulers hear of each other.
+//! A proxy has no card: it is told of a job with its data, holds both back, and lets them go to the port of
+//! the server at once. Answers go from the server to the client; the proxy hears of them at the network's
+//! latency, as schedulers hear of each other.
 
 use towtank_iosched::{Discipline as _, SchedulerId};
 use towtank_kernel::{Context, EntityId, Fault};

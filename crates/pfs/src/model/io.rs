@@ -211,7 +211,6 @@ impl<'a> Pfs<'a> {
         let pages = extent.len();
         let more = cache.not_dirty(&extent);
         let fits = cache.dirty_pages() == 0 && more > spec.dirty || cache.dirty_pages() + more <= spec.dirty;
-        debug_assert!(more <= pages, "no more pages become dirty than are written");
         if fits && cache.write(&extent) {
             debug_assert!(cache.dirty_pages() <= spec.dirty.max(more), "more is dirty than may be");
             if spec.background.is_some_and(|most| cache.dirty_pages() > most) && !server.cleaning {

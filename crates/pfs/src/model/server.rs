@@ -8,6 +8,7 @@ use super::Pfs;
 use crate::counts::Sample;
 use crate::event::{Event, Job, Message, Served};
 use crate::nodes::{Mark, Patched, Running, Server};
+use crate::spec::Stands;
 
 pub(super) type Told<'c, 'a> = Context<'c, Pfs<'a>>;
 
@@ -309,14 +310,16 @@ impl<'a> Pfs<'a> {
         server.queue.complete(now, &request);
         // What went out with earlier parts is not sent again.
         let data = if job.write { 0 } else { job.bytes - running.answered };
+        // A proxy is nearer to the server than the client's own gate.
+        let is_from_proxy = matches!(self.spec.scheduler.stands, Stands::Proxies(_));
         let served = Served {
-            ticket: job.ticket,
+            ticket: if is_from_proxy { job.ticket_before } else { job.ticket },
             bytes: job.bytes,
             reserved: is_mclock && Phase::of(&request.about) == Phase::Reservation,
         };
         self.answer(server, (job.client, job.flow), data, last.then_some(served), context);
         if last {
-            self.proxy_hears(job.server, served, context);
+            self.proxy_hears(job.server, Served { ticket: job.ticket, ..served }, context);
         }
         if self.spec.server.locks {
             for free in unlocked(server, &job)? {

@@ -87,9 +87,9 @@ pub struct Scenario {
     /// one is done.
     #[serde(default)]
     pub arrival_rate: Option<Frequency>,
-    /// Where clients have data caches (`client.cache`), when a write waits for servers to have what its client
-    /// has written of the file: at the end of the phase alone, with the last request of each file, or with
-    /// each request.
+    /// Where clients have data caches (`client.cache`), when a write waits for servers to have what its
+    /// client has written of the file: at the end of the phase alone, with the last request of each file, or
+    /// with each request.
     #[serde(default)]
     pub fsync: Fsync,
     /// Data servers.
@@ -124,8 +124,8 @@ pub struct Scenario {
     /// further servers.
     #[serde(default)]
     pub schedulers: Vec<String>,
-    /// Where schedulers stand: in front of each `server`, at each `client`, which holds its own jobs back, or at
-    /// a `proxy` before servers.
+    /// Where schedulers stand: in front of each `server`, at each `client`, which holds its own jobs back,
+    /// or at a `proxy` before servers.
     #[serde(default)]
     pub scheduler_at: SchedulerAt,
     /// Of `scheduler_at = "proxy"`: how many there are; server n belongs to proxy n modulo their number. Left

@@ -182,7 +182,8 @@ fn a_rule_holds_for_its_time() {
     assert!((started - slowed).abs() < 0.1, "{started} s, {slowed} s where the rule is changed");
 }
 
-/// One proxy before all servers shares them together by weight, though one application has files on one server.
+/// One proxy before all servers shares them together by weight, though one application has files on one
+/// server.
 #[test]
 fn schedulers_stand_where_they_are_told() {
     let text = "weights = \"1:3\"\nclients = 16\nfiles = 20\nscheduler = \"sfq:16\"\nalone = false\nsample = \"200ms\"\n";

@@ -34,8 +34,8 @@ impl<'a> View<'a> {
         self.point.kept.iter().map(|kept| &kept.run)
     }
 
-    /// Of each data server: how busy its disk, its copying of pages and its card, sending and receiving, are, the
-    /// jobs at it, and its bytes a second; means of all replicates.
+    /// Of each data server: how busy its disk, its copying of pages and its card, sending and receiving,
+    /// are, the jobs at it, and its bytes a second; means of all replicates.
     pub fn servers(&self) -> Vec<[f64; 6]> {
         let mut all: Vec<[f64; 6]> = Vec::new();
         for run in self.runs() {

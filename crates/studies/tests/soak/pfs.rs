@@ -125,8 +125,9 @@ pub fn scenario(draws: &mut dyn FnMut(u64) -> u64) -> String {
         text += &format!("fsync = \"{}\"\n", ["phase", "file", "request"][draws(3) as usize]);
     }
     applications(draws, &mut text, servers);
-    let feedback = of_one && scheduler.starts_with("mclock") && !text.contains("scheduler_at");
-    parts(draws, &mut text, feedback && draws(2) == 0);
+    let hears = of_one && scheduler.starts_with("mclock") && !text.contains("scheduler_at");
+    let feedback = hears && draws(2) == 0;
+    parts(draws, &mut text, feedback);
     text
 }
 

@@ -352,6 +352,10 @@ impl Settled {
             let message = format!("`disk.capacity` is {}: {error}", self.disk.capacity);
             problems.push(draft.problem("disk.capacity", message).hint("16GiB is the default"));
         }
+        self.check_applications(draft, problems);
+    }
+
+    fn check_applications(&self, draft: &Draft, problems: &mut Problems) {
         for (name, one) in &self.applications {
             for (key, zero) in [
                 ("file_size", one.file_size.is_zero()),

@@ -44,9 +44,9 @@ pub struct Trace {
     #[serde(default = "once")]
     #[schemars(example = "2x")]
     pub speed: String,
-    /// Where files of the trace lie: a file of lines `file [server stripe] [server stripe] ...`, as PFSsim has
-    /// them, with the numbers that the trace gives its files. Files that it does not name have the layout of
-    /// all.
+    /// Where files of the trace lie: a file of lines `file [server stripe] [server stripe] ...`, as PFSsim
+    /// has them, with the numbers that the trace gives its files. Files that it does not name have the
+    /// layout of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layouts: Option<String>,
     /// Only so many records from the beginning of the trace.
