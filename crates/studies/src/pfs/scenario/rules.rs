@@ -78,7 +78,7 @@ impl Settled {
         let command = words.next().unwrap_or_default();
         let name = words.next().ok_or_else(|| none("it names no rule"))?;
         let mut said = Said::default();
-        while let Some(word) = words.next() {
+        for word in words {
             self.set(&mut said, word).map_err(|reason| none(&reason))?;
         }
         let known = self.applications.keys().position(|one| one == name);
