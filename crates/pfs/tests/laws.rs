@@ -1,5 +1,5 @@
-//! Laws over generated inputs: what work asks for, where layouts put it, what recorded requests keep, and what
-//! a gate does with jobs.
+//! Laws over generated inputs: what work asks for, where layouts put it, what recorded requests keep, and
+//! what a gate does with jobs.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,8 @@ fn job(application: u16, bytes: u64) -> Job {
 }
 
 proptest! {
-    /// Each wish lies inside a file of its own application, whatever the order, and there are as many as said.
+    /// Each wish lies inside a file of its own application, whatever the order, and there are as many as
+    /// said.
     #[test]
     fn wishes_lie_inside_files(
         clients in 1_u32..5, files in 1_u64..4, file_bytes in 1_u64..5_000, request_bytes in 1_u64..900,
@@ -144,8 +145,8 @@ proptest! {
         prop_assert_eq!(all, times.len());
     }
 
-    /// A gate under any scheduler lets each job go once, no more than its window at once, and keeps the ticket
-    /// of the gate before.
+    /// A gate under any scheduler lets each job go once, no more than its window at once, and keeps the
+    /// ticket of the gate before.
     #[test]
     fn gates_lose_and_double_nothing(
         steps in proptest::collection::vec((0_u8..3, 0_u16..2, 1_u64..5_000, 0_u64..2_000), 1..80),

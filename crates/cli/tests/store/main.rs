@@ -135,7 +135,7 @@ fn objects_go_in_and_come_out() {
 
 #[test]
 fn a_killed_daemon_catches_up() {
-    let cluster = Cluster::up("killed", &["--osds", "3", "--groups", "4", "--grace", "1s"]);
+    let cluster = Cluster::up("killed", &["--osds", "3", "--groups", "4", "--grace", "3s"]);
     let mut objects = some_objects(10, 1);
     objects.iter().for_each(|(name, data)| cluster.put(name, data));
     cluster.run(&["osd", "kill", "1"]).done();
@@ -234,8 +234,18 @@ fn torture_loses_nothing_and_notices_what_does() {
 fn every_discovery_backfills() {
     let mut looked = BTreeMap::new();
     for discovery in ["scan", "bitmap", "merkle", "merkle-levels", "sketch"] {
-        let flags =
-            ["--osds", "3", "--groups", "1", "--log-entries", "4", "--grace", "1s", "--discovery", discovery];
+        let flags = [
+            "--osds",
+            "3",
+            "--groups",
+            "1",
+            "--log-entries",
+            "4",
+            "--grace",
+            "20s",
+            "--discovery",
+            discovery,
+        ];
         let cluster = Cluster::up(&format!("backfill-{discovery}"), &flags);
         cluster.run(&["bench", "--time", "2s", "--clients", "8", "--keep"]).done();
         // A bitmap tells what was written since the last interval in which the group became clean.
@@ -266,7 +276,7 @@ fn every_discovery_backfills() {
 #[test]
 fn a_lost_device_is_made_good_elsewhere() {
     let cluster =
-        Cluster::up("elsewhere", &["--osds", "4", "--groups", "8", "--replicas", "2", "--grace", "1s"]);
+        Cluster::up("elsewhere", &["--osds", "4", "--groups", "8", "--replicas", "2", "--grace", "3s"]);
     let objects = some_objects(16, 9);
     objects.iter().for_each(|(name, data)| cluster.put(name, data));
     cluster.run(&["osd", "kill", "0"]).done();
