@@ -71,19 +71,19 @@ pub enum Command {
     #[command(display_order = 107)]
     Capacity(Box<crate::capacity::Flags>),
     /// Run a replicated object store on this machine, with the protocol of the simulator
-    #[command(display_order = 111)]
+    #[command(display_order = 108)]
     Store(Box<crate::store::Flags>),
     /// Measure the simulator itself
-    #[command(display_order = 108)]
+    #[command(display_order = 109)]
     Bench(crate::bench::Bench),
     /// Print a script that completes commands in a shell
-    #[command(display_order = 109)]
+    #[command(display_order = 110)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or that of one command
-    #[command(display_order = 110)]
+    #[command(display_order = 111)]
     Man {
         /// A command, such as `run`; the main page if left out
         command: Option<String>,

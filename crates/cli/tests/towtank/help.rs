@@ -28,6 +28,7 @@ fn without_a_word_it_says_what_there_is() {
       crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
       capacity      Tell what a system can do of any mix of reads, writes and sizes, from two
                     measurements
+      store         Run a replicated object store on this machine, with the protocol of the simulator
       bench         Measure the simulator itself
       completions   Print a script that completes commands in a shell
       man           Print the manual page, or that of one command
@@ -61,6 +62,7 @@ fn the_whole() {
       crush         Read, test, edit and write CRUSH maps, as Ceph's crushtool does
       capacity      Tell what a system can do of any mix of reads, writes and sizes, from two
                     measurements
+      store         Run a replicated object store on this machine, with the protocol of the simulator
       bench         Measure the simulator itself
       completions   Print a script that completes commands in a shell
       man           Print the manual page, or that of one command
