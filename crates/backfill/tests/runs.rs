@@ -149,7 +149,7 @@ fn runs_that_are_cut_short_pass_the_audit() {
             let read: u64 = finished.entities.iter().map(|entity| moved(entity).0).sum();
             let written: u64 = finished.entities.iter().map(|entity| moved(entity).1).sum();
             on_their_way += u64::from(read > u64::from(spec.data_shards) * written);
-            if read > 0 {
+            if written > 0 {
                 let told = finished.complaint(&model, "written without being read", |state| {
                     for entity in &mut state.entities {
                         if let Entity::Device(device) = entity {
