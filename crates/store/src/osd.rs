@@ -1,8 +1,8 @@
 //! A device daemon: the replicas of one device, its disk, and the ways to all others.
 //!
-//! One thread, the [`core`], does all that concerns replicas: it takes what has arrived, in portions, and
+//! One thread, the `core`, does all that concerns replicas: it takes what has arrived, in portions, and
 //! makes what follows durable before it sends anything. Around it are threads that read connections
-//! ([`doors`]), that send to other daemons ([`peers`]), and that talk to the monitor.
+//! (`doors`), that send to other daemons (`peers`), and that talk to the monitor.
 
 mod core;
 mod doors;
