@@ -135,7 +135,7 @@ fn objects_go_in_and_come_out() {
 
 #[test]
 fn a_killed_daemon_catches_up() {
-    let cluster = Cluster::up("killed", &["--osds", "3", "--groups", "4", "--grace", "3s"]);
+    let cluster = Cluster::up("killed", &["--osds", "3", "--groups", "4"]);
     let mut objects = some_objects(10, 1);
     objects.iter().for_each(|(name, data)| cluster.put(name, data));
     cluster.run(&["osd", "kill", "1"]).done();
