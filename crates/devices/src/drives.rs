@@ -6,7 +6,7 @@
 //! | model | service of a request | state |
 //! | --- | --- | --- |
 //! | `rate` | overhead + size / rate, with or without noise | when it is idle |
-//! | `seek` | overhead + seek + rotation + transfer of its zone, a track buffer | where the head is, what it read ahead |
+//! | `seek` | overhead + seek + rotation + its zone's transfer, a track buffer | head, what it read ahead |
 //! | `table` | measured times by size and jump, interpolated | where the last request ended |
 //! | `ssd` | channels and dies, a write buffer, pages that must be collected | the map of all pages |
 //!

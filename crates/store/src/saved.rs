@@ -16,10 +16,7 @@ use towtank_replication::{
 use crate::engine::{EngineError, Table, Transaction, key_bytes, key_of, read, written};
 use crate::objects::Totals;
 
-/// Records are joined into a new image when they have grown to this part of it.
-const RECORDS_OF_IMAGE: usize = 1;
-
-/// And not before they have grown to so many bytes.
+/// Records are joined into a new image when they have grown to its length, and to so many bytes.
 const RECORDS_LEAST: usize = 64 << 10;
 
 /// The row that is written with each transaction.
@@ -67,7 +64,7 @@ impl<T: Restorable> Track<T> {
     }
 
     fn save(&mut self, group: u32, of: &mut T, transaction: &mut Transaction<'_>) {
-        let is_long = self.record_bytes > RECORDS_LEAST.max(RECORDS_OF_IMAGE * self.image_bytes);
+        let is_long = self.record_bytes > RECORDS_LEAST.max(self.image_bytes);
         if let Some(saver) = self.saver.as_mut().filter(|_| !is_long) {
             let Some(record) = saver.record(of) else { return };
             self.record_bytes += record.len();

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
+use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 
 use crate::StoreError;
 use crate::client::Client;
@@ -90,17 +91,12 @@ const SETTLE: Duration = Duration::from_secs(120);
 /// What a client was told of each object.
 type Told = BTreeMap<u32, Vec<Operation>>;
 
-/// Draws: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-struct Draws(u64);
+const TORTURE: Purpose = Purpose(90);
 
-impl Draws {
-    fn below(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ (word >> 31)) % below.max(1)
-    }
+/// Draws of a client, or of the faults: 0 is nobody's number among clients.
+fn draws_of(seed: u64, who: u32) -> impl FnMut(u64) -> u64 {
+    let mut draws = Draws::new(Seed(seed), who, 0);
+    move |below| draws.of(TORTURE).below(below.max(1))
 }
 
 /// What clients and faults share.
@@ -159,15 +155,15 @@ pub fn torture(plan: &Torture, stopped: &(dyn Fn() -> bool + Sync)) -> Result<To
 
 /// One client: it writes, removes and reads objects at random, one after the other.
 fn load(shared: &Shared<'_>, client: u32) -> Result<Told, StoreError> {
-    let mut draws = Draws(shared.plan.seed ^ (u64::from(client) + 1).wrapping_mul(0xd134_2543_de82_ef95));
+    let mut draws = draws_of(shared.plan.seed, client + 1);
     let mut line = Client::reach(&shared.plan.home, PATIENCE)?;
     let (mut told, mut number) = (Told::new(), 0_u64);
     while !shared.ends.load(Ordering::Relaxed) {
-        let object = draws.below(shared.plan.objects.into()) as u32;
-        let what = draws.below(10);
+        let object = draws(shared.plan.objects.into()) as u32;
+        let what = draws(10);
         number += 1;
         let value = u64::from(client) << 40 | number;
-        let size = draws.below(4) * draws.below(2_000);
+        let size = draws(4) * draws(2_000);
         let called = shared.clock.sim().as_ns();
         let act = match what {
             0..6 => {
@@ -320,13 +316,13 @@ impl Running {
         stopped: &dyn Fn() -> bool,
         found: &mut Tortured,
     ) -> Result<(), StoreError> {
-        let mut draws = Draws(plan.seed);
+        let mut draws = draws_of(plan.seed, 0);
         while shared.clock.elapsed() < plan.span && !stopped() {
-            std::thread::sleep(Duration::from_millis(100 + draws.below(900)));
+            std::thread::sleep(Duration::from_millis(100 + draws(900)));
             self.look(found)?;
-            let osd = Daemon::Osd(draws.below(plan.settings.osds.into()) as u32);
+            let osd = Daemon::Osd(draws(plan.settings.osds.into()) as u32);
             let runs = self.children.contains_key(&osd);
-            match draws.below(10) {
+            match draws(10) {
                 0..4 if runs && !self.paused.contains(&osd) => {
                     self.end_one(osd, Ending::Killed)?;
                     found.kills += 1;
@@ -355,7 +351,7 @@ impl Running {
                     {
                         // Of one device alone: of each object another copy is sound.
                         if id == 0 {
-                            let object = name(draws.below(plan.objects.into()) as u32);
+                            let object = name(draws(plan.objects.into()) as u32);
                             let at = address(&object, plan.settings.groups);
                             found.corruptions += u64::from(damage(&self.home, id, at)?);
                         }

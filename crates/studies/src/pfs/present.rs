@@ -110,8 +110,17 @@ fn answer_of_sweep(views: &[View<'_>]) -> String {
     told.join(" ")
 }
 
+/// Which point a row is of comes first in tables of a sweep.
+fn point_columns(swept: bool) -> Vec<Column> {
+    if swept { vec![Column::text("point")] } else { Vec::new() }
+}
+
+fn point_cells(view: &View<'_>, swept: bool) -> Vec<Cell> {
+    if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() }
+}
+
 fn applications(views: &[View<'_>], swept: bool) -> Table {
-    let mut columns = if swept { vec![Column::text("point")] } else { Vec::new() };
+    let mut columns = point_columns(swept);
     columns.push(Column::text("application"));
     columns.extend([
         Column::number("clients", "clients"),
@@ -128,7 +137,7 @@ fn applications(views: &[View<'_>], swept: bool) -> Table {
     for view in views {
         let several = view.scenario.names().len() > 1;
         for (name, application) in &view.scenario.applications {
-            let mut row = if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() };
+            let mut row = point_cells(view, swept);
             let of = |measure: &str| {
                 Cell::from(view.mean(&if several {
                     format!("{measure}[{name}]")
@@ -155,14 +164,14 @@ fn applications(views: &[View<'_>], swept: bool) -> Table {
 }
 
 fn busy(views: &[View<'_>], swept: bool) -> Table {
-    let mut columns = if swept { vec![Column::text("point")] } else { Vec::new() };
+    let mut columns = point_columns(swept);
     columns.extend([Column::text("part"), Column::number("busy", "fraction")]);
     let about =
         "How much of the measured time each part is busy: means over nodes and replicates, the busiest first";
     let mut table = Table::new("parts", "What is busy", columns).about(about);
     for view in views {
         for (share, part) in view.parts() {
-            let mut row = if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() };
+            let mut row = point_cells(view, swept);
             row.extend([Cell::from(part), Cell::from(Some(share))]);
             table.push(row);
         }
@@ -175,7 +184,7 @@ const SERVERS_SHOWN_MAX: usize = 64;
 
 /// What each data server did: all of them, or those with the busiest disks, by their numbers.
 fn servers(views: &[View<'_>], swept: bool) -> Table {
-    let mut columns = if swept { vec![Column::text("point")] } else { Vec::new() };
+    let mut columns = point_columns(swept);
     columns.extend([
         Column::number("server", ""),
         Column::number("disk_busy", "fraction"),
@@ -196,7 +205,7 @@ fn servers(views: &[View<'_>], swept: bool) -> Table {
             all.sort_by_key(|one| one.0);
         }
         for (number, values) in all {
-            let mut row = if swept { vec![Cell::from(view.label.clone())] } else { Vec::new() };
+            let mut row = point_cells(view, swept);
             row.push(Cell::from(number as f64));
             row.extend(values.map(|value| Cell::from(Some(value))));
             table.push(row);
