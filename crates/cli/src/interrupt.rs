@@ -1,5 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first one stops cleanly and keeps what is done, the second one ends the
-//! process at once. However it ends, it ends with 130, and within a second.
+//! process at once. However it ends, it ends with 130, and within a second; where it has processes of its own
+//! to end, within half a minute.
 //!
 //! While no run is under way (a map is read, a scenario checked) there is nothing to report, and the first
 //! signal ends the process. A run under way is asked to stop, and its part of the result is reported; what
@@ -14,7 +15,7 @@
 
 use std::process::exit;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,8 +36,12 @@ static HEEDED: AtomicBool = AtomicBool::new(false);
 /// Nobody presses two keys twice in this time.
 const ONE_MOMENT: Duration = Duration::from_millis(250);
 
-/// How long a run may take to stop and be reported: a second, less what it takes to end the process.
-const PATIENCE: Duration = Duration::from_millis(900);
+/// How long a run may take to stop and be reported, in milliseconds: a second, less what it takes to end the
+/// process.
+static PATIENCE_MS: AtomicU64 = AtomicU64::new(900);
+
+/// The same for a command that has processes of its own to end, which otherwise would go on without it.
+const PATIENCE_WITH_PROCESSES: Duration = Duration::from_secs(30);
 
 /// From here on a signal is handled here. Called once, before there are threads: they inherit what is
 /// blocked.
@@ -60,8 +65,8 @@ pub fn install() {
         progress::aside(|| screen::say("stopping; press Ctrl-C once more to end at once\n"));
         // Without a thread to spare a second signal ends it.
         let _ = thread::Builder::new().spawn(|| {
-            thread::sleep(PATIENCE);
-            end("interrupted: what was under way did not stop within a second, so it is not reported; \
+            thread::sleep(Duration::from_millis(PATIENCE_MS.load(Ordering::SeqCst)));
+            end("interrupted: what was under way did not stop in time, so it is not reported; \
                  what was finished is kept where there is an --out DIR\n");
         });
     });
@@ -71,6 +76,12 @@ pub fn install() {
 pub fn watch() -> &'static Stop {
     HEEDED.store(true, Ordering::SeqCst);
     &STOP
+}
+
+/// The same for a command that starts processes and ends them again.
+pub fn watch_with_processes() -> &'static Stop {
+    PATIENCE_MS.store(PATIENCE_WITH_PROCESSES.as_millis() as u64, Ordering::SeqCst);
+    watch()
 }
 
 /// How a command ended, where a signal came while it did: that it was complete by then, nobody can rely on.

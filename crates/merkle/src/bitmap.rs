@@ -24,6 +24,14 @@ impl Bitmap {
         Bitmap { shape, marks: Marks::new(shape.leaves()) }
     }
 
+    /// Every leaf may have been written to.
+    #[must_use]
+    pub fn of_all(shape: Shape) -> Bitmap {
+        let mut bitmap = Bitmap::new(shape);
+        (0..shape.leaves()).for_each(|leaf| bitmap.marks.set(leaf));
+        bitmap
+    }
+
     /// What it covers.
     #[must_use]
     pub fn shape(&self) -> Shape {

@@ -26,6 +26,24 @@ impl Discovery {
     /// All there are.
     pub const ALL: [Discovery; 5] =
         [Discovery::Scan, Discovery::Bitmap, Discovery::Merkle, Discovery::MerkleLevels, Discovery::Sketch];
+
+    /// The word for it in scenarios and on command lines.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Discovery::Scan => "scan",
+            Discovery::Bitmap => "bitmap",
+            Discovery::Merkle => "merkle",
+            Discovery::MerkleLevels => "merkle-levels",
+            Discovery::Sketch => "sketch",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Discovery> {
+        Discovery::ALL.into_iter().find(|discovery| discovery.name() == name)
+    }
 }
 
 /// A rule that is broken on purpose, so that a test proves that it would notice.

@@ -1,7 +1,7 @@
 //! The processes of a cluster on this machine: which run, and how to start and end them.
 
 use std::fs::OpenOptions;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ fn is_ours(home: &Home, daemon: Daemon, pid: u32) -> bool {
 ///
 /// # Errors
 /// When it runs already, or cannot be started.
-pub fn start(home: &Home, program: &PathBuf, daemon: Daemon) -> Result<Child, StoreError> {
+pub fn start(home: &Home, program: &Path, daemon: Daemon) -> Result<Child, StoreError> {
     if let Some(pid) = running(home, daemon) {
         return Err(StoreError::Refused(format!("{daemon} runs already, as process {pid}")));
     }
@@ -128,6 +128,30 @@ fn send(pid: u32, signal: Signal) -> Result<(), StoreError> {
         Ok(()) | Err(nix::errno::Errno::ESRCH) => Ok(()),
         Err(error) => Err(std::io::Error::from(error).into()),
     }
+}
+
+/// What a process has used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Used {
+    /// Seconds of processor time, of user and system together; to a hundredth.
+    pub cpu_s: f64,
+    /// The most memory that it had at once, in bytes.
+    pub peak_bytes: u64,
+}
+
+/// What a process of a cluster has used so far; none where it does not run.
+#[must_use]
+pub fn used(home: &Home, daemon: Daemon) -> Option<Used> {
+    let pid = running(home, daemon)?;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // After the name, which may hold anything, come the fields from the third on; times are the 14th and
+    // 15th, in hundredths of a second (proc(5); Linux has 100 ticks a second for programs everywhere).
+    let fields: Vec<&str> = stat.rsplit(") ").next()?.split_whitespace().collect();
+    let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(Used { cpu_s: ticks as f64 / 100.0, peak_bytes: kib << 10 })
 }
 
 /// The device daemons that have a directory here.

@@ -184,6 +184,12 @@ impl Transaction<'_> {
         self.writes[table as usize].insert(key, None);
     }
 
+    pub(crate) fn remove_if_there(&mut self, table: Table, key: Vec<u8>) {
+        if self.get(table, &key).is_some() {
+            self.remove(table, key);
+        }
+    }
+
     /// The value of a key; none also where the disk cannot be read, and then the transaction fails.
     pub(crate) fn get(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>> {
         if let Some(written) = self.writes[table as usize].get(key) {

@@ -92,6 +92,8 @@ pub struct Report {
     pub bytes: u64,
     /// Bytes on its disk.
     pub disk_bytes: u64,
+    /// Bytes of trees, sketches and bitmaps in its memory.
+    pub summary_bytes: u64,
     /// Since it started.
     pub counters: Counters,
 }
@@ -113,6 +115,13 @@ pub struct Counters {
     pub backfill_ns: u64,
     /// Backfills that have ended.
     pub backfills: u64,
+    /// Nanoseconds from the beginning of a backfill until it was known where to look, and how many times that
+    /// was known.
+    pub discovery_ns: u64,
+    /// Backfills that found out where to look before they looked at objects.
+    pub discovered: u64,
+    /// Objects that backfills have copied.
+    pub backfilled: u64,
     /// Objects that were found to be damaged here.
     pub damaged: u64,
 }

@@ -8,6 +8,7 @@
 //! - [`settings`] is how a cluster was made and where its files lie; [`control`] starts and ends its
 //!   processes.
 //! - [`wire`] seals what they say, [`frames`] is what they say.
+//! - [`torture`] looks for what is lost under faults, [`experiment`] measures backfills.
 //! - [`engine`], [`objects`] and [`saved`] are what lies on a device's disk.
 //!
 //! **What is durable when.** A daemon takes what has arrived, has the protocol handle it, and makes all that
@@ -21,6 +22,7 @@ mod clock;
 pub mod content;
 pub mod control;
 pub mod engine;
+pub mod experiment;
 pub mod frames;
 pub mod history;
 pub mod map;

@@ -8,6 +8,7 @@ mod core;
 mod doors;
 mod inventory;
 mod monitoring;
+mod pace;
 mod peers;
 
 use std::net::TcpListener;

@@ -13,7 +13,7 @@ use towtank_replication::{
     Config, Cursor, Dirty, Done, Durable, Entry, Epoch, Interval, Key, Log, LogChange, Summary, Version,
 };
 
-use crate::engine::{EngineError, Table, Transaction, key_bytes, key_of, read, written};
+use crate::engine::{EngineError, ObjectHead, Table, Transaction, key_bytes, key_of, read, written};
 use crate::objects::Totals;
 
 /// Records are joined into a new image when they have grown to its length, and to so many bytes.
@@ -79,6 +79,15 @@ impl<T: Restorable> Track<T> {
         (self.image_bytes, self.record_bytes, self.first) = (image.len(), 0, self.next);
         self.saver = Some(saver);
         transaction.set(Table::Groups, row(group, self.letters[0], &[]), image);
+    }
+
+    /// What lies there is of no use any more.
+    fn forget(&mut self, group: u32, transaction: &mut Transaction<'_>) {
+        for number in self.first..self.next {
+            transaction.remove(Table::Groups, row(group, self.letters[1], &number.to_be_bytes()));
+        }
+        transaction.remove_if_there(Table::Groups, row(group, self.letters[0], &[]));
+        (self.saver, self.image_bytes, self.record_bytes, self.first) = (None, 0, 0, self.next);
     }
 
     fn load(&mut self, group: u32, transaction: &mut Transaction<'_>) -> Result<Option<T>, EngineError> {
@@ -255,24 +264,7 @@ impl Saved {
             let key = at.get(1..).and_then(key_of).expect("the rows of a group have keys");
             saved.missing.insert(key, read("a missing object", &value)?);
         }
-        saved.tree.next = head.first_records[0];
-        saved.sketch.next = head.first_records[1];
-        (saved.tree.first, saved.sketch.first) = (saved.tree.next, saved.sketch.next);
-        let tree = saved.tree.load(group, transaction)?.filter(|_| Summary::new(config).tree().is_some());
-        let sketch =
-            saved.sketch.load(group, transaction)?.filter(|_| Summary::new(config).sketch().is_some());
-        let dirty = match transaction.get(Table::Groups, &row(group, b'b', &[])) {
-            Some(bytes) => {
-                let (since, ranges): (Epoch, Vec<u8>) = read("a bitmap", &bytes)?;
-                let ranges = Bitmap::decode(&ranges).map_err(|error| EngineError::Damaged {
-                    what: format!("the bitmap of group {group}"),
-                    why: error.to_string(),
-                })?;
-                saved.dirty = Some((since, ranges.marked()));
-                Some(Dirty { since, ranges })
-            }
-            None => None,
-        };
+        let summary = saved.load_summary(config, &head, transaction)?;
         let log = Log::replaced(head.log_tail, trimmed, entries);
         saved.log_head = log.head();
         let durable = Durable {
@@ -283,11 +275,67 @@ impl Saved {
             cursor: head.cursor,
             log,
             missing: saved.missing.clone(),
-            summary: Summary::of_parts(tree, sketch, dirty),
+            summary,
         };
         let totals = head.totals;
         saved.head = Some(head);
         Ok(Some((saved, durable, totals)))
+    }
+
+    /// What the group's settings ask for: as it was kept, or made from the objects where it was not.
+    fn load_summary(
+        &mut self,
+        config: &Config,
+        head: &GroupHead,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Summary, EngineError> {
+        let (group, wanted) = (self.group, Summary::new(config));
+        [self.tree.next, self.sketch.next] = head.first_records;
+        (self.tree.first, self.sketch.first) = (self.tree.next, self.sketch.next);
+        let mut tree = self.tree.load(group, transaction)?;
+        if tree.as_ref().map(Tree::shape) != wanted.tree().map(Tree::shape) {
+            self.tree.forget(group, transaction);
+            tree = None;
+        }
+        let mut sketch = self.sketch.load(group, transaction)?;
+        let cells = |sketch: &Sketch| sketch.cells().len();
+        if sketch.as_ref().map(cells) != wanted.sketch().map(cells) {
+            self.sketch.forget(group, transaction);
+            sketch = None;
+        }
+        let lacks =
+            (tree.is_none() && wanted.tree().is_some()) || (sketch.is_none() && wanted.sketch().is_some());
+        if lacks {
+            let made = Summary::of_objects(config, versions(group, transaction)?);
+            (tree, sketch) = (tree.or(made.tree().cloned()), sketch.or(made.sketch().cloned()));
+        }
+        let dirty = self.load_bitmap(&wanted, transaction)?;
+        Ok(Summary::of_parts(tree, sketch, dirty))
+    }
+
+    /// A bitmap that was not kept has all ranges, until the group is clean.
+    fn load_bitmap(
+        &mut self,
+        wanted: &Summary,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Option<Dirty>, EngineError> {
+        let at = row(self.group, b'b', &[]);
+        let Some(wanted) = wanted.dirty() else {
+            transaction.remove_if_there(Table::Groups, at);
+            return Ok(None);
+        };
+        let all = || Dirty { since: 0, ranges: Bitmap::of_all(wanted.ranges.shape()) };
+        let Some(bytes) = transaction.get(Table::Groups, &at) else { return Ok(Some(all())) };
+        let (since, ranges): (Epoch, Vec<u8>) = read("a bitmap", &bytes)?;
+        let ranges = Bitmap::decode(&ranges).map_err(|error| EngineError::Damaged {
+            what: format!("the bitmap of group {}", self.group),
+            why: error.to_string(),
+        })?;
+        if ranges.shape() != wanted.ranges.shape() {
+            return Ok(Some(all()));
+        }
+        self.dirty = Some((since, ranges.marked()));
+        Ok(Some(Dirty { since, ranges }))
     }
 
     /// The groups of which something lies on the disk.
@@ -296,6 +344,21 @@ impl Saved {
             .filter(|group| transaction.get(Table::Groups, &row(*group, b'h', &[])).is_some())
             .collect()
     }
+}
+
+/// Versions of all objects of a group.
+fn versions(group: u32, transaction: &mut Transaction<'_>) -> Result<Vec<(Key, Version)>, EngineError> {
+    let prefix = group.to_be_bytes();
+    let rows = transaction.scan(Table::Heads, &prefix, &prefix, usize::MAX);
+    let version = |(at, head): &(Vec<u8>, Vec<u8>)| {
+        let head: ObjectHead = read("the head of an object", head)?;
+        let key = key_of(at).ok_or_else(|| EngineError::Damaged {
+            what: "the key of an object".to_owned(),
+            why: format!("{} bytes", at.len()),
+        })?;
+        Ok((key, head.version))
+    };
+    rows.iter().map(version).collect()
 }
 
 fn row(group: u32, letter: u8, rest: &[u8]) -> Vec<u8> {
@@ -318,3 +381,6 @@ fn rows<T: for<'a> Deserialize<'a>>(
     let found = transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX);
     found.iter().map(|(_, value)| read("a row of a group", value)).collect()
 }
+
+#[cfg(test)]
+mod tests;

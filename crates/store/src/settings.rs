@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use towtank_iosched::{Description, DescriptionError, FlowSpec, Flows, Scheduler};
 use towtank_merkle::Subspace;
 use towtank_replication::{Config, Discovery, Planted};
 use towtank_units::SimSpan;
@@ -47,10 +48,34 @@ pub struct Settings {
     pub out_after_s: u64,
     /// The address that all listen on.
     pub listen: String,
+    /// What goes first on a device; none has all work done as it comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
     /// A rule of the protocol that is broken on purpose, so that a test proves that it would notice.
     #[doc(hidden)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<Planted>,
+}
+
+/// The scheduler before a device's work, and what it is told of clients and of recovery. The unit of cost is
+/// an operation, and one more for each 64 KiB of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pacing {
+    /// Which. Its depth is the cost that is under way at once.
+    pub scheduler: Description,
+    /// Reads and writes of clients.
+    pub client: FlowSpec,
+    /// Looks, reads and writes of log recovery and of backfills.
+    pub recovery: FlowSpec,
+}
+
+impl Pacing {
+    /// Both flows, in their order.
+    #[must_use]
+    pub fn flows(&self) -> Flows {
+        Flows::new(vec![self.client.clone(), self.recovery.clone()])
+    }
 }
 
 impl Default for Settings {
@@ -70,6 +95,7 @@ impl Default for Settings {
             grace_ms: 5_000,
             out_after_s: 600,
             listen: "127.0.0.1".to_owned(),
+            pacing: None,
             planted: None,
         }
     }
@@ -93,6 +119,9 @@ pub enum SettingsError {
         /// What is wrong with it.
         why: String,
     },
+    /// The scheduler cannot be.
+    #[error("{0}")]
+    Pacing(#[from] DescriptionError),
     /// A setting is out of its range.
     #[error("`{key}` is {found}, but it must lie {range}")]
     Range {
@@ -127,7 +156,11 @@ impl Settings {
         within("backfills", self.backfills.into(), 1, 64)?;
         within("grace_ms", self.grace_ms, 500, 600_000)?;
         let free = 32 - Subspace::of_group(0, self.groups).map_or(0, |space| space.bits());
-        within("leaf_bits", self.leaf_bits.into(), 0, free.into())
+        within("leaf_bits", self.leaf_bits.into(), 0, free.into())?;
+        if let Some(pacing) = &self.pacing {
+            pacing.scheduler.build::<()>(&pacing.flows()).map(drop::<Scheduler<()>>)?;
+        }
+        Ok(())
     }
 
     /// The rules of a group.
@@ -209,6 +242,21 @@ impl Home {
             why: error.to_string(),
         })?;
         self.write("cluster.key", &key)?;
+        self.write_settings(settings)
+    }
+
+    /// Gives a cluster of which nothing runs other settings. Trees, sketches and bitmaps that they need are
+    /// made when its daemons start.
+    ///
+    /// # Errors
+    /// When there is none, they are out of range, or the file cannot be written.
+    pub fn change(&self, settings: &Settings) -> Result<(), SettingsError> {
+        self.settings()?;
+        settings.check()?;
+        self.write_settings(settings)
+    }
+
+    fn write_settings(&self, settings: &Settings) -> Result<(), SettingsError> {
         let text = serde_json::to_string_pretty(settings).expect("settings are plain data");
         self.write("cluster.json", format!("{text}\n").as_bytes())
     }

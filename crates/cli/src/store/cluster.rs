@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use towtank::Trouble;
+use towtank_iosched::{Description, FlowSpec};
 use towtank_scenario::Problem;
 use towtank_store::client::Client;
 use towtank_store::control::{self, Ending};
 use towtank_store::engine::Sync;
 use towtank_store::frames::{FromMonitor, ToMonitor};
-use towtank_store::settings::{Home, Settings};
+use towtank_store::settings::{Home, Pacing, Settings};
 
 use super::flags::{self, Up};
 use super::standing::{Health, text_of};
@@ -27,9 +28,9 @@ const MONITOR_TIME: Duration = Duration::from_secs(10);
 pub fn up(flags: &Up) -> Result<Exit, Trouble> {
     let home = home(&flags.place.dir)?;
     if home.is_made() {
-        refuse_new_settings(flags)?;
+        change_settings(&home, flags)?;
     } else {
-        home.make(&settings(flags)?).map_err(trouble_of_settings)?;
+        home.make(&settings(flags, None)?).map_err(trouble_of_settings)?;
     }
     let stop = interrupt::watch();
     let program = program()?;
@@ -76,55 +77,84 @@ fn how_to_reach(home: &Home) -> String {
     )
 }
 
-fn settings(flags: &Up) -> Result<Settings, Trouble> {
-    let default = Settings::default();
-    let osds = flags.osds.unwrap_or(default.osds);
-    let ranges = flags.ranges.unwrap_or(1 << default.leaf_bits);
+/// The settings of a new cluster, or of one that is there with what is given laid over.
+fn settings(flags: &Up, before: Option<Settings>) -> Result<Settings, Trouble> {
+    let is_new = before.is_none();
+    let osds = flags.osds.unwrap_or(Settings::default().osds);
+    let replicas = Settings::default().replicas.min(osds);
+    let before = before.unwrap_or_else(|| Settings { osds, replicas, ..Settings::default() });
+    let ranges = flags.ranges.unwrap_or(1 << before.leaf_bits);
     if !ranges.is_power_of_two() {
         let problem = Problem::new(format!("--ranges is {ranges}, but a tree has a power of two of leaves"));
         return Err(Trouble::from(problem.hint(format!("take {}", ranges.next_power_of_two()))));
     }
-    let log = flags.log_entries.unwrap_or(default.log_entries_max);
     let ms = |span: towtank_units::SimSpan| span.as_ns() / 1_000_000;
+    let (log, least) = match flags.log_entries {
+        Some(log) => (log, Settings::default().log_entries_min.min(log / 2)),
+        None => (before.log_entries_max, before.log_entries_min),
+    };
     Ok(Settings {
-        osds,
-        groups: flags.groups.unwrap_or(default.groups),
-        replicas: flags.replicas.unwrap_or(default.replicas.min(osds)),
-        discovery: flags.discovery.map_or(default.discovery, Into::into),
+        groups: flags.groups.filter(|_| is_new).unwrap_or(before.groups),
+        replicas: flags.replicas.filter(|_| is_new).unwrap_or(before.replicas),
+        discovery: flags.discovery.unwrap_or(before.discovery),
         leaf_bits: ranges.trailing_zeros() as u8,
         log_entries_max: log,
-        log_entries_min: default.log_entries_min.min(log / 2),
-        backfills: flags.backfills.unwrap_or(default.backfills),
-        recovery_sleep_ms: flags.recovery_sleep.map_or(default.recovery_sleep_ms, ms),
+        log_entries_min: least,
+        backfills: flags.backfills.unwrap_or(before.backfills),
+        recovery_sleep_ms: flags.recovery_sleep.map_or(before.recovery_sleep_ms, ms),
         sync: match flags.sync {
             Some(flags::Sync::Never) => Sync::Never,
-            Some(flags::Sync::Always) | None => Sync::Always,
+            Some(flags::Sync::Always) => Sync::Always,
+            None => before.sync,
         },
-        grace_ms: flags.grace.map_or(default.grace_ms, ms),
-        out_after_s: flags.out_after.map_or(default.out_after_s, |span| span.as_ns() / 1_000_000_000),
-        ..default
+        grace_ms: flags.grace.map_or(before.grace_ms, ms),
+        out_after_s: flags.out_after.map_or(before.out_after_s, |span| span.as_ns() / 1_000_000_000),
+        pacing: pacing(flags)?.or_else(|| before.pacing.clone()),
+        ..before
     })
 }
 
-/// A cluster keeps the settings that it was made with.
-fn refuse_new_settings(flags: &Up) -> Result<(), Trouble> {
-    let given = [
+fn pacing(flags: &Up) -> Result<Option<Pacing>, Trouble> {
+    let Some(text) = &flags.scheduler else { return Ok(None) };
+    let scheduler: Description = text.parse().map_err(|error| {
+        Trouble::from(Problem::new(format!("--scheduler: {error}")).hint("such as `mclock:8`, or `sfq:8`"))
+    })?;
+    let flow = |weight: Option<u32>, reservation: Option<u64>, limit: Option<u64>| FlowSpec {
+        weight: weight.unwrap_or(1),
+        reservation: reservation.unwrap_or(0),
+        limit: limit.unwrap_or(0),
+        ..FlowSpec::default()
+    };
+    Ok(Some(Pacing {
+        scheduler,
+        client: flow(flags.client_weight, flags.client_reservation, None),
+        recovery: flow(flags.recovery_weight, flags.recovery_reservation, flags.recovery_limit),
+    }))
+}
+
+/// A cluster keeps its daemons, groups and copies; all else can be set anew while nothing runs.
+fn change_settings(home: &Home, flags: &Up) -> Result<(), Trouble> {
+    let dir = flags.place.dir.display();
+    let fixed = [
         ("--osds", flags.osds.is_some()),
         ("--groups", flags.groups.is_some()),
         ("--replicas", flags.replicas.is_some()),
-        ("--discovery", flags.discovery.is_some()),
-        ("--ranges", flags.ranges.is_some()),
-        ("--log-entries", flags.log_entries.is_some()),
-        ("--backfills", flags.backfills.is_some()),
-        ("--recovery-sleep", flags.recovery_sleep.is_some()),
-        ("--sync", flags.sync.is_some()),
-        ("--grace", flags.grace.is_some()),
-        ("--out-after", flags.out_after.is_some()),
     ];
-    let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
-    let dir = flags.place.dir.display();
-    let problem = Problem::new(format!("{flag} is for a new cluster, and there is one in `{dir}`"));
-    Err(Trouble::from(problem.hint("leave it out to start that one, or choose another --dir")))
+    if let Some((flag, _)) = fixed.into_iter().find(|(_, is_given)| *is_given) {
+        let problem = Problem::new(format!("{flag} is for a new cluster, and there is one in `{dir}`"));
+        return Err(Trouble::from(problem.hint("leave it out to start that one, or choose another --dir")));
+    }
+    let before = home.settings().map_err(trouble_of_settings)?;
+    let after = settings(flags, Some(before.clone()))?;
+    if after == before {
+        return Ok(());
+    }
+    let mut all = control::osds(home).into_iter().map(control::Daemon::Osd).chain([control::Daemon::Monitor]);
+    if let Some(running) = all.find(|daemon| control::running(home, *daemon).is_some()) {
+        let problem = Problem::new(format!("{running} runs, and settings are read when daemons start"));
+        return Err(Trouble::from(problem.hint(format!("`towtank store down --dir {dir}` first"))));
+    }
+    home.change(&after).map_err(trouble_of_settings)
 }
 
 fn trouble_of_settings(error: towtank_store::settings::SettingsError) -> Trouble {

@@ -2,8 +2,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
-use towtank_units::{Bytes, SimSpan};
+use towtank_replication::Discovery;
+use towtank_units::{Bytes, Percent, SimSpan};
+
+use crate::args::output_flags::{OutputFlags, ReportFlags};
 
 /// `towtank store`.
 #[derive(Debug, Args)]
@@ -55,6 +59,8 @@ pub enum Command {
     Bench(Bench),
     /// Kill, stop and start the daemons of a new cluster under load, and check that nothing is lost
     Torture(Torture),
+    /// Measure backfills of real replicas, and hold the simulation against them
+    Experiment(Experiment),
     /// Run one process of a cluster
     #[command(hide = true)]
     Daemon(Daemon),
@@ -78,31 +84,10 @@ pub enum Form {
     Json,
 }
 
-/// How a backfill finds what differs.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Discovery {
-    /// By looking at all objects
-    Scan,
-    /// By bits of ranges that were written to
-    Bitmap,
-    /// By the whole tree
-    Merkle,
-    /// By the tree, level by level
-    MerkleLevels,
-    /// By a sketch, which names the objects
-    Sketch,
-}
-
-impl From<Discovery> for towtank_replication::Discovery {
-    fn from(discovery: Discovery) -> towtank_replication::Discovery {
-        match discovery {
-            Discovery::Scan => towtank_replication::Discovery::Scan,
-            Discovery::Bitmap => towtank_replication::Discovery::Bitmap,
-            Discovery::Merkle => towtank_replication::Discovery::Merkle,
-            Discovery::MerkleLevels => towtank_replication::Discovery::MerkleLevels,
-            Discovery::Sketch => towtank_replication::Discovery::Sketch,
-        }
-    }
+/// How a backfill finds what differs, by its name in scenarios.
+fn discovery() -> impl TypedValueParser<Value = Discovery> {
+    let names = PossibleValuesParser::new(Discovery::ALL.map(Discovery::name));
+    names.map(|name| Discovery::named(&name).expect("it is one of their names"))
 }
 
 /// When a write counts as durable.
@@ -113,6 +98,8 @@ pub enum Sync {
     /// When it survives the end of the process
     Never,
 }
+
+const PACING: &str = "Clients and recovery";
 
 /// `towtank store up`.
 #[derive(Debug, Args)]
@@ -129,7 +116,7 @@ pub struct Up {
     #[arg(long, value_name = "N")]
     pub replicas: Option<u32>,
     /// How a backfill finds what differs [default: merkle]
-    #[arg(long, value_enum, value_name = "METHOD")]
+    #[arg(long, value_parser = discovery(), value_name = "METHOD")]
     pub discovery: Option<Discovery>,
     /// Leaves of a group's tree, and ranges of its bitmap: a power of two [default: 16384]
     #[arg(long, value_name = "N")]
@@ -152,6 +139,25 @@ pub struct Up {
     /// A daemon that is down for so long is out: its objects go to others [default: 600s]
     #[arg(long, value_name = "TIME")]
     pub out_after: Option<SimSpan>,
+    /// What goes first on a device, clients or recovery: `fifo`, `sfq:8`, `mclock:8`, or another scheduler that
+    /// `towtank pfs` has; its depth is the cost under way at once [default: all is done as it comes]
+    #[arg(long, value_name = "SCHEDULER", help_heading = PACING)]
+    pub scheduler: Option<String>,
+    /// The share of clients beside that of recovery, where the scheduler knows weights [default: 1]
+    #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
+    pub client_weight: Option<u32>,
+    /// The share of recovery [default: 1]
+    #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
+    pub recovery_weight: Option<u32>,
+    /// Operations a second of each device that clients get in any case, where the scheduler knows reservations
+    #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
+    pub client_reservation: Option<u64>,
+    /// Operations a second of each device that recovery gets in any case
+    #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
+    pub recovery_reservation: Option<u64>,
+    /// Operations a second of each device that recovery never exceeds, where the scheduler knows limits
+    #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
+    pub recovery_limit: Option<u64>,
     /// How long to wait until all groups are clean
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub wait: SimSpan,
@@ -373,7 +379,7 @@ pub struct Torture {
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub groups: u32,
     /// How a backfill finds what differs
-    #[arg(long, value_enum, value_name = "METHOD", default_value = "merkle")]
+    #[arg(long, value_parser = discovery(), value_name = "METHOD", default_value = "merkle")]
     pub discovery: Discovery,
     /// Entries that a group's log keeps at most; with few of them most replicas are backfilled
     #[arg(long, value_name = "N", default_value_t = 100)]
@@ -393,6 +399,73 @@ pub struct Torture {
     /// A directory that is empty or does not exist; what is left of the cluster stays there
     #[arg(long, value_name = "DIR")]
     pub dir: PathBuf,
+}
+
+/// `towtank store experiment`.
+#[derive(Debug, Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct Experiment {
+    #[command(subcommand)]
+    pub command: ExperimentCommand,
+}
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+pub enum ExperimentCommand {
+    /// Stop a replica, change some objects, start it, and measure its backfill; all combinations of what is given
+    Backfill(BackfillExperiment),
+}
+
+/// `towtank store experiment backfill`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  towtank store experiment backfill --dir measured
+  towtank store experiment backfill --objects 5000,10000,20000,50000 --stale 1%,5%,10%,20% \\
+    --ranges 1024,4096,16384,32768 --repeat 3 --dir thesis --out thesis-report
+
+The same command goes on where it was interrupted. What was measured lies in DIR/measured.jsonl.")]
+pub struct BackfillExperiment {
+    /// Objects of the group
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "5000,20000")]
+    pub objects: Vec<u32>,
+    /// The share of them that is written again while a replica is away
+    #[arg(long, value_name = "SHARE,...", value_delimiter = ',', default_value = "1%,10%")]
+    pub stale: Vec<Percent>,
+    /// Leaves of a tree, and ranges of a bitmap: powers of two
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "16384")]
+    pub ranges: Vec<u32>,
+    /// How what differs is found
+    #[arg(
+        long,
+        value_name = "METHOD,...",
+        value_delimiter = ',',
+        value_parser = discovery(),
+        default_value = "scan,bitmap,merkle,sketch"
+    )]
+    pub discovery: Vec<Discovery>,
+    /// How often each combination is run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub repeat: u32,
+    /// Bytes of an object
+    #[arg(long, value_name = "BYTES", default_value = "1KiB")]
+    pub size: Bytes,
+    /// What the objects that are written again are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Objects and share of the point on which the simulation's costs are measured [default: the largest of
+    /// both]
+    #[arg(long, value_name = "N:SHARE")]
+    pub fit_on: Option<String>,
+    /// A directory for the clusters and for what was measured
+    #[arg(long, value_name = "DIR")]
+    pub dir: PathBuf,
+    /// End with exit code 3 where this holds: `median_error > 15%`
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<String>,
+    #[command(flatten)]
+    pub report: ReportFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 /// `towtank store daemon`.

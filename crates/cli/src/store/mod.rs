@@ -3,6 +3,7 @@
 mod bench;
 mod cluster;
 mod data;
+mod experiment;
 mod flags;
 mod standing;
 mod torture;
@@ -19,7 +20,7 @@ use towtank_units::SimSpan;
 
 use crate::exit::Exit;
 use crate::{interrupt, screen};
-use flags::{Command, Daemon, OsdCommand};
+use flags::{Command, Daemon, ExperimentCommand, OsdCommand};
 
 pub use flags::Flags;
 
@@ -47,6 +48,9 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
         Command::Damage(flags) => data::damage(flags),
         Command::Bench(bench) => bench::bench(bench),
         Command::Torture(flags) => torture::torture(flags),
+        Command::Experiment(flags) => match &flags.command {
+            ExperimentCommand::Backfill(flags) => experiment::backfill(flags),
+        },
         Command::Daemon(daemon) => self::daemon(daemon),
     }
 }
@@ -90,7 +94,9 @@ fn trouble(error: StoreError) -> Trouble {
         StoreError::Settings(SettingsError::Absent(_)) => Trouble::from(
             Problem::new(text).hint("`towtank store up --dir DIR` makes one; --dir says where it is"),
         ),
-        StoreError::Settings(SettingsError::Range { .. }) => Trouble::from(Problem::new(text)),
+        StoreError::Settings(SettingsError::Range { .. } | SettingsError::Pacing(_)) => {
+            Trouble::from(Problem::new(text))
+        }
         StoreError::Settings(SettingsError::File { path, .. }) if path.ends_with("monitor.address") => {
             Trouble::Failed(
                 Problem::new("the monitor has never run here").hint("`towtank store up` starts it"),

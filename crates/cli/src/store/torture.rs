@@ -25,7 +25,7 @@ pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
         osds: flags.osds,
         groups: flags.groups,
         replicas: flags.osds.min(3),
-        discovery: flags.discovery.into(),
+        discovery: flags.discovery,
         leaf_bits: 8,
         sketch_cells: 256,
         log_entries_max: flags.log_entries,
@@ -43,7 +43,7 @@ pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
         clients: flags.clients,
         objects: flags.objects,
     };
-    let stop = interrupt::watch();
+    let stop = interrupt::watch_with_processes();
     let found = run(&plan, &|| stop.raised()).map_err(trouble)?;
     match flags.format {
         Form::Json => print(&format!("{:#}\n", json!(found)))?,

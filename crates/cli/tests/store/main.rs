@@ -292,6 +292,94 @@ fn a_lost_device_is_made_good_elsewhere() {
     assert!(standing["osds"][4]["objects"].as_u64().expect("it reports") > 0, "{standing}");
 }
 
+/// Trees, sketches and bitmaps that a cluster is to keep from now on are made from its objects.
+#[test]
+fn a_cluster_takes_other_settings() {
+    let cluster = Cluster::up("settings", &["--groups", "2", "--discovery", "scan", "--log-entries", "2"]);
+    let mut objects = some_objects(20, 1);
+    objects.iter().for_each(|(name, data)| cluster.put(name, data));
+    let said = cluster.run(&["up", "--discovery", "sketch"]);
+    assert_eq!(said.code, 2, "{}", said.stderr);
+    assert!(said.stderr.contains("settings are read when daemons start"), "{}", said.stderr);
+    for (round, settings) in [
+        &["--discovery", "merkle", "--ranges", "256"][..],
+        &[
+            "--discovery",
+            "sketch",
+            "--scheduler",
+            "mclock:8",
+            "--client-weight",
+            "4",
+            "--recovery-limit",
+            "500",
+        ],
+        &["--discovery", "bitmap", "--scheduler", "sfq:4", "--recovery-weight", "2"],
+        &["--discovery", "merkle", "--ranges", "1024"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        cluster.run(&["down"]).done();
+        cluster.run(&[&["up"], settings].concat()).done();
+        cluster.run(&["osd", "stop", "2"]).done();
+        for (name, data) in some_objects(8, 2 + round as u8) {
+            cluster.put(&name, &data);
+            objects.insert(name, data);
+        }
+        cluster.run(&["osd", "start", "2"]).done();
+        cluster.wait_until_clean();
+        cluster.verified();
+        cluster.holds(&objects);
+    }
+    let said = cluster.run(&["up", "--groups", "4"]);
+    assert_eq!(said.code, 2, "{}", said.stderr);
+    assert!(said.stderr.contains("--groups is for a new cluster"), "{}", said.stderr);
+}
+
+/// The smallest experiment: all is measured, predicted and reported; what was measured is not measured again.
+#[test]
+fn an_experiment_measures_and_predicts() {
+    let directory = folder("experiment");
+    let mut words =
+        vec!["experiment", "backfill", "--objects", "300,600", "--stale", "20%", "--ranges", "64"];
+    let place = directory.to_str().expect("it is text").to_owned();
+    words.extend(["--dir", &place, "--format", "json"]);
+    let cluster = Cluster(directory.join("work"));
+    let report = |words: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&cluster.run(words).done()).expect("it is JSON")
+    };
+    let first = report(&words);
+    let table = first["tables"][0]["rows"].as_array().expect("there are rows");
+    assert_eq!(table.len(), 2 * 4, "{first}");
+    let column = |name: &str| {
+        let columns = first["tables"][0]["columns"].as_array().expect("there are columns");
+        columns.iter().position(|column| column["name"] == name).expect("there is such a column")
+    };
+    for row in table {
+        let at = |name: &str| &row[column(name)];
+        assert_eq!(at("objects_recovered").as_f64(), at("stale").as_f64(), "{row}");
+        let seconds = at("backfill_s").as_f64().expect("it was measured");
+        assert!(seconds > 0.0 && at("predicted_s").as_f64().is_some_and(|seconds| seconds > 0.0), "{row}");
+        let looked_at = at("objects_looked_at").as_f64().expect("it was counted");
+        let (stale, all) = (at("stale").as_f64().expect("known"), at("objects").as_f64().expect("known"));
+        let least_most = match at("discovery").as_str() {
+            Some("scan") => (all, all),
+            Some("sketch") => (stale, stale),
+            _ => (stale, all),
+        };
+        assert!((least_most.0..=least_most.1).contains(&looked_at), "{row}");
+    }
+    assert!(first["summary"]["median_error"]["value"].is_number(), "{first}");
+    // What was measured stays; a gate that is not met is told.
+    let again = report(&words);
+    assert_eq!(again["tables"], first["tables"]);
+    words.extend(["--fail-if", "startup_s >= 0s"]);
+    let said = cluster.run(&words);
+    assert_eq!(said.code, 3, "{}", said.stderr);
+    let said = cluster.run(&["experiment", "backfill", "--dir", &place, "--fit-on", "17:1%"]);
+    assert!(said.code == 2 && said.stderr.contains("no point of this experiment"), "{}", said.stderr);
+}
+
 #[test]
 fn what_cannot_be_done_is_said() {
     let nowhere = Cluster(folder("nowhere"));

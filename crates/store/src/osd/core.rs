@@ -24,6 +24,7 @@ use crate::objects::{Totals, View};
 use crate::osd::doors::{Arrival, ClientDoor};
 use crate::osd::inventory::of_group;
 use crate::osd::monitoring::Monitor;
+use crate::osd::pace::Pace;
 use crate::osd::peers::{Me, Peers};
 use crate::saved::Saved;
 use crate::settings::Settings;
@@ -84,6 +85,7 @@ pub(super) struct Core {
     /// All maps, in order.
     maps: Vec<(ClusterMap, Places)>,
     timers: BinaryHeap<Reverse<(Instant, u32, Token)>>,
+    pace: Pace,
     waiting: Waiting,
     /// Messages for groups of which no map has told yet.
     early: BTreeMap<u32, Early>,
@@ -112,6 +114,7 @@ impl Core {
             peers: Peers::new(me),
             maps: Vec::new(),
             timers: BinaryHeap::new(),
+            pace: Pace::new(settings.pacing.as_ref()),
             waiting: BTreeMap::new(),
             early: BTreeMap::new(),
             damaged: BTreeMap::new(),
@@ -135,11 +138,7 @@ impl Core {
     ) -> Result<(), StoreError> {
         let mut inputs = VecDeque::new();
         while !stopped() {
-            let wait = match self.timers.peek() {
-                _ if !inputs.is_empty() => Duration::ZERO,
-                Some(Reverse((at, ..))) => at.saturating_duration_since(now()).min(REPORT),
-                None => REPORT,
-            };
+            let wait = if inputs.is_empty() && !self.pace.is_ready() { self.idle() } else { Duration::ZERO };
             let first = match arrivals.recv_timeout(wait) {
                 Ok(arrival) => Some(arrival),
                 Err(RecvTimeoutError::Timeout) => None,
@@ -155,6 +154,16 @@ impl Core {
         Ok(())
     }
 
+    /// How long nothing needs to be done, unless something arrives.
+    fn idle(&self) -> Duration {
+        let timer = self.timers.peek().map(|Reverse((at, ..))| at.saturating_duration_since(now()));
+        let paced = self
+            .pace
+            .wake_at()
+            .map(|at| Duration::from_nanos(at.as_ns().saturating_sub(self.clock.sim().as_ns())));
+        [timer, paced].into_iter().flatten().fold(REPORT, Duration::min)
+    }
+
     /// One portion: what waits is handled, made durable, and then what follows is carried out.
     fn portion(
         &mut self,
@@ -165,6 +174,9 @@ impl Core {
         let engine = self.engine.clone();
         let mut transaction = engine.begin();
         let mut turn = Turn { actions: Vec::new(), answers: Vec::new(), touched: BTreeSet::new() };
+        for (group, token) in self.pace.next(self.clock.sim()) {
+            self.handle(group, Input::Done(token), &mut transaction, &mut turn);
+        }
         for _ in 0..inputs.len() {
             let (group, input) = inputs.pop_front().expect("it has so many");
             self.handle(group, input, &mut transaction, &mut turn);
@@ -393,7 +405,7 @@ impl Core {
             }
             Action::Send { to, message } => self.peers.send(to.0, group, message),
             // What was to be written is durable, and what was to be read has been read.
-            Action::Work { token, .. } => inputs.push_back((group, Input::Done(token))),
+            Action::Work { token, work } => self.pace.arrive(self.clock.sim(), group, token, work),
             Action::Wake { token, after } => {
                 self.timers.push(Reverse((now() + Duration::from_nanos(after.as_ns()), group, token)));
             }
@@ -444,6 +456,11 @@ impl Core {
             }
             Note::Discovered { target, by, differing, bytes } => {
                 println!("group {group}: osd.{} differs in {differing} by {by:?}, {bytes} bytes", target.0);
+                let began = self.groups.get(&group).and_then(|held| held.filling.get(&target.0));
+                if let Some(began) = began {
+                    self.counters.discovery_ns += now().duration_since(*began).as_nanos() as u64;
+                    self.counters.discovered += 1;
+                }
             }
             Note::BackfillEnded { target, tally } => {
                 let began = self.groups.get_mut(&group).and_then(|held| held.filling.remove(&target.0));
@@ -453,6 +470,7 @@ impl Core {
                 self.counters.backfill_ns += span.as_nanos() as u64;
                 self.counters.looked_at += tally.looked_at.max(tally.looked_at_by_target);
                 self.counters.exchanged_bytes += tally.exchanged_bytes;
+                self.counters.backfilled += tally.recovered;
             }
             Note::Down { .. } | Note::Unfound { .. } | Note::TargetFull { .. } => {
                 println!("group {group}: {note:?}")
@@ -490,6 +508,11 @@ impl Core {
             objects: self.groups.values().map(|held| held.totals.objects).sum(),
             bytes: self.groups.values().map(|held| held.totals.bytes).sum(),
             disk_bytes: self.engine.disk_bytes(),
+            summary_bytes: self
+                .groups
+                .values()
+                .map(|held| held.replica.durable().summary.memory_bytes())
+                .sum(),
             counters: self.counters,
         }
     }

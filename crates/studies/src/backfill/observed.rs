@@ -6,7 +6,6 @@ use towtank_metrics::Histogram;
 use towtank_report::Outcome;
 use towtank_units::SimTime;
 
-use super::scenario::name_of;
 use crate::{Measure, Replicate, Value};
 
 /// What came of one discovery.
@@ -87,7 +86,7 @@ impl Run {
             .reduce(|(began, ended), (other, later)| (began.min(other), ended.max(later)))
             .map(|(began, ended)| ended - began);
         Run {
-            discovery: name_of(method).to_owned(),
+            discovery: method.name().to_owned(),
             backfill_s,
             discovery_s: (!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64),
             clean_s: counts
@@ -333,7 +332,7 @@ pub fn prefix(discovery: &str) -> String {
 }
 
 fn among_several(method: Discovery) -> Vec<Measure<Seen>> {
-    let name = name_of(method);
+    let name = method.name();
     of_run(&prefix(name), move |seen| seen.runs.iter().find(|run| run.discovery == name))
 }
 

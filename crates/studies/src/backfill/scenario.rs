@@ -396,10 +396,10 @@ pub use towtank_backfill::Discovery;
 /// # Errors
 /// When a name is unknown, comes twice, or there is none.
 pub fn methods(text: &str) -> Result<Vec<Discovery>, (String, String)> {
-    let names = || Discovery::ALL.into_iter().map(name_of);
+    let names = || Discovery::ALL.into_iter().map(Discovery::name);
     let mut found: Vec<Discovery> = Vec::new();
     for word in text.split(',').map(str::trim) {
-        let method = Discovery::ALL.into_iter().find(|method| name_of(*method) == word.replace('_', "-"));
+        let method = Discovery::named(&word.replace('_', "-"));
         let Some(method) = method else {
             let hint = did_you_mean(word, names())
                 .unwrap_or_else(|| format!("the methods are {}", names().collect::<Vec<_>>().join(", ")));
@@ -411,16 +411,4 @@ pub fn methods(text: &str) -> Result<Vec<Discovery>, (String, String)> {
         found.push(method);
     }
     Ok(found)
-}
-
-/// The word in scenarios.
-#[must_use]
-pub const fn name_of(method: Discovery) -> &'static str {
-    match method {
-        Discovery::Scan => "scan",
-        Discovery::Bitmap => "bitmap",
-        Discovery::Merkle => "merkle",
-        Discovery::MerkleLevels => "merkle-levels",
-        Discovery::Sketch => "sketch",
-    }
 }

@@ -4,7 +4,7 @@ use towtank_report::{Outcome, Verdict};
 use towtank_scenario::{Document, Source};
 use towtank_streams::Seed;
 
-use super::scenario::{Settled, methods, name_of};
+use super::scenario::{Settled, methods};
 use super::*;
 use crate::{PointResult, Prepared, Study};
 
@@ -180,7 +180,8 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn names_of_discoveries_are_read_back() {
-    let all: Vec<&str> = towtank_backfill::Discovery::ALL.into_iter().map(name_of).collect();
+    let all: Vec<&str> =
+        towtank_backfill::Discovery::ALL.into_iter().map(towtank_backfill::Discovery::name).collect();
     let read = methods(&all.join(" , ")).expect("all are known");
     assert_eq!(read, towtank_backfill::Discovery::ALL);
     assert_eq!(methods("merkle_levels").map(|found| found.len()), Ok(1));

@@ -2,7 +2,7 @@
 
 use super::Backfill;
 use super::observed::{Run, prefix};
-use super::scenario::Settled;
+use super::scenario::{Discovery, Settled};
 use crate::Point;
 
 /// One point.
@@ -21,7 +21,7 @@ impl<'a> View<'a> {
 
     /// The names of its discoveries.
     pub fn methods(&self) -> Vec<&'static str> {
-        self.scenario.methods().into_iter().map(super::scenario::name_of).collect()
+        self.scenario.methods().into_iter().map(Discovery::name).collect()
     }
 
     /// The values of a measure of a discovery, one for each replicate that has it.

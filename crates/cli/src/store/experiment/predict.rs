@@ -1,0 +1,317 @@
+//! The simulation of each case: with costs that are fitted on one point, and all others predicted.
+
+use towtank::{Document, Options, Registry, Trouble};
+use towtank_scenario::Problem;
+
+use super::{Case, Measured, Point};
+
+/// What steps of the store cost, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// A backfill, before it looks at anything.
+    pub startup_s: f64,
+    /// A look at an object.
+    pub look_s: f64,
+    /// The recovery of an object.
+    pub recovery_s: f64,
+}
+
+impl Costs {
+    const COUNT: usize = 3;
+
+    fn of(values: [f64; Costs::COUNT]) -> Costs {
+        let [startup_s, look_s, recovery_s] = values;
+        Costs { startup_s, look_s, recovery_s }
+    }
+}
+
+/// A case, all its runs, and what is predicted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predicted {
+    /// The case; its run is the first one.
+    pub case: Case,
+    /// What was measured, run by run.
+    pub runs: Vec<Measured>,
+    /// Seconds of the backfill in the simulation.
+    pub backfill_s: f64,
+    /// Objects that are looked at in the simulation.
+    pub looked_at: f64,
+    /// Whether it is of the point on which costs were fitted.
+    pub is_fitted: bool,
+}
+
+impl Predicted {
+    /// The median of what was measured.
+    #[must_use]
+    pub fn median(&self, of: fn(&Measured) -> f64) -> f64 {
+        let mut values: Vec<f64> = self.runs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        match values.len() {
+            0 => f64::NAN,
+            count if count % 2 == 1 => values[count / 2],
+            count => (values[count / 2 - 1] + values[count / 2]) / 2.0,
+        }
+    }
+
+    /// How far the prediction is from the median, over it.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        self.backfill_s / self.median(|run| run.backfill_s) - 1.0
+    }
+}
+
+/// All cases with their predictions, and the costs that they are made with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// What was fitted.
+    pub costs: Costs,
+    /// All cases in order.
+    pub cases: Vec<Predicted>,
+}
+
+/// Fits costs on the cases of one point, and predicts all.
+///
+/// # Errors
+/// When the methods of the point do not tell the costs apart, or a simulation cannot be run.
+pub fn all(measured: &[Measured], point: Point) -> Result<Fitted, Trouble> {
+    let registry = Registry::builtin();
+    let mut cases: Vec<Predicted> = Vec::new();
+    for run in measured {
+        let case = Case { repeat: 0, ..run.case };
+        match cases.iter_mut().find(|known| known.case == case) {
+            Some(known) => known.runs.push(*run),
+            None => cases.push(Predicted {
+                case,
+                runs: vec![*run],
+                backfill_s: f64::NAN,
+                looked_at: f64::NAN,
+                is_fitted: (case.objects, case.stale) == point,
+            }),
+        }
+    }
+    let fitted: Vec<&Predicted> = cases.iter().filter(|case| case.is_fitted).collect();
+    let costs = fit(&fitted, &|case, costs| simulate(&registry, case, costs).map(|found| found.0))?;
+    for case in &mut cases {
+        (case.backfill_s, case.looked_at) = simulate(&registry, &case.case, costs)?;
+    }
+    Ok(Fitted { costs, cases })
+}
+
+/// Costs of at least nothing with which the squares of relative errors are least.
+///
+/// A backfill's time is very nearly a sum of costs, each so many times; how many times comes from simulations
+/// with one cost more, beside one with all of them.
+fn fit(
+    cases: &[&Predicted],
+    simulate: &dyn Fn(&Case, Costs) -> Result<f64, Trouble>,
+) -> Result<Costs, Trouble> {
+    let mut costs = [0.001; Costs::COUNT];
+    // What is not a sum is small: the second round begins where it does not matter any more.
+    for _ in 0..3 {
+        let mut rows = Vec::new();
+        for case in cases {
+            let time = case.median(|run| run.backfill_s);
+            let base = simulate(&case.case, Costs::of(costs))?;
+            let mut row = [0.0; Costs::COUNT];
+            for (place, cell) in row.iter_mut().enumerate() {
+                let mut more = costs;
+                let step = more[place].max(1e-5);
+                more[place] += step;
+                *cell = (simulate(&case.case, Costs::of(more))? - base) / step;
+            }
+            let fixed = base - (0..Costs::COUNT).map(|place| row[place] * costs[place]).sum::<f64>();
+            rows.push((row.map(|cell| cell / time), (time - fixed) / time));
+        }
+        costs = least_squares(&rows).ok_or_else(|| {
+            Trouble::from(
+                Problem::new("the point on which costs are fitted does not tell them apart")
+                    .hint("--discovery must name `scan` and at least two others: what they look at differs"),
+            )
+        })?;
+    }
+    Ok(Costs::of(costs))
+}
+
+type Row = ([f64; Costs::COUNT], f64);
+
+/// Of all solutions in which some costs are nothing, the one with the least squares and none below nothing.
+fn least_squares(rows: &[Row]) -> Option<[f64; Costs::COUNT]> {
+    if rows.len() < Costs::COUNT {
+        return None;
+    }
+    let squares = |x: &[f64; Costs::COUNT]| -> f64 {
+        let left = |(row, right): &Row| row.iter().zip(x).map(|(a, b)| a * b).sum::<f64>() - right;
+        rows.iter().map(|row| left(row) * left(row)).sum()
+    };
+    // All subsets, the whole first; a singular one has no solution.
+    let mut best: Option<[f64; Costs::COUNT]> = None;
+    for chosen in (1..1_u32 << Costs::COUNT).rev() {
+        let places: Vec<usize> = (0..Costs::COUNT).filter(|place| chosen >> place & 1 == 1).collect();
+        let Some(solution) = solve(rows, &places) else {
+            if places.len() == Costs::COUNT {
+                return None;
+            }
+            continue;
+        };
+        if solution.iter().all(|value| *value >= 0.0)
+            && best.as_ref().is_none_or(|best| squares(&solution) < squares(best))
+        {
+            best = Some(solution);
+        }
+    }
+    best
+}
+
+/// The least squares over these unknowns, by their normal equations.
+fn solve(rows: &[Row], places: &[usize]) -> Option<[f64; Costs::COUNT]> {
+    let count = places.len();
+    let mut system = vec![vec![0.0; count + 1]; count];
+    for (row, right) in rows {
+        for (i, &one) in places.iter().enumerate() {
+            for (j, &other) in places.iter().enumerate() {
+                system[i][j] += row[one] * row[other];
+            }
+            system[i][count] += row[one] * right;
+        }
+    }
+    let largest: Vec<f64> = (0..count).map(|i| system[i][i]).collect();
+    for i in 0..count {
+        let pivot = (i..count).max_by(|a, b| system[*a][i].abs().total_cmp(&system[*b][i].abs()))?;
+        system.swap(i, pivot);
+        if system[i][i].abs() <= 1e-9 * largest[i] {
+            return None;
+        }
+        for j in 0..count {
+            if j != i {
+                let factor = system[j][i] / system[i][i];
+                for k in i..=count {
+                    let part = factor * system[i][k];
+                    system[j][k] -= part;
+                }
+            }
+        }
+    }
+    let mut solution = [0.0; Costs::COUNT];
+    for (i, &place) in places.iter().enumerate() {
+        solution[place] = system[i][count] / system[i][i];
+    }
+    Some(solution)
+}
+
+/// The scenario of a case, as `towtank run` takes it.
+#[must_use]
+pub fn scenario(case: &Case, costs: Costs) -> String {
+    let span = |seconds: f64| format!("{}ns", (seconds * 1e9).round());
+    format!(
+        "study = \"backfill\"\n\
+         replicates = 1\n\
+         discovery = \"{}\"\n\
+         groups = 1\n\
+         replicas = 3\n\
+         objects_per_group = {}\n\
+         stale_objects = {}\n\
+         ranges = {}\n\
+         sketch_cells = {}\n\
+         object_size = \"{}B\"\n\
+         log_entries = 2\n\
+         recovery_max_active = 3\n\
+         scan_batch = 512\n\
+         recovery_sleep = \"0s\"\n\
+         cached_objects = 0\n\
+         range_check_cost = \"0s\"\n\
+         disk_rate = \"10GB/s\"\n\
+         disk_seek = \"0s\"\n\
+         nic = \"10GB/s\"\n\
+         latency = \"20us\"\n\
+         startup = \"{}\"\n\
+         look_cost = \"{}\"\n\
+         recovery_cost = \"{}\"\n",
+        case.discovery.name(),
+        case.objects,
+        case.stale,
+        1_u32 << case.leaf_bits.unwrap_or(0),
+        case.sketch_cells(),
+        case.object_bytes,
+        span(costs.startup_s),
+        span(costs.look_s),
+        span(costs.recovery_s),
+    )
+}
+
+/// Seconds of the backfill, and objects that are looked at.
+fn simulate(registry: &Registry, case: &Case, costs: Costs) -> Result<(f64, f64), Trouble> {
+    let scenario = Document::parse(&scenario(case, costs))?.check(registry)?;
+    let ran = towtank::run(&scenario, &Options::default(), &())?;
+    let value = |name: &str| ran.report.as_ref().and_then(|report| report.summary.get(name)?.value());
+    match (value("backfill_s"), value("objects_looked_at")) {
+        (Some(seconds), Some(looked_at)) => Ok((seconds, looked_at)),
+        _ => Err(Trouble::failed(format!("the simulation of {} has no result", super::name_of(case)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Discovery;
+    use super::*;
+
+    fn case(discovery: Discovery, objects: u32, stale: u32) -> Case {
+        let leaf_bits = matches!(discovery, Discovery::Merkle | Discovery::Bitmap).then_some(10);
+        Case { objects, stale, discovery, leaf_bits, repeat: 0, object_bytes: 1_024, seed: 1 }
+    }
+
+    fn measured(case: Case, backfill_s: f64) -> Measured {
+        Measured {
+            case,
+            backfill_s,
+            discovery_s: None,
+            looked_at: 0,
+            recovered: u64::from(case.stale),
+            exchanged_bytes: 0,
+            cpu_s: 0.0,
+            peak_bytes: 0,
+            summary_bytes: 0,
+            writes: (case.stale, 1.0),
+        }
+    }
+
+    /// Measurements that are simulated themselves give back their costs, and all others are predicted.
+    #[test]
+    fn costs_are_found_that_were_put_in() {
+        let registry = Registry::builtin();
+        let costs = Costs { startup_s: 0.004, look_s: 3e-6, recovery_s: 5e-4 };
+        let methods = [Discovery::Scan, Discovery::Bitmap, Discovery::Merkle, Discovery::Sketch];
+        let runs: Vec<Measured> = [(2_000, 100), (5_000, 50)]
+            .into_iter()
+            .flat_map(|(objects, stale)| methods.map(|method| case(method, objects, stale)))
+            .map(|case| measured(case, simulate(&registry, &case, costs).expect("it runs").0))
+            .collect();
+        let found = all(&runs, (2_000, 100)).expect("the point tells them apart");
+        let near = |ours: f64, other: f64| (ours / other - 1.0).abs() < 0.02;
+        assert!(near(found.costs.look_s, costs.look_s), "{:?}", found.costs);
+        assert!(near(found.costs.recovery_s, costs.recovery_s), "{:?}", found.costs);
+        assert!(near(found.costs.startup_s, costs.startup_s), "{:?}", found.costs);
+        assert!(found.cases.iter().all(|case| case.error().abs() < 0.02), "{found:?}");
+        assert_eq!(found.cases.iter().filter(|case| case.is_fitted).count(), 4);
+        // Planted: a run that took twice as long is an error.
+        let mut wrong = runs.clone();
+        wrong[7].backfill_s *= 2.0;
+        let found = all(&wrong, (2_000, 100)).expect("the point tells them apart");
+        assert!((found.cases[7].error() + 0.5).abs() < 0.02, "{:?}", found.cases[7]);
+    }
+
+    #[test]
+    fn one_method_does_not_tell_costs_apart() {
+        let runs = [measured(case(Discovery::Scan, 1_000, 10), 1.0)];
+        assert!(all(&runs, (1_000, 10)).is_err());
+    }
+
+    #[test]
+    fn no_cost_is_below_nothing() {
+        let rows =
+            [([1.0, 2.0, 0.5], 1.0), ([1.0, 0.1, 0.5], 3.0), ([1.0, 1.0, 0.1], 1.5), ([1.0, 0.2, 0.9], 2.5)];
+        let found = least_squares(&rows).expect("they differ");
+        assert!(found.iter().all(|cost| *cost >= 0.0), "{found:?}");
+        let alike = [([1.0, 1.0, 1.0], 1.0); 4];
+        assert_eq!(least_squares(&alike), None);
+    }
+}

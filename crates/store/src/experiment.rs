@@ -1,0 +1,491 @@
+//! Backfills of real replicas, measured: the experiment of the thesis on trees.
+//!
+//! For each size a cluster of one group is filled once. Each case then runs on a copy of it: one replica is
+//! stopped, some objects are written again, the replica is started, and what its backfill took is read from
+//! the daemon that led it. What was measured is written down case by case, so that an experiment that was
+//! interrupted goes on where it stopped.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use towtank_replication::Discovery;
+use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
+
+use crate::StoreError;
+use crate::client::Client;
+use crate::clock::now;
+use crate::control::{self, Daemon, Ending, Used};
+use crate::engine::Sync;
+use crate::frames::{Counters, GroupReport, Standing};
+use crate::settings::{Home, Settings, SettingsError};
+
+/// How long a cluster may take for a step.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Between two looks at a cluster.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Clients that fill a cluster, and that write again.
+const CLIENTS: u32 = 32;
+
+/// Devices, and replicas.
+const OSDS: u32 = 3;
+
+/// Writes after which the log reaches back no further than its length.
+const TRIMMING: u32 = 3;
+
+/// How long a daemon may take to tell the monitor what it has counted.
+const REPORT_TIME: Duration = Duration::from_secs(5);
+
+const EXPERIMENT: Purpose = Purpose(91);
+
+/// What is to be measured: all combinations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Objects of the group.
+    pub objects: Vec<u32>,
+    /// The share of them that is written while a replica is away.
+    pub stale: Vec<f64>,
+    /// Leaves of a tree and ranges of a bitmap, as powers of two.
+    pub leaf_bits: Vec<u8>,
+    /// How what differs is found.
+    pub discoveries: Vec<Discovery>,
+    /// How often each case is run.
+    pub repeat: u32,
+    /// Bytes of an object.
+    pub object_bytes: usize,
+    /// What the objects that are written again are drawn from.
+    pub seed: u64,
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Case {
+    /// Objects of the group.
+    pub objects: u32,
+    /// So many of them are written again.
+    pub stale: u32,
+    /// How what differs is found.
+    pub discovery: Discovery,
+    /// Leaves or ranges, as a power of two; none where the method has none.
+    pub leaf_bits: Option<u8>,
+    /// Which of the runs of the case, from 0.
+    pub repeat: u32,
+    /// Bytes of an object.
+    pub object_bytes: usize,
+    /// What the objects that are written again are drawn from.
+    pub seed: u64,
+}
+
+/// What one run took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Of which.
+    pub case: Case,
+    /// From the beginning of the backfill to its end, by the primary's clock.
+    pub backfill_s: f64,
+    /// From its beginning until it was known where to look; none where that is not found out beforehand.
+    pub discovery_s: Option<f64>,
+    /// Objects whose versions were compared, on the side that compared more.
+    pub looked_at: u64,
+    /// Objects that were copied.
+    pub recovered: u64,
+    /// Bytes of trees, sketches and bitmaps.
+    pub exchanged_bytes: u64,
+    /// Processor time of all daemons, from the start of the one that was away until the group was clean.
+    pub cpu_s: f64,
+    /// The most memory that a daemon had.
+    pub peak_bytes: u64,
+    /// Bytes of trees, sketches and bitmaps in the memory of the device that has most.
+    pub summary_bytes: u64,
+    /// Writes of clients in the outage, and the seconds that they took together.
+    pub writes: (u32, f64),
+}
+
+impl Case {
+    /// Cells of a sketch that is enough for all that was written: about 1.4 a difference, and an eighth in
+    /// reserve.
+    #[must_use]
+    pub fn sketch_cells(&self) -> u32 {
+        (towtank_merkle::plan::cells_for(f64::from(self.stale)) as u32).clamp(64, 1 << 20)
+    }
+}
+
+impl Plan {
+    /// All runs, in order. A method that has no ranges runs once for all of them.
+    #[must_use]
+    pub fn cases(&self) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for &objects in &self.objects {
+            for share in &self.stale {
+                let stale = (f64::from(objects) * share).round() as u32;
+                for &discovery in &self.discoveries {
+                    let bits: Vec<Option<u8>> = match discovery {
+                        Discovery::Scan | Discovery::Sketch => vec![None],
+                        _ => self.leaf_bits.iter().copied().map(Some).collect(),
+                    };
+                    for leaf_bits in bits {
+                        let case = |repeat| Case {
+                            objects,
+                            stale,
+                            discovery,
+                            leaf_bits,
+                            repeat,
+                            object_bytes: self.object_bytes,
+                            seed: self.seed,
+                        };
+                        cases.extend((0..self.repeat).map(case));
+                    }
+                }
+            }
+        }
+        cases
+    }
+}
+
+/// Who hears how it goes, and may stop it.
+pub trait Watch: std::marker::Sync {
+    /// A run begins: which, of how many.
+    fn begins(&self, case: &Case, number: usize, of: usize);
+    /// A cluster is being filled.
+    fn fills(&self, objects: u32);
+    /// Whether to stop: the run that is under way does not count.
+    fn stops(&self) -> bool;
+}
+
+/// Runs all cases that have not been run in this directory. Fewer are returned where `watch` stopped it.
+///
+/// # Errors
+/// When a cluster cannot be made or started, does not become clean, or its replicas differ at the end.
+pub fn run(
+    directory: &Path,
+    program: &Path,
+    plan: &Plan,
+    watch: &dyn Watch,
+) -> Result<Vec<Measured>, StoreError> {
+    let cases = plan.cases();
+    let known = measured_in(directory)?;
+    let mut measured = Vec::new();
+    let work = directory.join("work");
+    for (number, case) in cases.iter().enumerate() {
+        if let Some(before) = known.get(case) {
+            measured.push(*before);
+            continue;
+        }
+        if watch.stops() {
+            break;
+        }
+        let filled = directory.join(format!("filled-{}-{}", case.objects, case.object_bytes));
+        if !filled.join("is-filled").exists() {
+            watch.fills(case.objects);
+            match fill(&filled, program, case, watch) {
+                Err(_) if watch.stops() => break,
+                done => done?,
+            }
+        }
+        watch.begins(case, number, cases.len());
+        remove(&work)?;
+        copy(&filled, &work)?;
+        let one = match measure(&mut Cluster::at(&work, program), case, watch) {
+            Err(_) if watch.stops() => break,
+            done => done?,
+        };
+        note(directory, &one)?;
+        measured.push(one);
+    }
+    remove(&work)?;
+    Ok(measured)
+}
+
+/// The processes of a cluster, which end with it.
+struct Cluster {
+    home: Home,
+    program: PathBuf,
+    children: Vec<Child>,
+}
+
+impl Cluster {
+    fn at(directory: &Path, program: &Path) -> Cluster {
+        Cluster { home: Home::at(directory), program: program.to_owned(), children: Vec::new() }
+    }
+
+    fn start(&mut self, daemon: Daemon) -> Result<(), StoreError> {
+        self.children.push(control::start(&self.home, &self.program, daemon)?);
+        Ok(())
+    }
+
+    fn start_all(&mut self) -> Result<(), StoreError> {
+        self.start(Daemon::Monitor)?;
+        (0..OSDS).try_for_each(|osd| self.start(Daemon::Osd(osd)))
+    }
+
+    fn used(&self) -> Vec<Option<Used>> {
+        (0..OSDS).map(|osd| control::used(&self.home, Daemon::Osd(osd))).collect()
+    }
+
+    fn end(&mut self) {
+        for daemon in (0..OSDS).map(Daemon::Osd).chain([Daemon::Monitor]) {
+            if control::running(&self.home, daemon).is_some() {
+                // It has ended by itself, and then there is nothing to do.
+                let _ = control::end(&self.home, daemon, Ending::Asked);
+            }
+        }
+        for mut child in self.children.drain(..) {
+            // How it ended does not matter any more.
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn settings(case: &Case) -> Settings {
+    Settings {
+        osds: OSDS,
+        groups: 1,
+        replicas: OSDS,
+        discovery: case.discovery,
+        leaf_bits: case.leaf_bits.unwrap_or(0),
+        sketch_cells: case.sketch_cells(),
+        // So short that nothing is recovered by the log.
+        log_entries_max: 2,
+        log_entries_min: 1,
+        grace_ms: 2_000,
+        ..Settings::default()
+    }
+}
+
+fn fill(directory: &Path, program: &Path, case: &Case, watch: &dyn Watch) -> Result<(), StoreError> {
+    remove(directory)?;
+    let mut cluster = Cluster::at(directory, program);
+    let empty = Case { discovery: Discovery::Scan, leaf_bits: None, ..*case };
+    cluster.home.make(&Settings { sync: Sync::Never, ..settings(&empty) })?;
+    cluster.start_all()?;
+    let client = Client::reach(&cluster.home, PATIENCE)?;
+    until(&client, watch, is_clean)?;
+    let all: Vec<u32> = (0..case.objects).collect();
+    write(&cluster.home, &all, case.object_bytes, 0)?;
+    until(&client, watch, is_clean)?;
+    drop(cluster);
+    fs::write(directory.join("is-filled"), b"")?;
+    Ok(())
+}
+
+fn measure(cluster: &mut Cluster, case: &Case, watch: &dyn Watch) -> Result<Measured, StoreError> {
+    cluster.home.change(&settings(case))?;
+    cluster.start_all()?;
+    let mut client = Client::reach(&cluster.home, PATIENCE)?;
+    let standing = until(&client, watch, is_clean)?;
+    let away = leading(&standing).and_then(|group| group.acting.last().copied());
+    let away = away.ok_or_else(|| nothing("nobody holds the group"))?;
+    control::end(&cluster.home, Daemon::Osd(away), Ending::Asked)?;
+    until(&client, watch, |standing| {
+        standing.map.osds.get(&away).is_some_and(|osd| !osd.is_up)
+            && standing.reports.values().any(|r| leads(r) && serves(r))
+    })?;
+    let began = now();
+    write(&cluster.home, &drawn(case), case.object_bytes, 1 + u64::from(case.repeat))?;
+    let writing = now().duration_since(began).as_secs_f64();
+    // Of writes that come together none trims the log of the others: the last ones come one by one.
+    for _ in 0..TRIMMING {
+        write(&cluster.home, &drawn(case)[..1], case.object_bytes, 1 + u64::from(case.repeat))?;
+    }
+    let before = counted(&client.standing()?);
+    let used_before = cluster.used();
+    cluster.start(Daemon::Osd(away))?;
+    // A group is clean before anybody has noticed that a replica is back.
+    let back = |standing: &Standing| standing.map.osds.get(&away).is_some_and(|osd| osd.is_up);
+    until(&client, watch, back)?;
+    until(&client, watch, is_clean)?;
+    let end = now() + REPORT_TIME;
+    let standing =
+        until(&client, watch, |standing| counted(standing).backfills > before.backfills || now() > end)?;
+    if counted(&standing).backfills == before.backfills {
+        return Err(nothing("the replica was brought up to date by the log, and not by a backfill"));
+    }
+    let used = cluster.used();
+    let all_used = || used.iter().flatten();
+    let cpu = |of: &[Option<Used>]| of.iter().flatten().map(|used| used.cpu_s).sum::<f64>();
+    let after = counted(&standing);
+    check(&mut client)?;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    Ok(Measured {
+        case: *case,
+        backfill_s: seconds(after.backfill_ns - before.backfill_ns),
+        discovery_s: (after.discovered > before.discovered && case.discovery != Discovery::Scan)
+            .then(|| seconds(after.discovery_ns - before.discovery_ns)),
+        looked_at: after.looked_at - before.looked_at,
+        recovered: after.backfilled - before.backfilled,
+        exchanged_bytes: after.exchanged_bytes - before.exchanged_bytes,
+        cpu_s: cpu(&used) - cpu(&used_before),
+        peak_bytes: all_used().map(|used| used.peak_bytes).max().unwrap_or(0),
+        summary_bytes: standing.reports.values().map(|report| report.summary_bytes).max().unwrap_or(0),
+        writes: (case.stale, writing),
+    })
+}
+
+/// Replicas that differ make a measurement worthless.
+fn check(client: &mut Client) -> Result<(), StoreError> {
+    match client.compare_replicas(false)?.faults.first() {
+        Some(fault) => {
+            Err(StoreError::Refused(format!("after the backfill replicas are not sound: {fault}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Objects that are written again, each once.
+fn drawn(case: &Case) -> Vec<u32> {
+    let mut draws = Draws::new(Seed(case.seed), case.objects, 0);
+    let mut all: Vec<u32> = (0..case.objects).collect();
+    for place in 0..case.stale.min(case.objects) {
+        let other = place + draws.of(EXPERIMENT).below(u64::from(case.objects - place)) as u32;
+        all.swap(place as usize, other as usize);
+    }
+    all.truncate(case.stale as usize);
+    all
+}
+
+/// Many clients write objects, each of them a part.
+fn write(home: &Home, objects: &[u32], bytes: usize, round: u64) -> Result<(), StoreError> {
+    let part = objects.len().div_ceil(CLIENTS as usize).max(1);
+    let writing = |objects: &[u32]| -> Result<(), StoreError> {
+        let mut client = Client::open(home, PATIENCE)?;
+        for object in objects {
+            let mut data = vec![(*object % 251) as u8; bytes.max(8)];
+            data[..8].copy_from_slice(&round.to_le_bytes());
+            client.put(&format!("object {object}"), &BTreeMap::new(), &data)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = objects.chunks(part).map(|part| scope.spawn(move || writing(part))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no client panics")).collect()
+    })
+}
+
+fn leads(report: &crate::frames::Report) -> bool {
+    report.led.contains_key(&0)
+}
+
+fn serves(report: &crate::frames::Report) -> bool {
+    report.led.values().all(|group| group.serves)
+}
+
+/// The group, as whoever leads it reports.
+fn leading(standing: &Standing) -> Option<&GroupReport> {
+    standing.reports.values().filter_map(|report| report.led.get(&0)).max_by_key(|group| group.epoch)
+}
+
+fn is_clean(standing: &Standing) -> bool {
+    let up = standing.map.osds.values().filter(|osd| osd.is_up).count();
+    up == OSDS as usize
+        && leading(standing).is_some_and(|group| group.is_clean && group.acting.len() == OSDS as usize)
+}
+
+/// What all daemons have counted of backfills: who leads the group may change when it ends.
+fn counted(standing: &Standing) -> Counters {
+    standing.reports.values().fold(Counters::default(), |sum, report| {
+        let one = &report.counters;
+        Counters {
+            backfills: sum.backfills + one.backfills,
+            backfill_ns: sum.backfill_ns + one.backfill_ns,
+            discovered: sum.discovered + one.discovered,
+            discovery_ns: sum.discovery_ns + one.discovery_ns,
+            looked_at: sum.looked_at + one.looked_at,
+            backfilled: sum.backfilled + one.backfilled,
+            exchanged_bytes: sum.exchanged_bytes + one.exchanged_bytes,
+            ..sum
+        }
+    })
+}
+
+fn until(
+    client: &Client,
+    watch: &dyn Watch,
+    is_so: impl Fn(&Standing) -> bool,
+) -> Result<Standing, StoreError> {
+    let end = now() + PATIENCE;
+    loop {
+        // A monitor that has just been started does not answer yet.
+        if let Ok(standing) = client.standing()
+            && is_so(&standing)
+        {
+            return Ok(standing);
+        }
+        if watch.stops() {
+            return Err(nothing("stopped"));
+        }
+        if now() > end {
+            let what = "the cluster of the experiment is not where it should be".to_owned();
+            return Err(StoreError::TimedOut { what, seconds: PATIENCE.as_secs() });
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn nothing(what: &str) -> StoreError {
+    StoreError::Refused(what.to_owned())
+}
+
+fn results(directory: &Path) -> PathBuf {
+    directory.join("measured.jsonl")
+}
+
+/// What was measured in a directory so far. A last line that was not written to its end does not count.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn measured_in(directory: &Path) -> Result<BTreeMap<Case, Measured>, StoreError> {
+    let path = results(directory);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(SettingsError::File { path, why: error.to_string() }.into()),
+    };
+    let read = text.lines().filter_map(|line| serde_json::from_str::<Measured>(line).ok());
+    Ok(read.map(|measured| (measured.case, measured)).collect())
+}
+
+fn note(directory: &Path, measured: &Measured) -> Result<(), StoreError> {
+    let path = results(directory);
+    // A line that was cut stays alone.
+    let is_cut = fs::read(&path).is_ok_and(|text| text.last().is_some_and(|last| *last != b'\n'));
+    let line = serde_json::to_string(measured).expect("numbers can be written");
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(&path)?;
+    file.write_all(format!("{}{line}\n", if is_cut { "\n" } else { "" }).as_bytes())?;
+    Ok(file.sync_all()?)
+}
+
+fn remove(directory: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
