@@ -8,7 +8,7 @@
 //! - [`settings`] is how a cluster was made and where its files lie; [`control`] starts and ends its
 //!   processes.
 //! - [`wire`] seals what they say, [`frames`] is what they say.
-//! - [`torture`] looks for what is lost under faults, [`experiment`] measures backfills.
+//! - [`torture`] looks for what is lost under faults, [`experiment`] measures backfills, and [`bare`] the disk alone.
 //! - [`engine`], [`objects`] and [`saved`] are what lies on a device's disk.
 //!
 //! **What is durable when.** A daemon takes what has arrived, has the protocol handle it, and makes all that
@@ -17,6 +17,7 @@
 //!
 //! What is deliberately absent: erasure codes, snapshots, more than one monitor.
 
+pub mod bare;
 pub mod client;
 mod clock;
 pub mod content;

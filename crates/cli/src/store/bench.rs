@@ -103,14 +103,48 @@ pub fn bench(flags: &Bench) -> Result<Exit, Trouble> {
             Ok(Vec::new())
         })?;
     }
+    let bare = if flags.bare && !stop.raised() { Some(bare(&home, flags, limit)?) } else { None };
     match flags.format {
         Form::Json => print(&format!(
             "{:#}\n",
-            json!({ "clients": flags.clients, "bytes": size, "writes": writes.json(), "reads": reads.json() })
+            json!({
+                "clients": flags.clients,
+                "bytes": size,
+                "writes": writes.json(),
+                "reads": reads.json(),
+                "bare_writes": bare.as_ref().map(Measured::json),
+                "bare_over_store": bare.as_ref().map(|bare| bare.rate() / writes.rate()),
+            })
         )),
-        Form::Text => print(&(writes.text("write", size) + &reads.text("read", size))),
+        Form::Text => print(
+            &[
+                writes.text("write", size),
+                reads.text("read", size),
+                bare.map_or_else(String::new, |bare| {
+                    let times = bare.rate() / writes.rate();
+                    format!("{}the tree alone writes {times:.2} times as many\n", bare.text("bare", size))
+                }),
+            ]
+            .concat(),
+        ),
     }?;
     Ok(if stop.raised() { Exit::Interrupted } else { Exit::Done })
+}
+
+/// The embedded tree alone, in a directory beside those of the daemons, which goes afterwards.
+fn bare(home: &Home, flags: &Bench, limit: Duration) -> Result<Measured, Trouble> {
+    let sync = home.settings().map_err(|error| trouble(error.into()))?.sync;
+    let directory = home.path(&format!("bare.{}", std::process::id()));
+    let (stop, began) = (interrupt::watch(), Instant::now());
+    let size = flags.size.get() as usize;
+    let found =
+        towtank_store::bare::writes(&directory, sync, (flags.clients, size), limit, &|| stop.raised());
+    let seconds = began.elapsed().as_secs_f64();
+    let removed = std::fs::remove_dir_all(&directory);
+    let mut latencies = found.map_err(|error| trouble(error.into()))?;
+    removed.map_err(|error| Trouble::failed(format!("`{}`: {error}", directory.display())))?;
+    latencies.sort_unstable();
+    Ok(Measured { seconds, latencies })
 }
 
 type Work<'a> = &'a (dyn Fn(u32, &mut Client, Instant) -> Result<Vec<Duration>, StoreError> + Sync);

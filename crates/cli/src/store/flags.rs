@@ -329,6 +329,9 @@ pub struct Bench {
     /// Leave the objects in the store
     #[arg(long)]
     pub keep: bool,
+    /// Then write to the embedded tree alone, on the same disk, with as many threads
+    #[arg(long)]
+    pub bare: bool,
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
     pub format: Form,
