@@ -81,6 +81,7 @@ mod action;
 mod choice;
 mod config;
 mod durable;
+pub mod history;
 mod key;
 mod log;
 mod message;

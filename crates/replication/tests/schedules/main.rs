@@ -12,8 +12,9 @@ mod world;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use steps::Schedule;
+use steps::{BadDisk, Fault, Schedule};
 use towtank_replication::Planted;
 use world::World;
 
@@ -25,7 +26,17 @@ const PLANTED_CASES: u64 = 20_000;
 
 /// What went wrong in a schedule, if anything did.
 fn fault(schedule: &Schedule) -> Option<String> {
-    let ran = catch_unwind(AssertUnwindSafe(|| World::new(schedule).run(&schedule.steps)));
+    fault_by(schedule, false)
+}
+
+/// The same; with `ignores_versions` only what clients were told counts, by its times.
+fn fault_by(schedule: &Schedule, ignores_versions: bool) -> Option<String> {
+    let run = || {
+        let mut world = World::new(schedule);
+        world.model.ignores_versions = ignores_versions;
+        world.run(&schedule.steps)
+    };
+    let ran = catch_unwind(AssertUnwindSafe(run));
     match ran {
         Ok(Ok(())) => None,
         Ok(Err(fault)) => Some(fault),
@@ -78,16 +89,35 @@ fn quietly<T>(run: impl FnOnce() -> T) -> T {
     result
 }
 
+/// The least seed whose schedule fails, looked for by as many threads as there are processors.
+fn first_failing(cases: std::ops::Range<u64>, fails: impl Fn(u64) -> bool + Sync) -> Option<u64> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (next, least) = (AtomicU64::new(cases.start), AtomicU64::new(cases.end));
+    let look = || {
+        quietly(|| {
+            loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= least.load(Ordering::Relaxed) {
+                    return;
+                }
+                if fails(seed) {
+                    least.fetch_min(seed, Ordering::Relaxed);
+                }
+            }
+        });
+    };
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(look))));
+    let least = least.into_inner();
+    (least < cases.end).then_some(least)
+}
+
 /// The first of so many schedules that fails, shortened, with what went wrong.
-fn first_fault(cases: std::ops::Range<u64>, planted: Option<Planted>) -> Option<(Schedule, String)> {
+fn first_fault(cases: std::ops::Range<u64>, planted: Option<Fault>) -> Option<(Schedule, String)> {
+    let seed = first_failing(cases, |seed| fault(&Schedule::of_seed(seed, planted)).is_some())?;
     quietly(|| {
-        cases.map(|seed| Schedule::of_seed(seed, planted)).find(|schedule| fault(schedule).is_some()).map(
-            |schedule| {
-                let schedule = shortened(schedule);
-                let fault = fault(&schedule).expect("it fails");
-                (schedule, fault)
-            },
-        )
+        let schedule = shortened(Schedule::of_seed(seed, planted));
+        let fault = fault(&schedule).expect("it fails");
+        Some((schedule, fault))
     })
 }
 
@@ -107,7 +137,7 @@ fn schedules_lose_nothing_and_end_equal() {
     }
 }
 
-fn is_caught(planted: Planted) {
+fn is_caught(planted: Fault) {
     let caught = first_fault(0..PLANTED_CASES, Some(planted));
     let (schedule, fault) =
         caught.unwrap_or_else(|| panic!("{planted:?} is not noticed in {PLANTED_CASES} schedules"));
@@ -116,42 +146,42 @@ fn is_caught(planted: Planted) {
 
 #[test]
 fn a_range_that_stays_skipped_is_caught() {
-    is_caught(Planted::RangeStaysSkipped);
+    is_caught(Fault::Rule(Planted::RangeStaysSkipped));
 }
 
 #[test]
 fn a_tree_that_misses_log_recovery_is_caught() {
-    is_caught(Planted::TreeMissesRecovery);
+    is_caught(Fault::Rule(Planted::TreeMissesRecovery));
 }
 
 #[test]
 fn a_cursor_that_goes_too_far_is_caught() {
-    is_caught(Planted::CursorTooFar);
+    is_caught(Fault::Rule(Planted::CursorTooFar));
 }
 
 #[test]
 fn an_answer_before_all_have_committed_is_caught() {
-    is_caught(Planted::AnswersEarly);
+    is_caught(Fault::Rule(Planted::AnswersEarly));
 }
 
 #[test]
 fn divergent_entries_that_stay_are_caught() {
-    is_caught(Planted::KeepsDivergent);
+    is_caught(Fault::Rule(Planted::KeepsDivergent));
 }
 
 #[test]
 fn requests_that_are_done_twice_are_caught() {
-    is_caught(Planted::ForgetsRequests);
+    is_caught(Fault::Rule(Planted::ForgetsRequests));
 }
 
 #[test]
 fn a_cursor_that_is_not_reset_is_caught() {
-    is_caught(Planted::KeepsCursor);
+    is_caught(Fault::Rule(Planted::KeepsCursor));
 }
 
 /// The primary is cut off, another takes a write, and clients that have not heard of it ask the first: in
 /// random schedules that comes together once in tens of thousands.
-fn cut_off(seed: u64, planted: Option<Planted>) -> Schedule {
+fn cut_off(seed: u64, planted: Option<Fault>) -> Schedule {
     let line =
         "w0 w1 w2 n150 r0 n60 u0 n40 w0 w1 w2 n60 r0 r1 r2 n20 r0 r1 r2 n20 r0 r1 r2 n20 w0 n20 r0 n100";
     Schedule::parse(&format!("{seed} - {line}")).map(|it| Schedule { planted, ..it }).expect("a schedule")
@@ -161,34 +191,71 @@ fn cut_off(seed: u64, planted: Option<Planted>) -> Schedule {
 fn reads_of_a_former_primary_are_caught() {
     let fault_of = |planted| quietly(|| (0..2_000).find_map(|seed| fault(&cut_off(seed, planted))));
     assert_eq!(fault_of(None), None);
-    let fault = fault_of(Some(Planted::ReadsWithoutLease)).expect("a read that is out of date");
+    let fault = fault_of(Some(Fault::Rule(Planted::ReadsWithoutLease))).expect("a read that is out of date");
     assert!(fault.contains("came before"), "{fault}");
 }
 
 #[test]
 fn earlier_intervals_that_are_forgotten_are_caught() {
-    is_caught(Planted::ForgetsIntervals);
+    is_caught(Fault::Rule(Planted::ForgetsIntervals));
 }
 
 #[test]
 fn objects_that_are_sent_and_do_not_differ_are_caught() {
-    is_caught(Planted::SendsWhatIsEqual);
+    is_caught(Fault::Rule(Planted::SendsWhatIsEqual));
 }
 
 #[test]
 fn temporary_objects_that_stay_are_caught() {
-    is_caught(Planted::KeepsTemporary);
+    is_caught(Fault::Rule(Planted::KeepsTemporary));
 }
 
 #[test]
 fn a_slot_that_is_kept_is_caught() {
-    is_caught(Planted::KeepsSlot);
+    is_caught(Fault::Rule(Planted::KeepsSlot));
+}
+
+#[test]
+fn a_transaction_that_is_torn_is_caught() {
+    is_caught(Fault::Disk(BadDisk::TearsTransactions));
+}
+
+#[test]
+fn a_disk_that_promises_too_early_is_caught() {
+    is_caught(Fault::Disk(BadDisk::PromisesEarly));
+}
+
+/// What clients can see, without versions, is enough to notice these: by the search that torture uses too.
+#[test]
+fn histories_alone_show_lost_repeated_and_stale_operations() {
+    let faults = [
+        Fault::Rule(Planted::AnswersEarly),
+        Fault::Rule(Planted::ForgetsRequests),
+        Fault::Rule(Planted::ForgetsIntervals),
+        Fault::Disk(BadDisk::PromisesEarly),
+    ];
+    for planted in faults {
+        let shows = |seed| {
+            let fault = fault_by(&Schedule::of_seed(seed, Some(planted)), true);
+            fault.is_some_and(|fault| fault.contains("no order explains"))
+        };
+        let seed = first_failing(0..PLANTED_CASES, shows);
+        println!("{planted:?}: {seed:?}");
+        assert!(seed.is_some(), "histories do not show {planted:?} in {PLANTED_CASES} schedules");
+    }
+    let stale = |seed| {
+        let planted = Some(Fault::Rule(Planted::ReadsWithoutLease));
+        fault_by(&cut_off(seed, planted), true).is_some_and(|fault| fault.contains("no order explains"))
+    };
+    assert!(first_failing(0..2_000, stale).is_some(), "histories do not show stale reads");
 }
 
 #[test]
 fn a_schedule_is_its_line() {
-    for seed in 0..50 {
-        let schedule = Schedule::of_seed(seed, Some(Planted::CursorTooFar));
+    let planted =
+        [None, Some(Fault::Rule(Planted::CursorTooFar)), Some(Fault::Disk(BadDisk::TearsTransactions))];
+    for (seed, planted) in (0..60).zip(planted.into_iter().cycle()) {
+        let schedule = Schedule::of_seed(seed, planted);
         assert_eq!(Schedule::parse(&schedule.to_string()).as_ref(), Some(&schedule));
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use towtank_replication::history::{self, Act};
 use towtank_replication::{Key, Operation, Outcome, RequestId, Version};
 
 /// What a request does, and what is known of it.
@@ -14,8 +15,9 @@ pub struct Asked {
     pub answered_at: Option<u64>,
     /// Of a write or delete, its version as far as anybody was told; of a read, what it saw.
     version: Option<Version>,
-    /// Of a read, whether there was an object.
+    /// Of a read, whether there was an object, and the number of what it held.
     found: bool,
+    read: Option<u64>,
 }
 
 impl Asked {
@@ -28,6 +30,10 @@ impl Asked {
 pub struct Model {
     asked: BTreeMap<RequestId, Asked>,
     clock: u64,
+    /// Requests of each object that are not answered.
+    open: BTreeMap<Key, usize>,
+    /// Answers are held against each other by their times alone, and not by versions: what a client can see.
+    pub ignores_versions: bool,
 }
 
 /// What a write of this number holds: it can be told from all others, and has one to four parts.
@@ -45,7 +51,9 @@ impl Model {
         self.clock += 1;
         let request = RequestId { client: 7, number: self.asked.len() as u64 };
         let asked_at = self.clock;
-        let asked = Asked { key, operation, asked_at, answered_at: None, version: None, found: false };
+        let asked =
+            Asked { key, operation, asked_at, answered_at: None, version: None, found: false, read: None };
+        *self.open.entry(key).or_default() += 1;
         self.asked.insert(request, asked);
         request
     }
@@ -60,6 +68,11 @@ impl Model {
 
     pub fn is_answered(&self, request: RequestId) -> bool {
         self.asked[&request].answered_at.is_some()
+    }
+
+    /// Requests of an object that are not answered.
+    pub fn open_of(&self, key: Key) -> usize {
+        self.open.get(&key).copied().unwrap_or(0)
     }
 
     pub fn unanswered(&self) -> usize {
@@ -81,6 +94,7 @@ impl Model {
                     return Ok(());
                 }
                 asked.found = found.is_some();
+                asked.read = found.as_ref().and_then(|(_, content)| number_of(content));
                 asked.version = Some(found.map_or(as_of, |(version, _)| version));
             }
         }
@@ -88,6 +102,9 @@ impl Model {
         let asked = self.asked.get_mut(&request).ok_or("an answer to nothing")?;
         if asked.answered_at.is_none() {
             asked.answered_at = Some(clock);
+            if let Some(open) = self.open.get_mut(&asked.key) {
+                *open -= 1;
+            }
             self.check_order(request)?;
         }
         Ok(())
@@ -95,6 +112,9 @@ impl Model {
 
     /// A write or delete has this version, and no other.
     fn learn(&mut self, request: RequestId, version: Version) -> Result<(), String> {
+        if self.ignores_versions {
+            return Ok(());
+        }
         let asked = self.asked.get_mut(&request).ok_or("an answer to nothing")?;
         if *asked.version.get_or_insert(version) != version {
             return Err(format!("{request:?} was done twice: {:?} and {version:?}", asked.version));
@@ -119,6 +139,9 @@ impl Model {
 
     /// Whatever was answered before this was asked must have happened before it.
     fn check_order(&self, request: RequestId) -> Result<(), String> {
+        if self.ignores_versions {
+            return Ok(());
+        }
         let this = &self.asked[&request];
         let earlier = self.asked.iter().filter(|(_, other)| {
             other.key == this.key && other.answered_at.is_some_and(|answered| answered < this.asked_at)
@@ -153,6 +176,26 @@ impl Model {
                 && other.operation == Operation::Delete
                 && (other.version.is_none() || other.version > version)
         })
+    }
+
+    /// All is answered: some order of each object's requests explains all answers, whatever the versions say.
+    pub fn check_histories(&self) -> Result<(), String> {
+        let mut of_each: BTreeMap<Key, Vec<history::Operation>> = BTreeMap::new();
+        for (request, asked) in &self.asked {
+            let answered = asked.answered_at.ok_or_else(|| format!("{request:?} is not answered"))?;
+            let act = match asked.operation {
+                Operation::Write(_) => Act::Set(Some(request.number)),
+                Operation::Delete => Act::Set(None),
+                Operation::Read => Act::Read(asked.read),
+            };
+            let operation = history::Operation { called: asked.asked_at, answered, act };
+            of_each.entry(asked.key).or_default().push(operation);
+        }
+        for (key, operations) in of_each {
+            history::explain(None, &history::in_sequences(operations))
+                .map_err(|violation| format!("{key:?}: {violation}"))?;
+        }
+        Ok(())
     }
 
     /// All is answered: what each object must be.

@@ -71,16 +71,37 @@ impl Step {
     }
 }
 
+/// A disk that does not keep what it promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum BadDisk {
+    /// A crash leaves part of the last transaction.
+    TearsTransactions,
+    /// It says that a transaction is durable before it is.
+    PromisesEarly,
+}
+
+/// A fault that is put in on purpose, so that a test proves that it is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(untagged)]
+pub enum Fault {
+    Rule(Planted),
+    Disk(BadDisk),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub seed: u64,
-    pub planted: Option<Planted>,
+    pub planted: Option<Fault>,
     pub steps: Vec<Step>,
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let planted = self.planted.map_or("-".to_owned(), |planted| format!("{planted:?}"));
+        let planted = match self.planted {
+            None => "-".to_owned(),
+            Some(Fault::Rule(rule)) => format!("{rule:?}"),
+            Some(Fault::Disk(disk)) => format!("{disk:?}"),
+        };
         write!(to, "{} {planted}", self.seed)?;
         for step in &self.steps {
             let (letter, at) = step.parts();
@@ -105,7 +126,7 @@ impl Schedule {
         Some(Schedule { seed, planted, steps: words.map(step).collect::<Option<_>>()? })
     }
 
-    pub fn of_seed(seed: u64, planted: Option<Planted>) -> Schedule {
+    pub fn of_seed(seed: u64, planted: Option<Fault>) -> Schedule {
         let mut draws = Draws::new(Seed(seed), 0, 0);
         let mut draws = draws.of(Purpose(1));
         let mut steps: Vec<Step> = (0..KEYS).step_by(2).map(Step::Write).collect();

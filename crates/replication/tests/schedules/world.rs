@@ -1,4 +1,7 @@
-//! Devices, a network and a monitor, all drawn from the seed of a schedule.
+//! Devices, their disks, a network and a monitor, all drawn from the seed of a schedule.
+//!
+//! A device carries out what follows from its replicas' changes once its disk has synced them, several calls
+//! together. A crash loses the transaction that is not synced, or leaves all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +15,16 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::{SimSpan, SimTime};
 
 use crate::model::{Model, content};
-use crate::steps::{DEVICES, KEYS, Schedule, Step};
+use crate::steps::{BadDisk, DEVICES, Fault, KEYS, Schedule, Step};
 
 /// Two groups share devices and their slots.
 const GROUPS: usize = 2;
 /// Whoever else takes a slot.
 const OTHERS: GroupId = GroupId(99);
 const SLOTS: usize = 1;
+/// Requests for one object at a time: more of them make the search for an order long, and meet no more
+/// faults.
+const OPEN_MAX: usize = 6;
 /// Within a schedule there is no end of work: more events show that replicas go round in circles.
 const EVENTS_MAX: u64 = 60_000;
 
@@ -27,6 +33,10 @@ struct Part {
     replica: Option<Replica<Vec<u8>>>,
     durable: Option<Durable>,
     objects: Memory<Vec<u8>>,
+    /// What a crash leaves of the two: the last transaction that was synced.
+    synced: (Memory<Vec<u8>>, Durable),
+    /// Whether there are changes that are not synced.
+    is_dirty: bool,
     /// Maps that it was told.
     told: usize,
 }
@@ -40,6 +50,8 @@ struct Device {
     dies: bool,
     /// Counts its starts: what an earlier one has begun is void.
     start: u64,
+    /// What follows from changes that are not synced.
+    held: Vec<(usize, Action<Vec<u8>>)>,
 }
 
 /// Who holds a group, to the monitor's mind.
@@ -52,6 +64,7 @@ struct Placed {
 enum Event {
     Input { group: usize, to: usize, start: Option<u64>, input: Input<Vec<u8>> },
     Maps { group: usize, to: usize, upto: usize },
+    Sync { to: usize, start: u64 },
     Ask(RequestId),
     WantActing { group: usize, epoch: u32, acting: Vec<DeviceId> },
 }
@@ -69,7 +82,8 @@ pub struct World {
     last_arrival: BTreeMap<(usize, usize, usize), SimTime>,
     reorders: bool,
     repeats: u64,
-    model: Model,
+    pub model: Model,
+    bad_disk: Option<BadDisk>,
     handled: u64,
 }
 
@@ -103,7 +117,10 @@ fn config(schedule: &Schedule, draws: &mut Draws) -> Config {
     config.chunk_bytes = [8, 16, 1 << 20][draws.below(3) as usize];
     config.lease = Some(SimSpan::from_us(300));
     config.retry = SimSpan::from_us(500);
-    config.planted = schedule.planted;
+    config.planted = match schedule.planted {
+        Some(Fault::Rule(rule)) => Some(rule),
+        _ => None,
+    };
     config
 }
 
@@ -121,6 +138,8 @@ impl World {
             replica: None,
             durable: Some(Durable::new(config)),
             objects: Memory::new(),
+            synced: (Memory::new(), Durable::new(config)),
+            is_dirty: false,
             told: 0,
         };
         let device = |_| Device {
@@ -130,6 +149,7 @@ impl World {
             busy: false,
             dies: false,
             start: 0,
+            held: Vec::new(),
         };
         let devices = (0..DEVICES).map(device).collect();
         let placed = |group: usize| Placed {
@@ -156,6 +176,10 @@ impl World {
             reorders,
             repeats,
             model: Model::default(),
+            bad_disk: match schedule.planted {
+                Some(Fault::Disk(disk)) => Some(disk),
+                _ => None,
+            },
             handled: 0,
         };
         (0..DEVICES as usize).for_each(|device| world.start(device));
@@ -170,7 +194,8 @@ impl World {
             self.step(*step)?;
         }
         self.heal()?;
-        self.check_equal()
+        self.model.check_histories()?;
+        if self.model.ignores_versions { Ok(()) } else { self.check_equal() }
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -215,6 +240,9 @@ impl World {
     }
 
     fn ask(&mut self, number: u64, operation: Operation<Vec<u8>>) {
+        if self.model.open_of(key(number)) >= OPEN_MAX {
+            return;
+        }
         let request = self.model.ask(key(number), operation);
         self.schedule(10, Event::Ask(request));
     }
@@ -231,12 +259,27 @@ impl World {
     }
 
     fn crash(&mut self, device: usize) {
-        let it = &mut self.devices[device];
-        if !std::mem::take(&mut it.is_up) {
+        if !self.devices[device].is_up {
             return;
         }
+        let is_left = self.below(2) == 0 && self.bad_disk.is_none();
+        let tears = self.bad_disk == Some(BadDisk::TearsTransactions);
+        let keeps_objects = self.below(2) == 0;
+        let it = &mut self.devices[device];
+        it.is_up = false;
+        it.held.clear();
         for part in &mut it.parts {
             part.durable = part.replica.take().map(Replica::into_durable);
+            if !std::mem::take(&mut part.is_dirty) || is_left {
+                continue;
+            }
+            let (objects, durable) = part.synced.clone();
+            if !tears || !keeps_objects {
+                part.objects = objects;
+            }
+            if !tears || keeps_objects {
+                part.durable = Some(durable);
+            }
         }
         it.reserver = Reserver::new(SLOTS).full_at(1000).preempting();
         (it.busy, it.dies) = (false, false);
@@ -255,6 +298,7 @@ impl World {
                 let text = serde_json::to_string(&durable).expect("plain data");
                 durable = serde_json::from_str(&text).expect("it was just written");
             }
+            part.synced = (part.objects.clone(), durable.clone());
             part.replica = Some(Replica::start(*config, DeviceId(device as u32), durable, self.now));
             part.told = 0;
         }
@@ -311,6 +355,11 @@ impl World {
                 }
             }
             Event::Maps { group, to, upto } => self.tell_maps(group, to, upto)?,
+            Event::Sync { to, start } => {
+                if start == self.devices[to].start {
+                    self.sync(to)?;
+                }
+            }
             Event::Ask(request) => self.ask_primary(request),
             Event::WantActing { group, epoch, acting } => {
                 let is_alive = acting.iter().all(|device| self.alive.contains(&(device.0 as usize)));
@@ -368,17 +417,45 @@ impl World {
         }
         let mut actions = Vec::new();
         replica.handle(self.now, input, objects, &mut actions);
-        if it.dies {
-            self.crash(to);
-            return Ok(());
-        }
-        for action in actions {
-            self.carry_out(group, to, action)?;
+        let waits = !it.held.is_empty() || it.parts.iter().any(|part| part.is_dirty);
+        it.parts[group].is_dirty = true;
+        it.held.extend(actions.into_iter().map(|action| (group, action)));
+        let start = self.devices[to].start;
+        if self.bad_disk == Some(BadDisk::PromisesEarly) {
+            // As a cache does that says it has written.
+            self.carry_out_held(to)?;
+            if !waits {
+                self.schedule(5_000, Event::Sync { to, start });
+            }
+        } else if self.below(2) == 0 {
+            self.sync(to)?;
+        } else if !waits {
+            self.schedule(8, Event::Sync { to, start });
         }
         if self.handled.is_multiple_of(32) {
             self.check_summary(group, to)?;
         }
         Ok(())
+    }
+
+    /// All changes of a device are durable, and what follows from them is carried out.
+    fn sync(&mut self, device: usize) -> Result<(), String> {
+        let it = &mut self.devices[device];
+        for part in it.parts.iter_mut().filter(|part| part.is_dirty) {
+            let Some(replica) = &part.replica else { continue };
+            part.synced = (part.objects.clone(), replica.durable().clone());
+            part.is_dirty = false;
+        }
+        if it.dies {
+            self.crash(device);
+            return Ok(());
+        }
+        self.carry_out_held(device)
+    }
+
+    fn carry_out_held(&mut self, device: usize) -> Result<(), String> {
+        let held = std::mem::take(&mut self.devices[device].held);
+        held.into_iter().try_for_each(|(group, action)| self.carry_out(group, device, action))
     }
 
     fn carry_out(&mut self, group: usize, device: usize, action: Action<Vec<u8>>) -> Result<(), String> {
