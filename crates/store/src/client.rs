@@ -65,6 +65,9 @@ pub struct Client {
     id: u64,
     asked: u64,
     patience: Duration,
+    answer_time: Duration,
+    /// The answer to the next request is to be lost, so long after it was asked.
+    loses_answer: Option<Duration>,
 }
 
 impl Client {
@@ -88,6 +91,8 @@ impl Client {
             id: u64::from_le_bytes(id),
             asked: 0,
             patience,
+            answer_time: ANSWER_TIME,
+            loses_answer: None,
         })
     }
 
@@ -103,6 +108,18 @@ impl Client {
                 opened => return opened,
             }
         }
+    }
+
+    /// How long one daemon may take for an answer before the map is looked at again; 5 s unless told
+    /// otherwise.
+    pub fn answers_within(&mut self, span: Duration) {
+        self.answer_time = span;
+    }
+
+    /// Ends the connection so long after the next request was sent, as if its answer were lost on the way.
+    /// The request is then repeated.
+    pub fn lose_next_answer(&mut self, after: Duration) {
+        self.loses_answer = Some(after);
     }
 
     /// How the cluster stands.
@@ -297,7 +314,7 @@ impl Client {
         loop {
             let primary = self.places.map_of(&self.map, group).acting.first().copied();
             if let Some(primary) = primary {
-                let left = until.saturating_duration_since(now()).min(ANSWER_TIME);
+                let left = until.saturating_duration_since(now()).min(self.answer_time);
                 match self.exchange(primary.0, &ask, left.max(RETRY)) {
                     Ok(Told::Retry(_)) => {}
                     Ok(Told::Refused(why)) => return Err(StoreError::Refused(why)),
@@ -327,9 +344,14 @@ impl Client {
     }
 
     fn exchange(&mut self, osd: u32, ask: &Ask, wait: Duration) -> Result<Told, StoreError> {
+        let loses_answer = self.loses_answer.take();
         let line = self.line(osd)?;
         line.2.wait_at_most(Some(wait))?;
         line.1.send(ask)?;
+        if let Some(after) = loses_answer {
+            std::thread::sleep(after);
+            return Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted).into());
+        }
         loop {
             let answer: Option<Answer> = line.2.receive()?;
             let Some(answer) = answer else {

@@ -11,6 +11,8 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, Pers
 use serde::{Deserialize, Serialize};
 use towtank_replication::{Key, Version};
 
+use crate::crash;
+
 /// Why the disk does not do what it is asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -156,9 +158,11 @@ impl Transaction<'_> {
         if let Some(error) = self.failed {
             return Err(error);
         }
+        crash::point();
         let mut batch = self.engine.database.batch();
         for (table, writes) in self.engine.tables.iter().zip(self.writes) {
             for (key, value) in writes {
+                crash::point();
                 match value {
                     Some(value) => batch.insert(table, key, value),
                     None => batch.remove(table, key),
@@ -172,10 +176,14 @@ impl Transaction<'_> {
             Sync::Always => PersistMode::SyncAll,
             Sync::Never => PersistMode::Buffer,
         };
-        Ok(batch.durability(Some(mode)).commit()?)
+        crash::point();
+        batch.durability(Some(mode)).commit()?;
+        crash::point();
+        Ok(())
     }
 
     pub(crate) fn set(&mut self, table: Table, key: Vec<u8>, value: Vec<u8>) {
+        crash::point();
         self.bytes += value.len();
         self.writes[table as usize].insert(key, Some(value));
     }

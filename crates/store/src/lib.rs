@@ -8,7 +8,8 @@
 //! - [`settings`] is how a cluster was made and where its files lie; [`control`] starts and ends its
 //!   processes.
 //! - [`wire`] seals what they say, [`frames`] is what they say.
-//! - [`torture`] looks for what is lost under faults, [`experiment`] measures backfills, and [`bare`] the disk alone.
+//! - [`torture`] checks all of it under faults; [`ways`] and [`relays`] let it cut the network.
+//! - [`experiment`] measures backfills, and [`bare`] the disk alone.
 //! - [`engine`], [`objects`] and [`saved`] are what lies on a device's disk.
 //!
 //! **What is durable when.** A daemon takes what has arrived, has the protocol handle it, and makes all that
@@ -22,18 +23,23 @@ pub mod client;
 mod clock;
 pub mod content;
 pub mod control;
+#[doc(hidden)]
+pub mod crash;
 pub mod engine;
 pub mod experiment;
 pub mod frames;
-pub mod history;
+pub mod malformed;
 pub mod map;
 pub mod monitor;
 pub mod names;
 pub mod objects;
 pub mod osd;
+pub mod relays;
 pub mod saved;
 pub mod settings;
+pub mod space;
 pub mod torture;
+pub mod ways;
 pub mod wire;
 
 /// Why something of a store failed.

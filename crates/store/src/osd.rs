@@ -20,6 +20,7 @@ pub(crate) use monitoring::Line;
 use crate::StoreError;
 use crate::engine::Engine;
 use crate::settings::Home;
+use crate::ways::Ways;
 
 /// Arrivals that wait for the core; more wait in sockets.
 const ARRIVALS_MAX: usize = 256;
@@ -40,12 +41,14 @@ pub fn serve(home: &Home, osd: u32, stopped: &dyn Fn() -> bool) -> Result<(), St
     let (arrivals, incoming) = sync_channel(ARRIVALS_MAX);
     doors::open(listener, key, instance, arrivals.clone());
     let report = Arc::new(Mutex::new(crate::frames::Report::default()));
-    let me = monitoring::Me { home: home.clone(), key, osd, instance, address, report: Arc::clone(&report) };
+    let ways = Ways::of_daemon(home, osd)?;
+    let told = Arc::clone(&report);
+    let me = monitoring::Me { home: home.clone(), key, osd, instance, address, ways: ways.clone(), report: told };
     let monitor = monitoring::begin(me, arrivals);
     let core = core::Core::new(core::Parts {
         settings,
         engine,
-        me: peers::Me { osd, instance, key },
+        me: peers::Me { osd, instance, key, ways },
         monitor: monitor.clone(),
         report,
     })?;

@@ -16,6 +16,9 @@ use crate::{interrupt, screen};
 /// The time after which a daemon counts as down: short, so that more happens.
 const GRACE_MS: u64 = 700;
 
+/// The rest after each operation of recovery: long enough that writes meet backfills.
+const RECOVERY_SLEEP_MS: u64 = 3;
+
 /// Tortures a new cluster.
 pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
     let span = Duration::try_from_secs_f64(flags.minutes * 60.0).map_err(|_| {
@@ -30,6 +33,7 @@ pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {
         sketch_cells: 256,
         log_entries_max: flags.log_entries,
         log_entries_min: flags.log_entries / 2,
+        recovery_sleep_ms: RECOVERY_SLEEP_MS,
         grace_ms: GRACE_MS,
         planted: flags.planted.map(Into::into),
         ..Settings::default()
@@ -61,14 +65,21 @@ fn text_of(found: &Tortured) -> String {
         _ => "nothing is lost, every history is linearizable, all replicas are equal".to_owned(),
     };
     format!(
-        "{verdict}\n{} acknowledged writes, {} reads; {} kills, {} stops, {} restarts, {} pauses, {} kills of the monitor, {} damaged copies\n",
+        "{verdict}\n{} acknowledged writes, {} reads, {} answers lost, in {} rounds\n\
+         {} kills, {} stops, {} restarts, {} pauses, {} partitions, {} kills of the monitor, {} moves, \
+         {} damaged copies, {} of them repaired\n",
         found.acknowledged_writes,
         found.reads,
+        found.answers_lost,
+        found.rounds,
         found.kills,
         found.stops,
         found.restarts,
         found.pauses,
+        found.partitions,
         found.monitor_kills,
-        found.corruptions
+        found.moves,
+        found.corruptions,
+        found.corruptions_repaired
     )
 }

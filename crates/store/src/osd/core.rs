@@ -111,7 +111,7 @@ impl Core {
         transaction.commit()?;
         Ok(Core {
             reserver: Reserver::new(settings.backfills as usize),
-            peers: Peers::new(me),
+            peers: Peers::new(me.clone()),
             maps: Vec::new(),
             timers: BinaryHeap::new(),
             pace: Pace::new(settings.pacing.as_ref()),

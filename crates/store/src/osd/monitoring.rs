@@ -1,6 +1,5 @@
 //! What a daemon says to the monitor, and hears of it: over connections that are renewed as long as it lives.
 
-use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,9 +7,11 @@ use std::time::Duration;
 use towtank_replication::Epoch;
 
 use crate::StoreError;
+use crate::control::Daemon;
 use crate::frames::{FromMonitor, Report, ToMonitor};
 use crate::osd::doors::Arrival;
 use crate::settings::Home;
+use crate::ways::Ways;
 use crate::wire::{self, ClusterKey};
 
 /// How often a daemon says that it runs.
@@ -30,6 +31,7 @@ pub(super) struct Me {
     pub osd: u32,
     pub instance: u64,
     pub address: String,
+    pub ways: Ways,
     pub report: Arc<Mutex<Report>>,
 }
 
@@ -65,10 +67,13 @@ pub(crate) struct Line {
 impl Line {
     /// Reaches the monitor of a cluster.
     pub(crate) fn open(home: &Home, key: &ClusterKey) -> Result<Line, StoreError> {
-        let address = home.monitor_address()?;
-        let at = address.to_socket_addrs()?.next();
-        let at = at.ok_or_else(|| StoreError::Refused(format!("`{address}` is no address")))?;
-        let (sender, receiver) = wire::connect(TcpStream::connect_timeout(&at, ANSWER_TIME)?, key)?;
+        Line::by(&Ways::direct(), home, key)
+    }
+
+    /// The same, by the ways of a daemon.
+    fn by(ways: &Ways, home: &Home, key: &ClusterKey) -> Result<Line, StoreError> {
+        let stream = ways.connect(Daemon::Monitor, &home.monitor_address()?, ANSWER_TIME)?;
+        let (sender, receiver) = wire::connect(stream, key)?;
         receiver.wait_at_most(Some(ANSWER_TIME))?;
         Ok(Line { sender, receiver })
     }
@@ -95,7 +100,7 @@ fn hear_maps(me: &Me, arrivals: &SyncSender<Arrival>) {
     let mut after = 0;
     loop {
         let heard = (|| -> Result<(), StoreError> {
-            let mut line = Line::open(&me.home, &me.key)?;
+            let mut line = Line::by(&me.ways, &me.home, &me.key)?;
             while let FromMonitor::Maps(maps) = line.ask(&ToMonitor::Maps { after, wait_ms: 2_000 })? {
                 let Some(last) = maps.last() else { continue };
                 after = last.epoch;
@@ -115,7 +120,7 @@ fn talk(me: &Me, asks: &Receiver<(ToMonitor, Option<Sender<()>>)>) {
     let mut waiting: Option<(ToMonitor, Option<Sender<()>>)> = None;
     loop {
         let talked = (|| -> Result<(), StoreError> {
-            let mut line = Line::open(&me.home, &me.key)?;
+            let mut line = Line::by(&me.ways, &me.home, &me.key)?;
             loop {
                 if let Some((ask, done)) = waiting.as_ref() {
                     line.ask(ask)?;

@@ -6,13 +6,14 @@
 //! it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use towtank_replication::Message;
 
+use crate::control::Daemon;
 use crate::frames::{Hello, PeerFrame, Taken};
+use crate::ways::Ways;
 use crate::wire::{self, ClusterKey, Receiver, Sender, WireError};
 
 /// How long to wait for a connection, and before the next try.
@@ -20,11 +21,12 @@ const CONNECT_TIME: Duration = Duration::from_secs(2);
 const RETRY: Duration = Duration::from_millis(50);
 
 /// Who sends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Me {
     pub osd: u32,
     pub instance: u64,
     pub key: ClusterKey,
+    pub ways: Ways,
 }
 
 /// Where another daemon is.
@@ -81,11 +83,11 @@ impl Peers {
     /// Where a daemon is from now on; none where it is down.
     pub(super) fn locate(&mut self, osd: u32, at: Option<(&str, u64)>) {
         let target = at.map(|(address, instance)| Target { address: address.to_owned(), instance });
-        let me = self.me;
+        let me = &self.me;
         let link = self.links.entry(osd).or_insert_with(|| {
             let link = Arc::new(Link::default());
-            let sending = Arc::clone(&link);
-            std::thread::spawn(move || send_all(me, &sending));
+            let (me, sending) = (me.clone(), Arc::clone(&link));
+            std::thread::spawn(move || send_all(&me, osd, &sending));
             link
         });
         let mut queue = link.lock();
@@ -121,7 +123,7 @@ impl Drop for Peers {
     }
 }
 
-fn send_all(me: Me, link: &Arc<Link>) {
+fn send_all(me: &Me, to: u32, link: &Arc<Link>) {
     loop {
         let (target, first, generation) = {
             let queue = link.lock();
@@ -135,7 +137,7 @@ fn send_all(me: Me, link: &Arc<Link>) {
             let Some(target) = queue.target.clone() else { continue };
             (target, queue.first, queue.generation)
         };
-        if let Ok((sender, receiver)) = begin(me, &target, first) {
+        if let Ok((sender, receiver)) = begin(me, (to, &target), first) {
             let taking = Arc::clone(link);
             std::thread::spawn(move || hear_taken(receiver, &taking, generation));
             // What was not sent is sent again.
@@ -145,10 +147,8 @@ fn send_all(me: Me, link: &Arc<Link>) {
     }
 }
 
-fn begin(me: Me, target: &Target, first: u64) -> Result<(Sender, Receiver), WireError> {
-    let address = target.address.to_socket_addrs()?.next();
-    let address = address.ok_or(std::io::Error::from(std::io::ErrorKind::AddrNotAvailable))?;
-    let stream = TcpStream::connect_timeout(&address, CONNECT_TIME)?;
+fn begin(me: &Me, (to, target): (u32, &Target), first: u64) -> Result<(Sender, Receiver), WireError> {
+    let stream = me.ways.connect(Daemon::Osd(to), &target.address, CONNECT_TIME)?;
     let (mut sender, receiver) = wire::connect(stream, &me.key)?;
     let hello = Hello::Peer { osd: me.osd, instance: me.instance, to_instance: target.instance, first };
     sender.send(&hello)?;

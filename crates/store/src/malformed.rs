@@ -1,0 +1,278 @@
+//! Frames that no correct process sends, against a daemon that runs: before the handshake, in it, and after
+//! it with the right key.
+//!
+//! Whoever has the key is trusted to follow the protocol of replicas, which is not checked message by
+//! message. So no well-formed message of a replica is forged here. All else is: what breaks off, what is
+//! changed or drawn at random, frames of the wrong kind, and requests for what cannot be.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde::Serialize;
+use towtank_replication::{Key, Operation, RequestId};
+use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
+
+use crate::StoreError;
+use crate::content;
+use crate::frames::{Answer, Ask, Hello, PeerFrame, Taken, ToMonitor, Wanted};
+use crate::names::address;
+use crate::settings::{Home, Settings};
+use crate::wire::{self, ClusterKey};
+
+/// What was sent, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sent {
+    /// Bytes of strangers, with no handshake.
+    pub beginnings: u64,
+    /// Handshakes with another key.
+    pub wrong_keys: u64,
+    /// Of those, how many were refused.
+    pub wrong_keys_refused: u64,
+    /// After a handshake: packets that are not sealed with the key, repeated or cut off.
+    pub packets: u64,
+    /// Sealed frames of bytes that are drawn at random.
+    pub random: u64,
+    /// Sealed frames that are sound up to a byte that is changed or where they end.
+    pub changed: u64,
+    /// Well-formed requests for what cannot be.
+    pub impossible: u64,
+}
+
+impl Sent {
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.beginnings + self.wrong_keys + self.packets + self.random + self.changed + self.impossible
+    }
+}
+
+/// How long a connection may take.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// Frames that are sent over one connection at most: as many as a daemon takes without an answer being read.
+const FRAMES: u64 = 60;
+
+/// The longest frame that is drawn.
+const BYTES_MAX: u64 = 300;
+
+const PURPOSE: Purpose = Purpose(91);
+
+struct Sender<'a> {
+    address: &'a str,
+    key: ClusterKey,
+    settings: &'a Settings,
+    is_monitor: bool,
+    draws: Draws,
+    sent: Sent,
+}
+
+/// Sends so many malformed frames to a daemon, and says what they were.
+///
+/// # Errors
+/// When there is no cluster, or the daemon does not take connections any more.
+pub fn send(
+    home: &Home,
+    address: &str,
+    is_monitor: bool,
+    frames: u64,
+    seed: u64,
+) -> Result<Sent, StoreError> {
+    let (settings, key) = (home.settings()?, home.key()?);
+    let draws = Draws::new(Seed(seed), 0, 0);
+    let mut sender = Sender { address, key, settings: &settings, is_monitor, draws, sent: Sent::default() };
+    while sender.sent.all() < frames {
+        match sender.below(16) {
+            0 => sender.beginning()?,
+            1 => sender.wrong_key()?,
+            2 => sender.packets()?,
+            _ => sender.frames()?,
+        }
+    }
+    Ok(sender.sent)
+}
+
+impl Sender<'_> {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.draws.of(PURPOSE).below(bound.max(1))
+    }
+
+    fn bytes(&mut self, most: u64) -> Vec<u8> {
+        let length = self.below(most + 1);
+        (0..length).map(|_| self.below(256) as u8).collect()
+    }
+
+    fn connect(&self) -> Result<TcpStream, StoreError> {
+        let stream = crate::ways::open(self.address, WAIT)?;
+        stream.set_read_timeout(Some(WAIT))?;
+        stream.set_write_timeout(Some(WAIT))?;
+        Ok(stream)
+    }
+
+    fn beginning(&mut self) -> Result<(), StoreError> {
+        let bytes = self.bytes(BYTES_MAX);
+        let mut stream = self.connect()?;
+        // The other side may end it before it has all.
+        let _ = stream.write_all(&bytes);
+        self.sent.beginnings += 1;
+        Ok(())
+    }
+
+    fn wrong_key(&mut self) -> Result<(), StoreError> {
+        let mut key = self.key;
+        key[self.below(32) as usize] ^= 1 << self.below(8);
+        let refused = wire::connect(self.connect()?, &key).is_err();
+        self.sent.wrong_keys += 1;
+        self.sent.wrong_keys_refused += u64::from(refused);
+        Ok(())
+    }
+
+    /// A sound handshake, and then packets that nobody with the key has sealed.
+    fn packets(&mut self) -> Result<(), StoreError> {
+        let stream = self.connect()?;
+        let mut raw = stream.try_clone()?;
+        let (_sender, _receiver) = wire::connect(stream, &self.key)?;
+        let mut bytes = self.bytes(BYTES_MAX);
+        if self.below(2) == 0 {
+            // A length that fits.
+            let length = (bytes.len() as u16).to_be_bytes();
+            bytes.splice(0..0, length);
+        }
+        let _ = raw.write_all(&bytes);
+        self.sent.packets += 1;
+        Ok(())
+    }
+
+    /// A sound handshake, then requests that are refused, and at last a frame that cannot be read, which ends
+    /// the connection.
+    fn frames(&mut self) -> Result<(), StoreError> {
+        let stream = self.connect()?;
+        let mut raw = stream.try_clone()?;
+        let (mut sender, _receiver) = wire::connect(stream, &self.key)?;
+        raw.set_read_timeout(Some(WAIT))?;
+        raw.set_write_timeout(Some(WAIT))?;
+        if !self.is_monitor && self.below(16) > 0 {
+            let greets = sender.send(&Hello::Client).is_ok();
+            for _ in 0..self.below(FRAMES) {
+                let bytes = if self.below(4) == 0 { self.changed(true) } else { self.impossible() };
+                if !greets || sender.send_bytes(&bytes).is_err() {
+                    break;
+                }
+            }
+        }
+        if self.is_monitor {
+            for _ in 0..self.below(FRAMES) {
+                let bytes = self.impossible();
+                if sender.send_bytes(&bytes).is_err() {
+                    break;
+                }
+            }
+        }
+        let bytes = if self.below(2) == 0 { self.random() } else { self.changed(false) };
+        // Answers are taken until the other side ends the connection; a frame that can be read by chance does
+        // not.
+        let _ = sender.send_bytes(&bytes);
+        let _ = raw.shutdown(std::net::Shutdown::Write);
+        let mut buffer = [0; 4096];
+        while raw.read(&mut buffer).is_ok_and(|count| count > 0) {}
+        Ok(())
+    }
+
+    fn random(&mut self) -> Vec<u8> {
+        self.sent.random += 1;
+        loop {
+            let bytes = self.bytes(BYTES_MAX);
+            if !self.is_forged(&bytes) {
+                return bytes;
+            }
+        }
+    }
+
+    /// A frame of some kind, cut off or with some bytes changed: one that is a request all the same, or one
+    /// that is not, and none that a replica's message would be read from.
+    fn changed(&mut self, is_request: bool) -> Vec<u8> {
+        self.sent.changed += 1;
+        loop {
+            let mut bytes = if is_request { self.ask() } else { self.sound() };
+            match self.below(3) {
+                0 => bytes.truncate(self.below(bytes.len() as u64) as usize),
+                1 => bytes.extend(self.bytes(8)),
+                _ => {
+                    for _ in 0..1 + self.below(4) {
+                        let at = self.below(bytes.len() as u64) as usize;
+                        bytes[at] ^= 1 + self.below(255) as u8;
+                    }
+                }
+            }
+            let is_one = postcard::from_bytes::<Ask>(&bytes).is_ok();
+            if is_one == is_request && !self.is_forged(&bytes) {
+                return bytes;
+            }
+        }
+    }
+
+    /// Whether bytes would be taken for a message of a replica, or for an order to the monitor: who has the
+    /// key may send it.
+    fn is_forged(&self, bytes: &[u8]) -> bool {
+        let orders = self.is_monitor && postcard::from_bytes::<ToMonitor>(bytes).is_ok();
+        let is_message = !self.is_monitor
+            && postcard::from_bytes::<Ask>(bytes).is_err()
+            && postcard::from_bytes::<PeerFrame>(bytes).is_ok();
+        orders || is_message
+    }
+
+    fn sound(&mut self) -> Vec<u8> {
+        let written = |frame: Result<Vec<u8>, postcard::Error>| frame.expect("plain data can be written");
+        let (osd, instance) = (self.below(4) as u32, self.below(u64::MAX));
+        match self.below(5) {
+            0 => {
+                written(postcard::to_stdvec(&Hello::Peer { osd, instance, to_instance: instance, first: 1 }))
+            }
+            1 => written(postcard::to_stdvec(&ToMonitor::Boot {
+                osd,
+                instance,
+                address: "nowhere".to_owned(),
+            })),
+            2 => written(postcard::to_stdvec(&Taken(instance))),
+            3 => written(postcard::to_stdvec(&Answer {
+                request: RequestId { client: instance, number: 1 },
+                told: crate::frames::Told::Refused("no".to_owned()),
+            })),
+            _ => self.ask(),
+        }
+    }
+
+    /// A sound request for an object that others do not use.
+    fn ask(&mut self) -> Vec<u8> {
+        let name = format!("malformed {}", self.below(4));
+        let at = address(&name, self.settings.groups);
+        let request = RequestId { client: self.below(u64::MAX), number: self.below(u64::MAX) };
+        let operation = match self.below(3) {
+            0 => Operation::Write(content::encode(&name, &Default::default(), &self.bytes(64))),
+            1 => Operation::Delete,
+            _ => Operation::Read,
+        };
+        let what = Wanted::Object { key: at.key, operation };
+        postcard::to_stdvec(&Ask { request, group: at.group, what }).expect("plain data can be written")
+    }
+
+    /// A request that is well-formed, for a group or an object that cannot be.
+    fn impossible(&mut self) -> Vec<u8> {
+        self.sent.impossible += 1;
+        let request = RequestId { client: self.below(u64::MAX), number: self.below(u64::MAX) };
+        let group = self.below(2 * u64::from(self.settings.groups)) as u32;
+        let any = Key { position: self.below(1 << 32) as u32, id: self.below(u64::MAX) };
+        let ours = content::encode("a name of another key", &Default::default(), b"");
+        let what = match self.below(4) {
+            0 => Wanted::Object { key: any, operation: Operation::Write(ours) },
+            1 => Wanted::Object { key: any, operation: Operation::Write(self.bytes(BYTES_MAX)) },
+            2 => Wanted::Object { key: any, operation: Operation::Delete },
+            _ => Wanted::Names { prefix: "\u{10ffff}".repeat(9), after: String::new(), most: u32::MAX },
+        };
+        if self.is_monitor {
+            let ask = ToMonitor::Wants { group, epoch: 0, acting: vec![0; 3] };
+            return postcard::to_stdvec(&ask).expect("plain data can be written");
+        }
+        postcard::to_stdvec(&Ask { request, group, what }).expect("plain data can be written")
+    }
+}

@@ -1,0 +1,301 @@
+//! The processes of a cluster that is tortured, and the faults that they are given: drawn one after the
+//! other, each for a time of its own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use super::{PATIENCE, Torture, Tortured, damage, load};
+use crate::StoreError;
+use crate::client::Client;
+use crate::clock::now;
+use crate::control::{self, Daemon, Ending};
+use crate::frames::ToMonitor;
+use crate::names::address;
+use crate::relays::{Direction, Relays};
+use crate::settings::Home;
+
+/// Between two looks at what is due.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Between two faults, at least, and what is drawn on top, in milliseconds.
+const PAUSE_MS: (u64, u64) = (80, 500);
+
+/// How long a daemon is away, stands still or is cut off, at least, and what is drawn on top, in
+/// milliseconds. The grace after which a daemon counts as down lies in between.
+const SPAN_MS: (u64, u64) = (150, 2_500);
+
+/// What has to end some time.
+enum Outage {
+    Away(Daemon),
+    Paused(Daemon),
+    Cut(Vec<Direction>),
+    MovedOff(u32),
+}
+
+/// The processes of the cluster, as this one's children.
+pub(super) struct Cluster {
+    home: Home,
+    program: PathBuf,
+    children: BTreeMap<Daemon, Child>,
+    relays: Relays,
+    outages: Vec<(Instant, Outage)>,
+}
+
+type Draw<'a> = &'a mut dyn FnMut(u64) -> u64;
+
+impl Cluster {
+    pub(super) fn start(plan: &Torture) -> Result<Cluster, StoreError> {
+        let mut cluster = Cluster {
+            home: plan.home.clone(),
+            program: plan.program.clone(),
+            children: BTreeMap::new(),
+            relays: Relays::open(&plan.home, plan.settings.osds)?,
+            outages: Vec::new(),
+        };
+        cluster.begin(Daemon::Monitor)?;
+        (0..plan.settings.osds).try_for_each(|osd| cluster.begin(Daemon::Osd(osd)))?;
+        let _ = Client::reach(&plan.home, PATIENCE)?;
+        Ok(cluster)
+    }
+
+    fn begin(&mut self, daemon: Daemon) -> Result<(), StoreError> {
+        let child = control::start(&self.home, &self.program, daemon)?;
+        self.children.insert(daemon, child);
+        Ok(())
+    }
+
+    fn end_one(&mut self, daemon: Daemon, ending: Ending) -> Result<(), StoreError> {
+        let Some(mut child) = self.children.remove(&daemon) else { return Ok(()) };
+        control::end(&self.home, daemon, ending)?;
+        child.wait()?;
+        Ok(())
+    }
+
+    /// Draws faults as long as `goes_on` says so.
+    pub(super) fn faults(
+        &mut self,
+        plan: &Torture,
+        draws: Draw<'_>,
+        goes_on: &dyn Fn() -> bool,
+        found: &mut Tortured,
+    ) -> Result<(), StoreError> {
+        let mut next = now();
+        while goes_on() {
+            std::thread::sleep(LOOK);
+            self.look(found)?;
+            let at = now();
+            let (due, later) =
+                std::mem::take(&mut self.outages).into_iter().partition(|(until, _)| *until <= at);
+            self.outages = later;
+            let due: Vec<(Instant, Outage)> = due;
+            for (_, outage) in due {
+                self.end_outage(plan, draws, outage, found)?;
+            }
+            if at >= next {
+                next = at + Duration::from_millis(PAUSE_MS.0 + draws(PAUSE_MS.1));
+                self.fault(plan, draws, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A daemon that has ended by itself is a fault of its own.
+    fn look(&mut self, found: &mut Tortured) -> Result<(), StoreError> {
+        let mut ended = Vec::new();
+        for (daemon, child) in &mut self.children {
+            if let Some(status) = child.try_wait()? {
+                found.faults.push(format!("{daemon} has ended by itself: {status}"));
+                ended.push(*daemon);
+            }
+        }
+        for daemon in ended {
+            self.children.remove(&daemon);
+            self.begin(daemon)?;
+        }
+        Ok(())
+    }
+
+    fn last(&mut self, draws: Draw<'_>, outage: Outage) {
+        let span = SPAN_MS.0 + draws(SPAN_MS.1);
+        self.outages.push((now() + Duration::from_millis(span), outage));
+    }
+
+    fn stands_still(&self, daemon: Daemon) -> bool {
+        self.outages.iter().any(|(_, outage)| matches!(outage, Outage::Paused(it) if *it == daemon))
+    }
+
+    fn fault(&mut self, plan: &Torture, draws: Draw<'_>, found: &mut Tortured) -> Result<(), StoreError> {
+        let osds = plan.settings.osds;
+        let osd = Daemon::Osd(draws(osds.into()) as u32);
+        let acts = self.children.contains_key(&osd) && !self.stands_still(osd);
+        match draws(20) {
+            0..6 if acts => {
+                self.end_one(osd, Ending::Killed)?;
+                found.kills += 1;
+                self.last(draws, Outage::Away(osd));
+            }
+            6 if acts => {
+                self.end_one(osd, Ending::Asked)?;
+                found.stops += 1;
+                self.last(draws, Outage::Away(osd));
+            }
+            7..10 if acts => {
+                control::pause(&self.home, osd, true)?;
+                found.pauses += 1;
+                self.last(draws, Outage::Paused(osd));
+            }
+            10 if self.children.contains_key(&Daemon::Monitor) => {
+                self.end_one(Daemon::Monitor, Ending::Killed)?;
+                found.monitor_kills += 1;
+                self.last(draws, Outage::Away(Daemon::Monitor));
+            }
+            // All at once, as when power fails.
+            11 if draws(3) == 0 => {
+                let acts = |osd: &Daemon| self.children.contains_key(osd) && !self.stands_still(*osd);
+                let all: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(acts).collect();
+                for osd in all {
+                    self.end_one(osd, Ending::Killed)?;
+                    found.kills += 1;
+                    self.last(draws, Outage::Away(osd));
+                }
+            }
+            12..18 => {
+                let directions = cut_of(osds, osd, draws);
+                self.relays.cut(&directions);
+                found.partitions += 1;
+                self.last(draws, Outage::Cut(directions));
+            }
+            18 if osds > plan.settings.replicas => self.move_off(draws, osd, found),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn move_off(&mut self, draws: Draw<'_>, osd: Daemon, found: &mut Tortured) {
+        let Daemon::Osd(osd) = osd else { return };
+        if self.mark(osd, false).is_ok() {
+            found.moves += 1;
+            self.last(draws, Outage::MovedOff(osd));
+        }
+    }
+
+    fn mark(&self, osd: u32, is_in: bool) -> Result<(), StoreError> {
+        let client = Client::open(&self.home, PATIENCE)?;
+        client.change(&ToMonitor::Mark { osd, is_in }).map(drop)
+    }
+
+    fn end_outage(
+        &mut self,
+        plan: &Torture,
+        draws: Draw<'_>,
+        outage: Outage,
+        found: &mut Tortured,
+    ) -> Result<(), StoreError> {
+        match outage {
+            Outage::Away(daemon) => {
+                // Of one device alone: of each object another copy is sound.
+                if daemon == Daemon::Osd(0) {
+                    let object = load::name(draws(plan.objects.into()) as u32);
+                    let at = address(&object, plan.settings.groups);
+                    found.corruptions += u64::from(damage(&self.home, 0, at)?);
+                }
+                self.begin(daemon)?;
+                found.restarts += 1;
+            }
+            Outage::Paused(daemon) => control::pause(&self.home, daemon, false)?,
+            Outage::Cut(directions) => {
+                let others = self.outages.iter().flat_map(|(_, outage)| match outage {
+                    Outage::Cut(others) => &others[..],
+                    _ => &[],
+                });
+                let others: Vec<Direction> = others.copied().collect();
+                let healed: Vec<Direction> =
+                    directions.into_iter().filter(|direction| !others.contains(direction)).collect();
+                self.relays.heal(&healed, draws(2) == 0);
+            }
+            // While the monitor is away it is tried again.
+            Outage::MovedOff(osd) => {
+                if self.mark(osd, true).is_err() {
+                    self.last(draws, Outage::MovedOff(osd));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All outages end, and everybody runs again.
+    pub(super) fn heal(&mut self, found: &mut Tortured) -> Result<(), StoreError> {
+        let outages = std::mem::take(&mut self.outages);
+        let mut moved = Vec::new();
+        for (_, outage) in outages {
+            match outage {
+                Outage::Away(daemon) => {
+                    self.begin(daemon)?;
+                    found.restarts += 1;
+                }
+                Outage::Paused(daemon) => control::pause(&self.home, daemon, false)?,
+                Outage::Cut(directions) => self.relays.heal(&directions, false),
+                Outage::MovedOff(osd) => moved.push(osd),
+            }
+        }
+        self.look(found)?;
+        let _ = Client::reach(&self.home, PATIENCE)?;
+        moved.into_iter().try_for_each(|osd| self.mark(osd, true))
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), StoreError> {
+        let daemons: Vec<Daemon> = self.children.keys().rev().copied().collect();
+        daemons.into_iter().try_for_each(|daemon| self.end_one(daemon, Ending::Asked))
+    }
+}
+
+/// Which directions a partition cuts: between two daemons, one way or both; a daemon from all others and the
+/// monitor; a daemon from the monitor alone, one way or both.
+fn cut_of(osds: u32, osd: Daemon, draws: Draw<'_>) -> Vec<Direction> {
+    let others: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(|other| *other != osd).collect();
+    let other = others.get(draws(others.len() as u64) as usize).copied().unwrap_or(Daemon::Monitor);
+    let both = |other: Daemon| [(osd, other), (other, osd)];
+    match draws(6) {
+        0 => both(other).to_vec(),
+        1 => vec![(osd, other)],
+        2 => others.into_iter().chain([Daemon::Monitor]).flat_map(both).collect(),
+        3 => vec![(Daemon::Monitor, osd)],
+        _ => both(Daemon::Monitor).to_vec(),
+    }
+}
+
+/// However it ends, no process stays behind.
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for child in self.children.values_mut() {
+            // It may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn partitions_of_every_kind_are_drawn() {
+        let mut state = 1_u64;
+        let mut draws = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let cuts: BTreeSet<Vec<Direction>> =
+            (0..200).map(|_| cut_of(3, Daemon::Osd(1), &mut draws)).collect();
+        let (one, two, monitor) = (Daemon::Osd(1), Daemon::Osd(2), Daemon::Monitor);
+        for want in [vec![(one, two), (two, one)], vec![(one, two)], vec![(one, monitor), (monitor, one)]] {
+            assert!(cuts.contains(&want), "{want:?} is never drawn: {cuts:?}");
+        }
+        assert!(cuts.iter().any(|cut| cut.len() == 6), "a daemon is never cut off from all: {cuts:?}");
+    }
+}

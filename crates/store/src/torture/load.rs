@@ -1,0 +1,87 @@
+//! What clients do while a store is tortured: one operation after the other, drawn at random.
+//!
+//! A few objects get a third of all requests, so that requests for one object meet each other. Some clients
+//! read almost only: they do not learn of a new primary as long as the former one answers them. Some answers
+//! are lost on purpose, and the request is repeated.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use towtank_replication::history::{Act, Operation};
+
+use super::{PATIENCE, Shared, draws_of};
+use crate::StoreError;
+use crate::client::Client;
+
+/// Objects that get a third of all requests.
+const HOT: u64 = 3;
+
+/// How long a client waits for one daemon: shorter than most faults last.
+const ANSWER_TIME: Duration = Duration::from_millis(1_200);
+
+/// The longest time from a request until its connection ends, where its answer is to be lost.
+const LOSE_AFTER_MS: u64 = 120;
+
+/// One client, until the torture ends.
+pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
+    let mut draws = draws_of(shared.plan.seed, client + 1);
+    let mut line = Client::reach(&shared.plan.home, PATIENCE)?;
+    line.answers_within(ANSWER_TIME);
+    let reads_mostly = client % 3 == 2;
+    let mut number = 0_u64;
+    while !shared.ends.load(Ordering::Relaxed) {
+        let open = shared.gate.read().expect("no thread that holds it panics");
+        let objects = u64::from(shared.plan.objects);
+        let object = if draws(3) == 0 { draws(HOT.min(objects)) } else { draws(objects) } as u32;
+        let what = if reads_mostly && draws(20) > 0 { 9 } else { draws(10) };
+        number += 1;
+        let value = u64::from(client) << 40 | number;
+        let size = draws(4) * draws(2_000);
+        if what < 7 && draws(12) == 0 {
+            line.lose_next_answer(Duration::from_millis(draws(LOSE_AFTER_MS)));
+            shared.answers_lost.fetch_add(1, Ordering::Relaxed);
+        }
+        let called = shared.now();
+        let act = match what {
+            0..6 => {
+                line.put(&name(object), &BTreeMap::new(), &content(value, size))?;
+                Act::Set(Some(value))
+            }
+            6 => {
+                line.remove(&name(object))?;
+                Act::Set(None)
+            }
+            _ => Act::Read(read(&mut line, object)?),
+        };
+        let answered = shared.now();
+        let counter = if matches!(act, Act::Read(_)) { &shared.reads } else { &shared.writes };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let mut told = shared.told[client as usize].lock().expect("no thread that holds it panics");
+        told.entry(object).or_default().push(Operation { called, answered, act });
+        drop((told, open));
+    }
+    Ok(())
+}
+
+/// The name of an object by its number.
+pub(super) fn name(object: u32) -> String {
+    format!("object {object}")
+}
+
+/// Reads an object: the number that was written, if there is one.
+pub(super) fn read(line: &mut Client, object: u32) -> Result<Option<u64>, StoreError> {
+    Ok(line.get(&name(object))?.map(|found| value_of(&found.data)))
+}
+
+fn content(value: u64, size: u64) -> Vec<u8> {
+    let mut data = value.to_le_bytes().to_vec();
+    data.resize(8 + size as usize, value as u8);
+    data
+}
+
+/// The number that was written; one that nobody writes where the data is something else.
+fn value_of(data: &[u8]) -> u64 {
+    let value = data.first_chunk::<8>().map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes));
+    if data.iter().skip(8).all(|byte| *byte == value as u8) { value } else { u64::MAX }
+}

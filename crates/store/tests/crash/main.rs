@@ -1,0 +1,216 @@
+//! A transaction is durable whole or not at all, whenever the process or the machine stops.
+//!
+//! Writes go the way of a daemon: the protocol, the tables of objects, the log with tree and sketch, one
+//! commit. Either a child process ends at the n-th step of them; or the journal of the disk is cut off, torn
+//! and filled with holes at each byte of the last transaction. What is there when the disk is opened again
+//! must be one of the states between two transactions, and none that was acknowledged may be missing.
+//!
+//! `CRASH_POINTS=1000 cargo test -p towtank-store --test crash -- --nocapture` goes through so many of each.
+
+mod device;
+mod journal;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use device::{Device, State};
+use towtank_store::crash::CRASH_AT;
+
+/// How many points of each kind unless told otherwise.
+const POINTS: usize = 120;
+
+/// Writes of a child.
+const WRITES: u64 = 12;
+
+/// In the environment of a child: where it writes.
+const CHILD: &str = "TOWTANK_CRASH_CHILD";
+
+fn points() -> usize {
+    std::env::var("CRASH_POINTS").map_or(POINTS, |points| points.parse().expect("a number"))
+}
+
+/// An empty directory, in memory where the system has one there.
+fn folder(name: &str) -> PathBuf {
+    let shared = Path::new("/dev/shm");
+    let root = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
+    let path = root.join(format!("towtank-crash-{}-{name}", std::process::id()));
+    if path.exists() {
+        std::fs::remove_dir_all(&path).expect("a directory of ours can be removed");
+    }
+    std::fs::create_dir_all(&path).expect("a directory can be made");
+    path
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a directory can be made");
+    for entry in std::fs::read_dir(from).expect("it is there") {
+        let entry = entry.expect("it can be listed");
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &target);
+        } else if journal::is_journal(&path) {
+            journal::write(&target, &journal::read(&path));
+        } else {
+            std::fs::copy(&path, &target).expect("it can be copied");
+        }
+    }
+}
+
+/// What a child does: it writes, and says what is durable. Without its place in the environment it is no
+/// child.
+#[test]
+fn child() {
+    let Ok(directory) = std::env::var(CHILD) else { return };
+    let mut device = Device::open(Path::new(&directory));
+    for number in 1..=WRITES {
+        device.write(number);
+        towtank_store::crash::point();
+        println!("acknowledged {number}");
+        towtank_store::crash::point();
+    }
+    println!("survived");
+}
+
+/// Runs a child on a copy of a disk; how many writes it has acknowledged, and whether it came to its end.
+fn run_child(directory: &Path, crash_at: usize) -> (usize, bool) {
+    let mut command = Command::new(std::env::current_exe().expect("a test knows itself"));
+    command.args(["--exact", "child", "--nocapture"]);
+    let output = command.env(CHILD, directory).env(CRASH_AT, crash_at.to_string()).output();
+    let told = String::from_utf8_lossy(&output.expect("a child can be run").stdout).into_owned();
+    (told.matches("acknowledged").count(), told.contains("survived"))
+}
+
+/// All states between transactions, the first one before all writes.
+fn states(base: &Path) -> Vec<State> {
+    let whole = folder("whole");
+    copy(base, &whole);
+    let mut device = Device::open(&whole);
+    let mut states = vec![device.state()];
+    for number in 1..=WRITES {
+        device.write(number);
+        states.push(device.state());
+    }
+    drop(device);
+    std::fs::remove_dir_all(&whole).expect("a directory of ours can be removed");
+    states
+}
+
+#[test]
+fn a_process_that_ends_at_any_step_leaves_whole_transactions() {
+    let (base, scene) = (folder("base"), folder("scene"));
+    Device::open(&base).fill();
+    let states = states(&base);
+    // So many steps that a child comes to its end before that.
+    let last = (1..).map(|power| 1 << power).find(|steps| {
+        copy(&base, &scene);
+        let (_, survived) = run_child(&scene, *steps);
+        std::fs::remove_dir_all(&scene).expect("a directory of ours can be removed");
+        survived
+    });
+    let last: usize = last.expect("a child has an end");
+    let points = points();
+    let (mut crashed, mut seen) = (0, std::collections::BTreeSet::new());
+    for at in (0..points).map(|point| 1 + point * last / points) {
+        copy(&base, &scene);
+        let (acknowledged, survived) = run_child(&scene, at);
+        let state = Device::open(&scene).state();
+        let is = states.iter().position(|known| *known == state);
+        let is = is.unwrap_or_else(|| panic!("a crash at step {at} leaves part of a transaction: {state:?}"));
+        assert!(is >= acknowledged, "a crash at step {at} loses write {acknowledged}: {is} are there");
+        assert!(is <= acknowledged + 1, "{is} writes are there, and {acknowledged} were acknowledged");
+        crashed += usize::from(!survived);
+        seen.insert(is);
+        std::fs::remove_dir_all(&scene).expect("a directory of ours can be removed");
+    }
+    println!("{crashed} of {points} children crashed, of {last} steps; {} states were left", seen.len());
+    assert!(crashed * 4 > points && seen.len() > 3, "{crashed} crashes, {seen:?}");
+    std::fs::remove_dir_all(&base).expect("a directory of ours can be removed");
+}
+
+/// The disk before and after one more transaction, with the journals of both.
+struct Torn {
+    base: PathBuf,
+    states: [State; 2],
+    before: usize,
+    journal: Vec<u8>,
+}
+
+impl Torn {
+    fn new() -> Torn {
+        let base = folder("torn");
+        let mut device = Device::open(&base);
+        device.fill();
+        (1..5).for_each(|number| device.write(number));
+        let first = device.state();
+        let before = journal::read(&journal::of(&base)).len();
+        device.write(5);
+        let states = [first, device.state()];
+        drop(device);
+        let journal = journal::read(&journal::of(&base));
+        assert!(journal.len() > before + 1_000, "a transaction is longer: {before} to {}", journal.len());
+        Torn { base, states, before, journal }
+    }
+
+    /// Opens the disk with another journal: which of the two states is there.
+    fn state_with(&self, journal: &[u8]) -> Result<usize, String> {
+        let scene = folder("torn-scene");
+        copy(&self.base, &scene);
+        journal::write(&journal::of(&scene), journal);
+        let opened = Device::try_open(&scene).map(|mut device| device.state());
+        std::fs::remove_dir_all(&scene).expect("a directory of ours can be removed");
+        let state = opened?;
+        self.states.iter().position(|known| *known == state).ok_or(format!("part of it: {state:?}"))
+    }
+}
+
+/// A crash of the machine leaves a beginning of what was written, or blocks of it.
+#[test]
+fn a_journal_that_is_torn_anywhere_leaves_whole_transactions() {
+    let torn = Torn::new();
+    let length = torn.journal.len() - torn.before;
+    assert_eq!(torn.state_with(&torn.journal), Ok(1), "the whole journal");
+    assert_eq!(torn.state_with(&torn.journal[..torn.before]), Ok(0), "none of the last transaction");
+    let points = points();
+    let mut faults = Vec::new();
+    for cut in (0..points).map(|point| torn.before + point * length / points) {
+        // What follows is not there; or it is as it was before, which is zeros.
+        match torn.state_with(&torn.journal[..cut]) {
+            Ok(0) => {}
+            other => faults.push(format!("cut at {} of {length}: {other:?}", cut - torn.before)),
+        }
+        // A block in the middle was not written, and all others were.
+        let mut holed = torn.journal.clone();
+        let end = holed.len().min(cut + 512);
+        holed[cut..end].fill(0);
+        match torn.state_with(&holed) {
+            Ok(_) => {}
+            other => faults.push(format!("a hole at {} of {length}: {other:?}", cut - torn.before)),
+        }
+    }
+    let (count, some) = (faults.len(), &faults[..faults.len().min(5)]);
+    println!("{points} cuts and {points} holes in a transaction of {length} bytes, {count} faults");
+    assert!(faults.is_empty(), "{count} faults: {some:#?}");
+    std::fs::remove_dir_all(&torn.base).expect("a directory of ours can be removed");
+}
+
+/// What the check looks at changes with each part of a transaction: one that is applied in part is noticed.
+#[test]
+fn part_of_a_transaction_is_noticed() {
+    let base = folder("part");
+    Device::open(&base).fill();
+    let states = states(&base);
+    for leaves_out in device::Part::ALL {
+        let scene = folder("part-scene");
+        copy(&base, &scene);
+        let mut device = Device::open(&scene);
+        device.write_but(1, leaves_out);
+        drop(device);
+        let state = Device::try_open(&scene).map(|mut device| device.state());
+        assert!(
+            state.is_err() || state.as_ref().is_ok_and(|state| !states.contains(state)),
+            "a write without {leaves_out:?} is taken for a whole one"
+        );
+        std::fs::remove_dir_all(&scene).expect("a directory of ours can be removed");
+    }
+    std::fs::remove_dir_all(&base).expect("a directory of ours can be removed");
+}
