@@ -5,13 +5,15 @@
 //! objects that are being received, `groups` what each group must not forget.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 use serde::{Deserialize, Serialize};
 use towtank_replication::{Key, Version};
 
 use crate::crash;
+use crate::space::Space;
 
 /// Why the disk does not do what it is asked.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +70,7 @@ pub struct Engine {
     database: Database,
     tables: [Keyspace; 5],
     sync: Sync,
+    directory: PathBuf,
 }
 
 impl std::fmt::Debug for Engine {
@@ -82,22 +85,45 @@ const CACHE_BYTES: u64 = 64 << 20;
 /// Bytes of journals before the tables are written out.
 const JOURNAL_BYTES: u64 = 512 << 20;
 
+/// On a disk of less than this, journals and memory take less, so that the reserve of a full disk has room
+/// for what must still be written.
+const SMALL_DISK: u64 = 8 << 30;
+const JOURNAL_BYTES_SMALL: u64 = 64 << 20;
+const MEMORY_BYTES_SMALL: u64 = 8 << 20;
+
 impl Engine {
     /// Opens the tables of a directory, or makes them.
     ///
     /// # Errors
     /// When the disk cannot be read or written, or another process has the directory open.
     pub fn open(directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
-        let database = Database::builder(directory)
-            .cache_size(CACHE_BYTES)
-            .max_journaling_size(JOURNAL_BYTES)
-            .worker_threads(2)
-            .open()?;
-        let plain = |name: &str| database.keyspace(name, KeyspaceCreateOptions::default);
+        std::fs::create_dir_all(directory).map_err(fjall::Error::from)?;
+        let total = Space::of(directory).map_or(u64::MAX, |space| space.total_bytes);
+        let is_small = total < SMALL_DISK;
+        let open = || {
+            Database::builder(directory)
+                .cache_size(CACHE_BYTES)
+                .max_journaling_size(if is_small { JOURNAL_BYTES_SMALL } else { JOURNAL_BYTES })
+                .worker_threads(2)
+                .open()
+        };
+        let database = match open() {
+            Err(fjall::Error::JournalRecovery(why)) => {
+                discard_torn(directory).map_err(fjall::Error::from)?;
+                let opened = open()?;
+                eprintln!("the last transaction was not written whole ({why:?}), and is discarded");
+                opened
+            }
+            opened => opened?,
+        };
+        let options = || {
+            let options = KeyspaceCreateOptions::default();
+            if is_small { options.max_memtable_size(MEMORY_BYTES_SMALL) } else { options }
+        };
+        let plain = |name: &str| database.keyspace(name, options);
         // Values of some KiB and more lie apart from the keys, and are not written again when tables are
         // merged.
-        let apart =
-            || KeyspaceCreateOptions::default().with_kv_separation(Some(KvSeparationOptions::default()));
+        let apart = || options().with_kv_separation(Some(KvSeparationOptions::default()));
         let tables = [
             plain("heads")?,
             database.keyspace("data", apart)?,
@@ -105,13 +131,33 @@ impl Engine {
             database.keyspace("staged", apart)?,
             plain("groups")?,
         ];
-        Ok(Engine { database, tables, sync })
+        Ok(Engine { database, tables, sync, directory: directory.to_owned() })
     }
 
     /// A transaction.
     #[must_use]
     pub fn begin(&self) -> Transaction<'_> {
         Transaction { engine: self, writes: Default::default(), bytes: 0, failed: None }
+    }
+
+    /// The room on its file system; endless where the system does not tell.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        Space::of(&self.directory).unwrap_or(Space::ENDLESS)
+    }
+
+    /// Gives back the room of what was removed or written anew: memory is written out and all tables are
+    /// merged. It takes as long as reading and writing all keys.
+    ///
+    /// # Errors When the disk cannot be read or written.
+    pub fn reclaim(&self) -> Result<(), EngineError> {
+        for table in &self.tables {
+            table.rotate_memtable_and_wait()?;
+            // The first merge counts what values are not needed any more, the second leaves them out.
+            table.major_compact()?;
+            table.major_compact()?;
+        }
+        Ok(())
     }
 
     /// Bytes that the tables take on the disk.
@@ -123,6 +169,38 @@ impl Engine {
     fn table(&self, table: Table) -> &Keyspace {
         &self.tables[table as usize]
     }
+}
+
+/// Takes the end away from the last transaction of the newest journal, so that it counts as one that was not
+/// finished.
+///
+/// A crash of the machine may leave a transaction of which the end was written and blocks before it were not. The
+/// tree discards a transaction without its end, and refuses a journal with one that has an end and another
+/// checksum. That transaction was not synced, so nobody was told of it. One in the middle of a journal is another
+/// matter: the tree still refuses it.
+fn discard_torn(directory: &Path) -> std::io::Result<()> {
+    const BLOCK: u64 = 1 << 16;
+    let numbered = |path: PathBuf| {
+        let number: u64 = path.file_stem()?.to_str()?.parse().ok()?;
+        (path.extension()? == "jnl").then_some((number, path))
+    };
+    let paths = std::fs::read_dir(directory)?.flatten().filter_map(|entry| numbered(entry.path()));
+    let Some((_, path)) = paths.max() else { return Ok(()) };
+    let mut file = std::fs::OpenOptions::new().read(true).write(true).open(path)?;
+    let mut end = file.metadata()?.len();
+    // What was allocated and not written is zeros.
+    while end > 0 {
+        let begin = end.saturating_sub(BLOCK);
+        let mut block = vec![0; (end - begin) as usize];
+        file.seek(SeekFrom::Start(begin))?;
+        file.read_exact(&mut block)?;
+        if let Some(last) = block.iter().rposition(|byte| *byte != 0) {
+            file.set_len(begin + last as u64)?;
+            return file.sync_all();
+        }
+        end = begin;
+    }
+    Ok(())
 }
 
 /// Changes of one table, by key: new values, or none where the key is removed.

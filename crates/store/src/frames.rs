@@ -77,6 +77,9 @@ pub enum FromMonitor {
     Status(Standing),
     /// The number of the daemon that was added.
     Added(u32),
+    /// The answer to a ping: of the groups that the daemon should not hold, those that are clean elsewhere,
+    /// with the interval.
+    Clean(Vec<(u32, Epoch)>),
 }
 
 /// How a daemon stands.
@@ -94,6 +97,12 @@ pub struct Report {
     pub disk_bytes: u64,
     /// Bytes of trees, sketches and bitmaps in its memory.
     pub summary_bytes: u64,
+    /// Bytes that are free on its file system.
+    pub free_bytes: u64,
+    /// Its file system is nearly full: it takes no new data.
+    pub is_full: bool,
+    /// Groups that it holds and should not, with the interval that each replica knows.
+    pub strays: Vec<(u32, Epoch)>,
     /// Since it started.
     pub counters: Counters,
 }

@@ -23,6 +23,8 @@ pub struct OsdState {
     pub address: String,
     /// Which of its runs this is: a number that it draws when it starts.
     pub instance: u64,
+    /// Its disk is full: it takes no new data.
+    pub is_full: bool,
 }
 
 /// What is new in a map.
@@ -32,6 +34,8 @@ pub enum Change {
     Osds,
     /// Others serve one group for a while: a new interval begins for it.
     Group(u32),
+    /// A disk is full, or is not any more: no interval begins.
+    Room,
 }
 
 /// A state of the cluster.
@@ -39,6 +43,8 @@ pub enum Change {
 pub struct ClusterMap {
     /// Its number.
     pub epoch: Epoch,
+    /// The oldest map that is still needed: all groups have been clean since.
+    pub oldest: Epoch,
     /// What is new.
     pub change: Change,
     /// The daemons that the cluster knows.
@@ -54,6 +60,7 @@ impl ClusterMap {
         match self.change {
             Change::Osds => true,
             Change::Group(other) => other == group,
+            Change::Room => false,
         }
     }
 
@@ -127,7 +134,7 @@ mod tests {
     fn map(osds: u32) -> ClusterMap {
         let osd = OsdState { is_up: true, is_in: true, ..OsdState::default() };
         let osds = (0..osds).map(|id| (id, osd.clone())).collect();
-        ClusterMap { epoch: 1, change: Change::Osds, osds, temporary: BTreeMap::new() }
+        ClusterMap { epoch: 1, oldest: 1, change: Change::Osds, osds, temporary: BTreeMap::new() }
     }
 
     fn settings() -> Settings {
@@ -170,5 +177,7 @@ mod tests {
         assert_eq!((told.up.len(), told.acting, told.alive.len()), (3, vec![DeviceId(up[1])], 6));
         map.change = Change::Group(5);
         assert!(map.begins_interval_of(5) && !map.begins_interval_of(4));
+        map.change = Change::Room;
+        assert!(!map.begins_interval_of(5), "a full disk does not begin an interval");
     }
 }

@@ -3,7 +3,7 @@
 //! Every change is a new [`ClusterMap`], durable before anybody hears of it. There is one monitor: while it
 //! is away daemons go on as they are, and nothing changes hands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -22,6 +22,9 @@ use crate::wire::{self, WireError};
 
 /// How often it looks who has not been heard of.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Maps that are forgotten at a time, at least.
+const TRIM_LEAST: usize = 16;
 
 /// The longest that a question for new maps waits.
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -146,7 +149,8 @@ impl State {
         if state.maps.is_empty() {
             let osd = OsdState { is_in: true, ..OsdState::default() };
             let osds = (0..state.settings.osds).map(|id| (id, osd.clone())).collect();
-            state.publish(ClusterMap { epoch: 1, change: Change::Osds, osds, temporary: BTreeMap::new() })?;
+            let temporary = BTreeMap::new();
+            state.publish(ClusterMap { epoch: 1, oldest: 1, change: Change::Osds, osds, temporary })?;
         }
         // Whoever ran before gets its time to be heard of again.
         let up: Vec<u32> = state.map().osds.iter().filter(|(_, osd)| osd.is_up).map(|(id, _)| *id).collect();
@@ -158,7 +162,8 @@ impl State {
         self.maps.last().expect("there is one from the beginning")
     }
 
-    fn publish(&mut self, map: ClusterMap) -> Result<(), StoreError> {
+    fn publish(&mut self, mut map: ClusterMap) -> Result<(), StoreError> {
+        map.oldest = self.maps.first().map_or(map.epoch, |first| first.epoch);
         let last = self.maps.last().map_or(0, |last| last.epoch);
         assert_eq!(map.epoch, last + 1, "epochs follow each other");
         let saved = self.table.insert(map.epoch.to_be_bytes(), written(&map));
@@ -212,7 +217,66 @@ impl State {
                 })?;
             }
         }
+        self.trim()?;
         Ok(self.map().epoch > epoch)
+    }
+
+    /// A disk is full, or is not any more.
+    fn note_room(&mut self, osd: u32, is_full: bool) -> Result<(), StoreError> {
+        if self.map().osds.get(&osd).is_none_or(|state| state.is_full == is_full) {
+            return Ok(());
+        }
+        let mut map = ClusterMap { epoch: self.map().epoch + 1, change: Change::Room, ..self.map().clone() };
+        map.osds.entry(osd).or_default().is_full = is_full;
+        self.publish(map)
+    }
+
+    /// The first epoch of a group's present interval.
+    fn interval_of(&self, group: u32) -> Epoch {
+        let begins = self.maps.iter().rev().find(|map| map.begins_interval_of(group));
+        begins.or(self.maps.first()).map_or(0, |map| map.epoch)
+    }
+
+    /// The replicas of a group that is clean in its present interval, by its primary's word.
+    fn clean_acting(&self, group: u32) -> Option<&[u32]> {
+        let interval = self.interval_of(group);
+        let led = self.reports.values().filter_map(|report| report.led.get(&group));
+        let mut clean = led.filter(|told| {
+            told.epoch == interval && told.is_clean && told.acting.len() as u32 == self.settings.replicas
+        });
+        clean.next().map(|told| &told.acting[..])
+    }
+
+    /// Of groups that a daemon should not hold, those that are clean elsewhere.
+    fn clean_elsewhere(&self, osd: u32, strays: &[(u32, Epoch)]) -> Vec<(u32, Epoch)> {
+        let is_clean = |(group, known): &&(u32, Epoch)| {
+            self.interval_of(*group) == *known
+                && self.clean_acting(*group).is_some_and(|acting| !acting.contains(&osd))
+        };
+        strays.iter().filter(is_clean).copied().collect()
+    }
+
+    /// Forgets maps when all groups are clean, up to the first of their present intervals. Whoever comes back
+    /// knows some earlier intervals and none of those in between. That is enough: a replica that was complete
+    /// in the clean interval knows all that was acknowledged before it, and peering waits for one of those.
+    fn trim(&mut self) -> Result<(), StoreError> {
+        let intervals = (0..self.settings.groups).map(|group| self.interval_of(group));
+        let oldest = intervals.min().unwrap_or(0);
+        let old = self.maps.partition_point(|map| map.epoch < oldest);
+        if old < TRIM_LEAST {
+            return Ok(());
+        }
+        let mut up = self.map().osds.iter().filter(|(_, osd)| osd.is_up).map(|(id, _)| id);
+        let all_know = up.all(|id| self.reports.get(id).is_some_and(|report| report.epoch >= oldest));
+        if !all_know || !(0..self.settings.groups).all(|group| self.clean_acting(group).is_some()) {
+            return Ok(());
+        }
+        for map in self.maps.drain(..old) {
+            self.table.remove(map.epoch.to_be_bytes()).map_err(EngineError::from)?;
+        }
+        self.database.persist(PersistMode::SyncAll).map_err(EngineError::from)?;
+        println!("maps before {oldest} are forgotten");
+        Ok(())
     }
 
     fn take(&mut self, ask: ToMonitor) -> Result<FromMonitor, StoreError> {
@@ -223,8 +287,10 @@ impl State {
                     return Ok(FromMonitor::Refused("this run does not count as up: boot again".to_owned()));
                 }
                 self.heard.insert(osd, now());
+                let clean = self.clean_elsewhere(osd, &report.strays);
+                self.note_room(osd, report.is_full)?;
                 self.reports.insert(osd, report);
-                Ok(FromMonitor::Done)
+                Ok(FromMonitor::Clean(clean))
             }
             ToMonitor::Leave { osd, instance } => {
                 if self.is_running(osd, instance) {
@@ -234,7 +300,7 @@ impl State {
             }
             ToMonitor::Wants { group, epoch, acting } => self.let_act(group, epoch, acting),
             ToMonitor::Status => Ok(FromMonitor::Status(Standing {
-                map: self.map().clone(),
+                map: ClusterMap { oldest: self.maps[0].epoch, ..self.map().clone() },
                 replicas: self.settings.replicas,
                 groups: self.settings.groups,
                 reports: self.reports.clone(),
@@ -286,6 +352,7 @@ impl State {
             self.change_osds(|osds| {
                 let state = osds.entry(osd).or_default();
                 (state.is_up, state.instance, state.address) = (true, instance, address);
+                state.is_full = false;
                 state.is_in |= std::mem::take(&mut state.was_away);
             })?;
         }
@@ -297,7 +364,9 @@ impl State {
         let interval = self.maps.iter().rev().find(|map| map.begins_interval_of(group)).map(|map| map.epoch);
         let is_up = |osd: &u32| self.map().osds.get(osd).is_some_and(|state| state.is_up);
         // Whoever asked in an interval that is over will ask again.
-        if group >= self.settings.groups || interval != Some(epoch) || !acting.iter().all(is_up) {
+        let are_different = acting.iter().collect::<BTreeSet<_>>().len() == acting.len();
+        let is_sound = group < self.settings.groups && are_different && acting.iter().all(is_up);
+        if !is_sound || interval != Some(epoch) {
             return Ok(FromMonitor::Done);
         }
         let mut map =

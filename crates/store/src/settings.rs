@@ -181,6 +181,8 @@ impl Settings {
             log_trim_min: 100.min(log),
             requests_max: log.max(3_000),
             sleep: SimSpan::from_ms(self.recovery_sleep_ms),
+            // A target that is full says so by itself soon; Ceph asks again after 30 s.
+            retry: SimSpan::from_secs(5),
             // Whole objects, so that their checksums can be looked at.
             chunk_bytes: FRAME_MAX as u64,
             // A former primary that is cut off from the others must not answer reads after they have gone on:

@@ -17,7 +17,7 @@ use std::sync::{Mutex, RwLock};
 use std::time::Duration;
 
 use serde::Serialize;
-use towtank_replication::history::{Act, Operation, explain, possible_ends};
+use towtank_replication::history::{Act, Operation, explain, lost_writes};
 use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 
 use crate::StoreError;
@@ -56,8 +56,7 @@ pub struct Tortured {
     pub reads: u64,
     /// Answers that were lost on purpose, so that the request was repeated.
     pub answers_lost: u64,
-    /// Objects of which an acknowledged write was not there any more when all clients paused, counted once a
-    /// round.
+    /// Acknowledged writes and removals that a later read did not show, and no read after it.
     pub lost_writes: u64,
     /// Rounds: times that all was read and compared.
     pub rounds: u64,
@@ -235,6 +234,7 @@ fn read_all(shared: &Shared<'_>) -> Result<Told, StoreError> {
     Ok(told)
 }
 
+/// What was read last.
 fn value_read(told: &[Operation]) -> Option<u64> {
     told.last().and_then(|operation| match operation.act {
         Act::Read(value) | Act::Set(value) => value,
@@ -250,10 +250,10 @@ fn judge(shared: &Shared<'_>, before: &BTreeMap<u32, Option<u64>>, read: &Told, 
         let before = before.get(object).copied().flatten();
         let mut clients: Vec<Vec<Operation>> =
             all.iter().filter_map(|told| told.get(object).cloned()).collect();
-        found.lost_writes += u64::from(!possible_ends(before, &clients).contains(&value_read(last)));
         clients.push(last.clone());
         if let Err(violation) = explain(before, &clients) {
             found.linearizable = false;
+            found.lost_writes += lost_writes(before, &clients) as u64;
             found.violations.push(format!("`{}`: {violation}", load::name(*object)));
         }
     }

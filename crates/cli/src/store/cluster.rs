@@ -21,6 +21,9 @@ use crate::{interrupt, screen};
 /// Between two looks at a cluster that begins.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How long a daemon may take until it counts as up: it reads its logs and trees first.
+const UP_TIME: Duration = Duration::from_secs(30);
+
 /// How long a monitor may take to answer.
 const MONITOR_TIME: Duration = Duration::from_secs(10);
 
@@ -187,8 +190,10 @@ pub fn down(home: &Home) -> Result<Exit, Trouble> {
 /// `osd start`.
 pub fn start(home: &Home, osd: u32) -> Result<Exit, Trouble> {
     known(home, osd)?;
-    control::start(home, &program()?, control::Daemon::Osd(osd)).map_err(trouble)?;
-    Ok(Exit::Done)
+    let client = Client::open(home, MONITOR_TIME).map_err(trouble)?;
+    let before = instance(&client, osd)?;
+    let child = control::start(home, &program()?, control::Daemon::Osd(osd)).map_err(trouble)?;
+    wait_until_up(home, &client, (osd, before), child)
 }
 
 /// `osd stop`.
@@ -218,8 +223,50 @@ pub fn add(home: &Home) -> Result<Exit, Trouble> {
     let FromMonitor::Added(osd) = client.change(&ToMonitor::Add).map_err(trouble)? else {
         return Err(Trouble::failed("the monitor answers what was not asked".to_owned()));
     };
-    control::start(home, &program()?, control::Daemon::Osd(osd)).map_err(trouble)?;
+    let child = control::start(home, &program()?, control::Daemon::Osd(osd)).map_err(trouble)?;
+    wait_until_up(home, &client, (osd, 0), child)?;
     print(&format!("osd.{osd}\n"))
+}
+
+/// The run of a daemon that counts as up, or did last.
+fn instance(client: &Client, osd: u32) -> Result<u64, Trouble> {
+    let standing = client.standing().map_err(trouble)?;
+    Ok(standing.map.osds.get(&osd).map_or(0, |state| state.instance))
+}
+
+/// Waits until the monitor counts a daemon that was just started as up, in another run than before.
+fn wait_until_up(
+    home: &Home,
+    client: &Client,
+    (osd, before): (u32, u64),
+    mut child: std::process::Child,
+) -> Result<Exit, Trouble> {
+    let stop = interrupt::watch();
+    let mut waited = Duration::ZERO;
+    loop {
+        let standing = client.standing().map_err(trouble)?;
+        if standing.map.osds.get(&osd).is_some_and(|state| state.is_up && state.instance != before) {
+            return Ok(Exit::Done);
+        }
+        let log = home.path(&format!("log/osd.{osd}.log"));
+        if let Ok(Some(status)) = child.try_wait() {
+            let text = std::fs::read_to_string(&log).unwrap_or_default();
+            let last =
+                text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it has said nothing");
+            let problem = Problem::new(format!("osd.{osd} has ended ({status}): {}", last.trim()));
+            return Err(Trouble::Failed(problem.hint(format!("`{}` has all that it said", log.display()))));
+        }
+        if stop.raised() {
+            return Ok(Exit::Interrupted);
+        }
+        if waited >= UP_TIME {
+            let text = format!("osd.{osd} runs, and does not count as up after {} s", UP_TIME.as_secs());
+            let hint = format!("`{}` has what it says", log.display());
+            return Err(Trouble::Failed(Problem::new(text).hint(hint)));
+        }
+        std::thread::sleep(LOOK);
+        waited += LOOK;
+    }
 }
 
 fn known(home: &Home, osd: u32) -> Result<(), Trouble> {

@@ -55,6 +55,9 @@ pub enum Command {
     /// Damage an object on a daemon that does not run, to see it made good
     #[command(hide = true)]
     Damage(Damage),
+    /// Send frames that no correct process sends to a daemon that runs
+    #[command(hide = true)]
+    Malformed(Malformed),
     /// Measure reads and writes of many clients
     Bench(Bench),
     /// Kill, stop and start the daemons of a new cluster under load, and check that nothing is lost
@@ -310,6 +313,21 @@ pub struct Damage {
     pub osd: u32,
     /// The name of the object
     pub name: String,
+    #[command(flatten)]
+    pub place: Where,
+}
+
+/// `towtank store malformed`.
+#[derive(Debug, Args)]
+pub struct Malformed {
+    /// `monitor`, or `osd.N`
+    pub name: String,
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub frames: u64,
+    /// What they are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
     #[command(flatten)]
     pub place: Where,
 }

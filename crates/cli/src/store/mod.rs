@@ -20,7 +20,7 @@ use towtank_units::SimSpan;
 
 use crate::exit::Exit;
 use crate::{interrupt, screen};
-use flags::{Command, Daemon, ExperimentCommand, OsdCommand};
+use flags::{Command, Daemon, ExperimentCommand, Malformed, OsdCommand};
 
 pub use flags::Flags;
 
@@ -46,6 +46,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
         Command::Verify(verify) => standing::verify(verify),
         Command::Scrub(place) => standing::scrub(place),
         Command::Damage(flags) => data::damage(flags),
+        Command::Malformed(flags) => malformed(flags),
         Command::Bench(bench) => bench::bench(bench),
         Command::Torture(flags) => torture::torture(flags),
         Command::Experiment(flags) => match &flags.command {
@@ -70,6 +71,29 @@ fn daemon(flags: &Daemon) -> Result<Exit, Trouble> {
     }
     .map_err(trouble)?;
     Ok(Exit::Done)
+}
+
+/// `malformed`: what was sent, as JSON. A key that is another and is not refused is a fault.
+fn malformed(flags: &Malformed) -> Result<Exit, Trouble> {
+    let home = home(&flags.place.dir)?;
+    let osd = flags.name.strip_prefix("osd.").and_then(|number| number.parse::<u32>().ok());
+    let address = match osd {
+        Some(osd) => {
+            let standing = Client::open(&home, Duration::from_secs(10)).and_then(|client| client.standing());
+            standing
+                .map_err(trouble)?
+                .map
+                .osds
+                .get(&osd)
+                .map(|state| state.address.clone())
+                .unwrap_or_default()
+        }
+        None => home.monitor_address().map_err(|error| trouble(error.into()))?,
+    };
+    let sent = towtank_store::malformed::send(&home, &address, osd.is_none(), flags.frames, flags.seed);
+    let sent = sent.map_err(trouble)?;
+    print(&format!("{:#}\n", serde_json::json!(sent)))?;
+    Ok(if sent.wrong_keys == sent.wrong_keys_refused { Exit::Done } else { Exit::Failed })
 }
 
 /// The directory of a cluster.

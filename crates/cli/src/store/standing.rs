@@ -36,6 +36,8 @@ pub struct Health {
     pub missing: u64,
     /// Replicas that are being backfilled, or wait for it.
     pub targets: u32,
+    /// Daemons whose disks are full.
+    pub full: Vec<u32>,
     groups: u32,
     clean: u32,
 }
@@ -53,6 +55,7 @@ impl Health {
             degraded: 0,
             missing: 0,
             targets: 0,
+            full: full_of(standing),
             groups: 0,
             clean: 0,
         };
@@ -83,11 +86,19 @@ impl Health {
 
     fn word(&self) -> &'static str {
         match self {
-            _ if self.unavailable > 0 => "HEALTH_ERR",
+            _ if self.unavailable > 0 || !self.full.is_empty() => "HEALTH_ERR",
             _ if !self.is_clean() => "HEALTH_WARN",
             _ => "HEALTH_OK",
         }
     }
+}
+
+/// Daemons that run and whose disks are full.
+fn full_of(standing: &Standing) -> Vec<u32> {
+    let is_full = |(id, osd): &(&u32, &towtank_store::map::OsdState)| {
+        osd.is_up && (osd.is_full || standing.reports.get(id).is_some_and(|report| report.is_full))
+    };
+    standing.map.osds.iter().filter(is_full).map(|(id, _)| *id).collect()
 }
 
 /// The words of Ceph: `active+undersized+degraded+backfilling`.
@@ -121,6 +132,13 @@ pub fn text_of(standing: &Standing, health: &Health) -> String {
     let mut line = |words: String| text += &format!("         {words}\n");
     if health.unavailable > 0 {
         line(format!("{} of {} groups take no requests", health.unavailable, health.groups));
+    }
+    for osd in &health.full {
+        let free = standing.reports.get(osd).map_or(0, |report| report.free_bytes);
+        line(format!(
+            "osd.{osd} is full ({} free): writes to its groups are refused; remove objects, or add a daemon",
+            Bytes::new(free)
+        ));
     }
     if health.degraded > 0 {
         line(format!("{} of {} groups are not known to have all copies", health.degraded, health.groups));
@@ -172,6 +190,9 @@ fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
                 "objects": report.map(|report| report.objects),
                 "bytes": report.map(|report| report.bytes),
                 "disk_bytes": report.map(|report| report.disk_bytes),
+                "free_bytes": report.map(|report| report.free_bytes),
+                "full": health.full.contains(id),
+                "strays": report.map(|report| report.strays.len()),
                 "requests": report.map(|report| report.counters.requests),
                 "recovered": report.map(|report| report.counters.recovered),
                 "backfills": report.map(|report| report.counters.backfills),
@@ -188,6 +209,7 @@ fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
         "replicas_to_backfill": health.targets,
         "groups": health.states,
         "map": standing.map.epoch,
+        "oldest_map": standing.map.oldest,
         "replicas": standing.replicas,
         "osds": osds,
     })

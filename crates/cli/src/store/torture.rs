@@ -17,7 +17,7 @@ use crate::{interrupt, screen};
 const GRACE_MS: u64 = 700;
 
 /// The rest after each operation of recovery: long enough that writes meet backfills.
-const RECOVERY_SLEEP_MS: u64 = 3;
+const RECOVERY_SLEEP_MS: u64 = 5;
 
 /// Tortures a new cluster.
 pub fn torture(flags: &Torture) -> Result<Exit, Trouble> {

@@ -3,7 +3,8 @@
 //!
 //! After each schedule all is healed, and then nothing may be lost, done twice, or left different. A schedule
 //! that fails is shortened while it still fails, and printed as one line: `SCHEDULE='…' cargo test -p
-//! towtank-replication --test schedules` runs it again. `SOAK_CASES=1000000` runs so many.
+//! towtank-replication --test schedules` runs it again. `SOAK_CASES=1000000` runs so many, `SOAK_SECONDS=600`
+//! goes on for so long.
 
 mod model;
 mod steps;
@@ -13,6 +14,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use steps::{BadDisk, Fault, Schedule};
 use towtank_replication::Planted;
@@ -130,11 +132,22 @@ fn schedules_lose_nothing_and_end_equal() {
         assert_eq!(world.run(&schedule.steps), Ok(()));
         return;
     }
-    let from = std::env::var("SOAK_FROM").map_or(0, |from| from.parse().expect("a number"));
-    let cases = std::env::var("SOAK_CASES").map_or(CASES, |cases| cases.parse().expect("a number"));
-    if let Some((schedule, fault)) = first_fault(from..from + cases, None) {
-        panic!("{fault}\nSCHEDULE='{schedule}' cargo test -p towtank-replication --test schedules");
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    let until = number("SOAK_SECONDS").map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let cases = number("SOAK_CASES").unwrap_or(CASES);
+    let (begun, first) = (Instant::now(), number("SOAK_FROM").unwrap_or(0));
+    let mut from = first;
+    loop {
+        if let Some((schedule, fault)) = first_fault(from..from + cases, None) {
+            panic!("{fault}\nSCHEDULE='{schedule}' cargo test -p towtank-replication --test schedules");
+        }
+        from += cases;
+        if until.is_none_or(|until| Instant::now() >= until) {
+            break;
+        }
     }
+    let (count, span) = (from - first, begun.elapsed().as_secs_f64());
+    println!("{count} schedules from {first} on in {span:.1} s: {:.0} a second", count as f64 / span);
 }
 
 fn is_caught(planted: Fault) {

@@ -3,6 +3,9 @@
 //! Arrivals are taken in portions. All that a portion changes is one transaction; once that is durable, what
 //! follows from it is sent. So many writes share one wait for the disk.
 
+mod room;
+mod strays;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -11,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use towtank_replication::{
     Action, Body, DeviceId, Durable, GroupId, Holder, Input, Key, Message, Note, Operation, Outcome, Replica,
-    Request, RequestId, Reserver, Token, Verdict,
+    Request, RequestId, Reserver, Token, Verdict, Work,
 };
 
 use crate::StoreError;
@@ -20,6 +23,7 @@ use crate::content;
 use crate::engine::{Engine, Table, Transaction, name_bytes};
 use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, Report, Told, Wanted};
 use crate::map::{ClusterMap, Places};
+use crate::names::{Address, address};
 use crate::objects::{Totals, View};
 use crate::osd::doors::{Arrival, ClientDoor};
 use crate::osd::inventory::of_group;
@@ -28,6 +32,7 @@ use crate::osd::pace::Pace;
 use crate::osd::peers::{Me, Peers};
 use crate::saved::Saved;
 use crate::settings::Settings;
+use room::Room;
 
 /// A portion ends when it has so many arrivals, or bytes to write.
 const PORTION_ARRIVALS: usize = 128;
@@ -57,11 +62,23 @@ struct Held {
     filling: BTreeMap<u32, Instant>,
     /// Who serves it, by the last map.
     acting: Vec<DeviceId>,
+    /// Who serves it or should hold it, by the last map.
+    holders: Vec<u32>,
+    /// Reads for recovery that wait until no disk of the group is full.
+    stalled: Vec<Token>,
 }
 
 impl Held {
     fn new(replica: Replica<Vec<u8>>, saved: Saved, totals: Totals) -> Held {
-        Held { replica, saved, totals, filling: BTreeMap::new(), acting: Vec::new() }
+        Held {
+            replica,
+            saved,
+            totals,
+            filling: BTreeMap::new(),
+            acting: Vec::new(),
+            holders: Vec::new(),
+            stalled: Vec::new(),
+        }
     }
 }
 
@@ -91,6 +108,9 @@ pub(super) struct Core {
     early: BTreeMap<u32, Early>,
     /// Objects that are not as they were written, until the next interval of their group.
     damaged: BTreeMap<u32, BTreeSet<Key>>,
+    /// Groups that have moved elsewhere, of which objects are still to be removed.
+    purging: BTreeSet<u32>,
+    room: Room,
     counters: Counters,
     reported: Instant,
 }
@@ -108,9 +128,12 @@ impl Core {
                 groups.insert(group, Held::new(replica, saved, totals));
             }
         }
+        let is_held = |group| groups.contains_key(&group);
+        let purging = strays::left_over(settings.groups, is_held, &mut transaction);
         transaction.commit()?;
+        let room = Room::of(&engine);
         Ok(Core {
-            reserver: Reserver::new(settings.backfills as usize),
+            reserver: room.reserver(settings.backfills as usize),
             peers: Peers::new(me.clone()),
             maps: Vec::new(),
             timers: BinaryHeap::new(),
@@ -118,6 +141,8 @@ impl Core {
             waiting: BTreeMap::new(),
             early: BTreeMap::new(),
             damaged: BTreeMap::new(),
+            purging,
+            room,
             counters: Counters::default(),
             reported: now(),
             settings,
@@ -138,7 +163,8 @@ impl Core {
     ) -> Result<(), StoreError> {
         let mut inputs = VecDeque::new();
         while !stopped() {
-            let wait = if inputs.is_empty() && !self.pace.is_ready() { self.idle() } else { Duration::ZERO };
+            let is_busy = !inputs.is_empty() || !self.purging.is_empty() || self.pace.is_ready();
+            let wait = if is_busy { Duration::ZERO } else { self.idle() };
             let first = match arrivals.recv_timeout(wait) {
                 Ok(arrival) => Some(arrival),
                 Err(RecvTimeoutError::Timeout) => None,
@@ -147,6 +173,8 @@ impl Core {
             self.portion(first, arrivals, &mut inputs)?;
             if now().duration_since(self.reported) >= REPORT {
                 self.reported = now();
+                self.look_at_room();
+                self.go_on(&mut inputs);
                 let report = self.report();
                 *self.report.lock().expect("no thread that holds it panics") = report;
             }
@@ -192,6 +220,7 @@ impl Core {
             let Some(arrival) = next.take().or_else(|| arrivals.try_recv().ok()) else { break };
             match arrival {
                 Arrival::Maps(maps) => self.take_maps(maps, &mut transaction, &mut turn),
+                Arrival::Clean(groups) => self.drop_strays(groups, &mut transaction, &turn),
                 Arrival::Peer { from, frame } => {
                     let input = Input::Message { from: DeviceId(from), message: frame.message };
                     self.handle(frame.group, input, &mut transaction, &mut turn);
@@ -202,6 +231,7 @@ impl Core {
                 break;
             }
         }
+        self.purge_some(&mut transaction);
         for group in &turn.touched {
             if let Some(held) = self.groups.get_mut(group) {
                 held.saved.save(held.replica.durable_mut(), held.totals, &mut transaction);
@@ -212,9 +242,11 @@ impl Core {
             self.counters.transactions += 1;
         }
         for (group, action) in turn.actions {
+            crate::crash::point();
             self.carry_out(group, action, inputs);
         }
         for (door, answer) in turn.answers {
+            crate::crash::point();
             door.answer(answer);
         }
         Ok(())
@@ -228,10 +260,8 @@ impl Core {
         turn: &mut Turn,
     ) {
         let Some(held) = self.groups.get_mut(&group) else {
-            // A message for a group that no map has given this daemon comes before that map: its sender knows
-            // more.
             if let Input::Message { from, message } = input {
-                self.early.entry(group).or_default().push((from, message));
+                self.take_strange(group, (from, message), transaction, turn);
             }
             return;
         };
@@ -254,6 +284,7 @@ impl Core {
                 }
             }
             let places = Places::new(&self.settings, &map);
+            self.maps.retain(|(earlier, _)| earlier.epoch >= map.oldest);
             self.maps.push((map, places));
             let (map, places) = self.maps.last().expect("one was just pushed");
             let mut told = Vec::new();
@@ -261,7 +292,7 @@ impl Core {
                 let map = places.map_of(map, group);
                 let me = DeviceId(self.me.osd);
                 let is_mine = map.up.contains(&me) || map.acting.contains(&me);
-                if is_mine || self.groups.contains_key(&group) {
+                if is_mine || self.groups.contains_key(&group) || self.early.contains_key(&group) {
                     told.push((group, map));
                 }
             }
@@ -280,6 +311,7 @@ impl Core {
         turn: &mut Turn,
     ) {
         if !self.groups.contains_key(&group) {
+            self.purge_all(group, transaction);
             let config = self.settings.config(group);
             let replica =
                 Replica::start(config, DeviceId(self.me.osd), Durable::new(&config), self.clock.sim());
@@ -296,6 +328,8 @@ impl Core {
         }
         if let Some(held) = self.groups.get_mut(&group) {
             held.acting.clone_from(&map.acting);
+            held.holders = map.acting.iter().chain(&map.up).map(|device| device.0).collect();
+            held.stalled.clear();
             for key in self.damaged.remove(&group).unwrap_or_default() {
                 held.replica.lose(key, &mut View::new(transaction, group, &mut held.totals));
             }
@@ -329,10 +363,12 @@ impl Core {
                 self.names(ask.group, (&prefix, &after), most as usize, transaction).unwrap_or(retry)
             }
             Wanted::Object { key, operation } => {
-                if let Operation::Write(bytes) = &operation
-                    && let Err(error) = content::decode(bytes)
-                {
-                    turn.answers.push((door, Answer { request, told: Told::Refused(error.to_string()) }));
+                if let Some(why) = self.fault_of(ask.group, key, &operation) {
+                    turn.answers.push((door, Answer { request, told: Told::Refused(why) }));
+                    return;
+                }
+                if let Some(why) = self.refusal(ask.group, request, &operation) {
+                    turn.answers.push((door, Answer { request, told: Told::Refused(why) }));
                     return;
                 }
                 self.waiting.insert(request, (ask.group, key, door));
@@ -341,6 +377,22 @@ impl Core {
             }
         };
         turn.answers.push((door, Answer { request, told }));
+    }
+
+    /// What is wrong with a request: no client of ours asks for an object of another group, or writes what is
+    /// none.
+    fn fault_of(&self, group: u32, key: Key, operation: &Operation<Vec<u8>>) -> Option<String> {
+        if let Operation::Write(bytes) = operation {
+            let name = match content::decode(bytes) {
+                Ok((head, _)) => head.name,
+                Err(error) => return Some(error.to_string()),
+            };
+            let is_its_place = address(&name, self.settings.groups) == Address { group, key };
+            return (!is_its_place)
+                .then(|| format!("`{name}` has another place than {key:?} of group {group}"));
+        }
+        let space = self.settings.config(group).shape.space();
+        (!space.contains(key.at())).then(|| format!("{key:?} is no object of group {group}"))
     }
 
     /// Names of the group's objects; none while the log names objects that are not here yet.
@@ -404,6 +456,11 @@ impl Core {
                 self.damaged(group, key);
             }
             Action::Send { to, message } => self.peers.send(to.0, group, message),
+            Action::Work { token, work: Work::Read { is_recovery: true, .. } }
+                if !self.full_holders(group).is_empty() =>
+            {
+                self.stall(group, token);
+            }
             // What was to be written is durable, and what was to be read has been read.
             Action::Work { token, work } => self.pace.arrive(self.clock.sim(), group, token, work),
             Action::Wake { token, after } => {
@@ -513,6 +570,9 @@ impl Core {
                 .values()
                 .map(|held| held.replica.durable().summary.memory_bytes())
                 .sum(),
+            free_bytes: self.room.space.free_bytes,
+            is_full: self.room.is_full,
+            strays: self.strays(),
             counters: self.counters,
         }
     }

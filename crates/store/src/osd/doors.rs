@@ -5,6 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex};
 
+use towtank_replication::Epoch;
+
 use crate::frames::{Answer, Ask, Hello, PeerFrame, Taken};
 use crate::map::ClusterMap;
 use crate::wire::{self, ClusterKey, Receiver, Sender, WireError};
@@ -19,6 +21,8 @@ pub(super) enum Arrival {
     Peer { from: u32, frame: PeerFrame },
     /// New maps of the cluster.
     Maps(Vec<ClusterMap>),
+    /// Groups that are clean elsewhere, with the interval.
+    Clean(Vec<(u32, Epoch)>),
     /// A client's question.
     Ask { ask: Ask, door: Arc<ClientDoor> },
 }
@@ -27,7 +31,14 @@ pub(super) enum Arrival {
 #[derive(Debug)]
 pub(super) struct ClientDoor {
     answers: std::sync::mpsc::Sender<Answer>,
-    open: Mutex<usize>,
+    open: Arc<Open>,
+}
+
+/// Requests of a connection whose answers have not been written to it: a client that does not read answers is
+/// not heard any more.
+#[derive(Debug, Default)]
+struct Open {
+    count: Mutex<usize>,
     fewer: Condvar,
 }
 
@@ -35,16 +46,21 @@ impl ClientDoor {
     pub(super) fn answer(&self, answer: Answer) {
         // A client that has gone does not want it.
         let _ = self.answers.send(answer);
-        let mut open = self.open.lock().expect("no thread that holds it panics");
-        *open = open.saturating_sub(1);
+    }
+}
+
+impl Open {
+    fn answered(&self) {
+        let mut count = self.count.lock().expect("no thread that holds it panics");
+        *count = count.saturating_sub(1);
         self.fewer.notify_all();
     }
 
     fn wait_for_room(&self) {
-        let open = self.open.lock().expect("no thread that holds it panics");
-        let mut open =
-            self.fewer.wait_while(open, |open| *open >= OPEN_MAX).expect("no thread that holds it panics");
-        *open += 1;
+        let count = self.count.lock().expect("no thread that holds it panics");
+        let mut count =
+            self.fewer.wait_while(count, |count| *count >= OPEN_MAX).expect("no thread that holds it panics");
+        *count += 1;
     }
 }
 
@@ -125,17 +141,24 @@ fn from_client(
     arrivals: &SyncSender<Arrival>,
 ) -> Result<(), WireError> {
     let (answers, outgoing) = std::sync::mpsc::channel::<Answer>();
-    let door = Arc::new(ClientDoor { answers, open: Mutex::new(0), fewer: Condvar::new() });
+    let open = Arc::<Open>::default();
+    let door = Arc::new(ClientDoor { answers, open: Arc::clone(&open) });
     std::thread::spawn(move || {
         while let Ok(answer) = outgoing.recv() {
-            if sender.send(&answer).is_err() {
+            let is_sent = sender.send(&answer).is_ok();
+            open.answered();
+            if !is_sent {
                 break;
             }
         }
         sender.close();
+        // Whoever waits for room learns that the connection has ended.
+        while let Ok(_) = outgoing.recv() {
+            open.answered();
+        }
     });
     while let Some(ask) = receiver.receive::<Ask>()? {
-        door.wait_for_room();
+        door.open.wait_for_room();
         if arrivals.send(Arrival::Ask { ask, door: Arc::clone(&door) }).is_err() {
             return Ok(());
         }

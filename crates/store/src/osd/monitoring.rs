@@ -91,8 +91,9 @@ pub(super) fn begin(me: Me, arrivals: SyncSender<Arrival>) -> Monitor {
     let (asks, outgoing) = channel();
     let leave = ToMonitor::Leave { osd: me.osd, instance: me.instance };
     let listening = me.clone();
+    let clean = arrivals.clone();
     std::thread::spawn(move || hear_maps(&listening, &arrivals));
-    std::thread::spawn(move || talk(&me, &outgoing));
+    std::thread::spawn(move || talk(&me, &outgoing, &clean));
     Monitor { asks, leave }
 }
 
@@ -116,7 +117,7 @@ fn hear_maps(me: &Me, arrivals: &SyncSender<Arrival>) {
     }
 }
 
-fn talk(me: &Me, asks: &Receiver<(ToMonitor, Option<Sender<()>>)>) {
+fn talk(me: &Me, asks: &Receiver<(ToMonitor, Option<Sender<()>>)>, arrivals: &SyncSender<Arrival>) {
     let mut waiting: Option<(ToMonitor, Option<Sender<()>>)> = None;
     loop {
         let talked = (|| -> Result<(), StoreError> {
@@ -129,7 +130,9 @@ fn talk(me: &Me, asks: &Receiver<(ToMonitor, Option<Sender<()>>)>) {
                     }
                 }
                 waiting = None;
-                ping(me, &mut line)?;
+                if !ping(me, &mut line, arrivals)? {
+                    return Ok(());
+                }
                 match asks.recv_timeout(PING) {
                     Ok(ask) => waiting = Some(ask),
                     Err(RecvTimeoutError::Timeout) => {}
@@ -144,14 +147,21 @@ fn talk(me: &Me, asks: &Receiver<(ToMonitor, Option<Sender<()>>)>) {
     }
 }
 
-fn ping(me: &Me, line: &mut Line) -> Result<(), StoreError> {
+/// Says that the daemon runs, and how it stands; whether anybody is there to hear what the monitor answers.
+fn ping(me: &Me, line: &mut Line, arrivals: &SyncSender<Arrival>) -> Result<bool, StoreError> {
     let Me { osd, instance, .. } = *me;
     let report = me.report.lock().expect("no thread that holds it panics").clone();
-    if let FromMonitor::Refused(_) = line.ask(&ToMonitor::Ping { osd, instance, report })? {
-        let boot = ToMonitor::Boot { osd, instance, address: me.address.clone() };
-        if let FromMonitor::Refused(why) = line.ask(&boot)? {
-            return Err(StoreError::Refused(why));
+    match line.ask(&ToMonitor::Ping { osd, instance, report })? {
+        FromMonitor::Clean(groups) if !groups.is_empty() => {
+            return Ok(arrivals.send(Arrival::Clean(groups)).is_ok());
         }
+        FromMonitor::Refused(_) => {
+            let boot = ToMonitor::Boot { osd, instance, address: me.address.clone() };
+            if let FromMonitor::Refused(why) = line.ask(&boot)? {
+                return Err(StoreError::Refused(why));
+            }
+        }
+        _ => {}
     }
-    Ok(())
+    Ok(true)
 }

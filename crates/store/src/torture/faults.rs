@@ -24,7 +24,7 @@ const PAUSE_MS: (u64, u64) = (80, 500);
 
 /// How long a daemon is away, stands still or is cut off, at least, and what is drawn on top, in
 /// milliseconds. The grace after which a daemon counts as down lies in between.
-const SPAN_MS: (u64, u64) = (150, 2_500);
+const SPAN_MS: (u64, u64) = (150, 2_850);
 
 /// What has to end some time.
 enum Outage {

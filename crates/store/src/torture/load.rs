@@ -1,8 +1,8 @@
 //! What clients do while a store is tortured: one operation after the other, drawn at random.
 //!
-//! A few objects get a third of all requests, so that requests for one object meet each other. Some clients
-//! read almost only: they do not learn of a new primary as long as the former one answers them. Some answers
-//! are lost on purpose, and the request is repeated.
+//! A few objects get a third of all requests, so that requests for one object meet each other. Half of the clients
+//! read one of these and hardly do anything else: such a client talks to one daemon, and does not learn of a new
+//! primary as long as the former one answers. Some answers are lost on purpose, and the request is repeated.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -15,10 +15,10 @@ use crate::StoreError;
 use crate::client::Client;
 
 /// Objects that get a third of all requests.
-const HOT: u64 = 3;
+const HOT: u64 = 4;
 
 /// How long a client waits for one daemon: shorter than most faults last.
-const ANSWER_TIME: Duration = Duration::from_millis(1_200);
+const ANSWER_TIME: Duration = Duration::from_millis(700);
 
 /// The longest time from a request until its connection ends, where its answer is to be lost.
 const LOSE_AFTER_MS: u64 = 120;
@@ -28,13 +28,18 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
     let mut draws = draws_of(shared.plan.seed, client + 1);
     let mut line = Client::reach(&shared.plan.home, PATIENCE)?;
     line.answers_within(ANSWER_TIME);
-    let reads_mostly = client % 3 == 2;
+    let reads_mostly = client % 2 == 1;
     let mut number = 0_u64;
     while !shared.ends.load(Ordering::Relaxed) {
         let open = shared.gate.read().expect("no thread that holds it panics");
         let objects = u64::from(shared.plan.objects);
-        let object = if draws(3) == 0 { draws(HOT.min(objects)) } else { draws(objects) } as u32;
-        let what = if reads_mostly && draws(20) > 0 { 9 } else { draws(10) };
+        let hot = HOT.min(objects);
+        let (object, what) = match draws(200) {
+            1.. if reads_mostly => (u64::from(client / 2) % hot, 9),
+            _ if draws(3) == 0 => (draws(hot), draws(10)),
+            _ => (draws(objects), draws(10)),
+        };
+        let object = object as u32;
         number += 1;
         let value = u64::from(client) << 40 | number;
         let size = draws(4) * draws(2_000);

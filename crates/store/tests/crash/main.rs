@@ -17,10 +17,12 @@ use device::{Device, State};
 use towtank_store::crash::CRASH_AT;
 
 /// How many points of each kind unless told otherwise.
-const POINTS: usize = 120;
+const POINTS: usize = 100;
 
-/// Writes of a child.
-const WRITES: u64 = 12;
+/// Writes of a child: each has some twenty steps.
+fn writes() -> u64 {
+    (points() / 20).max(10) as u64
+}
 
 /// In the environment of a child: where it writes.
 const CHILD: &str = "TOWTANK_CRASH_CHILD";
@@ -62,7 +64,7 @@ fn copy(from: &Path, to: &Path) {
 fn child() {
     let Ok(directory) = std::env::var(CHILD) else { return };
     let mut device = Device::open(Path::new(&directory));
-    for number in 1..=WRITES {
+    for number in 1..=writes() {
         device.write(number);
         towtank_store::crash::point();
         println!("acknowledged {number}");
@@ -86,7 +88,7 @@ fn states(base: &Path) -> Vec<State> {
     copy(base, &whole);
     let mut device = Device::open(&whole);
     let mut states = vec![device.state()];
-    for number in 1..=WRITES {
+    for number in 1..=writes() {
         device.write(number);
         states.push(device.state());
     }
@@ -100,17 +102,25 @@ fn a_process_that_ends_at_any_step_leaves_whole_transactions() {
     let (base, scene) = (folder("base"), folder("scene"));
     Device::open(&base).fill();
     let states = states(&base);
-    // So many steps that a child comes to its end before that.
-    let last = (1..).map(|power| 1 << power).find(|steps| {
+    let survives = |steps: usize| {
         copy(&base, &scene);
-        let (_, survived) = run_child(&scene, *steps);
+        let (_, survived) = run_child(&scene, steps);
         std::fs::remove_dir_all(&scene).expect("a directory of ours can be removed");
         survived
-    });
-    let last: usize = last.expect("a child has an end");
+    };
+    // The steps of a child: a power of two that it survives, and then by halves.
+    let mut last = 1;
+    while !survives(last) {
+        last *= 2;
+    }
+    let mut least = last / 2;
+    while least + 1 < last {
+        let middle = least.midpoint(last);
+        if survives(middle) { last = middle } else { least = middle }
+    }
     let points = points();
     let (mut crashed, mut seen) = (0, std::collections::BTreeSet::new());
-    for at in (0..points).map(|point| 1 + point * last / points) {
+    for at in (0..points).map(|point| 1 + point * (last - 1) / points) {
         copy(&base, &scene);
         let (acknowledged, survived) = run_child(&scene, at);
         let state = Device::open(&scene).state();
@@ -123,7 +133,8 @@ fn a_process_that_ends_at_any_step_leaves_whole_transactions() {
         std::fs::remove_dir_all(&scene).expect("a directory of ours can be removed");
     }
     println!("{crashed} of {points} children crashed, of {last} steps; {} states were left", seen.len());
-    assert!(crashed * 4 > points && seen.len() > 3, "{crashed} crashes, {seen:?}");
+    assert_eq!(crashed, points, "some children came to their end");
+    assert!(seen.len() as u64 > writes() / 2, "{seen:?}");
     std::fs::remove_dir_all(&base).expect("a directory of ours can be removed");
 }
 
@@ -190,6 +201,11 @@ fn a_journal_that_is_torn_anywhere_leaves_whole_transactions() {
     let (count, some) = (faults.len(), &faults[..faults.len().min(5)]);
     println!("{points} cuts and {points} holes in a transaction of {length} bytes, {count} faults");
     assert!(faults.is_empty(), "{count} faults: {some:#?}");
+    // Damage of an earlier transaction is none of a crash: whoever was told of it must not be left without it.
+    let mut damaged = torn.journal.clone();
+    damaged[torn.before - 40] ^= 1;
+    let refused = torn.state_with(&damaged);
+    assert!(refused.is_err(), "an acknowledged transaction is damaged, and the disk is opened: {refused:?}");
     std::fs::remove_dir_all(&torn.base).expect("a directory of ours can be removed");
 }
 

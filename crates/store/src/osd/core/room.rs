@@ -1,0 +1,127 @@
+//! What a daemon does when a disk is full, its own or that of another replica.
+//!
+//! New data is refused by the primary of a group that has a replica on a full disk. Recovery and backfills
+//! that would add to it wait. Reads and removals go on, and what was removed is given back to the file
+//! system.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use towtank_replication::{Input, Operation, RequestId, Reserver, Token};
+
+use super::Core;
+use crate::clock::now;
+use crate::engine::Engine;
+use crate::space::Space;
+
+/// The least time between two merges of all tables.
+const RECLAIM: Duration = Duration::from_secs(2);
+
+/// The room on this daemon's disk.
+pub(super) struct Room {
+    pub(super) space: Space,
+    pub(super) is_full: bool,
+    reclaims: Arc<AtomicBool>,
+    reclaimed: Instant,
+    /// Transactions when room was last given back.
+    transactions: u64,
+}
+
+impl Room {
+    pub(super) fn of(engine: &Engine) -> Room {
+        let space = engine.space();
+        Room {
+            space,
+            is_full: space.is_full(false),
+            reclaims: Arc::default(),
+            reclaimed: now(),
+            transactions: 0,
+        }
+    }
+
+    /// Slots for backfills, and none for those that would fill the disk.
+    pub(super) fn reserver(&self, slots: usize) -> Reserver {
+        let full_at = self.space.total_bytes.saturating_sub(self.space.reserve_bytes());
+        let mut reserver = Reserver::new(slots).full_at(full_at);
+        reserver.set_used(self.space.used_bytes());
+        reserver
+    }
+}
+
+impl Core {
+    /// Looks how much room is left. On a full disk, room is given back after each change.
+    pub(super) fn look_at_room(&mut self) {
+        let was_full = self.room.is_full;
+        self.room.space = self.engine.space();
+        self.room.is_full = self.room.space.is_full(was_full);
+        self.reserver.set_used(self.room.space.used_bytes());
+        let Space { free_bytes, total_bytes } = self.room.space;
+        if self.room.is_full != was_full {
+            let word = if self.room.is_full { "full" } else { "not full any more" };
+            println!("the disk is {word}: {free_bytes} of {total_bytes} bytes are free");
+        }
+        let is_due = now().duration_since(self.room.reclaimed) >= RECLAIM
+            && self.room.transactions != self.counters.transactions;
+        if self.room.is_full && is_due && !self.room.reclaims.swap(true, Ordering::Relaxed) {
+            self.room.transactions = self.counters.transactions;
+            self.room.reclaimed = now();
+            let (engine, reclaims) = (self.engine.clone(), Arc::clone(&self.room.reclaims));
+            std::thread::spawn(move || {
+                if let Err(error) = engine.reclaim() {
+                    eprintln!("room cannot be given back: {error}");
+                }
+                reclaims.store(false, Ordering::Relaxed);
+            });
+        }
+    }
+
+    /// Daemons with full disks among those that hold a group.
+    pub(super) fn full_holders(&self, group: u32) -> Vec<u32> {
+        let Some(held) = self.groups.get(&group) else { return Vec::new() };
+        let Some((map, _)) = self.maps.last() else { return Vec::new() };
+        let is_full = |osd: &u32| {
+            let is_told = map.osds.get(osd).is_some_and(|state| state.is_full);
+            is_told || (*osd == self.me.osd && self.room.is_full)
+        };
+        held.holders.iter().copied().filter(is_full).collect()
+    }
+
+    /// Why a request is refused: it would write to a full disk, and has not been done already.
+    pub(super) fn refusal(
+        &self,
+        group: u32,
+        request: RequestId,
+        operation: &Operation<Vec<u8>>,
+    ) -> Option<String> {
+        let Operation::Write(_) = operation else { return None };
+        let full: Vec<String> = self.full_holders(group).iter().map(|osd| format!("osd.{osd}")).collect();
+        let held = self.groups.get(&group)?;
+        if full.is_empty() || held.replica.durable().log.find(request).is_some() {
+            return None;
+        }
+        let verb = if full.len() == 1 { "is" } else { "are" };
+        Some(format!("{} {verb} full: remove objects, or add a daemon", full.join(" and ")))
+    }
+
+    /// Recovery of a group with a full disk waits.
+    pub(super) fn stall(&mut self, group: u32, token: Token) {
+        if let Some(held) = self.groups.get_mut(&group) {
+            held.stalled.push(token);
+        }
+    }
+
+    /// Recovery goes on where no disk is full any more.
+    pub(super) fn go_on(&mut self, inputs: &mut VecDeque<(u32, Input<Vec<u8>>)>) {
+        let stalled = self.groups.iter().filter(|(_, held)| !held.stalled.is_empty());
+        let groups: Vec<u32> = stalled.map(|(group, _)| *group).collect();
+        for group in groups {
+            if !self.full_holders(group).is_empty() {
+                continue;
+            }
+            let held = self.groups.get_mut(&group).expect("it was just there");
+            inputs.extend(held.stalled.drain(..).map(|token| (group, Input::Done(token))));
+        }
+    }
+}
