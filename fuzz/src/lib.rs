@@ -16,7 +16,7 @@ use towtank_units::{Bytes, Frequency, Percent, Quantity, Rate, SimSpan, SimTime}
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target there is.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 25] = [
     ("crush_binary", crush_binary),
     ("crush_edit", crush_edit),
     ("crush_text", crush_text),
@@ -39,6 +39,9 @@ pub const TARGETS: [Target; 22] = [
     ("mix", mix),
     ("merkle", merkle),
     ("trace", trace),
+    ("frames", frames),
+    ("content", content),
+    ("wire", wire),
 ];
 
 /// A CRUSH map in Ceph's binary form. What is read is sound, and written again it reads the same.
@@ -449,5 +452,70 @@ pub fn trace(data: &[u8]) {
         assert!(
             layouts.values().all(|layout| layout.stripes.iter().all(sound) && !layout.stripes.is_empty())
         );
+    }
+}
+
+/// Whatever is given for a frame between processes of the store, of every kind. What is read is written and
+/// read as the same.
+pub fn frames(data: &[u8]) {
+    use towtank_store::frames;
+    frame_reads_back::<frames::Hello>(data);
+    frame_reads_back::<frames::PeerFrame>(data);
+    frame_reads_back::<frames::Taken>(data);
+    frame_reads_back::<frames::Ask>(data);
+    frame_reads_back::<frames::Answer>(data);
+    frame_reads_back::<frames::ToMonitor>(data);
+    frame_reads_back::<frames::FromMonitor>(data);
+}
+
+fn frame_reads_back<T>(data: &[u8])
+where
+    T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug,
+{
+    let Ok(frame) = postcard::from_bytes::<T>(data) else { return };
+    let written = postcard::to_stdvec(&frame).expect("a frame can be written");
+    let again: T = postcard::from_bytes(&written).expect("what was written reads back");
+    assert_eq!(again, frame, "a frame changes when it is read and written");
+}
+
+/// Whatever is given for an object as replicas hold it; once as it is, and once with the right checksum at
+/// its end. What is read is written as the same bytes where its head is in the shortest form.
+pub fn content(data: &[u8]) {
+    let body = data.split_last_chunk::<8>().map_or(data, |(body, _)| body);
+    let towtank_merkle::ObjectId(checksum) = towtank_merkle::ObjectId::of_name(body);
+    for bytes in [data, &[body, &checksum.to_le_bytes()].concat()] {
+        let Ok((head, found)) = towtank_store::content::decode(bytes) else { continue };
+        let written = towtank_store::content::encode(&head.name, &head.attributes, found);
+        let again = towtank_store::content::decode(&written).expect("what was written reads back");
+        assert_eq!(again, (head, found), "an object changes when it is read and written");
+    }
+}
+
+/// Whatever a stranger sends to a daemon, and whatever comes in place of packets after a handshake: refused,
+/// and nothing is read from it.
+pub fn wire(data: &[u8]) {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use towtank_store::wire;
+    let key = [7; 32];
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
+    let at = listener.local_addr().expect("it is bound");
+    for shakes_hands in [false, true] {
+        let mut stream = TcpStream::connect(at).expect("it listens");
+        let (there, _) = listener.accept().expect("it comes");
+        let taking = std::thread::spawn(move || {
+            let (_sender, mut receiver) = wire::accept(there, &key)?;
+            receiver.receive_bytes()
+        });
+        if shakes_hands {
+            let raw = stream.try_clone().expect("there are handles");
+            let _ends = wire::connect(stream, &key).expect("it has the key");
+            stream = raw;
+        }
+        // The other side may have ended it already.
+        let _ = stream.write_all(data);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let taken = taking.join().expect("bytes of a stranger do not end a thread");
+        assert!(!matches!(taken, Ok(Some(_))), "a frame was read that nobody has sealed");
     }
 }

@@ -1,5 +1,7 @@
 //! `towtank store` as users run it: processes on loopback, each test with a cluster of its own.
 
+mod faults;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
@@ -192,40 +194,6 @@ fn all_killed_at_once_lose_nothing() {
     cluster.run(&["up"]).done();
     cluster.verified();
     cluster.holds(&objects);
-}
-
-/// Daemons are killed, stopped, paused and started under load, and copies damaged; a longer run stands in the
-/// guide. A rule that is broken on purpose is noticed by the same checker.
-#[test]
-fn torture_loses_nothing_and_notices_what_does() {
-    let torture = |name: &str, more: &[&str]| {
-        let cluster = Cluster(folder(name));
-        let dir = cluster.0.to_str().expect("it is text").to_owned();
-        let words = [
-            "torture",
-            "--minutes",
-            "0.4",
-            "--seed",
-            "3",
-            "--log-entries",
-            "20",
-            "--format",
-            "json",
-            "--dir",
-        ];
-        let said = cluster.run(&[&words, &[dir.as_str()][..], more].concat());
-        let told: serde_json::Value = serde_json::from_str(&said.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}{}", said.stdout, said.stderr));
-        (said.code, told)
-    };
-    let (code, told) = torture("torture", &[]);
-    assert_eq!((code, &told["lost_writes"], &told["linearizable"]), (0, &0.into(), &true.into()), "{told:#}");
-    for counted in ["acknowledged_writes", "reads", "kills", "restarts"] {
-        assert!(told[counted].as_u64().expect("it is a number") > 0, "{counted}: {told:#}");
-    }
-    let (code, told) = torture("torture-planted", &["--planted", "tree-misses-recovery"]);
-    assert_eq!(code, 1, "{told:#}");
-    assert!(told["faults"].to_string().contains("tree and sketch are not those of its objects"), "{told:#}");
 }
 
 /// A log of four entries does not reach back to what was missed: every discovery brings the replica up to
