@@ -202,7 +202,14 @@ fn rounds(
     loop {
         let until = plan.span.min(shared.clock.elapsed() + ROUND);
         let goes_on = || !stopped() && !shared.failed.load(Ordering::Relaxed);
-        let faults = cluster.faults(plan, &mut draws, &|| goes_on() && shared.clock.elapsed() < until, found);
+        // Two rounds of three have one fault after the other.
+        let is_dense = found.rounds % 3 == 2;
+        let faults = cluster.faults(
+            plan,
+            (&mut draws, is_dense),
+            &|| goes_on() && shared.clock.elapsed() < until,
+            found,
+        );
         cluster.heal(found)?;
         faults?;
         if goes_on() {

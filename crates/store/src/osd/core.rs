@@ -328,7 +328,8 @@ impl Core {
         }
         if let Some(held) = self.groups.get_mut(&group) {
             held.acting.clone_from(&map.acting);
-            held.holders = map.acting.iter().chain(&map.up).map(|device| device.0).collect();
+            let holders: BTreeSet<u32> = map.acting.iter().chain(&map.up).map(|device| device.0).collect();
+            held.holders = holders.into_iter().collect();
             held.stalled.clear();
             for key in self.damaged.remove(&group).unwrap_or_default() {
                 held.replica.lose(key, &mut View::new(transaction, group, &mut held.totals));

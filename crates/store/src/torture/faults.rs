@@ -23,8 +23,10 @@ const LOOK: Duration = Duration::from_millis(20);
 const PAUSE_MS: (u64, u64) = (80, 500);
 
 /// How long a daemon is away, stands still or is cut off, at least, and what is drawn on top, in
-/// milliseconds. The grace after which a daemon counts as down lies in between.
-const SPAN_MS: (u64, u64) = (150, 2_850);
+/// milliseconds. The grace after which a daemon counts as down lies in between; where one fault comes after
+/// the other, most last longer.
+const SPAN_DENSE_MS: (u64, u64) = (150, 2_850);
+const SPAN_SPARSE_MS: (u64, u64) = (600, 2_600);
 
 /// What has to end some time.
 enum Outage {
@@ -41,6 +43,7 @@ pub(super) struct Cluster {
     children: BTreeMap<Daemon, Child>,
     relays: Relays,
     outages: Vec<(Instant, Outage)>,
+    span_ms: (u64, u64),
 }
 
 type Draw<'a> = &'a mut dyn FnMut(u64) -> u64;
@@ -53,6 +56,7 @@ impl Cluster {
             children: BTreeMap::new(),
             relays: Relays::open(&plan.home, plan.settings.osds)?,
             outages: Vec::new(),
+            span_ms: SPAN_DENSE_MS,
         };
         cluster.begin(Daemon::Monitor)?;
         (0..plan.settings.osds).try_for_each(|osd| cluster.begin(Daemon::Osd(osd)))?;
@@ -73,14 +77,15 @@ impl Cluster {
         Ok(())
     }
 
-    /// Draws faults as long as `goes_on` says so.
+    /// Draws faults as long as `goes_on` says so: many at a time if they are dense.
     pub(super) fn faults(
         &mut self,
         plan: &Torture,
-        draws: Draw<'_>,
+        (draws, is_dense): (Draw<'_>, bool),
         goes_on: &dyn Fn() -> bool,
         found: &mut Tortured,
     ) -> Result<(), StoreError> {
+        self.span_ms = if is_dense { SPAN_DENSE_MS } else { SPAN_SPARSE_MS };
         let mut next = now();
         while goes_on() {
             std::thread::sleep(LOOK);
@@ -93,7 +98,9 @@ impl Cluster {
             for (_, outage) in due {
                 self.end_outage(plan, draws, outage, found)?;
             }
-            if at >= next {
+            // One fault after the other shows what many at a time hide: then hardly anything is served.
+            let may_begin = is_dense || self.outages.is_empty();
+            if at >= next && may_begin {
                 next = at + Duration::from_millis(PAUSE_MS.0 + draws(PAUSE_MS.1));
                 self.fault(plan, draws, found)?;
             }
@@ -118,7 +125,7 @@ impl Cluster {
     }
 
     fn last(&mut self, draws: Draw<'_>, outage: Outage) {
-        let span = SPAN_MS.0 + draws(SPAN_MS.1);
+        let span = self.span_ms.0 + draws(self.span_ms.1);
         self.outages.push((now() + Duration::from_millis(span), outage));
     }
 
@@ -131,28 +138,28 @@ impl Cluster {
         let osd = Daemon::Osd(draws(osds.into()) as u32);
         let acts = self.children.contains_key(&osd) && !self.stands_still(osd);
         match draws(20) {
-            0..6 if acts => {
+            0..4 if acts => {
                 self.end_one(osd, Ending::Killed)?;
                 found.kills += 1;
                 self.last(draws, Outage::Away(osd));
             }
-            6 if acts => {
+            4 if acts => {
                 self.end_one(osd, Ending::Asked)?;
                 found.stops += 1;
                 self.last(draws, Outage::Away(osd));
             }
-            7..10 if acts => {
+            5..7 if acts => {
                 control::pause(&self.home, osd, true)?;
                 found.pauses += 1;
                 self.last(draws, Outage::Paused(osd));
             }
-            10 if self.children.contains_key(&Daemon::Monitor) => {
+            7 if self.children.contains_key(&Daemon::Monitor) => {
                 self.end_one(Daemon::Monitor, Ending::Killed)?;
                 found.monitor_kills += 1;
                 self.last(draws, Outage::Away(Daemon::Monitor));
             }
             // All at once, as when power fails.
-            11 if draws(3) == 0 => {
+            8 if draws(3) == 0 => {
                 let acts = |osd: &Daemon| self.children.contains_key(osd) && !self.stands_still(*osd);
                 let all: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(acts).collect();
                 for osd in all {
@@ -161,7 +168,7 @@ impl Cluster {
                     self.last(draws, Outage::Away(osd));
                 }
             }
-            12..18 => {
+            9..18 => {
                 let directions = cut_of(osds, osd, draws);
                 self.relays.cut(&directions);
                 found.partitions += 1;

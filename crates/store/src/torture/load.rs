@@ -1,8 +1,9 @@
 //! What clients do while a store is tortured: one operation after the other, drawn at random.
 //!
-//! A few objects get a third of all requests, so that requests for one object meet each other. Half of the clients
-//! read one of these and hardly do anything else: such a client talks to one daemon, and does not learn of a new
-//! primary as long as the former one answers. Some answers are lost on purpose, and the request is repeated.
+//! A few objects get a third of all requests, so that requests for one object meet each other. Half of the
+//! clients read one of these and hardly do anything else: such a client talks to one daemon, and does not
+//! learn of a new primary as long as the former one answers. Some answers are lost on purpose, and the
+//! request is repeated.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -34,7 +35,7 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
         let open = shared.gate.read().expect("no thread that holds it panics");
         let objects = u64::from(shared.plan.objects);
         let hot = HOT.min(objects);
-        let (object, what) = match draws(200) {
+        let (object, what) = match draws(1_000) {
             1.. if reads_mostly => (u64::from(client / 2) % hot, 9),
             _ if draws(3) == 0 => (draws(hot), draws(10)),
             _ => (draws(objects), draws(10)),
