@@ -287,3 +287,17 @@ fn torture_notices_a_wrong_tree() {
 fn torture_notices_lost_writes() {
     is_noticed("answers-early", &[], |told| told["lost_writes"].as_u64() > Some(0));
 }
+
+#[test]
+fn torture_notices_requests_that_are_done_twice() {
+    is_noticed("forgets-requests", &[], |told| told["linearizable"] == false);
+}
+
+/// A short log has most replicas backfilled, and writes meet that.
+#[test]
+fn torture_notices_a_range_that_stays_skipped() {
+    let words = "hold different objects";
+    is_noticed("range-stays-skipped", &["--log-entries", "4", "--objects", "200"], |told| {
+        told["faults"].to_string().contains(words) || told["linearizable"] == false
+    });
+}

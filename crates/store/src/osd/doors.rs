@@ -153,7 +153,7 @@ fn from_client(
         }
         sender.close();
         // Whoever waits for room learns that the connection has ended.
-        while let Ok(_) = outgoing.recv() {
+        while outgoing.recv().is_ok() {
             open.answered();
         }
     });
