@@ -10,9 +10,10 @@ use towtank_replication::{Key, Operation, RequestId, Version};
 use crate::StoreError;
 use crate::clock::now;
 use crate::content::{self, DATA_MAX, Head};
+use crate::engine::ObjectHead;
 use crate::frames::{Answer, Ask, FromMonitor, Hello, Inventory, Standing, ToMonitor, Told, Wanted};
 use crate::map::{ClusterMap, Places};
-use crate::names::{address, fault_of};
+use crate::names::{address, after, fault_of};
 use crate::osd::Line;
 use crate::settings::{Home, Settings};
 use crate::wire::{self, ClusterKey};
@@ -194,6 +195,38 @@ impl Client {
         }
     }
 
+    /// What is known of an object without reading it; none where there is none. It is what the primary has,
+    /// which may be a write that is not answered yet.
+    ///
+    /// # Errors
+    /// When nobody answers.
+    pub fn head(&mut self, name: &str) -> Result<Option<ObjectHead>, StoreError> {
+        let at = address(name, self.settings.groups);
+        match self.ask(at.group, &Wanted::Head { key: at.key })? {
+            Told::Head(head) => Ok(head),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Heads of at most `most` objects of one group, in the order of their names, from `from` on; and whether
+    /// no name follows. There may be fewer, where they are large.
+    ///
+    /// # Errors
+    /// When nobody answers.
+    pub fn heads(
+        &mut self,
+        group: u32,
+        prefix: &str,
+        from: &str,
+        most: u32,
+    ) -> Result<(Vec<ObjectHead>, bool), StoreError> {
+        let what = Wanted::Names { prefix: prefix.to_owned(), from: from.to_owned(), most };
+        match self.ask(group, &what)? {
+            Told::Names { heads, is_last } => Ok((heads, is_last)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// Names of objects that begin with `prefix`, with the bytes that a replica holds of each, in order.
     ///
     /// # Errors
@@ -201,13 +234,13 @@ impl Client {
     pub fn list(&mut self, prefix: &str) -> Result<Vec<(String, u64)>, StoreError> {
         let mut all = Vec::new();
         for group in 0..self.settings.groups {
-            let mut after = String::new();
+            let mut from = String::new();
             loop {
-                let what = Wanted::Names { prefix: prefix.to_owned(), after: after.clone(), most: PAGE };
-                let Told::Names(names) = self.ask(group, &what)? else { break };
-                let is_last = names.len() < PAGE as usize;
-                after = names.last().map_or(after, |(name, _)| name.clone());
-                all.extend(names);
+                let (heads, is_last) = self.heads(group, prefix, &from, PAGE)?;
+                if let Some(last) = heads.last() {
+                    from = after(&last.name);
+                }
+                all.extend(heads.into_iter().map(|head| (head.name, head.size)));
                 if is_last {
                     break;
                 }

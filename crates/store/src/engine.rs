@@ -1,8 +1,8 @@
 //! What a device has on its disk: an embedded log-structured merge tree, and transactions on it.
 //!
-//! Objects lie in two tables, so that a look at all versions does not read data: `heads` has version, size
-//! and name of each, `data` its bytes. `names` finds them in the order of their names. `staged` has parts of
-//! objects that are being received, `groups` what each group must not forget.
+//! Objects lie in two tables, so that a look at all versions does not read data: `heads` has version, size,
+//! name and attributes of each, `data` its bytes. `names` finds them in the order of their names. `staged` has
+//! parts of objects that are being received, `groups` what each group must not forget.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -43,7 +43,7 @@ pub enum Sync {
     Never,
 }
 
-/// Version, size and name of an object.
+/// What is known of an object without its data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectHead {
     /// Its version.
@@ -52,6 +52,10 @@ pub struct ObjectHead {
     pub size: u64,
     /// Its name.
     pub name: String,
+    /// Bytes of its data.
+    pub length: u64,
+    /// What its owner says of it.
+    pub attributes: BTreeMap<String, String>,
 }
 
 /// A table.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use towtank_replication::{Epoch, Key, Message, Operation, RequestId, Version};
 
+use crate::engine::ObjectHead;
 use crate::map::ClusterMap;
 
 /// To the monitor. Each is answered by one [`FromMonitor`].
@@ -227,14 +228,20 @@ pub enum Wanted {
         /// What to do with it.
         operation: Operation<Vec<u8>>,
     },
-    /// Names of objects of the group, in order.
+    /// Heads of objects of the group, in the order of their names. No data is read.
     Names {
-        /// That begin so.
+        /// Of those whose names begin so.
         prefix: String,
-        /// After this one.
-        after: String,
+        /// From this name on.
+        from: String,
         /// At most so many.
         most: u32,
+    },
+    /// The head of one object. No data is read. It is what the primary has, which may be a write that is not
+    /// answered yet.
+    Head {
+        /// Which.
+        key: Key,
     },
     /// Versions and checksums of all objects that this daemon holds of the group.
     Inventory {
@@ -259,8 +266,15 @@ pub enum Told {
     Done(Version),
     /// What an object holds; none where there is none.
     Found(Option<(Version, Vec<u8>)>),
-    /// Names with the sizes of their objects, in order.
-    Names(Vec<(String, u64)>),
+    /// Heads of objects, in the order of their names.
+    Names {
+        /// The heads.
+        heads: Vec<ObjectHead>,
+        /// Whether no name follows.
+        is_last: bool,
+    },
+    /// The head of an object; none where there is none.
+    Head(Option<ObjectHead>),
     /// Objects of one replica.
     Inventory(Inventory),
     /// Ask again: who asked is told by a newer map, or the group is not ready.

@@ -4,7 +4,8 @@
 //! its objects lie in an embedded log-structured merge tree, and time passes.
 //!
 //! - [`monitor`] keeps the map of the cluster; [`osd`] is a device daemon; [`client`] reads and writes
-//!   objects.
+//!   objects, and [`walk`] goes over their names in order.
+//! - [`health`] is what is wrong with a cluster, [`metrics`] what the monitor tells of it to Prometheus.
 //! - [`settings`] is how a cluster was made and where its files lie; [`control`] starts and ends its
 //!   processes.
 //! - [`wire`] seals what they say, [`frames`] is what they say.
@@ -28,8 +29,11 @@ pub mod crash;
 pub mod engine;
 pub mod experiment;
 pub mod frames;
+pub mod health;
 pub mod malformed;
 pub mod map;
+pub mod metrics;
+mod metrics_port;
 pub mod monitor;
 pub mod names;
 pub mod objects;
@@ -39,6 +43,7 @@ pub mod saved;
 pub mod settings;
 pub mod space;
 pub mod torture;
+pub mod walk;
 pub mod ways;
 pub mod wire;
 

@@ -16,9 +16,11 @@ use crate::StoreError;
 use crate::clock::now;
 use crate::engine::{EngineError, read, written};
 use crate::frames::{FromMonitor, Report, Standing, ToMonitor};
+use crate::health::Health;
 use crate::map::{Change, ClusterMap, OsdState, Places};
 use crate::settings::{Home, Settings};
 use crate::wire::{self, WireError};
+use crate::{metrics, metrics_port};
 
 /// How often it looks who has not been heard of.
 const LOOK: Duration = Duration::from_millis(100);
@@ -58,12 +60,19 @@ impl Shared {
 /// When its files cannot be read or written, or it cannot listen.
 pub fn serve(home: &Home, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
     let (settings, key) = (home.settings()?, home.key()?);
-    let listener = listen(home, &settings)?;
+    let listener = listen(home.monitor_address().ok(), &settings)?;
+    let metrics = listen(home.metrics_address().ok(), &settings)?;
     let state = State::open(&home.path("monitor"), settings)?;
     let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new() });
     let address = listener.local_addr()?;
     home.write("monitor.address", address.to_string().as_bytes())?;
     println!("monitor listens on {address}");
+    home.write("metrics.address", metrics.local_addr()?.to_string().as_bytes())?;
+    let told = Arc::clone(&shared);
+    metrics_port::open(metrics, move || {
+        let standing = told.lock().standing();
+        metrics::text_of(&standing, &Health::of(&standing))
+    });
     let taking = Arc::clone(&shared);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -85,8 +94,8 @@ pub fn serve(home: &Home, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> 
 }
 
 /// The port that it had before, if it is free: others find it without looking.
-fn listen(home: &Home, settings: &Settings) -> Result<TcpListener, StoreError> {
-    if let Ok(before) = home.monitor_address()
+fn listen(before: Option<String>, settings: &Settings) -> Result<TcpListener, StoreError> {
+    if let Some(before) = before
         && let Ok(listener) = TcpListener::bind(before)
     {
         return Ok(listener);
@@ -160,6 +169,15 @@ impl State {
 
     fn map(&self) -> &ClusterMap {
         self.maps.last().expect("there is one from the beginning")
+    }
+
+    fn standing(&self) -> Standing {
+        Standing {
+            map: ClusterMap { oldest: self.maps[0].epoch, ..self.map().clone() },
+            replicas: self.settings.replicas,
+            groups: self.settings.groups,
+            reports: self.reports.clone(),
+        }
     }
 
     fn publish(&mut self, mut map: ClusterMap) -> Result<(), StoreError> {
@@ -299,12 +317,7 @@ impl State {
                 Ok(FromMonitor::Done)
             }
             ToMonitor::Wants { group, epoch, acting } => self.let_act(group, epoch, acting),
-            ToMonitor::Status => Ok(FromMonitor::Status(Standing {
-                map: ClusterMap { oldest: self.maps[0].epoch, ..self.map().clone() },
-                replicas: self.settings.replicas,
-                groups: self.settings.groups,
-                reports: self.reports.clone(),
-            })),
+            ToMonitor::Status => Ok(FromMonitor::Status(self.standing())),
             ToMonitor::Mark { osd, is_in } => {
                 let Some(state) = self.map().osds.get(&osd) else {
                     return Ok(FromMonitor::Refused(format!("there is no osd.{osd}")));

@@ -4,8 +4,8 @@ use towtank_placement::crush::objects::{name_hash, stable_mod};
 use towtank_replication::Key;
 use twox_hash::XxHash3_64;
 
-/// The longest name of an object, in bytes: that of S3.
-pub const NAME_MAX: usize = 1024;
+/// The longest name of an object, in bytes: that of S3 (1,024), and room for what a gateway puts around it.
+pub const NAME_MAX: usize = 1_200;
 
 /// The group and the key of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +28,27 @@ pub fn address(name: &str, groups: u32) -> Address {
     Address { group: stable_mod(hash, groups), key }
 }
 
+/// The first name after this one.
+#[must_use]
+pub fn after(name: &str) -> String {
+    [name, "\0"].concat()
+}
+
+/// The first name after all that begin with `prefix`; none where no name can follow them.
+#[must_use]
+pub fn after_all(prefix: &str) -> Option<String> {
+    let mut rest = prefix;
+    while let Some(last) = rest.chars().next_back() {
+        rest = &rest[..rest.len() - last.len_utf8()];
+        // Surrogates are no characters.
+        let next = if last == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(last as u32 + 1) };
+        if let Some(next) = next {
+            return Some([rest, next.encode_utf8(&mut [0; 4])].concat());
+        }
+    }
+    None
+}
+
 /// Why a name cannot be one of an object; `None` if it can.
 #[must_use]
 pub fn fault_of(name: &str) -> Option<String> {
@@ -42,6 +63,7 @@ pub fn fault_of(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use towtank_merkle::Subspace;
 
     use super::*;
@@ -67,6 +89,15 @@ mod tests {
     fn the_group_is_that_of_ceph() {
         assert_eq!(address("foo", 64).key.hash(), 0x7fc1_f406);
         assert_eq!(address("foo", 64).group, 0x06);
+    }
+
+    proptest! {
+        #[test]
+        fn names_that_follow_are_the_first_that_do(prefix in "[a/\u{d7ff}\u{10ffff}]{0,4}", other in "[ab/0\0\u{d7ff}\u{e000}\u{10ffff}]{0,6}") {
+            prop_assert_eq!(other > prefix, other >= after(&prefix));
+            let is_past = !other.starts_with(&prefix) && other > prefix;
+            prop_assert_eq!(is_past, after_all(&prefix).is_some_and(|first| other >= first));
+        }
     }
 
     #[test]

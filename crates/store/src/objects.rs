@@ -49,18 +49,19 @@ impl Inner<'_, '_> {
 
     fn set(&mut self, key: Key, version: Version, bytes: Vec<u8>) {
         self.forget(key);
-        let name = match content::head(&bytes) {
-            Ok((head, _)) => head.name,
+        let content::Head { name, attributes, length } = match content::head(&bytes) {
+            Ok((head, _)) => head,
             // What a peer sent is damaged. It is kept as it is, so that replicas stay equal; reading it is an
             // error.
-            Err(_) => String::new(),
+            Err(_) => content::Head::default(),
         };
         let size = bytes.len() as u64;
         self.totals.objects += 1;
         self.totals.bytes += size;
         let at = key_bytes(self.group, key).to_vec();
         self.transaction.set(Table::Names, name_bytes(self.group, &name), at[4..].to_vec());
-        self.transaction.set(Table::Heads, at.clone(), written(&ObjectHead { version, size, name }));
+        let head = ObjectHead { version, size, name, length, attributes };
+        self.transaction.set(Table::Heads, at.clone(), written(&head));
         self.transaction.set(Table::Data, at, bytes);
     }
 

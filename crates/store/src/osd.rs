@@ -6,6 +6,7 @@
 
 mod core;
 mod doors;
+mod heads;
 mod inventory;
 mod monitoring;
 mod pace;

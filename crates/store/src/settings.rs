@@ -1,8 +1,8 @@
 //! What a cluster is made with, and where its files lie.
 //!
 //! A directory holds all of it: `cluster.json` says how it was made, `cluster.key` is what its processes know
-//! each other by, `monitor.address` where the monitor listens, `monitor/` and `osd.N/` what they keep, `log/`
-//! what they say, and `run/` which processes they are.
+//! each other by, `monitor.address` where the monitor listens, `metrics.address` where it answers Prometheus,
+//! `monitor/` and `osd.N/` what they keep, `log/` what they say, and `run/` which processes they are.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -297,7 +297,19 @@ impl Home {
     /// # Errors
     /// When it has never run.
     pub fn monitor_address(&self) -> Result<String, SettingsError> {
-        let path = self.path("monitor.address");
+        self.address("monitor.address")
+    }
+
+    /// Where the monitor tells how the cluster stands in the text format of Prometheus.
+    ///
+    /// # Errors
+    /// When it has never run.
+    pub fn metrics_address(&self) -> Result<String, SettingsError> {
+        self.address("metrics.address")
+    }
+
+    fn address(&self, file: &str) -> Result<String, SettingsError> {
+        let path = self.path(file);
         let text = std::fs::read_to_string(&path);
         text.map(|text| text.trim().to_owned())
             .map_err(|error| SettingsError::File { path, why: error.to_string() })

@@ -28,7 +28,7 @@ pub const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 
 /// Both sides must say the same, so that versions that do not understand each other do not begin to talk.
-const PROLOGUE: &[u8] = b"towtank store, frames 1";
+const PROLOGUE: &[u8] = b"towtank store, frames 2";
 
 const PACKET_MAX: usize = 65_535;
 const TAG_BYTES: usize = 16;

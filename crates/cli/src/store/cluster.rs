@@ -10,10 +10,11 @@ use towtank_store::client::Client;
 use towtank_store::control::{self, Ending};
 use towtank_store::engine::Sync;
 use towtank_store::frames::{FromMonitor, ToMonitor};
+use towtank_store::health::Health;
 use towtank_store::settings::{Home, Pacing, Settings};
 
 use super::flags::{self, Up};
-use super::standing::{Health, text_of};
+use super::standing::{line_of_metrics, text_of};
 use super::{home, print, span, trouble};
 use crate::exit::Exit;
 use crate::{interrupt, screen};
@@ -53,7 +54,8 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
         let standing = client.standing().map_err(trouble)?;
         let health = Health::of(&standing);
         if health.is_clean() {
-            return print(&format!("{}\n{}", text_of(&standing, &health), how_to_reach(&home)));
+            let (standing, metrics) = (text_of(&standing, &health), line_of_metrics(&home));
+            return print(&format!("{standing}{metrics}\n{}", how_to_reach(&home)));
         }
         if stop.raised() {
             return Ok(Exit::Interrupted);

@@ -1,12 +1,13 @@
 //! How a cluster stands, and whether what it holds is sound.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
 use towtank::Trouble;
 use towtank_store::client::{Client, Compared};
-use towtank_store::frames::{GroupReport, Standing};
+use towtank_store::frames::Standing;
+use towtank_store::health::Health;
+use towtank_store::settings::Home;
 use towtank_units::Bytes;
 
 use super::flags::{Form, Status, Verify, Where};
@@ -23,103 +24,6 @@ const FRESH_LOOKS: u32 = 20;
 
 /// Between two lines of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
-
-/// What is wrong, the worst first.
-pub struct Health {
-    /// Groups by their state, as Ceph words it. What nobody has told stands as `unknown`.
-    pub states: BTreeMap<String, u32>,
-    /// Groups that take no requests now, those of which nothing is known among them.
-    pub unavailable: u32,
-    /// Groups of which an object has fewer copies than it should.
-    pub degraded: u32,
-    /// Objects that are missing on a replica, as far as logs say.
-    pub missing: u64,
-    /// Replicas that are being backfilled, or wait for it.
-    pub targets: u32,
-    /// Daemons whose disks are full.
-    pub full: Vec<u32>,
-    groups: u32,
-    clean: u32,
-}
-
-impl Health {
-    /// Of what the monitor has told.
-    pub fn of(standing: &Standing) -> Health {
-        // What was said before the last change is not known to hold any more.
-        let reports = standing.reports.values().filter(|report| report.epoch == standing.map.epoch);
-        let newest: BTreeMap<u32, &GroupReport> =
-            reports.flat_map(|report| &report.led).map(|(group, told)| (*group, told)).collect();
-        let mut health = Health {
-            states: BTreeMap::new(),
-            unavailable: 0,
-            degraded: 0,
-            missing: 0,
-            targets: 0,
-            full: full_of(standing),
-            groups: 0,
-            clean: 0,
-        };
-        for group in 0..standing.groups {
-            health.groups += 1;
-            let Some(told) = newest.get(&group) else {
-                *health.states.entry("unknown".to_owned()).or_default() += 1;
-                health.unavailable += 1;
-                health.degraded += 1;
-                continue;
-            };
-            let is_undersized = (told.acting.len() as u32) < standing.replicas;
-            let is_degraded = is_undersized || told.missing > 0 || told.targets > 0;
-            *health.states.entry(state_of(told, is_undersized, is_degraded)).or_default() += 1;
-            health.unavailable += u32::from(!told.serves);
-            health.degraded += u32::from(is_degraded || !told.is_clean);
-            health.clean += u32::from(told.is_clean && told.serves && !is_degraded);
-            health.missing += told.missing;
-            health.targets += told.targets;
-        }
-        health
-    }
-
-    /// Whether every group is known to be clean.
-    pub fn is_clean(&self) -> bool {
-        self.clean == self.groups
-    }
-
-    fn word(&self) -> &'static str {
-        match self {
-            _ if self.unavailable > 0 || !self.full.is_empty() => "HEALTH_ERR",
-            _ if !self.is_clean() => "HEALTH_WARN",
-            _ => "HEALTH_OK",
-        }
-    }
-}
-
-/// Daemons that run and whose disks are full.
-fn full_of(standing: &Standing) -> Vec<u32> {
-    let is_full = |(id, osd): &(&u32, &towtank_store::map::OsdState)| {
-        osd.is_up && (osd.is_full || standing.reports.get(id).is_some_and(|report| report.is_full))
-    };
-    standing.map.osds.iter().filter(is_full).map(|(id, _)| *id).collect()
-}
-
-/// The words of Ceph: `active+undersized+degraded+backfilling`.
-fn state_of(told: &GroupReport, is_undersized: bool, is_degraded: bool) -> String {
-    if told.is_down {
-        return "down".to_owned();
-    }
-    if told.is_peering {
-        return "peering".to_owned();
-    }
-    let mut words = vec![if told.serves { "active" } else { "inactive" }];
-    let more = [
-        (told.is_clean && !is_degraded, "clean"),
-        (is_undersized, "undersized"),
-        (is_degraded, "degraded"),
-        (told.missing > 0, "recovering"),
-        (told.targets > 0, "backfilling"),
-    ];
-    words.extend(more.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word));
-    words.join("+")
-}
 
 /// The whole on one screen, what is wrong first.
 pub fn text_of(standing: &Standing, health: &Health) -> String {
@@ -173,6 +77,11 @@ pub fn text_of(standing: &Standing, health: &Health) -> String {
         states.join(", ")
     );
     text + &rest
+}
+
+/// Where the monitor tells all of this to Prometheus; nothing where it has not run since it does so.
+pub fn line_of_metrics(home: &Home) -> String {
+    home.metrics_address().map_or(String::new(), |address| format!("metrics  http://{address}/metrics\n"))
 }
 
 fn json_of(standing: &Standing, health: &Health) -> serde_json::Value {
@@ -231,7 +140,8 @@ fn fresh(client: &Client) -> Result<Standing, Trouble> {
 
 /// `status`.
 pub fn status(flags: &Status) -> Result<Exit, Trouble> {
-    let client = Client::open(&home(&flags.place.dir)?, PATIENCE).map_err(trouble)?;
+    let home = home(&flags.place.dir)?;
+    let client = Client::open(&home, PATIENCE).map_err(trouble)?;
     let stop = interrupt::watch();
     let mut before: Option<u64> = None;
     loop {
@@ -240,7 +150,7 @@ pub fn status(flags: &Status) -> Result<Exit, Trouble> {
         match flags.format {
             Form::Json => print(&format!("{:#}\n", json_of(&standing, &health)))?,
             Form::Text if flags.watch => print(&line_of(&standing, &health, &mut before))?,
-            Form::Text => print(&text_of(&standing, &health))?,
+            Form::Text => print(&format!("{}{}", text_of(&standing, &health), line_of_metrics(&home)))?,
         };
         if !flags.watch || health.is_clean() {
             let is_met = health.is_clean() || !flags.fail_unless_clean;

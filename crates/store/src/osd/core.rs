@@ -20,12 +20,13 @@ use towtank_replication::{
 use crate::StoreError;
 use crate::clock::{Clock, now};
 use crate::content;
-use crate::engine::{Engine, Table, Transaction, name_bytes};
+use crate::engine::{Engine, Transaction};
 use crate::frames::{Answer, Ask, Counters, GroupReport, Inventory, Report, Told, Wanted};
 use crate::map::{ClusterMap, Places};
 use crate::names::{Address, address};
 use crate::objects::{Totals, View};
 use crate::osd::doors::{Arrival, ClientDoor};
+use crate::osd::heads;
 use crate::osd::inventory::of_group;
 use crate::osd::monitoring::Monitor;
 use crate::osd::pace::Pace;
@@ -40,9 +41,6 @@ const PORTION_BYTES: usize = 32 << 20;
 
 /// How often the report for the monitor is made anew.
 const REPORT: Duration = Duration::from_millis(100);
-
-/// The most names in an answer.
-const NAMES_MAX: usize = 1_000;
 
 /// What a core is made of.
 pub(super) struct Parts {
@@ -360,8 +358,8 @@ impl Core {
                 Told::Inventory(inventory)
             }
             _ if !self.groups.get(&ask.group).is_some_and(|held| held.replica.view().serves) => retry,
-            Wanted::Names { prefix, after, most } => {
-                self.names(ask.group, (&prefix, &after), most as usize, transaction).unwrap_or(retry)
+            what @ (Wanted::Names { .. } | Wanted::Head { .. }) => {
+                self.look(ask.group, &what, transaction).unwrap_or(retry)
             }
             Wanted::Object { key, operation } => {
                 if let Some(why) = self.fault_of(ask.group, key, &operation) {
@@ -396,32 +394,17 @@ impl Core {
         (!space.contains(key.at())).then(|| format!("{key:?} is no object of group {group}"))
     }
 
-    /// Names of the group's objects; none while the log names objects that are not here yet.
-    fn names(
-        &self,
-        group: u32,
-        (prefix, after): (&str, &str),
-        most: usize,
-        transaction: &mut Transaction<'_>,
-    ) -> Option<Told> {
+    /// What no data need be read for; asked again while the log names objects that are not here yet.
+    fn look(&self, group: u32, what: &Wanted, transaction: &mut Transaction<'_>) -> Option<Told> {
         let held = self.groups.get(&group)?;
-        if !held.replica.durable().missing.is_empty() {
-            return None;
-        }
-        let (begin, from) = (name_bytes(group, prefix), name_bytes(group, after.max(prefix)));
-        let rows = transaction.scan(Table::Names, &begin, &from, most.min(NAMES_MAX) + 1);
-        let mut names = Vec::new();
-        for (row, at) in rows {
-            let name = String::from_utf8_lossy(row.get(4..)?).into_owned();
-            if name.is_empty() || (name == after && !after.is_empty()) || names.len() == most {
-                continue;
+        let missing = &held.replica.durable().missing;
+        match what {
+            Wanted::Names { prefix, from, most } if missing.is_empty() => {
+                heads::names(group, (prefix, from), *most as usize, transaction)
             }
-            let head = [&group.to_be_bytes()[..], &at].concat();
-            let head = transaction.get(Table::Heads, &head)?;
-            let head: crate::engine::ObjectHead = crate::engine::read("the head of an object", &head).ok()?;
-            names.push((name, head.size));
+            Wanted::Head { key } if !missing.contains_key(key) => heads::head(group, *key, transaction),
+            _ => None,
         }
-        Some(Told::Names(names))
     }
 
     /// All that this daemon holds of a group, its checksums checked.

@@ -1,0 +1,71 @@
+//! What a page says of a small cluster; whether its form is right, the tests of the command hold.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::map::{Change, ClusterMap, OsdState};
+
+fn standing() -> Standing {
+    let osd = |is_up| OsdState { is_up, is_in: true, ..OsdState::default() };
+    let map = ClusterMap {
+        epoch: 7,
+        change: Change::Osds,
+        osds: [(0, osd(true)), (1, osd(false))].into(),
+        temporary: BTreeMap::new(),
+    };
+    let group = GroupReport {
+        acting: vec![0],
+        serves: true,
+        missing: 3,
+        targets: 1,
+        objects: 5,
+        bytes: 500,
+        ..GroupReport::default()
+    };
+    let report = Report {
+        epoch: 7,
+        led: [(0, group)].into(),
+        objects: 5,
+        bytes: 500,
+        disk_bytes: 9_000,
+        counters: Counters { requests: 12, backfill_ns: 1_500_000_000, ..Counters::default() },
+    };
+    Standing { map, replicas: 2, groups: 2, reports: [(0, report)].into() }
+}
+
+#[test]
+fn everything_that_the_monitor_knows_is_told() {
+    let standing = standing();
+    let page = text_of(&standing, &Health::of(&standing));
+    for line in [
+        "towtank_health_status 2",
+        "towtank_map_epoch 7",
+        "towtank_objects 5",
+        "towtank_groups{state=\"unknown\"} 1",
+        "towtank_groups{state=\"active+undersized+degraded+recovering+backfilling\"} 1",
+        "towtank_groups_unavailable 1",
+        "towtank_objects_missing 3",
+        "towtank_group_objects_missing{group=\"0\"} 3",
+        "towtank_replicas_to_backfill 1",
+        "towtank_osd_up{osd=\"0\"} 1",
+        "towtank_osd_up{osd=\"1\"} 0",
+        "towtank_osd_in{osd=\"1\"} 1",
+        "towtank_osd_disk_bytes{osd=\"0\"} 9000",
+        "# TYPE towtank_osd_requests_total counter",
+        "towtank_osd_requests_total{osd=\"0\"} 12",
+        "towtank_osd_backfill_seconds_total{osd=\"0\"} 1.500000000",
+    ] {
+        assert!(page.lines().any(|other| other == line), "no `{line}` in\n{page}");
+    }
+}
+
+/// What was said before the last map is not told as how groups stand now.
+#[test]
+fn old_reports_say_nothing_of_groups() {
+    let mut standing = standing();
+    standing.map.epoch = 8;
+    let page = text_of(&standing, &Health::of(&standing));
+    assert!(!page.contains("towtank_group_objects{"), "{page}");
+    assert!(page.contains("towtank_groups{state=\"unknown\"} 2"), "{page}");
+    assert!(page.contains("towtank_osd_objects{osd=\"0\"} 5"), "{page}");
+}

@@ -1,0 +1,207 @@
+//! The port on which the monitor answers Prometheus: one page, over a small part of HTTP/1.1.
+//!
+//! Whoever reaches the port is a stranger. A request's head may have [`HEAD_MAX`] bytes and take
+//! [`HEAD_TIME`]; a body is not read; [`CONNECTIONS_MAX`] are served at once, and others are closed. Each
+//! answer ends its connection.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::clock::now;
+
+/// The longest head of a request, in bytes.
+const HEAD_MAX: usize = 4 << 10;
+
+/// How long a head may take to come, and an answer to be taken.
+const HEAD_TIME: Duration = Duration::from_secs(5);
+
+/// Connections that are served at once.
+const CONNECTIONS_MAX: usize = 16;
+
+/// How an answer begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Page,
+    BadRequest,
+    NotFound,
+    MethodNotAllowed,
+    TooLarge,
+}
+
+impl Status {
+    fn line(self) -> &'static str {
+        match self {
+            Status::Page => "200 OK",
+            Status::BadRequest => "400 Bad Request",
+            Status::NotFound => "404 Not Found",
+            Status::MethodNotAllowed => "405 Method Not Allowed",
+            Status::TooLarge => "431 Request Header Fields Too Large",
+        }
+    }
+}
+
+/// What a head asks for, and whether without the page's text (`HEAD`).
+fn asked(head: &[u8]) -> (Status, bool) {
+    let bad = (Status::BadRequest, false);
+    let Some(line) = head.split(|byte| *byte == b'\n').next().map(<[u8]>::trim_ascii_end) else { return bad };
+    let Ok(line) = std::str::from_utf8(line) else { return bad };
+    let words: Vec<&str> = line.split(' ').collect();
+    let [method, target, version] = words[..] else { return bad };
+    if !matches!(version, "HTTP/1.1" | "HTTP/1.0") || !target.starts_with('/') {
+        return bad;
+    }
+    let path = target.split('?').next().unwrap_or_default();
+    match method {
+        _ if path != "/metrics" => (Status::NotFound, false),
+        "GET" => (Status::Page, false),
+        "HEAD" => (Status::Page, true),
+        _ => (Status::MethodNotAllowed, false),
+    }
+}
+
+/// Whether an empty line ends the head.
+fn is_whole(head: &[u8]) -> bool {
+    head.windows(4).any(|four| four == b"\r\n\r\n") || head.windows(2).any(|two| two == b"\n\n")
+}
+
+/// Answers as long as the process lives.
+pub(crate) fn open(listener: TcpListener, page: impl Fn() -> String + Send + Sync + 'static) {
+    let (page, open) = (Arc::new(page), Arc::new(AtomicUsize::new(0)));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            if open.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
+                open.fetch_sub(1, Ordering::SeqCst);
+                continue;
+            }
+            let (page, open) = (Arc::clone(&page), Arc::clone(&open));
+            std::thread::spawn(move || {
+                // Whoever breaks the connection does not want the answer.
+                let _ = answer(stream, &*page);
+                open.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+    });
+}
+
+fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> std::io::Result<()> {
+    stream.set_write_timeout(Some(HEAD_TIME))?;
+    let head = read_head(&mut stream)?;
+    let (status, is_head) = match &head {
+        Some(head) => asked(head),
+        None => (Status::TooLarge, false),
+    };
+    let text = if status == Status::Page { page() } else { format!("{}\n", status.line()) };
+    let head = format!(
+        "HTTP/1.1 {}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n",
+        status.line(),
+        text.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    if !is_head {
+        stream.write_all(text.as_bytes())?;
+    }
+    stream.shutdown(Shutdown::Write)?;
+    // What has come and is not read would end the connection before the answer has arrived.
+    let mut rest = [0; HEAD_MAX];
+    stream.set_read_timeout(Some(Duration::from_millis(200)))?;
+    stream.read(&mut rest).map(|_| ())
+}
+
+/// The head of a request; none where it is too long.
+fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
+    let until = now() + HEAD_TIME;
+    let mut head = Vec::new();
+    let mut part = [0; 1 << 10];
+    while !is_whole(&head) {
+        let left = until.saturating_duration_since(now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut part)? {
+            0 => return Err(ErrorKind::UnexpectedEof.into()),
+            length => head.extend(&part[..length]),
+        }
+        if head.len() > HEAD_MAX {
+            return Ok(None);
+        }
+    }
+    Ok(Some(head))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_page_is_there_and_nothing_else() {
+        for (head, want) in [
+            ("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", (Status::Page, false)),
+            ("GET /metrics?a=b HTTP/1.0\n\n", (Status::Page, false)),
+            ("HEAD /metrics HTTP/1.1\r\n\r\n", (Status::Page, true)),
+            ("GET / HTTP/1.1\r\n\r\n", (Status::NotFound, false)),
+            ("GET /metrics/ HTTP/1.1\r\n\r\n", (Status::NotFound, false)),
+            ("POST /metrics HTTP/1.1\r\n\r\n", (Status::MethodNotAllowed, false)),
+            ("GET /metrics HTTP/2\r\n\r\n", (Status::BadRequest, false)),
+            ("GET  /metrics HTTP/1.1\r\n\r\n", (Status::BadRequest, false)),
+            ("GET metrics HTTP/1.1\r\n\r\n", (Status::BadRequest, false)),
+            ("\r\n\r\n", (Status::BadRequest, false)),
+        ] {
+            assert_eq!(asked(head.as_bytes()), want, "{head}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_bytes_get_no_page(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            prop_assert!(asked(&bytes).0 != Status::Page);
+        }
+    }
+
+    fn served(request: &[u8]) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
+        let at = listener.local_addr().expect("it is bound");
+        open(listener, || "page\n".to_owned());
+        let mut stream = TcpStream::connect(at).expect("it listens");
+        stream.write_all(request).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+
+    #[test]
+    fn answers_go_over_the_network() {
+        let answer = served(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\npage\n"), "{answer}");
+        assert!(served(b"GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
+        let long = [b"GET /metrics HTTP/1.1\r\nX: ", &[b'x'; HEAD_MAX][..], b"\r\n\r\n"].concat();
+        assert!(served(&long).starts_with("HTTP/1.1 431"));
+    }
+
+    /// Connections that say nothing do not keep others from coming once there are as many as may be.
+    #[test]
+    fn too_many_connections_are_closed() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
+        let at = listener.local_addr().expect("it is bound");
+        open(listener, || "page\n".to_owned());
+        let silent: Vec<TcpStream> =
+            (0..CONNECTIONS_MAX).map(|_| TcpStream::connect(at).expect("it listens")).collect();
+        let mut refused = TcpStream::connect(at).expect("it listens");
+        let mut answer = String::new();
+        // A reset is a refusal too.
+        let _ = refused.read_to_string(&mut answer);
+        assert_eq!(answer, "");
+        drop(silent);
+        std::thread::sleep(Duration::from_millis(300));
+        let mut stream = TcpStream::connect(at).expect("it listens");
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("it reads");
+        stream.read_to_string(&mut answer).expect("it answers");
+        assert!(answer.ends_with("page\n"), "{answer}");
+    }
+}

@@ -1,0 +1,153 @@
+//! Objects in the order of their names, over all groups: a merge of what each group has, in small portions.
+
+use std::collections::VecDeque;
+
+use crate::StoreError;
+use crate::client::Client;
+use crate::engine::ObjectHead;
+use crate::names::after;
+
+/// Heads that a group is asked for at once, until a walk has taken many: most listings end soon, or leave out
+/// most names.
+const PORTION_FIRST: u32 = 64;
+
+/// The most that a group is asked for at once.
+const PORTION_MAX: u32 = 1_000;
+
+/// What one group has from somewhere on.
+#[derive(Debug)]
+struct Lane {
+    heads: VecDeque<ObjectHead>,
+    /// The group has been asked for all names before this one.
+    from: String,
+    ended: bool,
+    portion: u32,
+}
+
+/// A walk over the objects of a store whose names begin alike.
+#[derive(Debug)]
+pub struct Walk {
+    prefix: String,
+    lanes: Vec<Lane>,
+}
+
+impl Walk {
+    /// Begins at the first name from `from` on that begins with `prefix`.
+    #[must_use]
+    pub fn new(client: &Client, prefix: &str, from: &str) -> Walk {
+        let lane =
+            || Lane { heads: VecDeque::new(), from: from.to_owned(), ended: false, portion: PORTION_FIRST };
+        Walk { prefix: prefix.to_owned(), lanes: (0..client.settings().groups).map(|_| lane()).collect() }
+    }
+
+    /// The next object; none where there are no more.
+    ///
+    /// # Errors
+    /// When nobody answers.
+    pub fn next(&mut self, client: &mut Client) -> Result<Option<ObjectHead>, StoreError> {
+        let Walk { prefix, lanes } = self;
+        next_of(lanes, |group, lane| client.heads(group, prefix, &lane.from, lane.portion))
+    }
+
+    /// Leaves out all names before this one.
+    pub fn skip_to(&mut self, name: &str) {
+        skip(&mut self.lanes, name);
+    }
+}
+
+/// The least of all lanes, each of which is asked for more where it is empty.
+fn next_of<E>(
+    lanes: &mut [Lane],
+    mut ask: impl FnMut(u32, &Lane) -> Result<(Vec<ObjectHead>, bool), E>,
+) -> Result<Option<ObjectHead>, E> {
+    for (group, lane) in lanes.iter_mut().enumerate() {
+        while lane.heads.is_empty() && !lane.ended {
+            let (heads, is_last) = ask(group as u32, lane)?;
+            if let Some(last) = heads.last() {
+                lane.from = after(&last.name);
+            }
+            lane.portion = (lane.portion * 2).min(PORTION_MAX);
+            // A group that has nothing more to tell ends, whatever it says.
+            lane.ended = is_last || heads.is_empty();
+            lane.heads = heads.into();
+        }
+    }
+    let least = lanes.iter_mut().filter(|lane| !lane.heads.is_empty());
+    let least = least.min_by(|one, other| one.heads[0].name.cmp(&other.heads[0].name));
+    Ok(least.and_then(|lane| lane.heads.pop_front()))
+}
+
+fn skip(lanes: &mut [Lane], name: &str) {
+    for lane in lanes {
+        let passed = lane.heads.partition_point(|head| head.name.as_str() < name);
+        lane.heads.drain(..passed);
+        if lane.heads.is_empty() && lane.from.as_str() < name {
+            name.clone_into(&mut lane.from);
+            lane.portion = PORTION_FIRST;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use towtank_replication::Version;
+
+    use super::*;
+
+    fn head(name: &str) -> ObjectHead {
+        ObjectHead {
+            version: Version::ZERO,
+            size: 0,
+            name: name.to_owned(),
+            length: 0,
+            attributes: BTreeMap::new(),
+        }
+    }
+
+    /// Names of each group, in portions of at most `most`.
+    fn walk_over(groups: &[Vec<String>], most: usize, from: &str, skips: &[String]) -> Vec<String> {
+        let lane = || Lane { heads: VecDeque::new(), from: from.to_owned(), ended: false, portion: 1 };
+        let mut lanes: Vec<Lane> = groups.iter().map(|_| lane()).collect();
+        let mut skips = skips.iter();
+        let mut seen = Vec::new();
+        loop {
+            let next = next_of(&mut lanes, |group, lane| {
+                let names = groups[group as usize].iter().filter(|name| **name >= lane.from);
+                let left = names.clone().count();
+                let heads: Vec<ObjectHead> = names.take(most).map(|name| head(name)).collect();
+                Ok::<_, ()>((heads, left <= most))
+            });
+            let Some(next) = next.expect("groups answer") else { return seen };
+            seen.push(next.name);
+            if let Some(to) = skips.next() {
+                skip(&mut lanes, to);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_walk_is_the_sorted_whole(
+            names in proptest::collection::btree_map("[abc]{0,5}", 0..3_usize, 0..40),
+            most in 1..5_usize,
+            from in "[abc]{0,3}",
+            skips in proptest::collection::vec("[abc]{0,5}", 0..4),
+        ) {
+            let mut groups = vec![Vec::new(); 3];
+            names.iter().for_each(|(name, group)| groups[*group].push(name.clone()));
+            let mut rest: Vec<&String> = names.keys().filter(|name| **name >= from).collect();
+            let mut want = Vec::new();
+            let mut skipped = skips.iter();
+            while !rest.is_empty() {
+                want.push(rest.remove(0).clone());
+                if let Some(to) = skipped.next() {
+                    rest.retain(|name| **name >= *to);
+                }
+            }
+            prop_assert_eq!(walk_over(&groups, most, &from, &skips), want);
+        }
+    }
+}
