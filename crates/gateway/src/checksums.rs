@@ -1,0 +1,272 @@
+//! Checksums of bodies, as clients of S3 send them: CRC-32, CRC-32C, CRC-64/NVME, SHA-1 and SHA-256.
+
+use crc::{CRC_32_ISCSI, CRC_32_ISO_HDLC, CRC_64_NVME, Crc, Table};
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use crate::fault::{Code, Fault};
+
+static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
+static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
+static CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_NVME);
+
+/// How a checksum is worked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// CRC-32 as in zip files.
+    Crc32,
+    /// CRC-32C (Castagnoli).
+    Crc32c,
+    /// CRC-64/NVME.
+    Crc64Nvme,
+    /// SHA-1.
+    Sha1,
+    /// SHA-256.
+    Sha256,
+}
+
+impl Algorithm {
+    /// All there are.
+    pub const ALL: [Algorithm; 5] =
+        [Algorithm::Crc32, Algorithm::Crc32c, Algorithm::Crc64Nvme, Algorithm::Sha1, Algorithm::Sha256];
+
+    /// As headers name it, in capitals.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Crc32 => "CRC32",
+            Algorithm::Crc32c => "CRC32C",
+            Algorithm::Crc64Nvme => "CRC64NVME",
+            Algorithm::Sha1 => "SHA1",
+            Algorithm::Sha256 => "SHA256",
+        }
+    }
+
+    /// The header that holds one.
+    #[must_use]
+    pub fn header(self) -> String {
+        format!("x-amz-checksum-{}", self.name().to_ascii_lowercase())
+    }
+
+    /// By its name.
+    ///
+    /// # Errors
+    /// When there is none of the name.
+    pub fn named(name: &str) -> Result<Algorithm, Fault> {
+        let found = Algorithm::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| Code::InvalidRequest.because(format!("`{name}` is no algorithm of checksums")))
+    }
+
+    /// Bytes of a checksum.
+    #[must_use]
+    pub fn length(self) -> usize {
+        match self {
+            Algorithm::Crc32 | Algorithm::Crc32c => 4,
+            Algorithm::Crc64Nvme => 8,
+            Algorithm::Sha1 => 20,
+            Algorithm::Sha256 => 32,
+        }
+    }
+
+    /// Begins one.
+    #[must_use]
+    pub fn begin(self) -> Running {
+        match self {
+            Algorithm::Crc32 => Running::Crc32(CRC32.digest()),
+            Algorithm::Crc32c => Running::Crc32(CRC32C.digest()),
+            Algorithm::Crc64Nvme => Running::Crc64(CRC64.digest()),
+            Algorithm::Sha1 => Running::Sha1(Sha1::new()),
+            Algorithm::Sha256 => Running::Sha256(Sha256::new()),
+        }
+    }
+
+    /// The checksum of two runs of bytes that follow each other, from those of each; none where that cannot
+    /// be told.
+    #[must_use]
+    pub fn joined(self, first: &[u8], second: &[u8], second_bytes: u64) -> Option<Vec<u8>> {
+        let (polynomial, bits) = match self {
+            Algorithm::Crc32 => (u64::from(CRC_32_ISO_HDLC.poly.reverse_bits()), 32),
+            Algorithm::Crc32c => (u64::from(CRC_32_ISCSI.poly.reverse_bits()), 32),
+            Algorithm::Crc64Nvme => (CRC_64_NVME.poly.reverse_bits(), 64),
+            Algorithm::Sha1 | Algorithm::Sha256 => return None,
+        };
+        let number = |bytes: &[u8]| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let field = Field { polynomial, bits };
+        let joined = field.product(field.power(second_bytes), number(first)) ^ number(second);
+        Some(joined.to_be_bytes()[8 - bits as usize / 8..].to_vec())
+    }
+}
+
+/// Polynomials over two elements modulo that of a CRC, the highest bit the lowest power. Appending `n` zero
+/// bytes multiplies by x to the power of 8n (as in zlib's `crc32_combine`).
+struct Field {
+    polynomial: u64,
+    bits: u32,
+}
+
+impl Field {
+    fn product(&self, one: u64, mut other: u64) -> u64 {
+        let mut sum = 0;
+        for bit in (0..self.bits).rev() {
+            if one >> bit & 1 == 1 {
+                sum ^= other;
+            }
+            other = if other & 1 == 1 { other >> 1 ^ self.polynomial } else { other >> 1 };
+        }
+        sum
+    }
+
+    /// x to the power of eight times `bytes`.
+    fn power(&self, bytes: u64) -> u64 {
+        let one = 1 << (self.bits - 1);
+        let mut square = one >> 8;
+        let mut all = one;
+        let mut left = bytes;
+        while left > 0 {
+            if left & 1 == 1 {
+                all = self.product(square, all);
+            }
+            square = self.product(square, square);
+            left >>= 1;
+        }
+        all
+    }
+}
+
+/// A checksum of the bytes so far.
+#[derive(Clone)]
+pub enum Running {
+    /// Of 32 bits.
+    Crc32(crc::Digest<'static, u32, Table<16>>),
+    /// Of 64 bits.
+    Crc64(crc::Digest<'static, u64, Table<16>>),
+    /// SHA-1.
+    Sha1(Sha1),
+    /// SHA-256.
+    Sha256(Sha256),
+}
+
+impl Running {
+    /// Goes on over more bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Running::Crc32(digest) => digest.update(bytes),
+            Running::Crc64(digest) => digest.update(bytes),
+            Running::Sha1(digest) => digest.update(bytes),
+            Running::Sha256(digest) => digest.update(bytes),
+        }
+    }
+
+    /// The checksum, the highest byte first.
+    #[must_use]
+    pub fn end(self) -> Vec<u8> {
+        match self {
+            Running::Crc32(digest) => digest.finalize().to_be_bytes().to_vec(),
+            Running::Crc64(digest) => digest.finalize().to_be_bytes().to_vec(),
+            Running::Sha1(digest) => digest.finalize().to_vec(),
+            Running::Sha256(digest) => digest.finalize().to_vec(),
+        }
+    }
+}
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Bytes as base64, as headers have checksums.
+#[must_use]
+pub fn base64(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let number =
+            three.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)) << (8 * (3 - three.len()));
+        for place in 0..4 {
+            let digit = DIGITS[number >> (18 - 6 * place) & 63];
+            text.push(if place <= three.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
+/// Bytes of base64 with its padding; none where it is malformed.
+#[must_use]
+pub fn unbase64(text: &str) -> Option<Vec<u8>> {
+    let padding = text.bytes().rev().take_while(|byte| *byte == b'=').count();
+    if !text.len().is_multiple_of(4) || padding > 2 {
+        return None;
+    }
+    let digits = &text.as_bytes()[..text.len() - padding];
+    let mut bytes = Vec::new();
+    for four in digits.chunks(4) {
+        let mut number = 0;
+        for digit in four {
+            number = number << 6 | DIGITS.iter().position(|other| other == digit)?;
+        }
+        number <<= 6 * (4 - four.len());
+        bytes.extend(&(number as u32).to_be_bytes()[1..four.len()]);
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(algorithm: Algorithm, bytes: &[u8]) -> Vec<u8> {
+        let mut running = algorithm.begin();
+        bytes.chunks(3).for_each(|part| running.update(part));
+        running.end()
+    }
+
+    /// The check values of the catalogue of CRCs, and digests that FIPS 180 has.
+    #[test]
+    fn known_checksums_are_right() {
+        for (algorithm, text, want) in [
+            (Algorithm::Crc32, "123456789", "cbf43926"),
+            (Algorithm::Crc32c, "123456789", "e3069283"),
+            (Algorithm::Crc64Nvme, "123456789", "ae8b14860a799888"),
+            (Algorithm::Sha1, "abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+            (Algorithm::Sha256, "", crate::signature::EMPTY),
+        ] {
+            let found = of(algorithm, text.as_bytes());
+            assert_eq!((crate::signature::hex(&found).as_str(), found.len()), (want, algorithm.length()));
+            assert_eq!(Algorithm::named(&algorithm.name().to_lowercase()), Ok(algorithm));
+        }
+        assert!(Algorithm::named("MD5").is_err());
+    }
+
+    #[test]
+    fn base64_has_its_padding() {
+        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]
+        {
+            assert_eq!((base64(bytes.as_bytes()).as_str(), unbase64(text)), (text, Some(bytes.into())));
+        }
+        for bad in ["Z", "Zg", "Zg=", "====", "Zm9!", "Z===", "Zg==Zg=="] {
+            assert_eq!(unbase64(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn joined_checksums_are_those_of_the_whole(
+            first in proptest::collection::vec(any::<u8>(), 0..80),
+            second in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            for algorithm in [Algorithm::Crc32, Algorithm::Crc32c, Algorithm::Crc64Nvme] {
+                let (one, other) = (of(algorithm, &first), of(algorithm, &second));
+                let joined = algorithm.joined(&one, &other, second.len() as u64);
+                prop_assert_eq!(joined, Some(of(algorithm, &[&first[..], &second].concat())));
+            }
+        }
+
+        #[test]
+        fn base64_is_read_as_written(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            prop_assert_eq!(unbase64(&base64(&bytes)), Some(bytes));
+        }
+
+        #[test]
+        fn hostile_base64_is_refused_or_read(text in "[A-Za-z0-9+/=é]{0,12}") {
+            let _ = unbase64(&text);
+        }
+    }
+}

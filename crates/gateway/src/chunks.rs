@@ -1,0 +1,274 @@
+//! Bodies in chunks of S3's own (`aws-chunked`): lengths and signatures between the bytes, and headers after
+//! them.
+//!
+//! A chunk is `LENGTH[;chunk-signature=SIGNATURE]\r\n`, the bytes, and `\r\n`; the last one is empty. Where
+//! headers follow, they stand between the last chunk's first line and an empty line. The bytes of a chunk are
+//! handed on before its signature has been looked at: whoever takes them must not act upon them before the
+//! end.
+
+use std::collections::BTreeMap;
+
+use bytes::{Bytes, BytesMut};
+use sha2::{Digest, Sha256};
+
+use crate::fault::{Code, Fault};
+use crate::signature::Seed;
+use crate::source::Source;
+
+/// The longest line between chunks.
+const LINE_MAX: usize = 1 << 10;
+
+/// The most headers after the last chunk.
+const TRAILERS_MAX: usize = 8;
+
+enum State {
+    /// A line with a length follows.
+    Line,
+    /// So many bytes of the chunk are left.
+    Data { left: u64 },
+    /// The end of the line after the chunk's bytes follows.
+    DataEnd,
+    /// Headers follow.
+    Trailer,
+    /// Nothing follows.
+    End,
+}
+
+/// A body whose chunks are taken apart.
+pub struct Chunks<S> {
+    source: S,
+    buffer: BytesMut,
+    state: State,
+    seed: Option<Seed>,
+    /// The chunk's signature, and the digest of its bytes so far.
+    claimed: Option<(String, Sha256)>,
+    has_trailer: bool,
+    trailers: BTreeMap<String, String>,
+    /// The headers as they are signed.
+    signed: String,
+}
+
+fn malformed(what: &str) -> Fault {
+    Code::InvalidRequest.because(format!("the body's chunks cannot be read: {what}"))
+}
+
+impl<S: Source> Chunks<S> {
+    /// Of a body. With a seed each chunk must be signed.
+    pub fn new(source: S, seed: Option<Seed>, has_trailer: bool) -> Chunks<S> {
+        Chunks {
+            source,
+            buffer: BytesMut::new(),
+            state: State::Line,
+            seed,
+            claimed: None,
+            has_trailer,
+            trailers: BTreeMap::new(),
+            signed: String::new(),
+        }
+    }
+
+    /// More bytes of the body; false where there are none.
+    fn fill(&mut self) -> Result<bool, Fault> {
+        let Some(run) = self.source.next()? else { return Ok(false) };
+        self.buffer.extend_from_slice(&run);
+        Ok(true)
+    }
+
+    /// A line without its end.
+    fn line(&mut self) -> Result<String, Fault> {
+        loop {
+            if let Some(at) = self.buffer.windows(2).position(|two| two == b"\r\n") {
+                let line = self.buffer.split_to(at + 2);
+                let line = std::str::from_utf8(&line[..at]).map_err(|_| malformed("a line is no text"))?;
+                return Ok(line.to_owned());
+            }
+            if self.buffer.len() > LINE_MAX {
+                return Err(malformed("a line is too long"));
+            }
+            if !self.fill()? {
+                return Err(Code::IncompleteBody.because("the body ends before its last chunk"));
+            }
+        }
+    }
+
+    fn begin_chunk(&mut self) -> Result<(), Fault> {
+        let line = self.line()?;
+        let (length, extension) = line.split_once(';').unwrap_or((&line, ""));
+        let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let left = u64::from_str_radix(length, 16).ok().filter(|_| is_number);
+        let left = left.ok_or_else(|| malformed("a length is no number"))?;
+        if self.seed.is_some() {
+            let signature = extension.strip_prefix("chunk-signature=");
+            let signature = signature.ok_or_else(|| malformed("a chunk is not signed"))?;
+            self.claimed = Some((signature.to_owned(), Sha256::new()));
+        }
+        self.state = if left > 0 { State::Data { left } } else { self.end_chunk()? };
+        Ok(())
+    }
+
+    /// The state after a chunk whose bytes have all come, if its signature is right.
+    fn end_chunk(&mut self) -> Result<State, Fault> {
+        let is_last = !matches!(self.state, State::Data { .. });
+        if let (Some(seed), Some((signature, digest))) = (&mut self.seed, self.claimed.take()) {
+            seed.take_chunk(&signature, &digest.finalize())?;
+        }
+        Ok(match (is_last, self.has_trailer) {
+            (false, _) => State::DataEnd,
+            (true, true) => State::Trailer,
+            (true, false) => {
+                // What follows the last chunk is an empty line, which some leave out.
+                while self.fill()? {}
+                match &self.buffer[..] {
+                    b"\r\n" | b"" => State::End,
+                    _ => return Err(malformed("something follows the last chunk")),
+                }
+            }
+        })
+    }
+
+    fn take_trailers(&mut self) -> Result<(), Fault> {
+        for _ in 0..=TRAILERS_MAX {
+            let line = match self.line() {
+                // The empty line after the headers may be missing.
+                Err(fault) if fault.code == Code::IncompleteBody && self.buffer.is_empty() => String::new(),
+                line => line?,
+            };
+            if line.is_empty() {
+                return self.end_trailers();
+            }
+            // One client ends a header with a line feed before the end of the line.
+            let (name, value) =
+                line.trim_end_matches('\n').split_once(':').ok_or_else(|| malformed("no header"))?;
+            let (name, value) = (name.trim().to_ascii_lowercase(), value.trim().to_owned());
+            if name != "x-amz-trailer-signature" {
+                self.signed += &format!("{name}:{value}\n");
+            }
+            self.trailers.insert(name, value);
+        }
+        Err(malformed("too many headers follow it"))
+    }
+
+    fn end_trailers(&mut self) -> Result<(), Fault> {
+        if let Some(seed) = &mut self.seed {
+            let signature = self.trailers.get("x-amz-trailer-signature");
+            let signature = signature.ok_or_else(|| malformed("the headers after it are not signed"))?;
+            seed.take_trailer(signature, &Sha256::digest(&self.signed))?;
+        }
+        self.state = State::End;
+        Ok(())
+    }
+}
+
+impl<S: Source> Source for Chunks<S> {
+    fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        loop {
+            match self.state {
+                State::Line => self.begin_chunk()?,
+                State::Data { left: 0 } => self.state = self.end_chunk()?,
+                State::Data { left } => {
+                    if self.buffer.is_empty() && !self.fill()? {
+                        return Err(Code::IncompleteBody.because("the body ends in a chunk"));
+                    }
+                    let length = left.min(self.buffer.len() as u64);
+                    let run = self.buffer.split_to(length as usize).freeze();
+                    if let Some((_, digest)) = &mut self.claimed {
+                        digest.update(&run);
+                    }
+                    self.state = State::Data { left: left - length };
+                    return Ok(Some(run));
+                }
+                State::DataEnd => {
+                    if !self.line()?.is_empty() {
+                        return Err(malformed("a chunk is longer than its length"));
+                    }
+                    self.state = State::Line;
+                }
+                State::Trailer => self.take_trailers()?,
+                State::End => return Ok(None),
+            }
+        }
+    }
+
+    fn trailer(&self, name: &str) -> Option<&str> {
+        self.trailers.get(name).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::source::Runs;
+
+    /// The bytes and a trailer of an unsigned body, which comes in runs of `run` bytes.
+    fn read(body: &[u8], run: usize, has_trailer: bool) -> Result<(Vec<u8>, Option<String>), Fault> {
+        let runs = body.chunks(run).map(Bytes::copy_from_slice).collect();
+        let mut chunks = Chunks::new(Runs(runs), None, has_trailer);
+        let mut all = Vec::new();
+        while let Some(run) = chunks.next()? {
+            assert!(!run.is_empty());
+            all.extend_from_slice(&run);
+        }
+        Ok((all, chunks.trailer("x-amz-checksum-crc32").map(str::to_owned)))
+    }
+
+    #[test]
+    fn bodies_are_read_however_they_are_cut() {
+        let body = b"3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\nx-amz-checksum-crc32: abcd\r\n\r\n";
+        for run in 1..body.len() {
+            let (all, trailer) = read(body, run, true).expect("it is well formed");
+            assert_eq!((&all[..], trailer.as_deref()), (&b"abc0123456789"[..], Some("abcd")), "{run}");
+        }
+        for plain in [&b"1\r\na\r\n0\r\n\r\n"[..], b"1\r\na\r\n0\r\n"] {
+            assert_eq!(read(plain, 2, false), Ok((b"a".to_vec(), None)));
+        }
+        assert_eq!(
+            read(b"0\r\nx-amz-checksum-crc32:a\n\r\n", 9, true),
+            Ok((Vec::new(), Some("a".to_owned())))
+        );
+    }
+
+    #[test]
+    fn malformed_bodies_are_refused() {
+        for (body, want) in [
+            (&b""[..], Code::IncompleteBody),
+            (b"3\r\nab", Code::IncompleteBody),
+            (b"3\r\nabc\r\n", Code::IncompleteBody),
+            (b"3\r\nabcd\r\n0\r\n\r\n", Code::InvalidRequest),
+            (b"x\r\n", Code::InvalidRequest),
+            (b"-1\r\n", Code::InvalidRequest),
+            (b"\r\n\r\n", Code::InvalidRequest),
+            (b"11111111111111111\r\n", Code::InvalidRequest),
+            (b"0\r\n\r\nmore", Code::InvalidRequest),
+            (&[b'1'; 2 * LINE_MAX], Code::InvalidRequest),
+        ] {
+            let found = read(body, 7, false).map_err(|fault| fault.code);
+            assert_eq!(found, Err(want), "{}", String::from_utf8_lossy(body));
+        }
+        let many = format!("0\r\n{}\r\n", "a:b\r\n".repeat(TRAILERS_MAX + 1));
+        assert!(read(many.as_bytes(), 7, true).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cut_into_chunks_is_the_whole(
+            parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..40), 0..6),
+            run in 1..50_usize,
+        ) {
+            let mut body = Vec::new();
+            for part in &parts {
+                body.extend(format!("{:x}\r\n", part.len()).into_bytes());
+                body.extend(part);
+                body.extend(b"\r\n");
+            }
+            body.extend(b"0\r\n\r\n");
+            prop_assert_eq!(read(&body, run, false), Ok((parts.concat(), None)));
+        }
+
+        #[test]
+        fn hostile_bytes_end(body in proptest::collection::vec(prop_oneof![Just(b'\r'), Just(b'\n'), Just(b'1'), any::<u8>()], 0..60), run in 1..9_usize) {
+            let _ = read(&body, run, true);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The key of access and the secret of a cluster's gateway: a file of its own, which a shell can read too.
+
+use towtank_store::settings::{Home, SettingsError};
+
+/// The file in the directory of the cluster.
+pub const FILE: &str = "gateway.key";
+
+const ACCESS: &str = "AWS_ACCESS_KEY_ID";
+const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
+
+/// Letters of keys: 32 of them, so that five bits of a random byte choose one without bias.
+const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/// What callers sign with. Its secret is not shown where it is printed for a debugger.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The key of access: who calls.
+    pub access_key: String,
+    /// The secret: what proves it.
+    pub secret_key: String,
+}
+
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Credentials").field("access_key", &self.access_key).finish_non_exhaustive()
+    }
+}
+
+impl Credentials {
+    /// Those of a cluster, which gets them where it has none. The file can be read by its owner alone.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, or is not what was written.
+    pub fn ensure(home: &Home) -> Result<Credentials, SettingsError> {
+        let path = home.path(FILE);
+        let fault = |why: String| SettingsError::File { path: path.clone(), why };
+        if path.exists() {
+            let text = std::fs::read_to_string(&path).map_err(|error| fault(error.to_string()))?;
+            return Credentials::parse(&text)
+                .ok_or_else(|| fault(format!("it should have a line {ACCESS}=... and a line {SECRET}=...")));
+        }
+        // 80 bits that tell callers apart, and 200 that are secret.
+        let mut bytes = [0; 56];
+        getrandom::fill(&mut bytes).map_err(|error| fault(error.to_string()))?;
+        let letters: String = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect();
+        let (access, secret) = letters.split_at(16);
+        let made = Credentials { access_key: format!("TWTK{access}"), secret_key: secret.to_owned() };
+        home.write(FILE, made.text().as_bytes())?;
+        Ok(made)
+    }
+
+    fn text(&self) -> String {
+        format!("{ACCESS}={}\n{SECRET}={}\n", self.access_key, self.secret_key)
+    }
+
+    fn parse(text: &str) -> Option<Credentials> {
+        let value = |key: &str| {
+            let mut lines = text.lines().filter_map(|line| line.trim().split_once('='));
+            lines.find(|(other, value)| *other == key && !value.is_empty()).map(|(_, value)| value.to_owned())
+        };
+        Some(Credentials { access_key: value(ACCESS)?, secret_key: value(SECRET)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let made = Credentials { access_key: "TWTKA".to_owned(), secret_key: "B=C".to_owned() };
+        assert_eq!(Credentials::parse(&made.text()), Some(made.clone()));
+        assert!(!format!("{made:?}").contains("B=C"), "a secret is not shown");
+        for bad in ["", "AWS_ACCESS_KEY_ID=a", "AWS_ACCESS_KEY_ID=\nAWS_SECRET_ACCESS_KEY=b"] {
+            assert_eq!(Credentials::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Uploads in parts: each part is a segment of its own, and the last request makes an object of them.
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+
+use md5::{Digest, Md5};
+
+use super::{Condition, Depot};
+use crate::attributes::{Attributes, Form, Labels, ToldChecksum};
+use crate::checksums::{Algorithm, base64, unbase64};
+use crate::dates::Moment;
+use crate::fault::{Code, Fault};
+use crate::manifest::{Manifest, Segment};
+use crate::names::{PARTS, Place, UPLOADS, part};
+use crate::payload::Payload;
+use crate::shelf::{self, Shelf};
+use crate::signature::{hex, unhex};
+
+/// The most parts of an upload.
+pub const PARTS_MAX: u32 = 10_000;
+
+/// The largest object: 5 TiB.
+const OBJECT_MAX: u64 = 5 << 40;
+
+/// An upload that is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upload {
+    /// The key of the object that it will be.
+    pub key: String,
+    /// Its id.
+    pub id: String,
+    /// When it began.
+    pub begun: Moment,
+    /// How its parts, and the object, are summed up.
+    pub checksum: Option<ToldChecksum>,
+}
+
+/// A part of an upload, as the caller names it at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Its number.
+    pub number: u32,
+    /// Its ETag, without quotes.
+    pub etag: String,
+    /// Its checksum in base64, if the caller tells it.
+    pub checksum: Option<String>,
+}
+
+/// A part that has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its number.
+    pub number: u32,
+    /// What is known of it.
+    pub attributes: Attributes,
+}
+
+/// Parts of an upload, and whether more follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartsPage {
+    /// The upload.
+    pub upload: Upload,
+    /// The parts, in order.
+    pub parts: Vec<Part>,
+    /// Whether more follow.
+    pub is_cut: bool,
+}
+
+/// What the store keeps of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) attributes: Attributes,
+    /// Where its bytes lie; none of an empty part.
+    pub(super) segment: Option<Segment>,
+}
+
+impl Record {
+    fn encode(&self) -> shelf::Labels {
+        let mut labels = self.attributes.encode();
+        let text = |segment: &Segment| format!("{} {}", segment.id, segment.piece);
+        labels.extend(self.segment.iter().map(|segment| ("segment".to_owned(), text(segment))));
+        labels
+    }
+
+    pub(super) fn decode(labels: &shelf::Labels) -> Result<Record, Fault> {
+        let attributes = Attributes::decode(labels)?;
+        let fault = || Code::InternalError.because("what the store keeps of a part cannot be read");
+        let segment = labels.get("segment").map(|text| {
+            let (id, piece) = text.split_once(' ').ok_or_else(fault)?;
+            let piece = piece.parse().ok().filter(|piece| *piece > 0).ok_or_else(fault)?;
+            Ok::<_, Fault>(Segment { id: id.to_owned(), length: attributes.length, piece })
+        });
+        Ok(Record { segment: segment.transpose()?, attributes })
+    }
+}
+
+fn no_upload() -> Fault {
+    Code::NoSuchUpload.because("there is no such upload: it was completed or aborted, or has never been")
+}
+
+impl<S: Shelf> Depot<S> {
+    /// Begins an upload, and gives its id.
+    ///
+    /// # Errors
+    /// When there is no such bucket, or the store does not answer.
+    pub fn begin_upload(
+        &self,
+        place: &Place,
+        labels: Labels,
+        checksum: Option<ToldChecksum>,
+        now: Moment,
+    ) -> Result<String, Fault> {
+        let id = self.new_id();
+        let attributes = Attributes { labels, checksum, modified: now, ..Attributes::default() };
+        let buckets = self.known();
+        super::in_bucket(&buckets, &place.bucket)?;
+        self.shelf.put(&place.upload(&id), &attributes.encode(), &[])?;
+        Ok(id)
+    }
+
+    /// Ends the uploads that became objects just before a crash: their parts are the objects'.
+    pub(super) fn end_uploads(&self) -> Result<(), Fault> {
+        for (bucket, _) in self.buckets() {
+            for Upload { key, id, .. } in self.uploads(&bucket, "")? {
+                let place = Place { bucket: bucket.clone(), key };
+                if self.look_at(&place)?.is_some_and(|object| object.upload.as_deref() == Some(&id)) {
+                    let records = self.records(&id)?;
+                    self.end_upload(&place, &id, records.into_keys())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn has_ended(&self, id: &str) -> bool {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
+    }
+
+    fn upload(&self, place: &Place, id: &str) -> Result<Attributes, Fault> {
+        self.check_bucket(&place.bucket)?;
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        let is_id = !id.is_empty() && id.bytes().all(is_letter) && !self.has_ended(id);
+        let labels = if is_id { self.shelf.head(&place.upload(id))? } else { None };
+        Attributes::decode(&labels.ok_or_else(no_upload)?)
+    }
+
+    /// Takes a part. One of the same number that came before is replaced.
+    ///
+    /// # Errors
+    /// When there is no such upload, the body is not what its request says, or the store does not answer.
+    pub fn put_part(
+        &self,
+        place: &Place,
+        id: &str,
+        number: u32,
+        mut payload: Payload<'_>,
+        now: Moment,
+    ) -> Result<Attributes, Fault> {
+        if !(1..=PARTS_MAX).contains(&number) {
+            return Err(Code::InvalidArgument.because(format!("parts have numbers from 1 to {PARTS_MAX}")));
+        }
+        let upload = self.upload(place, id)?;
+        payload.choose(upload.checksum.map(|it| it.algorithm));
+        let length = payload.length();
+        let (segment, digests) = self.write_segment(payload)?;
+        let attributes = Attributes {
+            length,
+            etag: hex(&digests.md5),
+            modified: now,
+            checksum: digests.checksum.as_ref().map(ToldChecksum::whole),
+            ..Attributes::default()
+        };
+        let segment = Some(segment).filter(|segment| segment.length > 0);
+        let record = Record { attributes: attributes.clone(), segment: segment.clone() };
+        let name = part(id, number);
+        let prepared = || -> Result<_, Fault> {
+            let lock = self.uploads.write(id);
+            self.upload(place, id)?;
+            let old = self.shelf.head(&name)?.map(|labels| Record::decode(&labels)).transpose()?;
+            Ok((lock, old))
+        };
+        let (lock, old) = match prepared() {
+            Ok(prepared) => prepared,
+            Err(fault) => {
+                self.doom(segment.into_iter().collect());
+                return Err(fault);
+            }
+        };
+        self.shelf.put(&name, &record.encode(), &[])?;
+        drop(lock);
+        self.doom(old.and_then(|old| old.segment).into_iter().collect());
+        Ok(attributes)
+    }
+
+    fn records(&self, id: &str) -> Result<BTreeMap<u32, Record>, Fault> {
+        let before = format!("{PARTS}{id}/");
+        let mut walk = self.shelf.walk(&before, &before)?;
+        let mut records = BTreeMap::new();
+        while let Some((name, labels)) = walk.next()? {
+            if let Some(number) = name.strip_prefix(&before).and_then(|text| text.parse().ok()) {
+                records.insert(number, Record::decode(&labels)?);
+            }
+        }
+        Ok(records)
+    }
+
+    /// Makes an object of the parts that the caller names, in order. `want` is the checksum of the whole, if
+    /// the caller tells it. An upload that this has been done to tells the object once more.
+    ///
+    /// # Errors
+    /// When there is no such upload, a part is missing, too small or another, or the store does not answer.
+    pub fn complete(
+        &self,
+        place: &Place,
+        id: &str,
+        chosen: &[Chosen],
+        want: Option<&str>,
+        condition: Condition<'_>,
+        now: Moment,
+    ) -> Result<Attributes, Fault> {
+        let _lock = self.uploads.write(id);
+        let upload = match self.upload(place, id) {
+            Err(fault) if fault.code == Code::NoSuchUpload => {
+                let made = self.look_at(place)?.filter(|object| object.upload.as_deref() == Some(id));
+                return made.ok_or(fault);
+            }
+            upload => upload?,
+        };
+        let mut records = self.records(id)?;
+        let picked = pick(&mut records, chosen, self.part_min)?;
+        let length: u64 = picked.iter().map(|record| record.attributes.length).sum();
+        if length > OBJECT_MAX {
+            return Err(Code::EntityTooLarge.because(format!("an object has at most {OBJECT_MAX} bytes")));
+        }
+        let checksum = upload.checksum.as_ref().and_then(|kind| sum_up(kind, &picked));
+        if let (Some(want), Some(found)) = (want, &checksum)
+            && want.split('-').next() != found.value.split('-').next()
+        {
+            return Err(Code::BadDigest.because(format!("the parts have another {}", found.algorithm.name())));
+        }
+        let attributes = Attributes {
+            labels: upload.labels,
+            length,
+            etag: etag_of(&picked),
+            modified: now,
+            form: Form::Pieces,
+            checksum,
+            upload: Some(id.to_owned()),
+        };
+        let segments: Vec<Segment> = picked.iter().filter_map(|record| record.segment.clone()).collect();
+        let manifest = Manifest { segments };
+        self.commit(place, &attributes, &manifest.encode(), &manifest.segments, condition)?;
+        // The object is there. What fails from here on is done at the next start.
+        let numbers = chosen.iter().map(|it| it.number).chain(records.keys().copied());
+        if self.end_upload(place, id, numbers).is_err() {
+            self.ended.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
+        }
+        self.doom(records.into_values().filter_map(|record| record.segment).collect());
+        Ok(attributes)
+    }
+
+    fn end_upload(&self, place: &Place, id: &str, parts: impl Iterator<Item = u32>) -> Result<(), Fault> {
+        self.shelf.remove(&place.upload(id))?;
+        for number in parts {
+            self.shelf.remove(&part(id, number))?;
+        }
+        Ok(())
+    }
+
+    /// Ends an upload, and removes its parts.
+    ///
+    /// # Errors
+    /// When there is no such upload, or the store does not answer.
+    pub fn abort(&self, place: &Place, id: &str) -> Result<(), Fault> {
+        let _lock = self.uploads.write(id);
+        self.upload(place, id)?;
+        let records = self.records(id)?;
+        // A crash may have come between the object and the end of its upload: what it has stays.
+        let used = {
+            let name = place.object();
+            let _lock = self.keys.read(&name);
+            let made = self.look_at(place)?.filter(|object| object.upload.as_deref() == Some(id));
+            self.segments_of(&name, made.as_ref())?
+        };
+        self.end_upload(place, id, records.keys().copied())?;
+        let segments = records.into_values().filter_map(|record| record.segment);
+        self.doom(segments.filter(|segment| !used.contains(segment)).collect());
+        Ok(())
+    }
+
+    /// Parts of an upload after a number, at most so many.
+    ///
+    /// # Errors
+    /// When there is no such upload, or the store does not answer.
+    pub fn parts(&self, place: &Place, id: &str, after: u32, most: usize) -> Result<PartsPage, Fault> {
+        let upload = self.upload(place, id)?;
+        let (key, id) = (place.key.clone(), id.to_owned());
+        let mut records = self.records(&id)?;
+        let mut later = records.split_off(&after.saturating_add(1)).into_iter();
+        let part = |(number, record): (u32, Record)| Part { number, attributes: record.attributes };
+        Ok(PartsPage {
+            upload: Upload { key, id, begun: upload.modified, checksum: upload.checksum },
+            parts: later.by_ref().take(most).map(part).collect(),
+            is_cut: later.next().is_some(),
+        })
+    }
+
+    /// Uploads of a bucket whose keys begin with `prefix`, in the order of keys and ids.
+    ///
+    /// # Errors
+    /// When there is no such bucket, or the store does not answer.
+    pub fn uploads(&self, bucket: &str, prefix: &str) -> Result<Vec<Upload>, Fault> {
+        self.check_bucket(bucket)?;
+        let before = format!("{UPLOADS}{bucket}/");
+        let from = [&before, prefix].concat();
+        let mut walk = self.shelf.walk(&from, &from)?;
+        let mut uploads = Vec::new();
+        while let Some((name, labels)) = walk.next()? {
+            let rest = name.strip_prefix(&before).and_then(|rest| rest.rsplit_once('/'));
+            let rest = rest.filter(|(key, id)| key.starts_with(prefix) && !self.has_ended(id));
+            let Some((key, id)) = rest else { continue };
+            let Attributes { modified, checksum, .. } = Attributes::decode(&labels)?;
+            uploads.push(Upload { key: key.to_owned(), id: id.to_owned(), begun: modified, checksum });
+        }
+        uploads.sort_by(|one, other| (&one.key, &one.id).cmp(&(&other.key, &other.id)));
+        Ok(uploads)
+    }
+}
+
+/// The records that the caller names; those that it does not name stay in `records`.
+fn pick(records: &mut BTreeMap<u32, Record>, chosen: &[Chosen], part_min: u64) -> Result<Vec<Record>, Fault> {
+    if chosen.is_empty() {
+        return Err(Code::MalformedXml.because("no part is named"));
+    }
+    if chosen.windows(2).any(|two| two[0].number >= two[1].number) {
+        return Err(Code::InvalidPartOrder.because("parts must be named in the order of their numbers"));
+    }
+    let mut picked = Vec::new();
+    for (at, part) in chosen.iter().enumerate() {
+        let fault = |what: &str| Code::InvalidPart.because(format!("part {} {what}", part.number));
+        let record = records.get(&part.number).ok_or_else(|| fault("has not come"))?;
+        if record.attributes.etag != part.etag {
+            return Err(fault("has another ETag"));
+        }
+        let sum = record.attributes.checksum.as_ref().map(|it| &it.value);
+        if part.checksum.is_some() && part.checksum.as_ref() != sum {
+            return Err(fault("has another checksum"));
+        }
+        if at + 1 < chosen.len() && record.attributes.length < part_min {
+            let message = format!("part {} has less than {part_min} bytes", part.number);
+            return Err(Code::EntityTooSmall.because(message));
+        }
+        picked.push(record.clone());
+    }
+    chosen.iter().for_each(|part| drop(records.remove(&part.number)));
+    Ok(picked)
+}
+
+/// The MD5 of the MD5s of parts, and how many they are.
+fn etag_of(parts: &[Record]) -> String {
+    let mut md5 = Md5::new();
+    for part in parts {
+        md5.update(unhex(&part.attributes.etag).unwrap_or_default());
+    }
+    format!("{}-{}", hex(&md5.finalize()), parts.len())
+}
+
+/// The checksum of the whole from those of its parts; none where a part has none.
+fn sum_up(kind: &ToldChecksum, parts: &[Record]) -> Option<ToldChecksum> {
+    let ToldChecksum { algorithm, is_composite, .. } = *kind;
+    let of = |part: &Record| {
+        let told = part.attributes.checksum.as_ref().filter(|it| it.algorithm == algorithm)?;
+        unbase64(&told.value)
+    };
+    if is_composite {
+        let mut running = algorithm.begin();
+        for part in parts {
+            running.update(&of(part)?);
+        }
+        let value = format!("{}-{}", base64(&running.end()), parts.len());
+        return Some(ToldChecksum { algorithm, value, is_composite });
+    }
+    let mut all = Algorithm::begin(algorithm).end();
+    for part in parts {
+        all = algorithm.joined(&all, &of(part)?, part.attributes.length)?;
+    }
+    Some(ToldChecksum { algorithm, value: base64(&all), is_composite })
+}

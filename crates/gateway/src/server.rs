@@ -1,0 +1,364 @@
+//! The gateway on the network: HTTP/1.1 by hyper in one thread, and a thread for each request under way.
+//!
+//! Everything is bounded: connections, requests under way, requests that wait for their turn, the bytes of a
+//! body that have come and have not been taken, and the time that either side may be silent.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use crate::fault::{Code, Fault};
+use crate::reply::{Body, Reply};
+use crate::request::Request;
+use crate::service::Service;
+use crate::shelf::Shelf;
+use crate::source::Source;
+
+/// Connections at once; more wait until one has ended.
+const CONNECTIONS_MAX: usize = 512;
+
+/// Requests under way. Each holds a piece in memory.
+const REQUESTS_MAX: usize = 24;
+
+/// Requests that wait for their turn; more are told to come later.
+const WAITING_MAX: usize = 256;
+
+/// How long either side of a connection may be silent within a request.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// How long the head of a request may take, or a connection may be idle.
+const HEAD_TIME: Duration = Duration::from_secs(75);
+
+/// How long requests under way may take to end when the gateway does.
+const END_TIME: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether the gateway is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Bytes of a body that nobody wants, which are read so that the answer is not lost.
+const DRAIN_MAX: u64 = 8 << 20;
+
+/// Runs on the wire that are on their way between the threads.
+const RUNS: usize = 4;
+
+struct Shared<S> {
+    service: Arc<Service<S>>,
+    turns: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    answered: AtomicU64,
+}
+
+/// Answers until `stopped` says so, and then until requests under way have ended.
+///
+/// # Errors
+/// When the socket cannot be used.
+pub fn serve<S: Shelf + 'static>(
+    listener: TcpListener,
+    service: Arc<Service<S>>,
+    stopped: &dyn Fn() -> bool,
+) -> std::io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(REQUESTS_MAX + 1)
+        .build()?;
+    let shared = Arc::new(Shared {
+        service,
+        turns: Arc::new(Semaphore::new(REQUESTS_MAX)),
+        waiting: AtomicUsize::new(0),
+        answered: AtomicU64::new(0),
+    });
+    let served = runtime.block_on(accept(listener, &shared, stopped));
+    // What has not ended by now is not waited for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served
+}
+
+async fn accept<S: Shelf + 'static>(
+    listener: TcpListener,
+    shared: &Arc<Shared<S>>,
+    stopped: &dyn Fn() -> bool,
+) -> std::io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let (end, ending) = watch::channel(false);
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    while !stopped() {
+        let Ok(place) = timeout(LOOK, Arc::clone(&room).acquire_owned()).await else { continue };
+        match timeout(LOOK, listener.accept()).await {
+            Err(_) => {}
+            // The other side has gone already, or there are no more handles.
+            Ok(Err(_)) => tokio::time::sleep(LOOK).await,
+            Ok(Ok((stream, _))) => {
+                let (shared, ending) = (Arc::clone(shared), ending.clone());
+                tokio::spawn(async move {
+                    connection(stream, shared, ending).await;
+                    drop(place);
+                });
+            }
+        }
+    }
+    drop(listener);
+    // Nobody hears it where there are no connections.
+    let _ = end.send(true);
+    let _ = timeout(END_TIME, room.acquire_many(CONNECTIONS_MAX as u32)).await;
+    Ok(())
+}
+
+async fn connection<S: Shelf + 'static>(
+    stream: tokio::net::TcpStream,
+    shared: Arc<Shared<S>>,
+    mut ending: watch::Receiver<bool>,
+) {
+    // Without it answers come a little later.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| handle(Arc::clone(&shared), request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let mut ending = std::pin::pin!(async move { ending.wait_for(|ends| *ends).await.map(|_| ()) });
+    let mut is_told = false;
+    let both = std::future::poll_fn(|context| {
+        if !is_told && ending.as_mut().poll(context).is_ready() {
+            is_told = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(context)
+    });
+    // Who breaks a connection does not want to hear of it.
+    let _ = both.await;
+}
+
+type Answer = hyper::Response<Sent>;
+
+/// A request that waits for its turn, until it is dropped.
+struct Waits<'w>(&'w AtomicUsize);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+async fn handle<S: Shelf + 'static>(
+    shared: Arc<Shared<S>>,
+    request: hyper::Request<Incoming>,
+) -> Result<Answer, Infallible> {
+    let number = shared.answered.fetch_add(1, Ordering::Relaxed);
+    let (parts, body) = request.into_parts();
+    let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+    let headers = parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let refused = |fault: Fault| Ok(answer_of(Reply::fault(&fault, parts.uri.path()), number).0);
+    let request = match Request::new(parts.method.as_str(), target, headers) {
+        Ok(request) => request,
+        Err(fault) => return refused(fault),
+    };
+    let turn = match Arc::clone(&shared.turns).try_acquire_owned() {
+        Ok(turn) => turn,
+        Err(_) => {
+            let before = shared.waiting.fetch_add(1, Ordering::SeqCst);
+            let _waits = Waits(&shared.waiting);
+            if before >= WAITING_MAX {
+                return refused(Code::SlowDown.because("too many requests wait: come again later"));
+            }
+            Arc::clone(&shared.turns).acquire_owned().await.expect("nobody closes it")
+        }
+    };
+    let (start, started) = oneshot::channel();
+    let (runs, taken) = mpsc::channel(RUNS);
+    tokio::spawn(pump(body, started, runs));
+    let (tell, told) = oneshot::channel();
+    tokio::task::spawn_blocking(move || {
+        let arriving = Arriving { start: Some(start), taken, is_whole: false };
+        work(&shared.service, &request, arriving, number, tell);
+        drop(turn);
+    });
+    match told.await {
+        Ok(answer) => Ok(answer),
+        // Its thread has panicked, and said why.
+        Err(_) => refused(Code::InternalError.because("the request could not be worked on")),
+    }
+}
+
+/// Reads a body once somebody wants it: until then a client that asks whether to send it waits.
+async fn pump(mut body: Incoming, started: oneshot::Receiver<()>, runs: mpsc::Sender<Result<Bytes, Fault>>) {
+    if started.await.is_err() {
+        return;
+    }
+    loop {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        let run = match timeout(SILENCE_MAX, frame).await {
+            Err(_) => Err(Code::RequestTimeout.because("the body has not come in time")),
+            Ok(None) => return,
+            Ok(Some(Err(_))) => Err(Code::IncompleteBody.because("the connection ended in the body")),
+            Ok(Some(Ok(frame))) => match frame.into_data() {
+                Ok(run) if !run.is_empty() => Ok(run),
+                _ => continue,
+            },
+        };
+        let is_last = run.is_err();
+        if runs.send(run).await.is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// A body that comes over the network.
+struct Arriving {
+    start: Option<oneshot::Sender<()>>,
+    taken: mpsc::Receiver<Result<Bytes, Fault>>,
+    /// Nothing more comes.
+    is_whole: bool,
+}
+
+impl Source for Arriving {
+    fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        if let Some(start) = self.start.take() {
+            // It listens until it is told.
+            let _ = start.send(());
+        }
+        let run = self.taken.blocking_recv();
+        self.is_whole = !matches!(run, Some(Ok(_)));
+        run.transpose()
+    }
+
+    fn trailer(&self, _: &str) -> Option<&str> {
+        None
+    }
+}
+
+/// Does what a request asks for, in a thread of its own.
+fn work<S: Shelf>(
+    service: &Service<S>,
+    request: &Request,
+    mut arriving: Arriving,
+    number: u64,
+    tell: oneshot::Sender<Answer>,
+) {
+    let mut reply = service.answer(request, &mut arriving);
+    drain(request, &mut arriving);
+    if request.method == "HEAD" && reply.status >= 400 {
+        reply = Reply::empty(reply.status);
+    }
+    let (answer, stream) = answer_of(reply, number);
+    // Where nobody hears it, the connection has ended.
+    let is_heard = tell.send(answer).is_ok();
+    let Some((mut source, runs)) = stream.filter(|_| is_heard) else { return };
+    let handle = tokio::runtime::Handle::current();
+    loop {
+        let Some(run) = source.next().transpose() else { return };
+        let is_last = run.is_err();
+        match handle.block_on(timeout(SILENCE_MAX, runs.send(run))) {
+            Ok(Ok(())) if !is_last => {}
+            _ => return,
+        }
+    }
+}
+
+/// Reads what is left of a body that is not long: an answer that is sent before may be lost.
+fn drain(request: &Request, arriving: &mut Arriving) {
+    let length = request.number("content-length").ok().flatten();
+    let asks = request.header("expect").is_some() && arriving.start.is_some();
+    if asks || arriving.is_whole || !length.is_some_and(|length| (1..=DRAIN_MAX).contains(&length)) {
+        return;
+    }
+    while let Ok(Some(_)) = arriving.next() {}
+}
+
+type Stream<'d> = (Box<dyn Source + 'd>, mpsc::Sender<Result<Bytes, Fault>>);
+
+/// An answer as hyper sends it, and what is to be sent after its head.
+fn answer_of(reply: Reply<'_>, number: u64) -> (Answer, Option<Stream<'_>>) {
+    let told = reply.headers.iter().find(|(name, _)| name == "content-length");
+    let length = told.and_then(|(_, length)| length.parse().ok()).unwrap_or_default();
+    let (sent, stream) = match reply.body {
+        Body::Bytes(bytes) => (Sent::Whole(bytes), None),
+        Body::Stream(source) => {
+            // A piece waits to be sent while the next one is read.
+            let (runs, taken) = mpsc::channel(1);
+            (Sent::Stream { taken, left: length }, Some((source, runs)))
+        }
+    };
+    let mut answer = hyper::Response::new(sent);
+    *answer.status_mut() =
+        hyper::StatusCode::from_u16(reply.status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    let id = [
+        ("x-amz-request-id".to_owned(), format!("{number:016X}")),
+        ("server".to_owned(), "towtank".to_owned()),
+    ];
+    for (name, value) in reply.headers.into_iter().chain(id) {
+        // What cannot stand in a header is left out: metadata came in one.
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_bytes(value.as_bytes()))
+        {
+            answer.headers_mut().insert(name, value);
+        }
+    }
+    (answer, stream)
+}
+
+/// What follows the head of an answer.
+enum Sent {
+    Whole(Bytes),
+    Stream { taken: mpsc::Receiver<Result<Bytes, Fault>>, left: u64 },
+}
+
+impl HttpBody for Sent {
+    type Data = Bytes;
+    type Error = Fault;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
+        match &mut *self {
+            Sent::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+            }
+            Sent::Stream { taken, left } => taken.poll_recv(context).map(|run| match run {
+                Some(Ok(run)) => {
+                    *left = left.saturating_sub(run.len() as u64);
+                    Some(Ok(Frame::data(run)))
+                }
+                Some(Err(fault)) => Some(Err(fault)),
+                // The connection breaks, and the client sees that something is missing.
+                None => (*left > 0).then(|| Err(Code::InternalError.because("the object ends too early"))),
+            }),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Sent::Whole(bytes) => bytes.is_empty(),
+            Sent::Stream { left, .. } => *left == 0,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(match self {
+            Sent::Whole(bytes) => bytes.len() as u64,
+            Sent::Stream { left, .. } => *left,
+        })
+    }
+}
+
+/// Whether an address can be reached from this machine alone.
+#[must_use]
+pub fn is_loopback(address: &SocketAddr) -> bool {
+    address.ip().is_loopback()
+}

@@ -1,0 +1,176 @@
+//! Operations on objects: reading, writing, copying, removing.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::Service;
+use crate::attributes::{Attributes, KEPT, Labels};
+use crate::checksums::Algorithm;
+use crate::conditions::{check_read, check_write, range};
+use crate::depot::Opened;
+use crate::escape::unescape;
+use crate::fault::{Code, Fault};
+use crate::names::Place;
+use crate::payload::{BODY_MAX, Payload};
+use crate::reply::{Body, Reply, quoted};
+use crate::request::Request;
+use crate::shelf::Shelf;
+use crate::xml::Writer;
+
+/// What headers of a condition on a copy's source begin with.
+const SOURCE: &str = "x-amz-copy-source-";
+
+/// The bytes of an object that a request asks for.
+struct Wanted {
+    range: Range<u64>,
+    /// They are a part of it, and the answer says which.
+    is_part: bool,
+    /// Parts of the object, where the request names one.
+    parts: Option<usize>,
+}
+
+impl<S: Shelf> Service<S> {
+    pub(super) fn get(&self, request: &Request, place: &Place) -> Result<Reply<'_>, Fault> {
+        let opened = self.depot.open_object(place)?;
+        check_read(request, "", &opened.attributes)?;
+        let parts = opened.parts();
+        let wanted = wanted(request, &opened.attributes, parts.as_deref())?;
+        let mut reply = about(request, &opened.attributes, &wanted);
+        reply.body = Body::Stream(Box::new(opened.reader(wanted.range)));
+        Ok(reply)
+    }
+
+    pub(super) fn head(&self, request: &Request, place: &Place) -> Result<Reply<'_>, Fault> {
+        let (object, parts) = match request.parameter("partNumber") {
+            // Where parts end stands in the manifest.
+            Some(_) => {
+                let opened = self.depot.open_object(place)?;
+                (opened.attributes.clone(), opened.parts())
+            }
+            None => (self.depot.look(place)?, None),
+        };
+        check_read(request, "", &object)?;
+        let wanted = wanted(request, &object, parts.as_deref())?;
+        Ok(about(request, &object, &wanted))
+    }
+
+    pub(super) fn put(
+        &self,
+        request: &Request,
+        place: &Place,
+        payload: Payload<'_>,
+    ) -> Result<Reply<'_>, Fault> {
+        let labels = Labels::of(request)?;
+        // Before the body is taken too: it may be large.
+        if request.header("if-match").is_some() || request.header("if-none-match").is_some() {
+            check_write(request, self.depot.look(place).ok().as_ref())?;
+        }
+        let condition = |object: Option<&Attributes>| check_write(request, object);
+        let written = self.depot.put(place, labels, payload, &condition, (self.now)())?;
+        let reply = Reply::empty(200).with("etag", quoted(&written.etag));
+        Ok(reply.with_checksum(written.checksum.as_ref()))
+    }
+
+    pub(super) fn delete(&self, request: &Request, place: &Place) -> Result<Reply<'_>, Fault> {
+        self.depot.remove(place, &|object| check_write(request, object))?;
+        Ok(Reply::empty(204))
+    }
+
+    pub(super) fn tags(&self, place: &Place) -> Result<Reply<'_>, Fault> {
+        self.depot.look(place)?;
+        let mut writer = Writer::new("Tagging");
+        writer.within("TagSet", |_| {});
+        Ok(Reply::document(writer))
+    }
+
+    /// The source of a copy, if it meets its conditions.
+    pub(super) fn source(&self, request: &Request) -> Result<(Place, Opened<'_, S>), Fault> {
+        let text = request.header("x-amz-copy-source").unwrap_or_default();
+        let (path, version) = text.split_once("?versionId=").unwrap_or((text, "null"));
+        if version != "null" {
+            return Err(Code::NotImplemented.because("versions are not implemented"));
+        }
+        let path = unescape(path)?;
+        let (bucket, key) = path.strip_prefix('/').unwrap_or(&path).split_once('/').unwrap_or_default();
+        if key.is_empty() {
+            return Err(Code::InvalidArgument.because("`x-amz-copy-source` must be BUCKET/KEY"));
+        }
+        let place = Place::new(bucket, key)?;
+        let opened = self.depot.open_object(&place)?;
+        check_read(request, SOURCE, &opened.attributes)?;
+        Ok((place, opened))
+    }
+
+    pub(super) fn copy(&self, request: &Request, place: &Place) -> Result<Reply<'_>, Fault> {
+        let replaces = match request.header("x-amz-metadata-directive") {
+            None | Some("COPY") => false,
+            Some("REPLACE") => true,
+            Some(_) => return Err(Code::InvalidArgument.because("a directive is COPY or REPLACE")),
+        };
+        let given = Labels::of(request)?;
+        let (from, opened) = self.source(request)?;
+        if from == *place && !replaces {
+            let message = "an object is copied onto itself with other metadata only";
+            return Err(Code::InvalidRequest.because(message));
+        }
+        let length = opened.attributes.length;
+        if length > BODY_MAX {
+            return Err(Code::InvalidRequest.because("copy an object of more than 5 GiB in parts"));
+        }
+        let labels = if replaces { given } else { opened.attributes.labels.clone() };
+        let told = opened.attributes.checksum.as_ref().map(|checksum| checksum.algorithm);
+        let chosen = request.header("x-amz-checksum-algorithm").map(Algorithm::named).transpose()?;
+        let mut payload = Payload::of(Box::new(opened.reader(0..length)), length);
+        payload.choose(chosen.or(told));
+        let written = self.depot.put(place, labels, payload, &|_| Ok(()), (self.now)())?;
+        let mut writer = Writer::new("CopyObjectResult");
+        writer.leaf("LastModified", written.modified.iso());
+        writer.leaf("ETag", quoted(&written.etag));
+        Ok(Reply::document(writer))
+    }
+}
+
+fn wanted(request: &Request, object: &Attributes, parts: Option<&[u64]>) -> Result<Wanted, Fault> {
+    let length = object.length;
+    if let Some(text) = request.parameter("partNumber") {
+        if request.header("range").is_some() {
+            return Err(Code::InvalidRequest.because("ask for a range or for a part"));
+        }
+        let whole = [length];
+        let parts = parts.unwrap_or(&whole);
+        let number: usize = text.parse().unwrap_or_default();
+        let fault = || Code::InvalidRange.because(format!("the object has {} parts", parts.len()));
+        let before = number.checked_sub(1).filter(|before| *before < parts.len()).ok_or_else(fault)?;
+        let first: u64 = parts[..before].iter().sum();
+        let is_part = parts.len() > 1;
+        return Ok(Wanted { range: first..first + parts[before], is_part, parts: Some(parts.len()) });
+    }
+    // A range is of the object that the caller knows, if it says so.
+    let is_known = request.header("if-range").is_none_or(|tag| tag.trim_matches('"') == object.etag);
+    let range = range(request.header("range").filter(|_| is_known), length)?;
+    let is_part = range.is_some();
+    Ok(Wanted { range: range.unwrap_or(0..length), is_part, parts: None })
+}
+
+fn about<'d>(request: &Request, object: &Attributes, wanted: &Wanted) -> Reply<'d> {
+    let Wanted { range, is_part, parts } = wanted;
+    let mut reply = Reply::empty(if *is_part { 206 } else { 200 }).with_object(object);
+    reply = reply.with("content-length", (range.end - range.start).to_string());
+    if *is_part {
+        let last = range.end.saturating_sub(1);
+        reply = reply.with("content-range", format!("bytes {}-{last}/{}", range.start, object.length));
+    } else if request.header("x-amz-checksum-mode").is_some_and(|it| it.eq_ignore_ascii_case("enabled")) {
+        reply = reply.with_checksum(object.checksum.as_ref());
+    }
+    if let Some(parts) = parts.filter(|parts| *parts > 1) {
+        reply = reply.with("x-amz-mp-parts-count", parts.to_string());
+    }
+    for name in KEPT {
+        let Some(value) = request.parameter(&format!("response-{name}")) else { continue };
+        reply.headers.retain(|(other, _)| other != name);
+        reply = reply.with(name, value);
+    }
+    reply.body = Body::Bytes(Bytes::new());
+    reply
+}

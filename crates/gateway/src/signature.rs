@@ -1,0 +1,314 @@
+//! Signatures of requests, version 4, in a header or in the address.
+//!
+//! The procedure is that of "Authenticating Requests (AWS Signature Version 4)" in the reference of S3, whose
+//! examples are the tests. Regions are taken as they come; time is an argument.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+use crate::credentials::Credentials;
+use crate::dates::Moment;
+use crate::escape::escape;
+use crate::fault::{Code, Fault};
+use crate::request::Request;
+
+const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+
+/// How far the clocks of caller and gateway may lie apart, in seconds.
+const SKEW_MAX: u64 = 15 * 60;
+
+/// The longest that a signed address may be good for, in seconds: a week.
+const EXPIRES_MAX: u64 = 7 * 86_400;
+
+/// The SHA-256 of nothing.
+pub const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// What a signature says of the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BodyRule {
+    /// Nothing.
+    Unsigned,
+    /// Its SHA-256.
+    Sha256([u8; 32]),
+    /// It comes in chunks, each signed after the one before.
+    Signed {
+        /// What the first chunk's signature follows.
+        seed: Seed,
+        /// Whether headers follow the last chunk, with a signature of their own.
+        has_trailer: bool,
+    },
+    /// It comes in chunks that are not signed, and headers follow the last one.
+    Chunks,
+}
+
+/// What a chain of signatures goes on from.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Seed {
+    key: [u8; 32],
+    /// Date and scope, as they stand in each text that is signed.
+    middle: String,
+    last: String,
+}
+
+impl std::fmt::Debug for Seed {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Seed").field("last", &self.last).finish_non_exhaustive()
+    }
+}
+
+impl Seed {
+    /// Takes the signature of the next chunk, if it is the right one.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn take_chunk(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
+        let text =
+            format!("AWS4-HMAC-SHA256-PAYLOAD\n{}\n{}\n{EMPTY}\n{}", self.middle, self.last, hex(sha256));
+        self.take(signature, &text)
+    }
+
+    /// Takes the signature of the headers that follow the last chunk, if it is the right one.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn take_trailer(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
+        let text = format!("AWS4-HMAC-SHA256-TRAILER\n{}\n{}\n{}", self.middle, self.last, hex(sha256));
+        self.take(signature, &text)
+    }
+
+    fn take(&mut self, signature: &str, text: &str) -> Result<(), Fault> {
+        check(&self.key, text, signature)?;
+        signature.clone_into(&mut self.last);
+        Ok(())
+    }
+}
+
+/// What a request says of its signature.
+struct Claim {
+    access_key: String,
+    /// Date, region, service and `aws4_request`.
+    scope: [String; 4],
+    signed: Vec<String>,
+    signature: String,
+    date: String,
+    payload: String,
+    /// In an address, and not in a header.
+    presigned: bool,
+}
+
+/// What the body must be, of a request whose signature is right.
+///
+/// # Errors
+/// When it has none, or a wrong one, or one that is too old.
+pub fn verify(request: &Request, keys: &Credentials, now: Moment) -> Result<BodyRule, Fault> {
+    let claim = match request.header("authorization") {
+        Some(text) => in_header(request, text)?,
+        None if request.parameter("X-Amz-Algorithm").is_some() => in_address(request)?,
+        None => return Err(Code::AccessDenied.because("the request is not signed")),
+    };
+    let Claim { scope: [day, region, service, last], .. } = &claim;
+    let malformed = |what: &str| Code::AuthorizationHeaderMalformed.because(what);
+    if service != "s3" || last != "aws4_request" {
+        return Err(malformed("the scope must end with s3/aws4_request"));
+    }
+    let at = Moment::from_basic(&claim.date).ok_or_else(|| malformed("the date is no YYYYMMDDTHHMMSSZ"))?;
+    if claim.date.get(..8) != Some(day) {
+        return Err(malformed("the date of the scope is not that of the request"));
+    }
+    look_at_time(request, &claim, at, now)?;
+    if claim.access_key != keys.access_key {
+        return Err(Code::InvalidAccessKeyId.because("there is no such key of access"));
+    }
+    let covered = |name: &str| claim.signed.iter().any(|signed| signed == name);
+    let open = request.headers.keys().find(|name| name.starts_with("x-amz-") && !covered(name));
+    if let Some(name) = open.map(String::as_str).or((!covered("host")).then_some("host")) {
+        return Err(Code::AccessDenied.because(format!("the header `{name}` is not signed")));
+    }
+    let key = [day, region, service, last]
+        .into_iter()
+        .fold(format!("AWS4{}", keys.secret_key).into_bytes(), |key, part| mac(&key, part).to_vec());
+    let key: [u8; 32] = key.try_into().expect("a MAC has 32 bytes");
+    let middle = format!("{}\n{}", claim.date, claim.scope.join("/"));
+    let canonical = hex(&Sha256::digest(canonical(request, &claim)));
+    check(&key, &format!("{ALGORITHM}\n{middle}\n{canonical}"), &claim.signature)?;
+    rule(&claim, Seed { key, middle, last: claim.signature.clone() })
+}
+
+fn look_at_time(request: &Request, claim: &Claim, at: Moment, now: Moment) -> Result<(), Fault> {
+    let (at, now) = (at.seconds(), now.seconds());
+    if !claim.presigned {
+        return match at.abs_diff(now) > SKEW_MAX {
+            true => Err(Code::RequestTimeTooSkewed.because("the clocks differ by more than 15 minutes")),
+            false => Ok(()),
+        };
+    }
+    let span = request.parameter("X-Amz-Expires").and_then(|text| text.parse().ok());
+    let span = span.filter(|span| (1..=EXPIRES_MAX).contains(span)).ok_or_else(|| {
+        let message = format!("X-Amz-Expires must lie from 1 to {EXPIRES_MAX}");
+        Code::AuthorizationHeaderMalformed.because(message)
+    })?;
+    if at > now + SKEW_MAX {
+        return Err(Code::AccessDenied.because("the request is not valid yet"));
+    }
+    match now > at + span {
+        true => Err(Code::AccessDenied.because("the request has expired")),
+        false => Ok(()),
+    }
+}
+
+fn in_header(request: &Request, text: &str) -> Result<Claim, Fault> {
+    let malformed = |what: &str| Code::AuthorizationHeaderMalformed.because(what);
+    let fields = text
+        .strip_prefix(ALGORITHM)
+        .and_then(|rest| rest.strip_prefix(' '))
+        .ok_or_else(|| malformed("only AWS4-HMAC-SHA256 is known"))?;
+    let field = |name: &str| {
+        let mut pairs = fields.split(',').filter_map(|field| field.trim().split_once('='));
+        let found = pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned());
+        found.ok_or_else(|| malformed(&format!("`{name}` is missing")))
+    };
+    let payload = request.header("x-amz-content-sha256");
+    let payload = payload.ok_or_else(|| Code::InvalidRequest.because("x-amz-content-sha256 is missing"))?;
+    let date = request.header("x-amz-date").map(str::to_owned);
+    let date = date.or_else(|| Moment::from_http(request.header("date")?).map(Moment::basic));
+    let (access_key, scope) = credential(&field("Credential")?)?;
+    Ok(Claim {
+        access_key,
+        scope,
+        signed: field("SignedHeaders")?.split(';').map(str::to_owned).collect(),
+        signature: field("Signature")?,
+        date: date.ok_or_else(|| Code::AccessDenied.because("a signed request needs x-amz-date"))?,
+        payload: payload.to_owned(),
+        presigned: false,
+    })
+}
+
+fn in_address(request: &Request) -> Result<Claim, Fault> {
+    let malformed = |what: &str| Code::AuthorizationHeaderMalformed.because(what);
+    let field = |name: &str| {
+        let found = request.parameter(name).map(str::to_owned);
+        found.ok_or_else(|| malformed(&format!("the parameter `{name}` is missing")))
+    };
+    if field("X-Amz-Algorithm")? != ALGORITHM {
+        return Err(malformed("only AWS4-HMAC-SHA256 is known"));
+    }
+    let (access_key, scope) = credential(&field("X-Amz-Credential")?)?;
+    let payload = request.parameter("X-Amz-Content-Sha256").or(request.header("x-amz-content-sha256"));
+    Ok(Claim {
+        access_key,
+        scope,
+        signed: field("X-Amz-SignedHeaders")?.split(';').map(str::to_owned).collect(),
+        signature: field("X-Amz-Signature")?,
+        date: field("X-Amz-Date")?,
+        payload: payload.unwrap_or("UNSIGNED-PAYLOAD").to_owned(),
+        presigned: true,
+    })
+}
+
+/// The key of access, which may hold slashes, and the four words of the scope.
+fn credential(text: &str) -> Result<(String, [String; 4]), Fault> {
+    let mut words: Vec<String> = text.rsplitn(5, '/').map(str::to_owned).collect();
+    words.reverse();
+    match <[String; 5]>::try_from(words) {
+        Ok([access_key, day, region, service, last]) => Ok((access_key, [day, region, service, last])),
+        Err(_) => Err(Code::AuthorizationHeaderMalformed.because("the credential has no scope")),
+    }
+}
+
+fn canonical(request: &Request, claim: &Claim) -> String {
+    let mut query: Vec<String> = request
+        .parameters
+        .iter()
+        .filter(|(key, _)| key != "X-Amz-Signature")
+        .map(|(key, value)| format!("{}={}", escape(key, false), escape(value, false)))
+        .collect();
+    query.sort_by(|one, other| one.split_once('=').cmp(&other.split_once('=')));
+    let mut text = format!("{}\n{}\n{}\n", request.method, escape(&request.path, true), query.join("&"));
+    for name in &claim.signed {
+        let value = request.header(name).unwrap_or_default();
+        let words: Vec<&str> = value.split(' ').filter(|word| !word.is_empty()).collect();
+        text += &format!("{name}:{}\n", words.join(" "));
+    }
+    text + &format!("\n{}\n{}", claim.signed.join(";"), claim.payload)
+}
+
+fn rule(claim: &Claim, seed: Seed) -> Result<BodyRule, Fault> {
+    Ok(match claim.payload.as_str() {
+        "UNSIGNED-PAYLOAD" => BodyRule::Unsigned,
+        "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" => BodyRule::Signed { seed, has_trailer: false },
+        "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER" => BodyRule::Signed { seed, has_trailer: true },
+        "STREAMING-UNSIGNED-PAYLOAD-TRAILER" => BodyRule::Chunks,
+        text => {
+            let bytes = unhex(text).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+            let message = "x-amz-content-sha256 must be a SHA-256, UNSIGNED-PAYLOAD or a kind of chunks";
+            BodyRule::Sha256(bytes.ok_or_else(|| Code::InvalidArgument.because(message))?)
+        }
+    })
+}
+
+fn mac(key: &[u8], text: &str) -> [u8; 32] {
+    keyed(key, text).finalize().into_bytes().into()
+}
+
+fn keyed(key: &[u8], text: &str) -> Hmac<Sha256> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key may have any length");
+    mac.update(text.as_bytes());
+    mac
+}
+
+/// Compares in a time that does not depend on where they differ.
+fn check(key: &[u8], text: &str, signature: &str) -> Result<(), Fault> {
+    let claimed = unhex(signature).unwrap_or_default();
+    keyed(key, text).verify_slice(&claimed).map_err(|_| {
+        Code::SignatureDoesNotMatch.because("the signature is not that of the request: look at the secret")
+    })
+}
+
+/// Bytes as small hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes of hexadecimal digits; none where there are others.
+#[must_use]
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
+}
+
+/// Signs a request in its header, as clients do.
+#[cfg(test)]
+pub(crate) fn sign(request: &mut Request, keys: &Credentials, now: Moment, payload: &str) {
+    let mut set = |name: &str, value: &str| drop(request.headers.insert(name.to_owned(), value.to_owned()));
+    set("x-amz-date", &now.basic());
+    set("x-amz-content-sha256", payload);
+    set("host", "localhost");
+    let day = now.basic()[..8].to_owned();
+    let scope = [day, "us-east-1".to_owned(), "s3".to_owned(), "aws4_request".to_owned()];
+    let mut claim = Claim {
+        access_key: keys.access_key.clone(),
+        signed: request.headers.keys().cloned().collect(),
+        signature: String::new(),
+        date: now.basic(),
+        payload: payload.to_owned(),
+        presigned: false,
+        scope,
+    };
+    let first = format!("AWS4{}", keys.secret_key).into_bytes();
+    let key = claim.scope.iter().fold(first, |key, part| mac(&key, part).to_vec());
+    let canonical = hex(&Sha256::digest(canonical(request, &claim)));
+    let scope = claim.scope.join("/");
+    claim.signature = hex(&mac(&key, &format!("{ALGORITHM}\n{}\n{scope}\n{canonical}", claim.date)));
+    let text = format!(
+        "{ALGORITHM} Credential={}/{scope}, SignedHeaders={}, Signature={}",
+        claim.access_key,
+        claim.signed.join(";"),
+        claim.signature
+    );
+    request.headers.insert("authorization".to_owned(), text);
+}
+
+#[cfg(test)]
+mod tests;
