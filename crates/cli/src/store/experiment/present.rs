@@ -57,6 +57,7 @@ pub fn report(plan: &Plan, fitted: &Fitted, point: Point) -> Report {
         study: "store experiment backfill".to_owned(),
         title: "Backfills of real replicas, and the simulation of the same".to_owned(),
         answer: answer(fitted, point, median(&errors)),
+        scenario: told(plan, fitted),
         seed: plan.seed,
         replicates: plan.repeat,
         executor: "store".to_owned(),
@@ -67,6 +68,21 @@ pub fn report(plan: &Plan, fitted: &Fitted, point: Point) -> Report {
         warnings: warnings(fitted, point),
         ..Report::default()
     }
+}
+
+/// What was asked for, and the scenario of a point that was fitted.
+fn told(plan: &Plan, fitted: &Fitted) -> serde_json::Value {
+    let first = fitted.cases.iter().find(|case| case.is_fitted);
+    serde_json::json!({
+        "objects": plan.objects,
+        "stale": plan.stale,
+        "ranges": plan.leaf_bits.iter().map(|bits| 1_u32 << bits).collect::<Vec<_>>(),
+        "discovery": plan.discoveries.iter().map(|discovery| discovery.name()).collect::<Vec<_>>(),
+        "repeat": plan.repeat,
+        "object_size": plan.object_bytes,
+        "seed": plan.seed,
+        "simulation_of_a_fitted_point": first.map(|case| scenario(&case.case, fitted.costs)),
+    })
 }
 
 fn median(sorted: &[f64]) -> Option<f64> {
@@ -256,16 +272,8 @@ fn over_stale(cases: &[Predicted], objects: u32) -> Figure {
 }
 
 fn warnings(fitted: &Fitted, (objects, stale): Point) -> Vec<String> {
-    let mut warnings = vec![
+    vec![
         "These are times of this machine, with whatever else it did: they are no measure of the store on others".to_owned(),
         format!("Costs were fitted on the runs with {stale} of {objects} objects written; errors of that point say nothing"),
-    ];
-    if let Some(case) = fitted.cases.iter().find(|case| case.is_fitted) {
-        let text = scenario(&case.case, fitted.costs).replace('\n', "; ");
-        warnings.push(format!(
-            "The simulation's scenario, here of one fitted point: {}",
-            text.trim_end_matches("; ")
-        ));
-    }
-    warnings
+    ]
 }
