@@ -35,7 +35,7 @@ pub fn text_of(standing: &Standing, health: &Health) -> String {
     let mut text = format!("health   {}\n", health.word());
     let mut line = |words: String| text += &format!("         {words}\n");
     if health.unavailable > 0 {
-        line(format!("{} of {} groups take no requests", health.unavailable, health.groups));
+        line(format!("{} of {} groups take no requests", health.unavailable, standing.groups));
     }
     for osd in &health.full {
         let free = standing.reports.get(osd).map_or(0, |report| report.free_bytes);
@@ -45,7 +45,7 @@ pub fn text_of(standing: &Standing, health: &Health) -> String {
         ));
     }
     if health.degraded > 0 {
-        line(format!("{} of {} groups are not known to have all copies", health.degraded, health.groups));
+        line(format!("{} of {} groups are not known to have all copies", health.degraded, standing.groups));
     }
     if !down.is_empty() {
         line(format!("down: {}", down.join(", ")));
