@@ -1,6 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first one stops cleanly and keeps what is done, the second one ends the
 //! process at once. However it ends, it ends with 130, and within a second; where it has processes of its own
-//! to end, within half a minute.
+//! to end, within half a minute. But a server that is stopped ends with 0, once requests under way have ended.
 //!
 //! While no run is under way (a map is read, a scenario checked) there is nothing to report, and the first
 //! signal ends the process. A run under way is asked to stop, and its part of the result is reported; what
@@ -33,6 +33,9 @@ static SINCE: OnceLock<Instant> = OnceLock::new();
 /// Something is under way that looks at the flag.
 static HEEDED: AtomicBool = AtomicBool::new(false);
 
+/// What is under way ends by itself, however long that takes, and has then done what it was asked to.
+static PATIENT: AtomicBool = AtomicBool::new(false);
+
 /// Nobody presses two keys twice in this time.
 const ONE_MOMENT: Duration = Duration::from_millis(250);
 
@@ -63,6 +66,9 @@ pub fn install() {
             end("interrupted\n");
         }
         progress::aside(|| screen::say("stopping; press Ctrl-C once more to end at once\n"));
+        if PATIENT.load(Ordering::SeqCst) {
+            return;
+        }
         // Without a thread to spare a second signal ends it.
         let _ = thread::Builder::new().spawn(|| {
             thread::sleep(Duration::from_millis(PATIENCE_MS.load(Ordering::SeqCst)));
@@ -84,10 +90,19 @@ pub fn watch_with_processes() -> &'static Stop {
     watch()
 }
 
+/// The same, for a command that serves others until somebody stops it: requests under way are ended first,
+/// and to have been stopped is no failure.
+pub fn watch_to_the_end() -> &'static Stop {
+    PATIENT.store(true, Ordering::SeqCst);
+    watch()
+}
+
 /// How a command ended, where a signal came while it did: that it was complete by then, nobody can rely on.
 pub fn marked(exit: Exit) -> Exit {
     match exit {
-        Exit::Done | Exit::GateNotMet if STOP.raised() => Exit::Interrupted,
+        Exit::Done | Exit::GateNotMet if STOP.raised() && !PATIENT.load(Ordering::SeqCst) => {
+            Exit::Interrupted
+        }
         exit => exit,
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use towtank::Trouble;
+use towtank_gateway::Credentials;
 use towtank_iosched::{Description, FlowSpec};
 use towtank_scenario::Problem;
 use towtank_store::client::Client;
@@ -36,6 +37,7 @@ pub fn up(flags: &Up) -> Result<Exit, Trouble> {
     } else {
         home.make(&settings(flags, None)?).map_err(trouble_of_settings)?;
     }
+    Credentials::ensure(&home).map_err(trouble_of_settings)?;
     let stop = interrupt::watch();
     let program = program()?;
     if control::running(&home, control::Daemon::Monitor).is_none() {
@@ -78,6 +80,7 @@ fn how_to_reach(home: &Home) -> String {
     format!(
         "towtank store put NAME FILE --dir {dir}\n\
          towtank store status --dir {dir}\n\
+         towtank store gateway --dir {dir}\n\
          towtank store down --dir {dir}\n"
     )
 }

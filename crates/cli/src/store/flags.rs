@@ -1,5 +1,6 @@
 //! The command line of `towtank store`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -52,6 +53,8 @@ pub enum Command {
     Verify(Verify),
     /// Read all replicas of all objects, and have those that are damaged made good
     Scrub(Where),
+    /// Answer clients of S3, until Ctrl-C
+    Gateway(Gateway),
     /// Damage an object on a daemon that does not run, to see it made good
     #[command(hide = true)]
     Damage(Damage),
@@ -304,6 +307,22 @@ pub struct Verify {
     pub format: Form,
     #[command(flatten)]
     pub place: Where,
+}
+
+/// `towtank store gateway`.
+#[derive(Debug, Args)]
+pub struct Gateway {
+    #[command(flatten)]
+    pub place: Where,
+    /// Where to listen; port 0 takes any that is free
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    /// Let other machines reach it: what goes over it is signed, but not encrypted
+    #[arg(long)]
+    pub allow_other_addresses: bool,
+    /// Remove what a crash has left behind, which each start does too, and end
+    #[arg(long)]
+    pub clean: bool,
 }
 
 /// `towtank store damage`.

@@ -5,6 +5,7 @@ mod cluster;
 mod data;
 mod experiment;
 mod flags;
+mod gateway;
 mod standing;
 mod torture;
 
@@ -45,6 +46,7 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
         Command::Stat(stat) => data::stat(stat),
         Command::Verify(verify) => standing::verify(verify),
         Command::Scrub(place) => standing::scrub(place),
+        Command::Gateway(flags) => gateway::gateway(flags),
         Command::Damage(flags) => data::damage(flags),
         Command::Malformed(flags) => malformed(flags),
         Command::Bench(bench) => bench::bench(bench),

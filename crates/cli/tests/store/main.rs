@@ -1,6 +1,8 @@
 //! `towtank store` as users run it: processes on loopback, each test with a cluster of its own.
 
 mod faults;
+mod metrics;
+mod s3;
 
 use std::collections::BTreeMap;
 use std::fs;

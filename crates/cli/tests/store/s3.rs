@@ -1,0 +1,175 @@
+//! `towtank store gateway` under the clients that people use: boto3 and rclone.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::{Cluster, Said};
+
+/// A gateway that ends with its test.
+struct Gateway {
+    child: Child,
+    endpoint: String,
+    keys: Vec<(String, String)>,
+}
+
+impl Gateway {
+    fn start(cluster: &Cluster) -> Gateway {
+        let mut child = cluster
+            .command(&["gateway"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command can be run");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut line).expect("it says where it is");
+        let endpoint = line.strip_prefix("S3 at ").and_then(|rest| rest.split(',').next());
+        let endpoint = endpoint.unwrap_or_else(|| panic!("{line}")).to_owned();
+        assert!(endpoint.starts_with("http://127.0.0.1:"), "{line}");
+        let file = std::fs::read_to_string(cluster.0.join("gateway.key")).expect("`up` makes it");
+        let pairs = file.lines().filter_map(|line| line.split_once('='));
+        let keys: Vec<(String, String)> =
+            pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        assert!(line.contains(&keys[0].1) && !line.contains(&keys[1].1), "the secret is not printed: {line}");
+        Gateway { child, endpoint, keys }
+    }
+
+    /// Asks it to end.
+    fn end(mut self) {
+        kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM).expect("it runs");
+        let status = self.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(0), "to be stopped is no failure");
+    }
+
+    /// Runs a part of `s3.py`. Debian's Python has the boto3 of Debian.
+    fn boto(&self, part: &str) {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/store/s3.py");
+        let mut command = bare("/usr/bin/python3");
+        command.args([script, part, &self.endpoint]).envs(self.keys.iter().cloned());
+        let said =
+            Said::of(&command.output().expect("Debian's Python is there: scripts/setup.sh packages test"));
+        assert_eq!((said.code, said.stdout.as_str()), (0, "done\n"), "{}", said.stderr);
+    }
+
+    fn rclone(&self, words: &[&str]) -> String {
+        let mut command = bare("rclone");
+        command.args(words).args(["--config", "/notfound", "--retries", "1"]);
+        let [(_, access), (_, secret)] = &self.keys[..] else { panic!("{:?}", self.keys) };
+        for (key, value) in [
+            ("TYPE", "s3"),
+            ("PROVIDER", "Other"),
+            ("REGION", "us-east-1"),
+            ("ENDPOINT", &self.endpoint),
+            ("ACCESS_KEY_ID", access),
+            ("SECRET_ACCESS_KEY", secret),
+        ] {
+            command.env(format!("RCLONE_CONFIG_TANK_{key}"), value);
+        }
+        let said = Said::of(&command.output().expect("rclone is there: scripts/setup.sh packages test"));
+        assert_eq!(said.code, 0, "{words:?}: {}{}", said.stdout, said.stderr);
+        said.stdout
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        // It has ended, unless the test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command without what the machine, or somebody's home, says of S3.
+fn bare(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", "/nonexistent");
+    command
+}
+
+fn left(cluster: &Cluster, prefix: &str) -> Vec<String> {
+    cluster.run(&["ls", prefix]).done().lines().map(str::to_owned).collect()
+}
+
+/// Everything that boto3 asks for, a gateway that is started again, and what a crash leaves behind.
+#[test]
+fn boto3_is_answered() {
+    let cluster = Cluster::up("boto3", &["--osds", "3", "--groups", "4"]);
+    let gateway = Gateway::start(&cluster);
+    gateway.boto("all");
+    assert_eq!(cluster.run(&["gateway"]).code, 1, "one gateway works on a cluster at a time");
+    gateway.end();
+    // What belongs to nothing, as after a crash between pieces and manifest; and a manifest's own pieces.
+    cluster.put("s3/pieces/dead-00000000/000000", b"left behind");
+    let before = left(&cluster, "s3/pieces/");
+    let told = cluster.run(&["gateway", "--clean"]).done();
+    assert_eq!(told, "1 pieces and 0 parts that belonged to nothing are removed\n");
+    assert_eq!(left(&cluster, "s3/pieces/").len(), before.len() - 1);
+    let gateway = Gateway::start(&cluster);
+    gateway.boto("again");
+    assert_eq!(left(&cluster, "s3/pieces/"), Vec::<String>::new());
+    assert_eq!(left(&cluster, "s3/parts/"), Vec::<String>::new());
+    assert_eq!(left(&cluster, "s3/"), Vec::<String>::new());
+    gateway.end();
+    cluster.verified();
+}
+
+/// A daemon that is killed under a gateway is not noticed by its clients.
+#[test]
+fn rclone_copies_a_tree() {
+    let cluster = Cluster::up("rclone", &["--osds", "3", "--groups", "4"]);
+    let tree = cluster.0.join("tree");
+    for (name, size) in [("a", 0), ("b c", 10), ("d/e", 70_000), ("d/f/ä+&", 300), ("g", 11 << 20)] {
+        let path = tree.join(name);
+        std::fs::create_dir_all(path.parent().expect("it lies in the tree")).expect("it can be made");
+        let data: Vec<u8> = (0..size as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        std::fs::write(&path, data).expect("it can be written");
+    }
+    let tree = tree.to_str().expect("it is text");
+    let gateway = Gateway::start(&cluster);
+    let small = ["--s3-upload-cutoff", "5Mi", "--s3-chunk-size", "5Mi"];
+    gateway.rclone(&["mkdir", "tank:bucket"]);
+    gateway.rclone(&[&["copy", tree, "tank:bucket/tree"], &small[..]].concat());
+    gateway.rclone(&["check", "--download", tree, "tank:bucket/tree"]);
+    gateway.rclone(&["check", tree, "tank:bucket/tree"]);
+    let mut names: Vec<String> = gateway
+        .rclone(&["lsf", "-R", "--files-only", "tank:bucket/tree"])
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    names.sort();
+    assert_eq!(names, ["a", "b c", "d/e", "d/f/ä+&", "g"]);
+    assert_eq!(gateway.rclone(&["lsf", "tank:bucket/tree/d"]), "e\nf/\n");
+    cluster.run(&["osd", "kill", "1"]).done();
+    gateway.rclone(&["copyto", "tank:bucket/tree/g", "tank:bucket/copy"]);
+    gateway.rclone(&["check", "--download", tree, "tank:bucket/tree"]);
+    gateway.rclone(&["sync", &format!("{tree}/d"), "tank:bucket/tree"]);
+    gateway.rclone(&["check", "--download", &format!("{tree}/d"), "tank:bucket/tree"]);
+    gateway.rclone(&["purge", "tank:bucket"]);
+    assert_eq!(left(&cluster, "s3/"), Vec::<String>::new());
+    gateway.end();
+}
+
+#[test]
+fn a_gateway_for_others_is_asked_for_by_name() {
+    let cluster = Cluster::up("gateway-refusals", &["--osds", "1", "--replicas", "1", "--groups", "1"]);
+    let told = |words: &[&str]| {
+        let said = cluster.run(words);
+        format!("{}: {}", said.code, said.stderr.replace(&cluster.0.display().to_string(), "DIR"))
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
+    let taken = listener.local_addr().expect("it is bound").to_string();
+    let all = [
+        told(&["gateway", "--listen", "0.0.0.0:0"]),
+        told(&["gateway", "--listen", "somewhere"]),
+        told(&["gateway", "--listen", &taken]).replace(&taken, "TAKEN"),
+        {
+            std::fs::write(cluster.0.join("gateway.key"), "nonsense").expect("it can be written");
+            told(&["gateway"])
+        },
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
