@@ -33,10 +33,8 @@ struct Part {
     replica: Option<Replica<Vec<u8>>>,
     durable: Option<Durable>,
     objects: Memory<Vec<u8>>,
-    /// What a crash leaves of the two: the last transaction that was synced.
-    synced: (Memory<Vec<u8>>, Durable),
-    /// Whether there are changes that are not synced.
-    is_dirty: bool,
+    /// What a crash may leave of the two, where there are changes that are not synced.
+    synced: Option<(Memory<Vec<u8>>, Durable)>,
     /// Maps that it was told.
     told: usize,
 }
@@ -76,7 +74,7 @@ pub struct World {
     devices: Vec<Device>,
     groups: Vec<Placed>,
     alive: BTreeSet<usize>,
-    events: BTreeMap<(SimTime, u64), Event>,
+    events: BTreeMap<(SimTime, u64), Box<Event>>,
     sent: u64,
     now: SimTime,
     last_arrival: BTreeMap<(usize, usize, usize), SimTime>,
@@ -138,8 +136,7 @@ impl World {
             replica: None,
             durable: Some(Durable::new(config)),
             objects: Memory::new(),
-            synced: (Memory::new(), Durable::new(config)),
-            is_dirty: false,
+            synced: None,
             told: 0,
         };
         let device = |_| Device {
@@ -255,7 +252,7 @@ impl World {
 
     fn schedule_at(&mut self, at: SimTime, event: Event) {
         self.sent += 1;
-        self.events.insert((at, self.sent), event);
+        self.events.insert((at, self.sent), Box::new(event));
     }
 
     fn crash(&mut self, device: usize) {
@@ -270,10 +267,7 @@ impl World {
         it.held.clear();
         for part in &mut it.parts {
             part.durable = part.replica.take().map(Replica::into_durable);
-            if !std::mem::take(&mut part.is_dirty) || is_left {
-                continue;
-            }
-            let (objects, durable) = part.synced.clone();
+            let Some((objects, durable)) = part.synced.take().filter(|_| !is_left) else { continue };
             if !tears || !keeps_objects {
                 part.objects = objects;
             }
@@ -298,7 +292,6 @@ impl World {
                 let text = serde_json::to_string(&durable).expect("plain data");
                 durable = serde_json::from_str(&text).expect("it was just written");
             }
-            part.synced = (part.objects.clone(), durable.clone());
             part.replica = Some(Replica::start(*config, DeviceId(device as u32), durable, self.now));
             part.told = 0;
         }
@@ -348,7 +341,7 @@ impl World {
         let Some(((at, _), event)) = self.events.pop_first() else { return Ok(false) };
         self.now = at;
         self.handled += 1;
-        match event {
+        match *event {
             Event::Input { group, to, start, input } => {
                 if start.is_none_or(|start| start == self.devices[to].start) {
                     self.give(group, to, input)?;
@@ -410,27 +403,31 @@ impl World {
     }
 
     fn give(&mut self, group: usize, to: usize, input: Input<Vec<u8>>) -> Result<(), String> {
+        let promises_early = self.bad_disk == Some(BadDisk::PromisesEarly);
+        let syncs = self.below(2) == 0 && !promises_early;
         let it = &mut self.devices[to];
-        let Part { replica: Some(replica), objects, .. } = &mut it.parts[group] else { return Ok(()) };
+        let waits = it.parts.iter().any(|part| part.synced.is_some());
+        let Part { replica: Some(replica), objects, synced, .. } = &mut it.parts[group] else {
+            return Ok(());
+        };
         if self.tell {
             println!("{:?} {to}/{group} <- {input:?}", self.now);
         }
+        if !syncs && synced.is_none() {
+            *synced = Some((objects.clone(), replica.durable().clone()));
+        }
         let mut actions = Vec::new();
         replica.handle(self.now, input, objects, &mut actions);
-        let waits = !it.held.is_empty() || it.parts.iter().any(|part| part.is_dirty);
-        it.parts[group].is_dirty = true;
         it.held.extend(actions.into_iter().map(|action| (group, action)));
-        let start = self.devices[to].start;
-        if self.bad_disk == Some(BadDisk::PromisesEarly) {
+        let start = it.start;
+        if promises_early {
             // As a cache does that says it has written.
             self.carry_out_held(to)?;
-            if !waits {
-                self.schedule(5_000, Event::Sync { to, start });
-            }
-        } else if self.below(2) == 0 {
+        }
+        if syncs {
             self.sync(to)?;
         } else if !waits {
-            self.schedule(8, Event::Sync { to, start });
+            self.schedule(if promises_early { 5_000 } else { 8 }, Event::Sync { to, start });
         }
         if self.handled.is_multiple_of(32) {
             self.check_summary(group, to)?;
@@ -441,10 +438,8 @@ impl World {
     /// All changes of a device are durable, and what follows from them is carried out.
     fn sync(&mut self, device: usize) -> Result<(), String> {
         let it = &mut self.devices[device];
-        for part in it.parts.iter_mut().filter(|part| part.is_dirty) {
-            let Some(replica) = &part.replica else { continue };
-            part.synced = (part.objects.clone(), replica.durable().clone());
-            part.is_dirty = false;
+        for part in &mut it.parts {
+            part.synced = None;
         }
         if it.dies {
             self.crash(device);

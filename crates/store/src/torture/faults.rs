@@ -168,13 +168,13 @@ impl Cluster {
                     self.last(draws, Outage::Away(osd));
                 }
             }
-            9..18 => {
+            9..17 => {
                 let directions = cut_of(osds, osd, draws);
                 self.relays.cut(&directions);
                 found.partitions += 1;
                 self.last(draws, Outage::Cut(directions));
             }
-            18 if osds > plan.settings.replicas => self.move_off(draws, osd, found),
+            17.. if osds > plan.settings.replicas => self.move_off(draws, osd, found),
             _ => {}
         }
         Ok(())
