@@ -123,6 +123,11 @@ impl Client {
         self.loses_answer = Some(after);
     }
 
+    /// Asks the monitor for the newest map, without waiting for a daemon that does not answer.
+    pub fn learn_map(&mut self) {
+        self.renew_map(now() + ANSWER_TIME);
+    }
+
     /// How the cluster stands.
     ///
     /// # Errors

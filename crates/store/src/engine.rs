@@ -178,10 +178,10 @@ impl Engine {
 /// Takes the end away from the last transaction of the newest journal, so that it counts as one that was not
 /// finished.
 ///
-/// A crash of the machine may leave a transaction of which the end was written and blocks before it were not. The
-/// tree discards a transaction without its end, and refuses a journal with one that has an end and another
-/// checksum. That transaction was not synced, so nobody was told of it. One in the middle of a journal is another
-/// matter: the tree still refuses it.
+/// A crash of the machine may leave a transaction of which the end was written and blocks before it were not.
+/// The tree discards a transaction without its end, and refuses a journal with one that has an end and
+/// another checksum. That transaction was not synced, so nobody was told of it. One in the middle of a
+/// journal is another matter: the tree still refuses it.
 fn discard_torn(directory: &Path) -> std::io::Result<()> {
     const BLOCK: u64 = 1 << 16;
     let numbered = |path: PathBuf| {

@@ -264,7 +264,7 @@ fn cut_of(osds: u32, osd: Daemon, draws: Draw<'_>) -> Vec<Direction> {
     let others: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(|other| *other != osd).collect();
     let other = others.get(draws(others.len() as u64) as usize).copied().unwrap_or(Daemon::Monitor);
     let both = |other: Daemon| [(osd, other), (other, osd)];
-    match draws(6) {
+    match draws(8) {
         0 => both(other).to_vec(),
         1 => vec![(osd, other)],
         2 => others.into_iter().chain([Daemon::Monitor]).flat_map(both).collect(),

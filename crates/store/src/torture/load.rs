@@ -21,6 +21,9 @@ const HOT: u64 = 4;
 /// How long a client waits for one daemon: shorter than most faults last.
 const ANSWER_TIME: Duration = Duration::from_millis(700);
 
+/// How often a client that writes asks for the newest map.
+const LEARN_NS: u64 = 150_000_000;
+
 /// The longest time from a request until its connection ends, where its answer is to be lost.
 const LOSE_AFTER_MS: u64 = 120;
 
@@ -30,7 +33,7 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
     let mut line = Client::reach(&shared.plan.home, PATIENCE)?;
     line.answers_within(ANSWER_TIME);
     let reads_mostly = client % 2 == 1;
-    let mut number = 0_u64;
+    let (mut number, mut learned) = (0_u64, shared.now());
     while !shared.ends.load(Ordering::Relaxed) {
         let open = shared.gate.read().expect("no thread that holds it panics");
         let objects = u64::from(shared.plan.objects);
@@ -42,6 +45,12 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
         };
         let object = object as u32;
         number += 1;
+        // Whoever writes knows a new primary before a write is stuck at the former one, where it would hold
+        // up readers.
+        if !reads_mostly && shared.now() - learned > LEARN_NS {
+            line.learn_map();
+            learned = shared.now();
+        }
         let value = u64::from(client) << 40 | number;
         let size = draws(4) * draws(2_000);
         if what < 7 && draws(12) == 0 {

@@ -201,7 +201,8 @@ fn a_journal_that_is_torn_anywhere_leaves_whole_transactions() {
     let (count, some) = (faults.len(), &faults[..faults.len().min(5)]);
     println!("{points} cuts and {points} holes in a transaction of {length} bytes, {count} faults");
     assert!(faults.is_empty(), "{count} faults: {some:#?}");
-    // Damage of an earlier transaction is none of a crash: whoever was told of it must not be left without it.
+    // Damage of an earlier transaction is none of a crash: whoever was told of it must not be left without
+    // it.
     let mut damaged = torn.journal.clone();
     damaged[torn.before - 40] ^= 1;
     let refused = torn.state_with(&damaged);
