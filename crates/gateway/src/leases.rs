@@ -68,10 +68,10 @@ mod tests {
         let (a, b) = (segment("a"), segment("b"));
         let leases = Leases::default();
         leases.begin(&[a.clone(), b.clone()]);
-        leases.begin(&[a.clone()]);
+        leases.begin(std::slice::from_ref(&a));
         assert_eq!(leases.doom(vec![a.clone(), segment("c")]), [segment("c")]);
         assert_eq!(leases.end(&[a.clone(), b.clone()]), []);
-        assert_eq!(leases.end(&[a.clone()]), [a.clone()]);
+        assert_eq!(leases.end(std::slice::from_ref(&a)), std::slice::from_ref(&a));
         assert_eq!(leases.doom(vec![a.clone()]), [a]);
     }
 }

@@ -1,8 +1,8 @@
 //! What a device has on its disk: an embedded log-structured merge tree, and transactions on it.
 //!
 //! Objects lie in two tables, so that a look at all versions does not read data: `heads` has version, size,
-//! name and attributes of each, `data` its bytes. `names` finds them in the order of their names. `staged` has
-//! parts of objects that are being received, `groups` what each group must not forget.
+//! name and attributes of each, `data` its bytes. `names` finds them in the order of their names. `staged`
+//! has parts of objects that are being received, `groups` what each group must not forget.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};

@@ -19,6 +19,9 @@ pub fn text_of(standing: &Standing, health: &Health) -> String {
     page.0
 }
 
+/// A family: its name, its help, and how a row's value is had.
+type Family<T, V> = (&'static str, &'static str, fn(&T) -> V);
+
 /// A page that grows by families.
 struct Page(String);
 
@@ -84,7 +87,7 @@ fn of_groups(page: &mut Page, standing: &Standing) {
     let reports = standing.reports.values().filter(|report| report.epoch == standing.map.epoch);
     let groups: BTreeMap<u32, &GroupReport> =
         reports.flat_map(|report| &report.led).map(|(group, told)| (*group, told)).collect();
-    let families: [(&str, &str, fn(&GroupReport) -> u64); 4] = [
+    let families: [Family<GroupReport, u64>; 4] = [
         ("towtank_group_objects", "Objects of a placement group.", |group| group.objects),
         ("towtank_group_object_bytes", "Bytes of objects of a placement group.", |group| group.bytes),
         ("towtank_group_objects_missing", "Objects that replicas of a placement group miss.", |group| {
@@ -107,7 +110,7 @@ fn of_daemons(page: &mut Page, standing: &Standing) {
     page.family(("towtank_osd_up", "gauge", "Whether the daemon runs, as far as is known."), up);
     let placed = osds.iter().map(|(osd, state)| (label("osd", osd), flag(state.is_in)));
     page.family(("towtank_osd_in", "gauge", "Whether objects are placed on the daemon."), placed);
-    let gauges: [(&str, &str, fn(&Report) -> u64); 5] = [
+    let gauges: [Family<Report, u64>; 5] = [
         ("towtank_osd_map_epoch", "Number of the last map that the daemon works with.", |it| it.epoch.into()),
         ("towtank_osd_groups_led", "Placement groups that the daemon leads.", |it| it.led.len() as u64),
         ("towtank_osd_objects", "Objects on the daemon.", |it| it.objects),
@@ -121,7 +124,7 @@ fn of_daemons(page: &mut Page, standing: &Standing) {
             reports.map(|(osd, report)| (label("osd", osd), value(report).to_string())),
         );
     }
-    let counters: [(&str, &str, fn(&Counters) -> String); 8] = [
+    let counters: [Family<Counters, String>; 8] = [
         ("requests", "Requests of clients that were answered.", |it| it.requests.to_string()),
         ("transactions", "Transactions that were made durable.", |it| it.transactions.to_string()),
         ("recovered_objects", "Objects recovered to replicas.", |it| it.recovered.to_string()),

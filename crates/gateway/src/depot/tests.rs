@@ -184,12 +184,15 @@ proptest! {
     }
 }
 
+/// What is cut off by a crash.
+type Work = fn(&Depot<Arc<Memory>>) -> Result<(), Fault>;
+
 /// After a crash at any write readers see the old object or the new one, and cleaning leaves nothing that
 /// belongs to nobody.
 #[test]
 fn crashes_leave_the_old_or_the_new() {
     let (old, new) = (bytes(30, 1), bytes(40, 2));
-    let works: [fn(&Depot<Arc<Memory>>) -> Result<(), Fault>; 3] = [
+    let works: [Work; 3] = [
         |depot| put(depot, "a", &bytes(40, 2)).map(|_| ()),
         |depot| {
             let (id, parts, _) = upload(depot, "b", &[8, 9, 3])?;
