@@ -101,7 +101,10 @@ impl Engine {
     /// # Errors
     /// When the disk cannot be read or written, or another process has the directory open.
     pub fn open(directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
-        std::fs::create_dir_all(directory).map_err(fjall::Error::from)?;
+        made_whole(directory, || Engine::open_made(directory, sync))
+    }
+
+    fn open_made(directory: &Path, sync: Sync) -> Result<Engine, EngineError> {
         let total = Space::of(directory).map_or(u64::MAX, |space| space.total_bytes);
         let is_small = total < SMALL_DISK;
         let open = || {
@@ -173,6 +176,39 @@ impl Engine {
     fn table(&self, table: Table) -> &Keyspace {
         &self.tables[table as usize]
     }
+}
+
+/// Opens a database, which is made where the directory is empty. The tree cannot open one whose making was
+/// interrupted: a file beside the directory says that it is being made, and then it is made anew. Nothing was
+/// written to it by then.
+pub(crate) fn made_whole<T>(
+    directory: &Path,
+    open: impl Fn() -> Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    let mut marker = directory.as_os_str().to_owned();
+    marker.push(".making");
+    let marker = Path::new(&marker);
+    let begins = || -> std::io::Result<bool> {
+        std::fs::create_dir_all(directory)?;
+        let is_empty = std::fs::read_dir(directory)?.next().is_none();
+        if !is_empty && !marker.exists() {
+            return Ok(false);
+        }
+        std::fs::File::create(marker)?.sync_all()?;
+        for entry in std::fs::read_dir(directory)? {
+            let entry = entry?;
+            let is_directory = entry.file_type()?.is_dir();
+            let path = entry.path();
+            if is_directory { std::fs::remove_dir_all(path)? } else { std::fs::remove_file(path)? }
+        }
+        Ok(true)
+    };
+    let begins = begins().map_err(fjall::Error::from)?;
+    let opened = open()?;
+    if begins {
+        std::fs::remove_file(marker).map_err(fjall::Error::from)?;
+    }
+    Ok(opened)
 }
 
 /// Takes the end away from the last transaction of the newest journal, so that it counts as one that was not

@@ -14,7 +14,7 @@ use towtank_replication::Epoch;
 
 use crate::StoreError;
 use crate::clock::now;
-use crate::engine::{EngineError, read, written};
+use crate::engine::{EngineError, made_whole, read, written};
 use crate::frames::{FromMonitor, Report, Standing, ToMonitor};
 use crate::health::Health;
 use crate::map::{Change, ClusterMap, OsdState, Places};
@@ -139,8 +139,11 @@ fn maps_after(shared: &Shared, after: Epoch, wait_ms: u32) -> FromMonitor {
 
 impl State {
     fn open(directory: &Path, settings: Settings) -> Result<State, StoreError> {
-        let database = Database::builder(directory).worker_threads(1).open().map_err(EngineError::from)?;
-        let table = database.keyspace("maps", KeyspaceCreateOptions::default).map_err(EngineError::from)?;
+        let (database, table) = made_whole(directory, || {
+            let database = Database::builder(directory).worker_threads(1).open()?;
+            let table = database.keyspace("maps", KeyspaceCreateOptions::default)?;
+            Ok((database, table))
+        })?;
         let mut maps: Vec<ClusterMap> = Vec::new();
         for row in table.iter() {
             let value = row.value().map_err(EngineError::from)?;

@@ -15,7 +15,7 @@ use super::{PATIENCE, Shared, draws_of};
 use crate::StoreError;
 use crate::client::Client;
 
-/// Objects that get a third of all requests.
+/// Objects that get a third of all requests, at least; with many clients half as many as there are clients.
 const HOT: u64 = 4;
 
 /// How long a client waits for one daemon: shorter than most faults last.
@@ -37,7 +37,8 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
     while !shared.ends.load(Ordering::Relaxed) {
         let open = shared.gate.read().expect("no thread that holds it panics");
         let objects = u64::from(shared.plan.objects);
-        let hot = HOT.min(objects);
+        // The search for an order takes longer with each write to one object at the same time.
+        let hot = u64::from(shared.plan.clients / 2).max(HOT).min(objects);
         let (object, what) = match draws(1_000) {
             1.. if reads_mostly => (u64::from(client / 2) % hot, 9),
             _ if draws(3) == 0 => (draws(hot), draws(10)),
