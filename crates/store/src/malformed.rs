@@ -267,7 +267,7 @@ impl Sender<'_> {
             0 => Wanted::Object { key: any, operation: Operation::Write(ours) },
             1 => Wanted::Object { key: any, operation: Operation::Write(self.bytes(BYTES_MAX)) },
             2 => Wanted::Object { key: any, operation: Operation::Delete },
-            _ => Wanted::Names { prefix: "\u{10ffff}".repeat(9), after: String::new(), most: u32::MAX },
+            _ => Wanted::Names { prefix: "\u{10ffff}".repeat(9), from: String::new(), most: u32::MAX },
         };
         if self.is_monitor {
             let ask = ToMonitor::Wants { group, epoch: 0, acting: vec![0; 3] };
