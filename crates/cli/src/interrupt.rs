@@ -1,6 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first one stops cleanly and keeps what is done, the second one ends the
 //! process at once. However it ends, it ends with 130, and within a second; where it has processes of its own
-//! to end, within half a minute. But a server that is stopped ends with 0, once requests under way have ended.
+//! to end, within half a minute. But a server that is stopped ends with 0, once requests under way have
+//! ended.
 //!
 //! While no run is under way (a map is read, a scenario checked) there is nothing to report, and the first
 //! signal ends the process. A run under way is asked to stop, and its part of the result is reported; what

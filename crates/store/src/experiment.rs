@@ -369,7 +369,7 @@ fn write(home: &Home, objects: &[u32], bytes: usize, round: u64) -> Result<(), S
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = objects.chunks(part).map(|part| scope.spawn(move || writing(part))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no client panics")).collect()
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no client panics"))
     })
 }
 

@@ -110,12 +110,17 @@ fn of_daemons(page: &mut Page, standing: &Standing) {
     page.family(("towtank_osd_up", "gauge", "Whether the daemon runs, as far as is known."), up);
     let placed = osds.iter().map(|(osd, state)| (label("osd", osd), flag(state.is_in)));
     page.family(("towtank_osd_in", "gauge", "Whether objects are placed on the daemon."), placed);
-    let gauges: [Family<Report, u64>; 5] = [
+    let gauges: [Family<Report, u64>; 8] = [
         ("towtank_osd_map_epoch", "Number of the last map that the daemon works with.", |it| it.epoch.into()),
         ("towtank_osd_groups_led", "Placement groups that the daemon leads.", |it| it.led.len() as u64),
         ("towtank_osd_objects", "Objects on the daemon.", |it| it.objects),
         ("towtank_osd_object_bytes", "Bytes of objects on the daemon.", |it| it.bytes),
         ("towtank_osd_disk_bytes", "Bytes that the daemon takes on its disk.", |it| it.disk_bytes),
+        ("towtank_osd_free_bytes", "Bytes that are free on the daemon's file system.", |it| it.free_bytes),
+        ("towtank_osd_full", "Whether the daemon takes no new data.", |it| it.is_full.into()),
+        ("towtank_osd_summary_bytes", "Bytes of trees, sketches and bitmaps in the daemon's memory.", |it| {
+            it.summary_bytes
+        }),
     ];
     for (name, help, value) in gauges {
         let reports = standing.reports.iter();

@@ -145,7 +145,7 @@ pub struct Up {
     /// A daemon that is down for so long is out: its objects go to others [default: 600s]
     #[arg(long, value_name = "TIME")]
     pub out_after: Option<SimSpan>,
-    /// What goes first on a device, clients or recovery: `fifo`, `sfq:8`, `mclock:8`, or another scheduler that
+    /// What goes first on a device, clients or recovery: `fifo`, `sfq:8`, `mclock:8`, or another that
     /// `towtank pfs` has; its depth is the cost under way at once [default: all is done as it comes]
     #[arg(long, value_name = "SCHEDULER", help_heading = PACING)]
     pub scheduler: Option<String>,
@@ -155,7 +155,7 @@ pub struct Up {
     /// The share of recovery [default: 1]
     #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
     pub recovery_weight: Option<u32>,
-    /// Operations a second of each device that clients get in any case, where the scheduler knows reservations
+    /// Operations a second of each device that clients get in any case, if the scheduler knows reservations
     #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
     pub client_reservation: Option<u64>,
     /// Operations a second of each device that recovery gets in any case
@@ -452,7 +452,7 @@ pub struct Experiment {
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum ExperimentCommand {
-    /// Stop a replica, change some objects, start it, and measure its backfill; all combinations of what is given
+    /// Stop a replica, write some objects again, start it, and measure its backfill, for all combinations
     Backfill(BackfillExperiment),
 }
 

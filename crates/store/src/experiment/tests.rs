@@ -1,3 +1,5 @@
+//! Which cases there are, which objects are written again, and what is kept of an experiment.
+
 use super::*;
 
 fn plan() -> Plan {

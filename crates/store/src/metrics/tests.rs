@@ -12,6 +12,7 @@ fn standing() -> Standing {
         change: Change::Osds,
         osds: [(0, osd(true)), (1, osd(false))].into(),
         temporary: BTreeMap::new(),
+        oldest: 1,
     };
     let group = GroupReport {
         acting: vec![0],
@@ -28,7 +29,11 @@ fn standing() -> Standing {
         objects: 5,
         bytes: 500,
         disk_bytes: 9_000,
+        free_bytes: 70_000,
+        is_full: true,
+        summary_bytes: 131_072,
         counters: Counters { requests: 12, backfill_ns: 1_500_000_000, ..Counters::default() },
+        ..Report::default()
     };
     Standing { map, replicas: 2, groups: 2, reports: [(0, report)].into() }
 }
@@ -51,6 +56,9 @@ fn everything_that_the_monitor_knows_is_told() {
         "towtank_osd_up{osd=\"1\"} 0",
         "towtank_osd_in{osd=\"1\"} 1",
         "towtank_osd_disk_bytes{osd=\"0\"} 9000",
+        "towtank_osd_free_bytes{osd=\"0\"} 70000",
+        "towtank_osd_full{osd=\"0\"} 1",
+        "towtank_osd_summary_bytes{osd=\"0\"} 131072",
         "# TYPE towtank_osd_requests_total counter",
         "towtank_osd_requests_total{osd=\"0\"} 12",
         "towtank_osd_backfill_seconds_total{osd=\"0\"} 1.500000000",

@@ -1,7 +1,7 @@
 //! Who goes first on a device: the work of clients, or that of recovery.
 //!
-//! A replica asks for work, and goes on when that is done. Between them the work waits here, in a scheduler of
-//! `towtank-iosched`. What the scheduler gives goes with one portion of the daemon's work, and is under way
+//! A replica asks for work, and goes on when that is done. Between them the work waits here, in a scheduler
+//! of `towtank-iosched`. What the scheduler gives goes with one portion of the daemon's work, and is under way
 //! until that is durable.
 
 use towtank_iosched::{Discipline, FlowId, Request, Scheduler};
@@ -54,7 +54,7 @@ impl Pace {
         scheduler.arrive(now, Request::new(FlowId(flow), cost.max(1), (group, token)));
     }
 
-    /// What was under way is done, and what may go now is. It goes with the next portion of the daemon's work.
+    /// What was under way is done, and what may go now is. It goes with the daemon's next portion.
     pub(super) fn next(&mut self, now: SimTime) -> Vec<(u32, Token)> {
         let Some(scheduler) = &mut self.scheduler else { return std::mem::take(&mut self.free) };
         for request in std::mem::take(&mut self.under_way) {

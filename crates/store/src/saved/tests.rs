@@ -1,3 +1,5 @@
+//! What is loaded is what was saved, or what the objects say, under any settings.
+
 use std::path::PathBuf;
 
 use proptest::prelude::*;
@@ -46,7 +48,7 @@ fn change(
     let key = crate::names::address(&name, 1).key;
     let mut view = View::new(transaction, 0, totals);
     let before = view.look_up(key).map(|listed| listed.version);
-    if counter % 5 == 0 && before.is_some() {
+    if counter.is_multiple_of(5) && before.is_some() {
         view.remove(key);
         durable.summary.update(key, before, None);
     } else {

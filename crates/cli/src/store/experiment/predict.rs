@@ -181,14 +181,10 @@ fn solve(rows: &[Row], places: &[usize]) -> Option<[f64; Costs::COUNT]> {
         if system[i][i].abs() <= 1e-9 * largest[i] {
             return None;
         }
-        for j in 0..count {
-            if j != i {
-                let factor = system[j][i] / system[i][i];
-                for k in i..=count {
-                    let part = factor * system[i][k];
-                    system[j][k] -= part;
-                }
-            }
+        let row = system[i].clone();
+        for (_, other) in system.iter_mut().enumerate().filter(|(j, _)| *j != i) {
+            let factor = other[i] / row[i];
+            other.iter_mut().zip(&row).for_each(|(cell, part)| *cell -= factor * part);
         }
     }
     let mut solution = [0.0; Costs::COUNT];

@@ -65,7 +65,7 @@ pub fn report(plan: &Plan, fitted: &Fitted, point: Point) -> Report {
         glossary,
         tables: vec![points(&fitted.cases)],
         figures: figures(fitted),
-        warnings: warnings(fitted, point),
+        warnings: warnings(point),
         ..Report::default()
     }
 }
@@ -271,7 +271,7 @@ fn over_stale(cases: &[Predicted], objects: u32) -> Figure {
     }
 }
 
-fn warnings(fitted: &Fitted, (objects, stale): Point) -> Vec<String> {
+fn warnings((objects, stale): Point) -> Vec<String> {
     vec![
         "These are times of this machine, with whatever else it did: they are no measure of the store on others".to_owned(),
         format!("Costs were fitted on the runs with {stale} of {objects} objects written; errors of that point say nothing"),
