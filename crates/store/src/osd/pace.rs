@@ -1,8 +1,8 @@
 //! Who goes first on a device: the work of clients, or that of recovery.
 //!
 //! A replica asks for work, and goes on when that is done. Between them the work waits here, in a scheduler
-//! of `towtank-iosched`. What the scheduler gives goes with one portion of the daemon's work, and is under way
-//! until that is durable.
+//! of `towtank-iosched`. What the scheduler gives goes with one portion of the daemon's work, and is under
+//! way until that is durable.
 
 use towtank_iosched::{Discipline, FlowId, Request, Scheduler};
 use towtank_replication::{Token, Work};
