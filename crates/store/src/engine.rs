@@ -342,11 +342,22 @@ impl Transaction<'_> {
         from: &[u8],
         most: usize,
     ) -> Vec<(Vec<u8>, Vec<u8>)> {
+        self.scan_while(table, from, most, &|key| key.starts_with(prefix))
+    }
+
+    /// At most `most` keys with their values, from `from` on, up to the first one that does not belong.
+    pub(crate) fn scan_while(
+        &mut self,
+        table: Table,
+        from: &[u8],
+        most: usize,
+        belongs: &dyn Fn(&[u8]) -> bool,
+    ) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut found = Vec::new();
         let mut failed = None;
         {
             let mut lying = self.engine.table(table).range(from.to_vec()..).map_while(|guard| {
-                let read = guard.into_inner_if(|key| key.starts_with(prefix));
+                let read = guard.into_inner_if(|key| belongs(key));
                 match read {
                     Ok((key, value)) => value.map(|value| (key.to_vec(), value.to_vec())),
                     Err(error) => {
@@ -357,7 +368,7 @@ impl Transaction<'_> {
             });
             let mut written = self.writes[table as usize]
                 .range(from.to_vec()..)
-                .take_while(|(key, _)| key.starts_with(prefix))
+                .take_while(|(key, _)| belongs(key))
                 .peekable();
             let mut next = lying.next();
             while found.len() < most {

@@ -108,8 +108,8 @@ pub struct Measured {
 }
 
 impl Case {
-    /// Cells of a sketch that is enough for all that was written: twice what is expected, since a small one may
-    /// need more, and one that is too small would be measured as a scan.
+    /// Cells of a sketch that is enough for all that was written: twice what is expected, since a small one
+    /// may need more, and one that is too small would be measured as a scan.
     #[must_use]
     pub fn sketch_cells(&self) -> u32 {
         (2 * towtank_merkle::plan::cells_for(f64::from(self.stale)) as u32).clamp(128, 1 << 20)

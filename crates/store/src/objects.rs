@@ -94,9 +94,11 @@ impl Objects for View<'_, '_> {
         let mut view = self.0.borrow_mut();
         let group = view.group;
         let mut listed = Vec::new();
-        let rows = view.transaction.scan(Table::Heads, &group.to_be_bytes(), &key_bytes(group, from), most);
-        for (at, bytes) in rows {
-            let Some(key) = key_of(&at).filter(|key| to.covers(*key)) else { break };
+        // No further than is asked for: a backfill looks at many short ranges.
+        let (first, prefix) = (key_bytes(group, from), group.to_be_bytes());
+        let belongs = |at: &[u8]| at.starts_with(&prefix) && key_of(at).is_some_and(|key| to.covers(key));
+        for (at, bytes) in view.transaction.scan_while(Table::Heads, &first, most, &belongs) {
+            let Some(key) = key_of(&at) else { break };
             let head: Option<ObjectHead> =
                 view.transaction.expect(read("the head of an object", &bytes).map(Some));
             listed.extend(head.map(|head| Listed { key, version: head.version, size: head.size }));
