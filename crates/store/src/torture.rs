@@ -3,9 +3,9 @@
 //!
 //! Every write has a number of its own. A run goes in rounds: faults under load, then all faults end and the
 //! load goes on for a while, then the clients pause. When all groups are clean, all objects are read, and
-//! what each object's clients were told must be what a single copy could have shown ([`history`]): an
-//! acknowledged write that was lost shows there. All replicas of all groups are read and compared. The next
-//! round begins with what was read.
+//! what each object's clients were told must be what a single copy could have shown
+//! (`towtank_replication::history`): an acknowledged write that was lost shows there. All replicas of all
+//! groups are read and compared. The next round begins with what was read.
 
 mod faults;
 mod load;
