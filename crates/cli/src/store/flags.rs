@@ -150,10 +150,10 @@ pub struct Up {
     #[arg(long, value_name = "SCHEDULER", help_heading = PACING)]
     pub scheduler: Option<String>,
     /// The share of clients beside that of recovery, where the scheduler knows weights [default: 1]
-    #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "scheduler", help_heading = PACING)]
     pub client_weight: Option<u32>,
     /// The share of recovery [default: 1]
-    #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "scheduler", help_heading = PACING)]
     pub recovery_weight: Option<u32>,
     /// Operations a second of each device that clients get in any case, if the scheduler knows reservations
     #[arg(long, value_name = "N", requires = "scheduler", help_heading = PACING)]

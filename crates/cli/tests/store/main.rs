@@ -352,6 +352,8 @@ fn an_experiment_measures_and_predicts() {
     assert_eq!(said.code, 3, "{}", said.stderr);
     let said = cluster.run(&["experiment", "backfill", "--dir", &place, "--fit-on", "17:1%"]);
     assert!(said.code == 2 && said.stderr.contains("no point of this experiment"), "{}", said.stderr);
+    let said = cluster.run(&["experiment", "backfill", "--dir", &place, "--objects", "10", "--stale", "1%"]);
+    assert!(said.code == 2 && said.stderr.contains("that is no object"), "{}", said.stderr);
 }
 
 #[test]
