@@ -34,15 +34,15 @@ static SINCE: OnceLock<Instant> = OnceLock::new();
 /// Something is under way that looks at the flag.
 static HEEDED: AtomicBool = AtomicBool::new(false);
 
-/// What is under way ends by itself, however long that takes, and has then done what it was asked to.
-static PATIENT: AtomicBool = AtomicBool::new(false);
-
 /// Nobody presses two keys twice in this time.
 const ONE_MOMENT: Duration = Duration::from_millis(250);
 
 /// How long a run may take to stop and be reported, in milliseconds: a second, less what it takes to end the
 /// process.
 static PATIENCE_MS: AtomicU64 = AtomicU64::new(900);
+
+/// A server ends by itself, however long that takes, and has then done what it was asked to.
+const ENDLESS: u64 = u64::MAX;
 
 /// The same for a command that has processes of its own to end, which otherwise would go on without it.
 const PATIENCE_WITH_PROCESSES: Duration = Duration::from_secs(30);
@@ -67,7 +67,7 @@ pub fn install() {
             end("interrupted\n");
         }
         progress::aside(|| screen::say("stopping; press Ctrl-C once more to end at once\n"));
-        if PATIENT.load(Ordering::SeqCst) {
+        if is_endless() {
             return;
         }
         // Without a thread to spare a second signal ends it.
@@ -94,16 +94,18 @@ pub fn watch_with_processes() -> &'static Stop {
 /// The same, for a command that serves others until somebody stops it: requests under way are ended first,
 /// and to have been stopped is no failure.
 pub fn watch_to_the_end() -> &'static Stop {
-    PATIENT.store(true, Ordering::SeqCst);
+    PATIENCE_MS.store(ENDLESS, Ordering::SeqCst);
     watch()
+}
+
+fn is_endless() -> bool {
+    PATIENCE_MS.load(Ordering::SeqCst) == ENDLESS
 }
 
 /// How a command ended, where a signal came while it did: that it was complete by then, nobody can rely on.
 pub fn marked(exit: Exit) -> Exit {
     match exit {
-        Exit::Done | Exit::GateNotMet if STOP.raised() && !PATIENT.load(Ordering::SeqCst) => {
-            Exit::Interrupted
-        }
+        Exit::Done | Exit::GateNotMet if STOP.raised() && !is_endless() => Exit::Interrupted,
         exit => exit,
     }
 }

@@ -2,7 +2,6 @@
 //! answered.
 
 use std::collections::BTreeMap;
-use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use towtank_replication::{Key, Operation, RequestId, Version};
@@ -16,6 +15,7 @@ use crate::map::{ClusterMap, Places};
 use crate::names::{address, after, fault_of};
 use crate::osd::Line;
 use crate::settings::{Home, Settings};
+use crate::ways;
 use crate::wire::{self, ClusterKey};
 
 /// Before a group that is not ready is asked again.
@@ -413,9 +413,7 @@ impl Client {
             self.lines.remove(&osd);
         }
         if !self.lines.contains_key(&osd) {
-            let at = state.address.to_socket_addrs()?.next();
-            let at = at.ok_or(std::io::Error::from(std::io::ErrorKind::AddrNotAvailable))?;
-            let stream = TcpStream::connect_timeout(&at, ANSWER_TIME)?;
+            let stream = ways::open(&state.address, ANSWER_TIME)?;
             let (mut sender, receiver) = wire::connect(stream, &self.key)?;
             sender.send(&Hello::Client)?;
             self.lines.insert(osd, (state.instance, sender, receiver));

@@ -1,8 +1,9 @@
 //! The processes of a cluster on this machine: which run, and how to start and end them.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -127,6 +128,90 @@ fn send(pid: u32, signal: Signal) -> Result<(), StoreError> {
         // It has just ended by itself.
         Ok(()) | Err(nix::errno::Errno::ESRCH) => Ok(()),
         Err(error) => Err(std::io::Error::from(error).into()),
+    }
+}
+
+/// Processes of a cluster that this one has started. None stays behind: what still runs is killed with it.
+#[derive(Debug)]
+pub struct Children {
+    home: Home,
+    program: PathBuf,
+    running: BTreeMap<Daemon, Child>,
+}
+
+impl Children {
+    /// None yet, of the cluster in this directory; `program` is what runs them.
+    #[must_use]
+    pub fn new(home: &Home, program: &Path) -> Children {
+        Children { home: home.clone(), program: program.to_owned(), running: BTreeMap::new() }
+    }
+
+    /// Starts one.
+    ///
+    /// # Errors
+    /// When it runs already, or cannot be started.
+    pub fn start(&mut self, daemon: Daemon) -> Result<(), StoreError> {
+        let child = start(&self.home, &self.program, daemon)?;
+        self.running.insert(daemon, child);
+        Ok(())
+    }
+
+    /// Starts the monitor, and so many device daemons.
+    ///
+    /// # Errors
+    /// When one runs already, or cannot be started.
+    pub fn start_all(&mut self, osds: u32) -> Result<(), StoreError> {
+        self.start(Daemon::Monitor)?;
+        (0..osds).try_for_each(|osd| self.start(Daemon::Osd(osd)))
+    }
+
+    /// Ends one that was started, and waits until it has ended.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub fn end(&mut self, daemon: Daemon, ending: Ending) -> Result<(), StoreError> {
+        let Some(mut child) = self.running.remove(&daemon) else { return Ok(()) };
+        end(&self.home, daemon, ending)?;
+        child.wait()?;
+        Ok(())
+    }
+
+    /// Asks all to end, the monitor last, and waits until they have.
+    ///
+    /// # Errors
+    /// When one does not end.
+    pub fn end_all(&mut self) -> Result<(), StoreError> {
+        let daemons: Vec<Daemon> = self.running.keys().rev().copied().collect();
+        daemons.into_iter().try_for_each(|daemon| self.end(daemon, Ending::Asked))
+    }
+
+    /// Whether one was started, and nobody has ended it.
+    #[must_use]
+    pub fn has(&self, daemon: Daemon) -> bool {
+        self.running.contains_key(&daemon)
+    }
+
+    /// Those that have ended by themselves, and how. They do not count as started any more.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn ended_by_themselves(&mut self) -> Result<Vec<(Daemon, ExitStatus)>, StoreError> {
+        let mut ended = Vec::new();
+        for (daemon, child) in &mut self.running {
+            ended.extend(child.try_wait()?.map(|status| (*daemon, status)));
+        }
+        ended.iter().for_each(|(daemon, _)| drop(self.running.remove(daemon)));
+        Ok(ended)
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        for child in self.running.values_mut() {
+            // It may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

@@ -156,7 +156,8 @@ impl Engine {
     /// Gives back the room of what was removed or written anew: memory is written out and all tables are
     /// merged. It takes as long as reading and writing all keys.
     ///
-    /// # Errors When the disk cannot be read or written.
+    /// # Errors
+    /// When the disk cannot be read or written.
     pub fn reclaim(&self) -> Result<(), EngineError> {
         for table in &self.tables {
             table.rotate_memtable_and_wait()?;

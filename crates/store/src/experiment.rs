@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,9 +18,10 @@ use towtank_streams::{Draws, Purpose, Seed, Uniform as _};
 use crate::StoreError;
 use crate::client::Client;
 use crate::clock::now;
-use crate::control::{self, Daemon, Ending, Used};
+use crate::control::{self, Children, Daemon, Ending, Used};
 use crate::engine::Sync;
 use crate::frames::{Counters, GroupReport, Standing};
+use crate::health::Health;
 use crate::settings::{Home, Settings, SettingsError};
 
 /// How long a cluster may take for a step.
@@ -107,6 +107,12 @@ pub struct Measured {
     pub writes: (u32, f64),
 }
 
+/// How many of so many objects a share is.
+#[must_use]
+pub fn stale_of(objects: u32, share: f64) -> u32 {
+    (f64::from(objects) * share).round() as u32
+}
+
 impl Case {
     /// Cells of a sketch that is enough for all that was written: twice what is expected, since a small one
     /// may need more, and one that is too small would be measured as a scan.
@@ -123,7 +129,7 @@ impl Plan {
         let mut cases = Vec::new();
         for &objects in &self.objects {
             for share in &self.stale {
-                let stale = (f64::from(objects) * share).round() as u32;
+                let stale = stale_of(objects, *share);
                 for &discovery in &self.discoveries {
                     let bits: Vec<Option<u8>> = match discovery {
                         Discovery::Scan | Discovery::Sketch => vec![None],
@@ -191,7 +197,7 @@ pub fn run(
         watch.begins(case, number, cases.len());
         remove(&work)?;
         copy(&filled, &work)?;
-        let one = match measure(&mut Cluster::at(&work, program), case, watch) {
+        let one = match measure(&Home::at(&work), program, case, watch) {
             Err(_) if watch.stops() => break,
             done => done?,
         };
@@ -202,50 +208,9 @@ pub fn run(
     Ok(measured)
 }
 
-/// The processes of a cluster, which end with it.
-struct Cluster {
-    home: Home,
-    program: PathBuf,
-    children: Vec<Child>,
-}
-
-impl Cluster {
-    fn at(directory: &Path, program: &Path) -> Cluster {
-        Cluster { home: Home::at(directory), program: program.to_owned(), children: Vec::new() }
-    }
-
-    fn start(&mut self, daemon: Daemon) -> Result<(), StoreError> {
-        self.children.push(control::start(&self.home, &self.program, daemon)?);
-        Ok(())
-    }
-
-    fn start_all(&mut self) -> Result<(), StoreError> {
-        self.start(Daemon::Monitor)?;
-        (0..OSDS).try_for_each(|osd| self.start(Daemon::Osd(osd)))
-    }
-
-    fn used(&self) -> Vec<Option<Used>> {
-        (0..OSDS).map(|osd| control::used(&self.home, Daemon::Osd(osd))).collect()
-    }
-
-    fn end(&mut self) {
-        for daemon in (0..OSDS).map(Daemon::Osd).chain([Daemon::Monitor]) {
-            if control::running(&self.home, daemon).is_some() {
-                // It has ended by itself, and then there is nothing to do.
-                let _ = control::end(&self.home, daemon, Ending::Asked);
-            }
-        }
-        for mut child in self.children.drain(..) {
-            // How it ended does not matter any more.
-            let _ = child.wait();
-        }
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        self.end();
-    }
+/// What each device daemon has used.
+fn used(home: &Home) -> Vec<Used> {
+    (0..OSDS).filter_map(|osd| control::used(home, Daemon::Osd(osd))).collect()
 }
 
 fn settings(case: &Case) -> Settings {
@@ -266,42 +231,45 @@ fn settings(case: &Case) -> Settings {
 
 fn fill(directory: &Path, program: &Path, case: &Case, watch: &dyn Watch) -> Result<(), StoreError> {
     remove(directory)?;
-    let mut cluster = Cluster::at(directory, program);
+    let home = Home::at(directory);
     let empty = Case { discovery: Discovery::Scan, leaf_bits: None, ..*case };
-    cluster.home.make(&Settings { sync: Sync::Never, ..settings(&empty) })?;
-    cluster.start_all()?;
-    let client = Client::reach(&cluster.home, PATIENCE)?;
+    home.make(&Settings { sync: Sync::Never, ..settings(&empty) })?;
+    let mut daemons = Children::new(&home, program);
+    daemons.start_all(OSDS)?;
+    let client = Client::reach(&home, PATIENCE)?;
     until(&client, watch, is_clean)?;
     let all: Vec<u32> = (0..case.objects).collect();
-    write(&cluster.home, &all, case.object_bytes, 0)?;
+    write(&home, &all, case.object_bytes, 0)?;
     until(&client, watch, is_clean)?;
-    drop(cluster);
+    daemons.end_all()?;
     fs::write(directory.join("is-filled"), b"")?;
     Ok(())
 }
 
-fn measure(cluster: &mut Cluster, case: &Case, watch: &dyn Watch) -> Result<Measured, StoreError> {
-    cluster.home.change(&settings(case))?;
-    cluster.start_all()?;
-    let mut client = Client::reach(&cluster.home, PATIENCE)?;
+fn measure(home: &Home, program: &Path, case: &Case, watch: &dyn Watch) -> Result<Measured, StoreError> {
+    home.change(&settings(case))?;
+    let mut daemons = Children::new(home, program);
+    daemons.start_all(OSDS)?;
+    let mut client = Client::reach(home, PATIENCE)?;
     let standing = until(&client, watch, is_clean)?;
     let away = leading(&standing).and_then(|group| group.acting.last().copied());
     let away = away.ok_or_else(|| nothing("nobody holds the group"))?;
-    control::end(&cluster.home, Daemon::Osd(away), Ending::Asked)?;
+    daemons.end(Daemon::Osd(away), Ending::Asked)?;
     until(&client, watch, |standing| {
         standing.map.osds.get(&away).is_some_and(|osd| !osd.is_up)
-            && standing.reports.values().any(|r| leads(r) && serves(r))
+            && leading(standing).is_some_and(|group| group.serves)
     })?;
+    let (stale, round) = (drawn(case), 1 + u64::from(case.repeat));
     let began = now();
-    write(&cluster.home, &drawn(case), case.object_bytes, 1 + u64::from(case.repeat))?;
+    write(home, &stale, case.object_bytes, round)?;
     let writing = now().duration_since(began).as_secs_f64();
     // Of writes that come together none trims the log of the others: the last ones come one by one.
     for _ in 0..TRIMMING {
-        write(&cluster.home, &drawn(case)[..1], case.object_bytes, 1 + u64::from(case.repeat))?;
+        write(home, &stale[..1], case.object_bytes, round)?;
     }
     let before = counted(&client.standing()?);
-    let used_before = cluster.used();
-    cluster.start(Daemon::Osd(away))?;
+    let used_before = used(home);
+    daemons.start(Daemon::Osd(away))?;
     // A group is clean before anybody has noticed that a replica is back.
     let back = |standing: &Standing| standing.map.osds.get(&away).is_some_and(|osd| osd.is_up);
     until(&client, watch, back)?;
@@ -312,9 +280,8 @@ fn measure(cluster: &mut Cluster, case: &Case, watch: &dyn Watch) -> Result<Meas
     if counted(&standing).backfills == before.backfills {
         return Err(nothing("the replica was brought up to date by the log, and not by a backfill"));
     }
-    let used = cluster.used();
-    let all_used = || used.iter().flatten();
-    let cpu = |of: &[Option<Used>]| of.iter().flatten().map(|used| used.cpu_s).sum::<f64>();
+    let used = used(home);
+    let cpu = |of: &[Used]| of.iter().map(|used| used.cpu_s).sum::<f64>();
     let after = counted(&standing);
     check(&mut client)?;
     let seconds = |ns: u64| ns as f64 / 1e9;
@@ -327,7 +294,7 @@ fn measure(cluster: &mut Cluster, case: &Case, watch: &dyn Watch) -> Result<Meas
         recovered: after.backfilled - before.backfilled,
         exchanged_bytes: after.exchanged_bytes - before.exchanged_bytes,
         cpu_s: cpu(&used) - cpu(&used_before),
-        peak_bytes: all_used().map(|used| used.peak_bytes).max().unwrap_or(0),
+        peak_bytes: used.iter().map(|used| used.peak_bytes).max().unwrap_or(0),
         summary_bytes: standing.reports.values().map(|report| report.summary_bytes).max().unwrap_or(0),
         writes: (case.stale, writing),
     })
@@ -373,23 +340,13 @@ fn write(home: &Home, objects: &[u32], bytes: usize, round: u64) -> Result<(), S
     })
 }
 
-fn leads(report: &crate::frames::Report) -> bool {
-    report.led.contains_key(&0)
-}
-
-fn serves(report: &crate::frames::Report) -> bool {
-    report.led.values().all(|group| group.serves)
-}
-
 /// The group, as whoever leads it reports.
 fn leading(standing: &Standing) -> Option<&GroupReport> {
     standing.reports.values().filter_map(|report| report.led.get(&0)).max_by_key(|group| group.epoch)
 }
 
 fn is_clean(standing: &Standing) -> bool {
-    let up = standing.map.osds.values().filter(|osd| osd.is_up).count();
-    up == OSDS as usize
-        && leading(standing).is_some_and(|group| group.is_clean && group.acting.len() == OSDS as usize)
+    Health::of(standing).is_clean()
 }
 
 /// What all daemons have counted of backfills: who leads the group may change when it ends.

@@ -74,7 +74,8 @@ impl Relays {
     /// Opens the relays of so many device daemons, and writes their addresses where the daemons look for
     /// them.
     ///
-    /// # Errors When there are not enough ports, or the file cannot be written.
+    /// # Errors
+    /// When there are not enough ports, or the file cannot be written.
     pub fn open(home: &Home, osds: u32) -> Result<Relays, StoreError> {
         let network = Arc::<Network>::default();
         let mut addresses = Vec::new();

@@ -24,6 +24,8 @@ use crate::StoreError;
 use crate::client::Client;
 use crate::clock::{Clock, now};
 use crate::engine::{Engine, Table, key_bytes};
+use crate::frames::Report;
+use crate::health::Health;
 use crate::names::Address;
 use crate::settings::{Home, Settings};
 use faults::Cluster;
@@ -285,11 +287,11 @@ pub fn damage(home: &Home, osd: u32, at: Address) -> Result<bool, StoreError> {
 /// Waits until all groups are clean, and compares all replicas.
 fn settle(plan: &Torture, found: &mut Tortured) -> Result<(), StoreError> {
     let mut line = Client::reach(&plan.home, PATIENCE)?;
-    wait_until_clean(plan, &line, found)?;
+    wait_until_clean(&line, found)?;
     // What nobody has read since it was damaged is found by looking.
     if line.compare_replicas(true)?.damaged > 0 {
         std::thread::sleep(Duration::from_secs(1));
-        wait_until_clean(plan, &line, found)?;
+        wait_until_clean(&line, found)?;
     }
     let compared = line.compare_replicas(false)?;
     found.corruptions_repaired = found.corruptions.saturating_sub(compared.damaged);
@@ -297,15 +299,12 @@ fn settle(plan: &Torture, found: &mut Tortured) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn wait_until_clean(plan: &Torture, line: &Client, found: &mut Tortured) -> Result<(), StoreError> {
+fn wait_until_clean(line: &Client, found: &mut Tortured) -> Result<(), StoreError> {
     let until = now() + SETTLE;
     loop {
         let standing = line.standing()?;
-        let clean = standing.reports.values().flat_map(|report| report.led.values());
-        let clean =
-            clean.filter(|group| group.is_clean && group.acting.len() as u32 == plan.settings.replicas);
-        let is_new = |report: &crate::frames::Report| report.epoch == standing.map.epoch;
-        if clean.count() as u32 == plan.settings.groups && standing.reports.values().all(is_new) {
+        let is_new = |report: &Report| report.epoch == standing.map.epoch;
+        if Health::of(&standing).is_clean() && standing.reports.values().all(is_new) {
             found.corruptions_noticed = standing.reports.values().map(|report| report.counters.damaged).sum();
             return Ok(());
         }

@@ -1,16 +1,13 @@
 //! The processes of a cluster that is tortured, and the faults that they are given: drawn one after the
 //! other, each for a time of its own.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use super::{PATIENCE, Torture, Tortured, damage, load};
 use crate::StoreError;
 use crate::client::Client;
 use crate::clock::now;
-use crate::control::{self, Daemon, Ending};
+use crate::control::{self, Children, Daemon, Ending};
 use crate::frames::ToMonitor;
 use crate::names::address;
 use crate::relays::{Direction, Relays};
@@ -36,11 +33,10 @@ enum Outage {
     MovedOff(u32),
 }
 
-/// The processes of the cluster, as this one's children.
+/// The cluster, and the faults that have not ended.
 pub(super) struct Cluster {
     home: Home,
-    program: PathBuf,
-    children: BTreeMap<Daemon, Child>,
+    children: Children,
     relays: Relays,
     outages: Vec<(Instant, Outage)>,
     span_ms: (u64, u64),
@@ -52,29 +48,14 @@ impl Cluster {
     pub(super) fn start(plan: &Torture) -> Result<Cluster, StoreError> {
         let mut cluster = Cluster {
             home: plan.home.clone(),
-            program: plan.program.clone(),
-            children: BTreeMap::new(),
+            children: Children::new(&plan.home, &plan.program),
             relays: Relays::open(&plan.home, plan.settings.osds)?,
             outages: Vec::new(),
             span_ms: SPAN_DENSE_MS,
         };
-        cluster.begin(Daemon::Monitor)?;
-        (0..plan.settings.osds).try_for_each(|osd| cluster.begin(Daemon::Osd(osd)))?;
+        cluster.children.start_all(plan.settings.osds)?;
         let _ = Client::reach(&plan.home, PATIENCE)?;
         Ok(cluster)
-    }
-
-    fn begin(&mut self, daemon: Daemon) -> Result<(), StoreError> {
-        let child = control::start(&self.home, &self.program, daemon)?;
-        self.children.insert(daemon, child);
-        Ok(())
-    }
-
-    fn end_one(&mut self, daemon: Daemon, ending: Ending) -> Result<(), StoreError> {
-        let Some(mut child) = self.children.remove(&daemon) else { return Ok(()) };
-        control::end(&self.home, daemon, ending)?;
-        child.wait()?;
-        Ok(())
     }
 
     /// Draws faults as long as `goes_on` says so: many at a time if they are dense.
@@ -110,16 +91,9 @@ impl Cluster {
 
     /// A daemon that has ended by itself is a fault of its own.
     fn look(&mut self, found: &mut Tortured) -> Result<(), StoreError> {
-        let mut ended = Vec::new();
-        for (daemon, child) in &mut self.children {
-            if let Some(status) = child.try_wait()? {
-                found.faults.push(format!("{daemon} has ended by itself: {status}"));
-                ended.push(*daemon);
-            }
-        }
-        for daemon in ended {
-            self.children.remove(&daemon);
-            self.begin(daemon)?;
+        for (daemon, status) in self.children.ended_by_themselves()? {
+            found.faults.push(format!("{daemon} has ended by itself: {status}"));
+            self.children.start(daemon)?;
         }
         Ok(())
     }
@@ -136,15 +110,15 @@ impl Cluster {
     fn fault(&mut self, plan: &Torture, draws: Draw<'_>, found: &mut Tortured) -> Result<(), StoreError> {
         let osds = plan.settings.osds;
         let osd = Daemon::Osd(draws(osds.into()) as u32);
-        let acts = self.children.contains_key(&osd) && !self.stands_still(osd);
+        let acts = self.children.has(osd) && !self.stands_still(osd);
         match draws(20) {
             0..4 if acts => {
-                self.end_one(osd, Ending::Killed)?;
+                self.children.end(osd, Ending::Killed)?;
                 found.kills += 1;
                 self.last(draws, Outage::Away(osd));
             }
             4 if acts => {
-                self.end_one(osd, Ending::Asked)?;
+                self.children.end(osd, Ending::Asked)?;
                 found.stops += 1;
                 self.last(draws, Outage::Away(osd));
             }
@@ -153,17 +127,17 @@ impl Cluster {
                 found.pauses += 1;
                 self.last(draws, Outage::Paused(osd));
             }
-            7 if self.children.contains_key(&Daemon::Monitor) => {
-                self.end_one(Daemon::Monitor, Ending::Killed)?;
+            7 if self.children.has(Daemon::Monitor) => {
+                self.children.end(Daemon::Monitor, Ending::Killed)?;
                 found.monitor_kills += 1;
                 self.last(draws, Outage::Away(Daemon::Monitor));
             }
             // All at once, as when power fails.
             8 if draws(3) == 0 => {
-                let acts = |osd: &Daemon| self.children.contains_key(osd) && !self.stands_still(*osd);
+                let acts = |osd: &Daemon| self.children.has(*osd) && !self.stands_still(*osd);
                 let all: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(acts).collect();
                 for osd in all {
-                    self.end_one(osd, Ending::Killed)?;
+                    self.children.end(osd, Ending::Killed)?;
                     found.kills += 1;
                     self.last(draws, Outage::Away(osd));
                 }
@@ -208,7 +182,7 @@ impl Cluster {
                     let at = address(&object, plan.settings.groups);
                     found.corruptions += u64::from(damage(&self.home, 0, at)?);
                 }
-                self.begin(daemon)?;
+                self.children.start(daemon)?;
                 found.restarts += 1;
             }
             Outage::Paused(daemon) => control::pause(&self.home, daemon, false)?,
@@ -239,7 +213,7 @@ impl Cluster {
         for (_, outage) in outages {
             match outage {
                 Outage::Away(daemon) => {
-                    self.begin(daemon)?;
+                    self.children.start(daemon)?;
                     found.restarts += 1;
                 }
                 Outage::Paused(daemon) => control::pause(&self.home, daemon, false)?,
@@ -253,8 +227,7 @@ impl Cluster {
     }
 
     pub(super) fn end(&mut self) -> Result<(), StoreError> {
-        let daemons: Vec<Daemon> = self.children.keys().rev().copied().collect();
-        daemons.into_iter().try_for_each(|daemon| self.end_one(daemon, Ending::Asked))
+        self.children.end_all()
     }
 }
 
@@ -270,17 +243,6 @@ fn cut_of(osds: u32, osd: Daemon, draws: Draw<'_>) -> Vec<Direction> {
         2 => others.into_iter().chain([Daemon::Monitor]).flat_map(both).collect(),
         3 => vec![(Daemon::Monitor, osd)],
         _ => both(Daemon::Monitor).to_vec(),
-    }
-}
-
-/// However it ends, no process stays behind.
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        for child in self.children.values_mut() {
-            // It may have ended already.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }
 

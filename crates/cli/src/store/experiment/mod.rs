@@ -8,7 +8,7 @@ use towtank_campaign::Stop;
 use towtank_replication::Discovery;
 use towtank_scenario::Problem;
 use towtank_scenario::gate::Known;
-use towtank_store::experiment::{Case, Measured, Plan, Watch, run};
+use towtank_store::experiment::{Case, Measured, Plan, Watch, run, stale_of};
 use towtank_units::{Percent, Quantity as _};
 
 use super::flags::BackfillExperiment;
@@ -21,7 +21,8 @@ use present::MEASURES;
 /// Measures, predicts and reports.
 pub fn backfill(flags: &BackfillExperiment) -> Result<Exit, Trouble> {
     let plan = plan(flags)?;
-    let (known, program) = (MEASURES.map(|(name, unit, _)| Known { name, unit }), cluster::program()?);
+    let known = MEASURES.map(|measure| Known { name: measure.name, unit: measure.unit });
+    let program = cluster::program()?;
     let (gates, problems) = gates::read(&known, &flags.fail_if);
     problems.into_result(())?;
     let point = point(flags, &plan)?;
@@ -70,6 +71,12 @@ fn plan(flags: &BackfillExperiment) -> Result<Plan, Trouble> {
     if let Some(place) = stale.iter().position(|share| *share <= 0.0 || *share > 1.0) {
         return Err(refuse(format!("--stale is {}", flags.stale[place]), "above 0% and at most 100%"));
     }
+    let fewest = flags.objects.iter().copied().min().unwrap_or(0);
+    let least = stale.iter().copied().fold(1.0, f64::min);
+    if stale_of(fewest, least) == 0 {
+        let text = format!("--objects has {fewest} and --stale {} %: that is no object", 100.0 * least);
+        return Err(refuse(text, "write at least one object again"));
+    }
     if flags.repeat == 0 || flags.repeat > 100 {
         return Err(refuse(format!("--repeat is {}", flags.repeat), "from 1 to 100"));
     }
@@ -101,7 +108,7 @@ fn once<T: PartialEq>(all: Vec<T>) -> Vec<T> {
 pub type Point = (u32, u32);
 
 fn point(flags: &BackfillExperiment, plan: &Plan) -> Result<Point, Trouble> {
-    let of = |objects: u32, share: f64| (objects, (f64::from(objects) * share).round() as u32);
+    let of = |objects: u32, share: f64| (objects, stale_of(objects, share));
     let Some(text) = &flags.fit_on else {
         let largest = plan.objects.iter().copied().max().unwrap_or(0);
         return Ok(of(largest, plan.stale.iter().copied().fold(0.0, f64::max)));
@@ -149,6 +156,37 @@ impl Watch for Watching {
 
 /// A case in words.
 fn name_of(case: &Case) -> String {
+    format!("{} of {} objects, {}", case.stale, case.objects, method_of(case))
+}
+
+/// Its discovery, and the ranges where there are any.
+fn method_of(case: &Case) -> String {
     let ranges = case.leaf_bits.map_or_else(String::new, |bits| format!(", {} ranges", 1_u32 << bits));
-    format!("{} of {} objects, {}{ranges}", case.stale, case.objects, case.discovery.name())
+    format!("{}{ranges}", case.discovery.name())
+}
+
+/// The value in the middle, or the mean of the two in the middle; none where there is none.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_lies_in_the_middle() {
+        let of = |values: &[f64]| median(values.iter().copied());
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[3.0]), Some(3.0));
+        assert_eq!(of(&[9.0, 1.0, 4.0]), Some(4.0));
+        assert_eq!(of(&[9.0, 1.0, 4.0, 2.0]), Some(3.0));
+    }
 }

@@ -44,13 +44,7 @@ impl Predicted {
     /// The median of what was measured.
     #[must_use]
     pub fn median(&self, of: fn(&Measured) -> f64) -> f64 {
-        let mut values: Vec<f64> = self.runs.iter().map(of).collect();
-        values.sort_by(f64::total_cmp);
-        match values.len() {
-            0 => f64::NAN,
-            count if count % 2 == 1 => values[count / 2],
-            count => (values[count / 2 - 1] + values[count / 2]) / 2.0,
-        }
+        super::median(self.runs.iter().map(of)).expect("a case is made of its first run")
     }
 
     /// How far the prediction is from the median, over it.

@@ -3,50 +3,70 @@
 use towtank_report::{
     Axis, Cell, Column, CurvePoint, Draw, Figure, Kind, LineSeries, Measure, Ordered, Report, Table, human,
 };
-use towtank_store::experiment::{Measured, Plan};
+use towtank_store::experiment::Plan;
 
 use super::Point;
 use super::predict::{Fitted, Predicted, scenario};
 
-/// Measures of the whole: name, unit, and what it is.
-pub const MEASURES: [(&str, &str, &str); 6] = [
-    (
-        "median_error",
-        "",
-        "The median over all points that costs were not fitted on of how far the predicted time is from the measured one, over the \
-         measured one",
-    ),
-    ("worst_error", "", "The largest of these errors"),
-    (
-        "scan_over_best",
-        "",
-        "The largest ratio of a scan's measured time to that of another method at the same point",
-    ),
-    ("startup_s", "s", "Fitted: a backfill, before it looks at anything"),
-    ("look_s", "s", "Fitted: a look at an object"),
-    ("recovery_s", "s", "Fitted: the recovery of an object"),
+/// A measure of the whole.
+pub struct Whole {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    about: &'static str,
+    value: fn(&Fitted) -> Option<f64>,
+}
+
+/// All of them.
+pub const MEASURES: [Whole; 6] = [
+    Whole {
+        name: "median_error",
+        unit: "",
+        about: "The median over all points that costs were not fitted on of how far the predicted time is from the measured one, \
+                over the measured one",
+        value: |fitted| super::median(errors(fitted)),
+    },
+    Whole {
+        name: "worst_error",
+        unit: "",
+        about: "The largest of these errors",
+        value: |fitted| errors(fitted).reduce(f64::max),
+    },
+    Whole {
+        name: "scan_over_best",
+        unit: "",
+        about: "The largest ratio of a scan's measured time to that of another method at the same point",
+        value: |fitted| best(&fitted.cases).map(|(case, scan)| time(scan) / time(case)),
+    },
+    Whole {
+        name: "startup_s",
+        unit: "s",
+        about: "Fitted: a backfill, before it looks at anything",
+        value: |fitted| Some(fitted.costs.startup_s),
+    },
+    Whole {
+        name: "look_s",
+        unit: "s",
+        about: "Fitted: a look at an object",
+        value: |fitted| Some(fitted.costs.look_s),
+    },
+    Whole {
+        name: "recovery_s",
+        unit: "s",
+        about: "Fitted: the recovery of an object",
+        value: |fitted| Some(fitted.costs.recovery_s),
+    },
 ];
 
 /// The report.
 #[must_use]
 pub fn report(plan: &Plan, fitted: &Fitted, point: Point) -> Report {
-    let mut errors: Vec<f64> =
-        fitted.cases.iter().filter(|case| !case.is_fitted).map(|case| case.error().abs()).collect();
-    errors.sort_by(f64::total_cmp);
-    let costs = fitted.costs;
-    let values = [
-        median(&errors),
-        errors.last().copied(),
-        gain(&fitted.cases),
-        Some(costs.startup_s),
-        Some(costs.look_s),
-        Some(costs.recovery_s),
-    ];
     let why = "all points were fitted, or there is no scan to compare with";
     let mut summary = Ordered::new();
     let mut glossary = Ordered::new();
-    for ((name, unit, about), value) in MEASURES.into_iter().zip(values) {
-        let measure = match value {
+    for Whole { name, unit, about, value } in MEASURES {
+        let measure = match value(fitted) {
             Some(value) => Measure::new(value, unit, plan.repeat),
             None => Measure::missing(unit, 0, why),
         };
@@ -56,7 +76,7 @@ pub fn report(plan: &Plan, fitted: &Fitted, point: Point) -> Report {
     Report {
         study: "store experiment backfill".to_owned(),
         title: "Backfills of real replicas, and the simulation of the same".to_owned(),
-        answer: answer(fitted, point, median(&errors)),
+        answer: answer(fitted, point),
         scenario: told(plan, fitted),
         seed: plan.seed,
         replicates: plan.repeat,
@@ -85,12 +105,9 @@ fn told(plan: &Plan, fitted: &Fitted) -> serde_json::Value {
     })
 }
 
-fn median(sorted: &[f64]) -> Option<f64> {
-    match sorted.len() {
-        0 => None,
-        count if count % 2 == 1 => Some(sorted[count / 2]),
-        count => Some((sorted[count / 2 - 1] + sorted[count / 2]) / 2.0),
-    }
+/// Of the points that were not fitted.
+fn errors(fitted: &Fitted) -> impl Iterator<Item = f64> + '_ {
+    fitted.cases.iter().filter(|case| !case.is_fitted).map(|case| case.error().abs())
 }
 
 fn time(case: &Predicted) -> f64 {
@@ -105,27 +122,25 @@ fn scan_of<'a>(cases: &'a [Predicted], case: &Predicted) -> Option<&'a Predicted
     })
 }
 
-fn gain(cases: &[Predicted]) -> Option<f64> {
+/// The case that gains most beside the scan of the same point, and that scan.
+fn best(cases: &[Predicted]) -> Option<(&Predicted, &Predicted)> {
     let others = cases.iter().filter(|case| case.case.discovery != super::Discovery::Scan);
-    let ratios = others.filter_map(|case| Some(time(scan_of(cases, case)?) / time(case)));
-    ratios.reduce(f64::max)
+    let pairs = others.filter_map(|case| Some((case, scan_of(cases, case)?)));
+    let gain = |(case, scan): &(&Predicted, &Predicted)| time(scan) / time(case);
+    pairs.max_by(|left, right| gain(left).total_cmp(&gain(right)))
 }
 
-fn answer(fitted: &Fitted, (objects, stale): Point, error: Option<f64>) -> String {
-    let others = fitted.cases.iter().filter(|case| case.case.discovery != super::Discovery::Scan);
-    let best = others
-        .filter_map(|case| Some((time(case), time(scan_of(&fitted.cases, case)?), case)))
-        .max_by(|left, right| (left.1 / left.0).total_cmp(&(right.1 / right.0)));
+fn answer(fitted: &Fitted, (objects, stale): Point) -> String {
     let mut told = Vec::new();
-    if let Some((taken, scan, case)) = best {
+    if let Some((case, scan)) = best(&fitted.cases) {
         told.push(format!(
             "{} takes {}, and a scan {}.",
             super::name_of(&case.case),
-            human::quantity(taken, "s"),
-            human::quantity(scan, "s")
+            human::quantity(time(case), "s"),
+            human::quantity(time(scan), "s")
         ));
     }
-    told.push(match error {
+    told.push(match super::median(errors(fitted)) {
         Some(error) => format!(
             "The simulation, with costs from {stale} of {objects} objects, predicts the other points with a median error of {:.0} %.",
             100.0 * error
@@ -135,72 +150,65 @@ fn answer(fitted: &Fitted, (objects, stale): Point, error: Option<f64>) -> Strin
     told.join(" ")
 }
 
+/// A column of numbers: name, unit, and what stands in the row of a case.
+type Number = (&'static str, &'static str, fn(&Predicted) -> Cell);
+
+/// The columns behind that of the discovery.
+const NUMBERS: [Number; 16] = [
+    ("ranges", "", |case| match case.case.leaf_bits {
+        Some(bits) => Cell::from(1_u32 << bits),
+        None => Cell::missing("the method has none"),
+    }),
+    ("runs", "", |case| Cell::from(case.runs.len() as u64)),
+    ("backfill_s", "s", |case| Cell::from(time(case))),
+    ("least_s", "s", |case| Cell::from(times(case).fold(f64::INFINITY, f64::min))),
+    ("most_s", "s", |case| Cell::from(times(case).fold(0.0, f64::max))),
+    ("predicted_s", "s", |case| Cell::from(case.backfill_s)),
+    ("error", "", |case| Cell::from(case.error())),
+    ("discovery_s", "s", |case| {
+        let known: Option<Vec<f64>> = case.runs.iter().map(|run| run.discovery_s).collect();
+        match known.and_then(|known| super::median(known.into_iter())) {
+            Some(seconds) => Cell::from(seconds),
+            None => Cell::missing("the objects themselves are looked at"),
+        }
+    }),
+    ("objects_looked_at", "objects", |case| Cell::from(case.median(|run| run.looked_at as f64))),
+    ("predicted_looked_at", "objects", |case| Cell::from(case.looked_at)),
+    ("objects_recovered", "objects", |case| Cell::from(case.median(|run| run.recovered as f64))),
+    ("exchanged_bytes", "bytes", |case| Cell::from(case.median(|run| run.exchanged_bytes as f64))),
+    ("cpu_s", "s", |case| Cell::from(case.median(|run| run.cpu_s))),
+    ("peak_bytes", "bytes", |case| Cell::from(case.median(|run| run.peak_bytes as f64))),
+    ("summary_bytes", "bytes", |case| Cell::from(case.median(|run| run.summary_bytes as f64))),
+    ("writes_per_s", "/s", |case| Cell::from(case.median(|run| f64::from(run.writes.0) / run.writes.1))),
+];
+
+fn times(case: &Predicted) -> impl Iterator<Item = f64> + '_ {
+    case.runs.iter().map(|run| run.backfill_s)
+}
+
 fn points(cases: &[Predicted]) -> Table {
-    let columns = vec![
+    let mut columns = vec![
         Column::number("objects", "objects"),
         Column::number("stale", "objects"),
         Column::text("discovery"),
-        Column::number("ranges", ""),
-        Column::number("runs", ""),
-        Column::number("backfill_s", "s"),
-        Column::number("least_s", "s"),
-        Column::number("most_s", "s"),
-        Column::number("predicted_s", "s"),
-        Column::number("error", ""),
         Column::flag("fitted"),
-        Column::number("discovery_s", "s"),
-        Column::number("objects_looked_at", "objects"),
-        Column::number("predicted_looked_at", "objects"),
-        Column::number("objects_recovered", "objects"),
-        Column::number("exchanged_bytes", "bytes"),
-        Column::number("cpu_s", "s"),
-        Column::number("peak_bytes", "bytes"),
-        Column::number("summary_bytes", "bytes"),
-        Column::number("writes_per_s", "/s"),
     ];
+    columns.extend(NUMBERS.map(|(name, unit, _)| Column::number(name, unit)));
     let about = "Medians over the runs. The error is that of the predicted time over the measured one. Processor time is that of all \
                  daemons from the start of the replica until the group was clean; memory that of the daemon which had most";
     let mut table =
         Table::new("points", "What was measured, and what the simulation says", columns).about(about);
     for case in cases {
-        let of = |value: fn(&Measured) -> f64| Cell::from(case.median(value));
-        let times = || case.runs.iter().map(|run| run.backfill_s);
-        let discovery: Vec<f64> = case.runs.iter().filter_map(|run| run.discovery_s).collect();
-        let known = discovery.len() == case.runs.len();
-        table.push(vec![
+        let mut row = vec![
             Cell::from(case.case.objects),
             Cell::from(case.case.stale),
             Cell::from(case.case.discovery.name()),
-            case.case
-                .leaf_bits
-                .map_or_else(|| Cell::missing("the method has none"), |bits| Cell::from(1_u32 << bits)),
-            Cell::from(case.runs.len() as u64),
-            of(|run| run.backfill_s),
-            Cell::from(times().fold(f64::INFINITY, f64::min)),
-            Cell::from(times().fold(0.0, f64::max)),
-            Cell::from(case.backfill_s),
-            Cell::from(case.error()),
             Cell::from(case.is_fitted),
-            match median(&sorted(discovery)) {
-                Some(seconds) if known => Cell::from(seconds),
-                _ => Cell::missing("the objects themselves are looked at"),
-            },
-            of(|run| run.looked_at as f64),
-            Cell::from(case.looked_at),
-            of(|run| run.recovered as f64),
-            of(|run| run.exchanged_bytes as f64),
-            of(|run| run.cpu_s),
-            of(|run| run.peak_bytes as f64),
-            of(|run| run.summary_bytes as f64),
-            of(|run| f64::from(run.writes.0) / run.writes.1),
-        ]);
+        ];
+        row.extend(NUMBERS.map(|(_, _, value)| value(case)));
+        table.push(row);
     }
     table
-}
-
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    values
 }
 
 /// For each size a figure over the share that was written: measured lines, and dots where the simulation
@@ -242,9 +250,7 @@ fn figures(fitted: &Fitted) -> Vec<Figure> {
 fn over_stale(cases: &[Predicted], objects: u32) -> Figure {
     let mut series: Vec<LineSeries> = Vec::new();
     for case in cases.iter().filter(|case| case.case.objects == objects) {
-        let ranges =
-            case.case.leaf_bits.map_or_else(String::new, |bits| format!(", {} ranges", 1_u32 << bits));
-        let name = format!("{}{ranges}", case.case.discovery.name());
+        let name = super::method_of(&case.case);
         let x = 100.0 * f64::from(case.case.stale) / f64::from(objects);
         let both = [
             (name.clone(), time(case), Draw::Line),
