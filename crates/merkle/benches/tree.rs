@@ -1,9 +1,9 @@
-//! How many leaf updates a second a tree takes, and how long it takes to settle, compare, encode and decode
-//! trees, and to read the differences from sketches.
+//! How many leaf updates per second a tree takes, and how long it takes to settle, compare, encode and decode
+//! trees, and to decode the differences from sketches.
 //!
-//! `cargo bench -p towtank-merkle -- [runs] [part of a case's name]`. Times are of the processor where the
-//! system tells them (Linux: `/proc/self/schedstat`), so that other work on the machine counts less; of the
-//! wall clock elsewhere.
+//! `cargo bench -p towtank-merkle -- [runs] [part of a case's name]`. Where the system reports it (Linux:
+//! `/proc/self/schedstat`), times are processor time, so that other work on the machine matters less;
+//! elsewhere they are wall-clock time.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,12 +13,13 @@ use towtank_merkle::{
     Version,
 };
 
-/// Leaves of the trees that the thesis ends with.
+/// The base-2 logarithm of the number of leaves that the thesis settles on.
 const LEAF_BITS: u8 = 14;
-/// Objects that are updated one after the other; more than leaves, so that all leaves are met in no order.
+/// Objects that are updated one after the other; more than leaves, so that all leaves are hit in no
+/// particular order.
 const OBJECTS: u64 = 1 << 16;
 
-/// What is measured: a name, what one repetition counts, in which unit, and the work of one.
+/// A case: its name, the amount of work in one repetition, the unit, and the work itself.
 struct Case {
     name: &'static str,
     amount: f64,
@@ -28,11 +29,11 @@ struct Case {
 
 #[derive(Clone, Copy)]
 enum Unit {
-    /// Millions a second.
+    /// Millions per second.
     Millions,
-    /// Microseconds for one.
+    /// Microseconds per item.
     Micros,
-    /// Bytes, in 10^9 a second.
+    /// Gigabytes (10^9 bytes) per second.
     Gigabytes,
 }
 
@@ -86,7 +87,7 @@ fn settles(name: &'static str, changes: u64) -> Case {
     Case { name, amount: 1.0, unit: Unit::Micros, work: Box::new(work) }
 }
 
-/// Two settled trees of which so many leaves differ, spread over all.
+/// Compares two settled trees of which `differing` leaves differ, evenly spaced.
 fn differences(name: &'static str, differing: usize) -> Case {
     let (mut ours, mut theirs) = (tree(LEAF_BITS, OBJECTS), tree(LEAF_BITS, OBJECTS));
     let leaves = ours.shape().leaves();
@@ -109,7 +110,7 @@ fn encodes(name: &'static str, leaf_bits: u8) -> Case {
     Case { name, amount, unit: Unit::Gigabytes, work: Box::new(work) }
 }
 
-/// The yardstick for encoding: the same bytes copied to a new place, without a checksum.
+/// The baseline for encoding: copies the same bytes without a checksum.
 fn copies(name: &'static str, leaf_bits: u8) -> Case {
     let bytes = tree(leaf_bits, OBJECTS).encode();
     let amount = bytes.len() as f64;
@@ -142,7 +143,7 @@ fn sketch_updates(name: &'static str, cells: usize) -> Case {
     Case { name, amount: (OBJECTS / 16) as f64, unit: Unit::Millions, work: Box::new(work) }
 }
 
-/// So many objects whose version differs, from cells with an eighth in reserve.
+/// Decodes `differing` objects whose versions differ, from cells with an eighth in reserve.
 fn sketch_decodes(name: &'static str, differing: u64) -> Case {
     let cells = (differing as f64 * 1.4 * 1.125) as usize;
     let sketch = |version: u64| {
@@ -163,7 +164,7 @@ fn sketch_decodes(name: &'static str, differing: u64) -> Case {
     Case { name, amount: 1.0, unit: Unit::Micros, work: Box::new(work) }
 }
 
-/// Every other leaf of 2^14 is skipped.
+/// A set that skips every other leaf of 2^14.
 fn chequered() -> SkipSet {
     let mut skipped = SkipSet::new();
     let shape = shape(LEAF_BITS);
@@ -188,7 +189,7 @@ fn sweeps(name: &'static str, skipped: SkipSet) -> Case {
     Case { name, amount: OBJECTS as f64, unit: Unit::Millions, work: Box::new(work) }
 }
 
-/// Writes open the leaves of a set that skips everything, until nothing is left to skip.
+/// Writes open the leaves of a set that skips everything, until nothing can be skipped.
 fn opens(name: &'static str) -> Case {
     let work = || {
         let mut skipped = SkipSet::all_but(PositionRange::ALL, &[]);
@@ -198,7 +199,7 @@ fn opens(name: &'static str) -> Case {
     Case { name, amount: OBJECTS as f64, unit: Unit::Millions, work: Box::new(work) }
 }
 
-/// Writes set a bit of a bitmap each.
+/// Each write sets a bit of a bitmap.
 fn marks(name: &'static str) -> Case {
     let mut bitmap = Bitmap::new(shape(LEAF_BITS));
     let work = move || {
@@ -255,9 +256,9 @@ fn main() {
     }
 }
 
-/// Least, median and greatest of what a case comes to, after one run that does not count.
+/// The minimum, median and maximum of a case's results, after one run that is not counted.
 fn measure(runs: usize, case: &mut Case) -> [f64; 3] {
-    // Short work is repeated: the system's account of processor time advances in steps of some milliseconds.
+    // Short work is repeated, because the system reports processor time in steps of some milliseconds.
     let mut times = 1;
     while seconds(&mut case.work, times) < 0.1 {
         times *= 2;
@@ -286,7 +287,7 @@ fn seconds(work: &mut impl FnMut(), times: usize) -> f64 {
     }
 }
 
-/// Time that this thread was given by a processor.
+/// The processor time of this thread.
 fn processor_ns() -> Option<u64> {
     let account = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     account.split_whitespace().next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! A replica was away for an hour and missed some writes. What changed, and what does it cost to find out?
+//! A replica was away for an hour and missed some writes. What changed, and what does finding out cost?
 //!
 //! Run it with `cargo run -p towtank-merkle --example what_changed`.
 
@@ -6,13 +6,13 @@ use towtank_merkle::exchange::{ExchangeError, Form, Found, Side, converse};
 use towtank_merkle::plan::cells_for;
 use towtank_merkle::{ObjectId, Position, Shape, Sketch, SkipSet, Subspace, Tree, Version};
 
-/// Objects of the group, and how many of them were written meanwhile.
+/// Objects of the group, and how many of them were written in the meantime.
 const OBJECTS: u32 = 50_000;
 const WRITTEN: u32 = 500;
-/// What an object takes in a list: its hash, name and version.
+/// The bytes of an entry in a list of objects: hash, name and version.
 const ENTRY_BYTES: u64 = 48;
 
-/// A replica of the group, as its owner keeps it: what it stores, and the summaries beside it.
+/// A replica of the group: what it stores, and the summaries beside it.
 #[derive(Clone)]
 struct Replica {
     hashes: Vec<(u32, ObjectId)>,
@@ -36,13 +36,13 @@ impl Replica {
     }
 }
 
-/// What is found, in the words that are printed.
+/// The result, as the text that is printed.
 pub fn answer() -> Result<String, ExchangeError> {
     let shape = Shape::new(Subspace::WHOLE, 14).expect("2^14 leaves are few enough");
     let mut primary = Replica::new(shape);
     for number in 0..OBJECTS {
         let id = ObjectId::of_name(format!("object {number}").as_bytes());
-        // Ceph hashes names by another rule; any hash will do.
+        // Ceph uses another hash for names; any hash works here.
         let object = (id.0 as u32, id);
         primary.hashes.push(object);
         primary.write(object, None, Some(Version(1)));
@@ -66,7 +66,7 @@ pub fn answer() -> Result<String, ExchangeError> {
                 let looked_at = primary.hashes.iter().filter(|(hash, _)| is_looked_at(*hash)).count();
                 (looked_at, looked_at as u64 * ENTRY_BYTES)
             }
-            // They are named, with their versions: nothing is listed.
+            // The objects are named with their versions, so nothing has to be listed.
             Found::Objects(objects) => (objects.len(), 0),
             Found::Nothing | Found::Overflow => (0, 0),
         };

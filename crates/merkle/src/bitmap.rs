@@ -1,15 +1,16 @@
-//! One bit a leaf, set by every write: the thesis's other way to remember what changed (equation 2).
+//! One bit per leaf, set by every write: the thesis's other way to remember what changed (equation 2).
 //!
 //! A bitmap is kept for each replica that is away, from the moment it left. It takes 1/128 of a tree's memory
-//! and costs a write one bit, but it must be kept by whoever leads when the replica leaves, counts a change
-//! that was reverted, and knows nothing of what happened before it was begun or on the other side.
+//! and costs each write one bit. But the primary at the time the replica leaves must keep it, it counts a
+//! change that was reverted, and it knows nothing of changes from before it was started or made on the other
+//! side.
 
 use crate::codec::{DecodeError, Kind, Reader, Writer};
 use crate::marks::Marks;
 use crate::settled::ranges_of;
 use crate::{Position, PositionRange, Shape};
 
-/// Which leaves were written to since it was begun.
+/// The leaves that were written to since the bitmap was started.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct Bitmap {
@@ -18,13 +19,13 @@ pub struct Bitmap {
 }
 
 impl Bitmap {
-    /// Nothing was written yet.
+    /// A bitmap with no leaf marked.
     #[must_use]
     pub fn new(shape: Shape) -> Bitmap {
         Bitmap { shape, marks: Marks::new(shape.leaves()) }
     }
 
-    /// Every leaf may have been written to.
+    /// A bitmap with every leaf marked: any of them may have been written to.
     #[must_use]
     pub fn of_all(shape: Shape) -> Bitmap {
         let mut bitmap = Bitmap::new(shape);
@@ -32,17 +33,17 @@ impl Bitmap {
         bitmap
     }
 
-    /// What it covers.
+    /// The positions and leaves that the bitmap covers.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// An object with this hash was written.
+    /// Records a write to an object with this hash.
     ///
     /// # Panics
     ///
-    /// Where the hash is not one of its space.
+    /// If the hash lies outside the bitmap's space.
     #[inline]
     pub fn mark(&mut self, hash: u32) {
         self.marks.set(self.shape.leaf_of(Position::of_hash(hash)));
@@ -69,11 +70,11 @@ impl Bitmap {
         writer.finish()
     }
 
-    /// The bitmap that was encoded.
+    /// Decodes a bitmap from [`Bitmap::encode`]'s bytes.
     ///
     /// # Errors
     ///
-    /// Where the bytes are not those of a bitmap.
+    /// If the bytes are not a valid encoding of a bitmap.
     pub fn decode(bytes: &[u8]) -> Result<Bitmap, DecodeError> {
         let mut reader = Reader::new(Kind::Bitmap, bytes)?;
         let shape = reader.shape()?;

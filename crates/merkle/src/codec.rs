@@ -1,9 +1,9 @@
-//! Bytes: what every encoding here has in common.
+//! The byte format that all encodings of this crate share.
 //!
-//! An encoding is a magic number, a version, a kind, a body and the xxHash3 of all before it. Numbers are
-//! little-endian; counts and gaps are variable-length (seven bits a byte, least first). A reader allocates no
-//! more than a small multiple of the bytes that it was given, and answers any bytes with a value or a
-//! [`DecodeError`].
+//! An encoding is a magic number, a version, a kind, a body and the xxHash3 of everything before it. Numbers
+//! are little-endian; counts and gaps are variable-length (seven bits per byte, least significant first). A
+//! reader allocates at most a small multiple of the bytes that it was given, and returns a value or a
+//! [`DecodeError`] for any input.
 
 use twox_hash::XxHash3_64;
 
@@ -12,14 +12,14 @@ use crate::{PositionRange, Shape, Subspace};
 
 /// The first bytes of every encoding.
 const MAGIC: [u8; 4] = *b"TTMK";
-/// Raised whenever a reader of the former version would misread.
+/// The format version. Raise it whenever a reader of the former version would misread the new bytes.
 const VERSION: u8 = 1;
-/// Magic, version and kind.
+/// Bytes of magic, version and kind.
 const HEAD_BYTES: usize = 6;
-/// The checksum at the end.
+/// Bytes of the checksum at the end.
 pub(crate) const CHECKSUM_BYTES: usize = 8;
 
-/// What the body is.
+/// The kind of value in the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -30,59 +30,59 @@ pub(crate) enum Kind {
     Bitmap = 5,
 }
 
-/// Why bytes are not what they are taken for.
+/// Why bytes cannot be decoded as the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// Fewer bytes than what they begin needs.
+    /// Fewer bytes than their beginning requires.
     #[error("{have} bytes are there, {need} are needed: the end is missing")]
     Short {
-        /// How many there are.
+        /// The number of bytes given.
         have: usize,
-        /// How many it takes at least.
+        /// The least number of bytes needed.
         need: usize,
     },
-    /// Something else, or damage at the beginning.
+    /// Another format, or damage at the beginning.
     #[error("it does not begin as a Merkle encoding does: wrong file, or damaged")]
     Magic,
-    /// Written by another version.
+    /// Written by another version of this crate.
     #[error("it has version {found}, and this program reads version 1: use the program that wrote it")]
     Version {
-        /// The version that it has.
+        /// The version found in the bytes.
         found: u8,
     },
-    /// A tree where a sketch should be, or the like.
+    /// An encoding of another kind, such as a tree where a sketch is expected.
     #[error("it holds something of kind {found}, not of kind {want}")]
     Kind {
-        /// What it holds.
+        /// The kind found.
         found: u8,
-        /// What was asked for.
+        /// The kind expected.
         want: u8,
     },
-    /// Damaged bytes.
+    /// The checksum does not match: the bytes are damaged.
     #[error("the checksum does not fit: damaged, read it from another copy")]
     Checksum,
-    /// Sound bytes that say something impossible.
+    /// The checksum matches, but the content is impossible.
     #[error("{what} is impossible")]
     Impossible {
-        /// What.
+        /// The value that is impossible.
         what: &'static str,
     },
-    /// More bytes than it takes.
+    /// More bytes than the value takes.
     #[error("{bytes} bytes are left over")]
     LeftOver {
-        /// How many.
+        /// How many bytes are left over.
         bytes: usize,
     },
 }
 
-/// Puts an encoding together.
+/// Builds an encoding.
 pub(crate) struct Writer {
     bytes: Vec<u8>,
 }
 
 impl Writer {
-    /// With room for a body of that size.
+    /// A writer with capacity for a body of `body_bytes`.
     pub(crate) fn new(kind: Kind, body_bytes: usize) -> Writer {
         let mut bytes = Vec::with_capacity(HEAD_BYTES + body_bytes + CHECKSUM_BYTES);
         bytes.extend_from_slice(&MAGIC);
@@ -103,7 +103,8 @@ impl Writer {
     }
 
     pub(crate) fn u64s(&mut self, values: &[u64]) {
-        // By blocks, which the compiler copies by vectors, as it does not for an iterator of bytes.
+        // In blocks, which the compiler copies with vector instructions; it does not for an iterator of
+        // bytes.
         const BLOCK: usize = 64;
         for values in values.chunks(BLOCK) {
             let mut block = [0; 8 * BLOCK];
@@ -114,12 +115,12 @@ impl Writer {
         }
     }
 
-    /// What another puts behind what is there.
+    /// Lets `put` append to the bytes written so far.
     pub(crate) fn append(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
         put(&mut self.bytes);
     }
 
-    /// A number in as few bytes of seven bits as it needs.
+    /// Writes a number in as few bytes of seven bits as it needs.
     pub(crate) fn count(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
@@ -141,13 +142,13 @@ impl Writer {
     }
 }
 
-/// Takes an encoding apart.
+/// Reads the parts of an encoding.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// The body of a whole encoding of that kind, its checksum proved.
+    /// The body of a whole encoding of that kind; checks the checksum.
     pub(crate) fn new(kind: Kind, bytes: &'a [u8]) -> Result<Reader<'a>, DecodeError> {
         let mut reader = Reader { rest: bytes };
         reader.head(kind)?;
@@ -160,7 +161,7 @@ impl<'a> Reader<'a> {
         Ok(Reader { rest: &bytes[HEAD_BYTES..end] })
     }
 
-    /// What follows the head of an encoding of that kind, its end unknown and nothing proved.
+    /// What follows the head of an encoding of that kind; its end is unknown and the checksum is not checked.
     pub(crate) fn unproved(kind: Kind, bytes: &'a [u8]) -> Result<Reader<'a>, DecodeError> {
         let mut reader = Reader { rest: bytes };
         reader.head(kind)?;
@@ -248,8 +249,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The checksum that an encoding ends with, which tells it from others; none where it is too short to have
-/// one.
+/// The checksum at the end of an encoding, which identifies it; none if it is too short to have one.
 pub(crate) fn checksum_of(encoding: &[u8]) -> Option<u64> {
     encoding.last_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
@@ -262,7 +262,7 @@ pub(crate) fn next_head(kind: Kind, bytes: &[u8], from: usize) -> Option<usize> 
     Some(from + found)
 }
 
-/// Indices below `end`, in order: how many, then each gap.
+/// Writes indices below `end`, in order: their number, then each gap.
 pub(crate) fn write_ascending(writer: &mut Writer, indices: &[u32]) {
     writer.count(indices.len() as u64);
     let mut next = 0;
@@ -272,11 +272,11 @@ pub(crate) fn write_ascending(writer: &mut Writer, indices: &[u32]) {
     }
 }
 
-/// What [`write_ascending`] wrote.
+/// Reads what [`write_ascending`] wrote.
 pub(crate) fn read_ascending(reader: &mut Reader<'_>, end: u64) -> Result<Vec<u32>, DecodeError> {
     let impossible = DecodeError::Impossible { what: "a list of nodes" };
     let count = reader.count()?;
-    // Each takes a byte or more, so that a count beyond the bytes allocates nothing.
+    // Each index takes at least a byte, so a count beyond the bytes given allocates nothing.
     let count = usize::try_from(count).ok().filter(|count| *count <= reader.rest()).ok_or(impossible)?;
     let mut indices = Vec::with_capacity(count);
     let mut next = 0_u64;
@@ -288,7 +288,7 @@ pub(crate) fn read_ascending(reader: &mut Reader<'_>, end: u64) -> Result<Vec<u3
     Ok(indices)
 }
 
-/// Ranges of positions in order, as runs of leaves of a shape.
+/// Writes ranges of positions, in order, as runs of leaves of a shape.
 pub(crate) fn write_ranges(writer: &mut Writer, shape: Shape, ranges: &[PositionRange]) {
     writer.count(ranges.len() as u64);
     let mut next = 0;
@@ -300,7 +300,7 @@ pub(crate) fn write_ranges(writer: &mut Writer, shape: Shape, ranges: &[Position
     }
 }
 
-/// What [`write_ranges`] wrote; merged where they touch.
+/// Reads what [`write_ranges`] wrote; merges ranges that touch.
 pub(crate) fn read_ranges(reader: &mut Reader<'_>, shape: Shape) -> Result<Vec<PositionRange>, DecodeError> {
     let impossible = DecodeError::Impossible { what: "a list of ranges" };
     let count = reader.count()?;

@@ -1,31 +1,31 @@
-//! What it costs to find out which objects of a group differ, by each way to find it, on average.
+//! The average cost of finding out which objects of a group differ, for each way to find them.
 //!
-//! Bytes of messages are those that [`crate::exchange`] sends; tests hold both together. In ranges that
-//! differ, every object is looked at on both sides, and one side lists them to the other. Objects that differ
-//! are thought spread over the hash space alike, as hashes are.
+//! Message bytes are those that [`crate::exchange`] sends; tests compare the two. In ranges that differ, both
+//! sides look at every object, and one side lists its objects to the other. Differing objects are assumed to
+//! be spread uniformly over the hash space, as hashes are.
 
 use crate::rebuilt::CASSANDRA_LEAF_BITS;
 use crate::sizing::{distinct, objects_to_look_at};
 
-/// A way to find what differs.
+/// A way to find which objects differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Discovery {
     /// Every object is listed and compared.
     Scan,
-    /// A bit a leaf, set by writes ([`crate::Bitmap`]).
+    /// One bit per leaf, set by writes ([`crate::Bitmap`]).
     Bitmap,
     /// A tree, sent whole.
     Merkle,
     /// A tree, compared from the root down.
     MerkleLevels,
-    /// A sketch ([`crate::Sketch`]), and level by level where its cells are too few.
+    /// A sketch ([`crate::Sketch`]); the tree is compared level by level if the sketch has too few cells.
     Sketch,
-    /// A tree of 32 Ki leaves, built from all objects when it is needed and sent whole.
+    /// A tree of 32 Ki leaves, built from all objects when needed and sent whole.
     Rebuilt,
 }
 
 impl Discovery {
-    /// All, in the order in which they are told of.
+    /// All of them, in the order in which reports list them.
     pub const ALL: [Discovery; 6] = [
         Discovery::Scan,
         Discovery::Bitmap,
@@ -35,7 +35,7 @@ impl Discovery {
         Discovery::Rebuilt,
     ];
 
-    /// The name by which scenarios know it.
+    /// Its name in scenarios.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,77 +49,77 @@ impl Discovery {
     }
 }
 
-/// A group of which two replicas are compared.
+/// A placement group of which two replicas are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
-    /// Its objects.
+    /// The number of objects in the group.
     pub objects: f64,
     /// How many of them differ.
     pub stale: f64,
     /// Leaves of its tree and bits of its bitmap, as a power of two.
     pub leaf_bits: u8,
-    /// Levels that a message goes down.
+    /// Levels that one message descends.
     pub stride: u8,
     /// Cells of its sketch.
     pub sketch_cells: f64,
-    /// What an object takes in a list of them: its hash, name and version.
+    /// The bytes per object in a list of objects: hash, name and version.
     pub entry_bytes: f64,
 }
 
-/// What it takes to know which objects differ.
+/// The cost of finding out which objects differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Objects whose version one side looks up: those of the ranges that differ, and all where a tree is
+    /// Objects whose version one side looks up: those in ranges that differ, and all of them if a tree is
     /// rebuilt.
     pub looked_at: f64,
-    /// Bytes sent, lists of objects among them.
+    /// Bytes sent, including lists of objects.
     pub bytes: f64,
-    /// Messages sent, both ways.
+    /// Messages sent, in both directions.
     pub messages: f64,
     /// Digests that one side computes.
     pub digests: f64,
 }
 
-/// What it costs a write to keep up what a discovery needs.
+/// The cost per write of maintaining what a discovery needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WriteCost {
-    /// Digests of 16 bytes.
+    /// Digests of 16 bytes each.
     pub digests: f64,
-    /// Leaves, marks and cells that are changed, each in a place of its own in memory.
+    /// Leaves, marks and cells that change, each at a different place in memory.
     pub places: f64,
 }
 
-/// What a write costs where these are kept; `sketch_cells` counts for sketches alone.
+/// The cost of a write for this discovery; `sketch_cells` matters for sketches only.
 #[must_use]
 pub fn per_write(discovery: Discovery, sketch_cells: u64) -> WriteCost {
     match discovery {
         Discovery::Scan | Discovery::Rebuilt => WriteCost::default(),
         Discovery::Bitmap => WriteCost { digests: 0.0, places: 1.0 },
-        // The old version and the new one; a leaf and two marks.
+        // Digests of the old and the new version; a leaf and two marks.
         Discovery::Merkle | Discovery::MerkleLevels => WriteCost { digests: 2.0, places: 3.0 },
-        // Besides the tree: both versions, the check of the key and the choice of cells.
+        // Beyond the tree's digests: both versions, the check of the key and the choice of cells.
         Discovery::Sketch => WriteCost { digests: 6.0, places: 3.0 + cells_per_object(sketch_cells) },
     }
 }
 
-/// The cells that an object is in, on average: the sum of 1 / (1 + i/2), which is twice a harmonic number
-/// less 2.
+/// The average number of cells that an object is in: the sum of 1 / (1 + i/2), which is twice a harmonic
+/// number less 2.
 #[must_use]
 pub fn cells_per_object(cells: u64) -> f64 {
     (0..cells).map(|cell| 1.0 / (1.0 + cell as f64 / 2.0)).sum()
 }
 
-/// Head, body without leaves, and checksum of the messages.
+/// Bytes of head, body without leaves, and checksum of the messages.
 const HEAD_BYTES: f64 = 34.0;
 const WHOLE_BYTES: f64 = 21.0;
 const NODES_BYTES: f64 = 25.0;
 const CELLS_BYTES: f64 = 19.0;
 const ASK_BYTES: f64 = 23.0;
 
-/// Cells are asked for by a fifth of those that are there, so that on average a tenth is sent in vain.
+/// Each request for more cells asks for a fifth of those received, so on average a tenth is not needed.
 const SENT_OF_NEEDED: f64 = 1.1;
 
-/// The cost of finding what differs in a group.
+/// The expected cost of finding what differs in a group.
 #[must_use]
 pub fn expected(discovery: Discovery, group: &Group) -> Cost {
     let leaves = f64::from(1_u32 << group.leaf_bits);
@@ -144,7 +144,7 @@ pub fn expected(discovery: Discovery, group: &Group) -> Cost {
         Discovery::Rebuilt => {
             let leaves = f64::from(1_u32 << CASSANDRA_LEAF_BITS);
             let cost = whole(in_ranges(leaves), leaves, group);
-            // All are read to build it, and those in ranges that differ are known from that.
+            // Every object is read to build the tree, so the objects in ranges that differ are known already.
             Cost { looked_at: group.objects, digests: cost.digests + group.objects + leaves, ..cost }
         }
     }
@@ -155,7 +155,7 @@ fn whole(cost: Cost, leaves: f64, group: &Group) -> Cost {
         return matching_heads();
     }
     let bytes = cost.bytes + HEAD_BYTES + WHOLE_BYTES + 8.0 * leaves;
-    // The parents of the leaves that came.
+    // The parents of the leaves that arrived.
     Cost { bytes, messages: cost.messages + 2.0, digests: leaves, ..cost }
 }
 
@@ -179,14 +179,14 @@ fn by_levels(cost: Cost, group: &Group) -> Cost {
     }
     let leaves = nodes(group.leaf_bits);
     let differ = differ_at(group.leaf_bits);
-    // Runs of leaves that differ end with the chance that the next one does not.
+    // A run of differing leaves ends with the probability that the next leaf does not differ.
     let runs = (differ * (1.0 - differ / leaves)).max(1.0);
     bytes += 22.0 + runs * (gap_bytes(leaves / runs) + 1.0);
     let parents: f64 = (0..group.leaf_bits).map(differ_at).sum();
     Cost { bytes: cost.bytes + bytes, messages: cost.messages + messages + 1.0, digests: parents, ..cost }
 }
 
-/// Bytes of a number of seven bits a byte, where such numbers have this mean and are spread as gaps are.
+/// Bytes of a number at seven bits per byte, where such numbers have this mean and are distributed as gaps.
 fn gap_bytes(mean: f64) -> f64 {
     let beyond = |bits: i32| libm::exp(-libm::pow(2.0, f64::from(bits)) / mean.max(1e-9));
     1.0 + beyond(7) + beyond(14) + beyond(21)
@@ -207,7 +207,7 @@ fn by_sketch(group: &Group) -> Cost {
     if cells <= group.sketch_cells {
         return found;
     }
-    // The cells were sent in vain.
+    // The sketch's cells were sent without result.
     let leaves = f64::from(1_u32 << group.leaf_bits);
     let looked_at = objects_to_look_at(group.objects, leaves, group.stale);
     let listed = Cost { looked_at, bytes: looked_at * group.entry_bytes, messages: 2.0, digests: 0.0 };
@@ -215,10 +215,10 @@ fn by_sketch(group: &Group) -> Cost {
     Cost { bytes: levels.bytes + found.bytes, messages: levels.messages + found.messages, ..levels }
 }
 
-/// Cells that are needed for each object that differs, on average over sketches.
+/// Cells needed per differing object, on average over sketches.
 ///
-/// Measured with this crate's sketches, over 20,000 objects that differ a row; `tests/sketch.rs` measures it
-/// again.
+/// Measured with this crate's sketches, 20,000 differing objects per row; `tests/properties/sketch.rs` checks
+/// the values.
 #[must_use]
 pub fn cells_per_difference(differing: f64) -> f64 {
     const MEASURED: [(f64, f64); 10] = [

@@ -1,13 +1,13 @@
 //! How two replicas find their difference: messages in, messages out, no I/O.
 //!
-//! One side opens a [`Session`] and sends its root. The other answers with [`answer`], which keeps no state.
-//! If the roots match that is all. If not, the other sends its whole tree; or the two send each other what
-//! lies below the nodes that differ, until they are at the leaves; or the other sends cells of its sketch
-//! until they are enough. With whole trees and sketches the side that opened learns the difference, level by
-//! level both do.
+//! One side opens a [`Session`] and sends its root. The other side replies with [`answer`], which keeps no
+//! state. If the roots match, the exchange ends. If not, depending on the form, the other side sends its
+//! whole tree; or both send each other what lies below the nodes that differ, down to the leaves; or the
+//! other side sends cells of its sketch until they suffice. With whole trees and sketches only the opener
+//! learns the difference; level by level, both do.
 //!
-//! Trees and sketches must stand still while they are compared: give both sides copies, or let no write in
-//! before it ends.
+//! Trees and sketches must not change while they are compared: give both sides copies, or block writes until
+//! the exchange ends.
 
 mod message;
 
@@ -16,26 +16,26 @@ pub use message::{Form, Message};
 use crate::settled::Runs;
 use crate::{DecodeError, Decoder, Differing, Outcome, PositionRange, Settled, Shape, ShapesDiffer, Sketch};
 
-/// What an exchange found.
+/// The result of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Found {
     /// The roots match.
     Nothing,
-    /// Objects in these ranges differ, others may lie in them too.
+    /// Objects in these ranges differ; the ranges may also hold objects that do not.
     Ranges(Vec<PositionRange>),
     /// These objects differ, and no others.
     Objects(Vec<Differing>),
-    /// There are more differences than the cells of the sketches can tell, or the sketches are not those of
-    /// the trees: compare the trees.
+    /// There are more differences than the cells of the sketches can resolve, or the sketches do not belong
+    /// to the trees: compare the trees.
     Overflow,
 }
 
-/// What follows from a message.
+/// What a side does after a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// What to send.
+    /// The message to send, if any.
     pub reply: Option<Message>,
-    /// What is known now; the exchange has ended for whom this is not empty.
+    /// What is known now; if present, the exchange has ended for this side.
     pub found: Option<Found>,
 }
 
@@ -53,21 +53,21 @@ impl Turn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExchangeError {
-    /// The trees cannot be compared.
+    /// The trees have different shapes.
     #[error(transparent)]
     Shapes(#[from] ShapesDiffer),
-    /// A message that nobody sends at this point.
+    /// A message that is not valid at this point of the exchange.
     #[error("a message came that does not belong here: start the exchange again")]
     Unexpected,
-    /// A sketch is asked of a side that keeps none.
+    /// The other side asks for a sketch and this side keeps none.
     #[error("a sketch is asked for and none is kept: compare the trees")]
     NoSketch,
-    /// Bytes that are no message.
+    /// Bytes that do not decode to a message.
     #[error("a message cannot be read: {0}")]
     Decode(#[from] DecodeError),
 }
 
-/// What one side has.
+/// The summaries that one side has.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
     /// Its tree.
@@ -76,11 +76,11 @@ pub struct Side<'a> {
     pub sketch: Option<&'a Sketch>,
 }
 
-/// Answers a message. All that the other side needs in an exchange that it did not open.
+/// Answers a message. This is all that the side which did not open an exchange needs.
 ///
 /// # Errors
 ///
-/// Where the message does not fit what this side has.
+/// If the message does not fit what this side has.
 pub fn answer(side: Side<'_>, message: &Message) -> Result<Turn, ExchangeError> {
     match message {
         Message::Head { shape, root, form } => {
@@ -119,7 +119,7 @@ fn cells_of(side: Side<'_>, from: u32, count: u32) -> Result<Message, ExchangeEr
     Ok(Message::Cells { from, cells: all[first..end].to_vec() })
 }
 
-/// Says what lies `stride` levels below the nodes that differ; or that they do, where they are leaves.
+/// Sends the digests `stride` levels below the nodes that differ; at the leaves, sends which leaves differ.
 fn go_down(tree: Settled<'_>, depth: u8, stride: u8, parents: Vec<u32>) -> Turn {
     let shape = tree.shape();
     let stride = stride.min(shape.leaf_bits() - depth);
@@ -140,7 +140,7 @@ fn compare_nodes(tree: Settled<'_>, message: &Message) -> Result<Turn, ExchangeE
     let Message::Nodes { depth, stride, parents, digests, .. } = message else {
         return Err(ExchangeError::Unexpected);
     };
-    // Decoding has proved this; a message that was made otherwise has not been decoded.
+    // Decoding has checked this, but the caller may have built the message without decoding it.
     let depth_below = depth.checked_add(*stride).filter(|depth| *depth <= tree.shape().leaf_bits());
     let depth_below = depth_below.ok_or(ExchangeError::Unexpected)?;
     let ours = tree.nodes_at(depth_below);
@@ -156,7 +156,7 @@ fn compare_nodes(tree: Settled<'_>, message: &Message) -> Result<Turn, ExchangeE
     Ok(go_down(tree, depth_below, *stride, differing))
 }
 
-/// The side that opens an exchange.
+/// The state of the side that opens an exchange.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize, PartialEq, Eq)]
 pub struct Session {
     form: Form,
@@ -164,15 +164,15 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens an exchange; the message is for the other side.
+    /// Opens an exchange; the message returned is for the other side.
     ///
     /// # Errors
     ///
-    /// Where a sketch is to be compared and none is kept.
+    /// If a sketch is to be compared and this side keeps none.
     pub fn open(side: Side<'_>, form: Form) -> Result<(Session, Message), ExchangeError> {
         let form = match form {
             Form::Levels { stride } => Form::Levels { stride: stride.clamp(1, message::STRIDE_MAX) },
-            // Less than one cell decides nothing.
+            // With less than one cell nothing can be decided.
             Form::Sketch { cells } => Form::Sketch { cells: cells.max(1) },
             Form::Whole => Form::Whole,
         };
@@ -183,11 +183,11 @@ impl Session {
         Ok((Session { form, decoder: Decoder::new() }, head))
     }
 
-    /// Takes a message of the other side.
+    /// Handles a message from the other side.
     ///
     /// # Errors
     ///
-    /// Where it does not fit what was sent.
+    /// If it does not fit what was sent.
     pub fn receive(&mut self, side: Side<'_>, message: &Message) -> Result<Turn, ExchangeError> {
         match (self.form, message) {
             (_, Message::HeadMatch) => Ok(Turn::found(Found::Nothing)),
@@ -218,7 +218,7 @@ impl Session {
         let now = self.decoder.cells();
         Ok(match self.decoder.outcome() {
             Outcome::Complete => match self.decoder.objects() {
-                // The roots differ: sketches that agree were not kept up to date with the trees.
+                // The roots differ, so sketches that agree were not kept up to date with the trees.
                 none if none.is_empty() => Turn::found(Found::Overflow),
                 objects => Turn::found(Found::Objects(objects)),
             },
@@ -230,26 +230,26 @@ impl Session {
     }
 }
 
-/// How many cells are asked for after the first: a fifth of what is there, so that on average a tenth is sent
-/// in vain.
+/// How many cells each later request asks for: a fifth of those received, so that on average a tenth is not
+/// needed.
 fn more_cells(have: usize) -> u32 {
     (have / 5).max(4) as u32
 }
 
-/// What an exchange took.
+/// What an exchange cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Messages, both ways.
+    /// Messages, in both directions.
     pub messages: u64,
-    /// Their bytes, encoded.
+    /// Bytes of the encoded messages.
     pub bytes: u64,
 }
 
-/// Leads a whole exchange between two sides, each message as bytes, and tells what it took.
+/// Runs a whole exchange between two sides, encoding and decoding each message, and counts its cost.
 ///
 /// # Errors
 ///
-/// As the two sides' own.
+/// As for [`answer`] and [`Session::receive`].
 pub fn converse(ours: Side<'_>, theirs: Side<'_>, form: Form) -> Result<(Found, Tally), ExchangeError> {
     let mut tally = Tally::default();
     let mut carry = |message: Message| {

@@ -1,19 +1,19 @@
-//! A tree or a sketch on a disk: a full image, and records of the leaves or cells that changed since.
+//! A tree or a sketch on disk: a full image, and records of the leaves or cells that changed since.
 //!
-//! The owner writes what these functions give, in the same transaction as the objects or after it, and a
-//! crash costs at most the records that were not written: no crash makes it read objects. A record holds
-//! leaves as they are, not as they changed, so that one that is applied twice does no harm. It names its
-//! image, and is numbered: records of another image, or with one missing between them, are not applied.
+//! The owner writes the bytes that these functions return, in the same transaction as the objects or after
+//! it. A crash loses at most the records that were not written, and never requires reading objects. A record
+//! holds the values of leaves, not their changes, so that applying one twice does no harm. Each record names
+//! its image and has a number: records of another image, or after a missing one, are not applied.
 
 use std::marker::PhantomData;
 
 use crate::codec::{CHECKSUM_BYTES, DecodeError, Kind, Reader, Writer, checksum_of, next_head};
 use crate::{Settled, Shape, Sketch, Tree};
 
-/// Shape of the tree, before its leaves.
+/// Bytes of the tree's shape, before its leaves.
 const SHAPE_BYTES: usize = 6;
 
-/// What is kept up to date in memory and can be restored after a crash: a [`Tree`] or a [`Sketch`].
+/// A summary kept in memory that can be restored after a crash: a [`Tree`] or a [`Sketch`].
 pub trait Restorable: sealed::Parts {}
 
 impl Restorable for Tree {}
@@ -22,33 +22,33 @@ impl Restorable for Sketch {}
 pub(crate) mod sealed {
     use crate::DecodeError;
 
-    /// A list of parts, each of which is saved when it has changed.
+    /// A list of parts, each of which is saved after it changes.
     pub trait Parts: Sized {
-        /// What a part takes in a record, besides its index.
+        /// Bytes of a part in a record, without its index.
         const PART_BYTES: usize;
 
-        /// All of it.
+        /// The whole value as bytes.
         fn to_image(&self) -> Vec<u8>;
 
-        /// What [`Parts::to_image`] gave.
+        /// Reads what [`Parts::to_image`] returned.
         fn of_image(bytes: &[u8]) -> Result<Self, DecodeError>;
 
-        /// Parts that changed since the last image or record, in order; none is left.
+        /// Takes the parts that changed since the last image or record, in order, and clears the list.
         fn take_unsaved(&mut self) -> Vec<u32>;
 
-        /// Appends a part.
+        /// Appends the bytes of a part.
         fn write_part(&self, index: u32, bytes: &mut Vec<u8>);
 
-        /// Sets a part to what was written of it.
+        /// Sets a part from its bytes in a record.
         fn set_part(&mut self, index: u32, bytes: &[u8]) -> Result<(), DecodeError>;
     }
 }
 
-/// The index of a part in a record.
+/// Bytes of a part's index in a record.
 const INDEX_BYTES: usize = 4;
 
 impl Settled<'_> {
-    /// The tree as bytes: its shape and its leaves; parents are computed from them.
+    /// The tree as bytes: its shape and its leaves; a reader computes the parents from them.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         encode(self.shape(), self.leaves())
@@ -56,17 +56,17 @@ impl Settled<'_> {
 }
 
 impl Tree {
-    /// The tree as bytes: its shape and its leaves; parents are computed from them.
+    /// The tree as bytes: its shape and its leaves; a reader computes the parents from them.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         encode(self.shape(), self.leaves())
     }
 
-    /// The tree that was encoded.
+    /// Decodes a tree from [`Tree::encode`]'s bytes.
     ///
     /// # Errors
     ///
-    /// Where the bytes are not those of a tree.
+    /// If the bytes are not a valid encoding of a tree.
     pub fn decode(bytes: &[u8]) -> Result<Tree, DecodeError> {
         let mut reader = Reader::new(Kind::Tree, bytes)?;
         let shape = reader.shape()?;
@@ -83,12 +83,12 @@ fn encode(shape: Shape, leaves: &[u64]) -> Vec<u8> {
     writer.finish()
 }
 
-/// Makes images and records of one tree, or of one sketch.
+/// Makes images and records of one tree or one sketch.
 #[derive(Debug)]
 pub struct Saver<T> {
-    /// The checksum of the image, by which records know it.
+    /// The checksum of the image, by which records refer to it.
     image: u64,
-    /// Of the next record.
+    /// The number of the next record.
     number: u64,
     of: PhantomData<fn(&mut T)>,
 }
@@ -100,7 +100,7 @@ impl<T> Clone for Saver<T> {
 }
 
 impl<T: Restorable> Saver<T> {
-    /// A full image. It replaces all former images and records once it is written.
+    /// Makes a full image. Once written, it replaces all former images and records.
     #[must_use]
     pub fn image(of: &mut T) -> (Saver<T>, Vec<u8>) {
         let bytes = of.to_image();
@@ -109,8 +109,8 @@ impl<T: Restorable> Saver<T> {
         (Saver { image, number: 0, of: PhantomData }, bytes)
     }
 
-    /// What changed since the last image or record, to be appended to the records of this image; none where
-    /// nothing did. If it cannot be written, make a new image: its leaves count as saved.
+    /// The changes since the last image or record, to be appended to the records of this image; none if
+    /// nothing changed. If the record cannot be written, make a new image: its leaves already count as saved.
     pub fn record(&mut self, of: &mut T) -> Option<Vec<u8>> {
         let parts = of.take_unsaved();
         if parts.is_empty() {
@@ -129,47 +129,47 @@ impl<T: Restorable> Saver<T> {
     }
 }
 
-/// What an image and its records hold.
+/// The state read from an image and its records.
 #[derive(Debug)]
 pub struct Restored<T> {
     /// The tree or sketch as of the last whole record.
     pub state: T,
-    /// Goes on after it: truncate the records to [`Restored::record_bytes`] and append.
+    /// A saver that continues after it: truncate the records to [`Restored::record_bytes`] and append.
     pub saver: Saver<T>,
-    /// How many records were applied.
+    /// The number of records applied.
     pub records: u64,
-    /// The length of the whole records.
+    /// The length of the whole records in bytes.
     pub record_bytes: usize,
-    /// What follows them: a last record that was not written to its end.
+    /// Bytes after them: a last record that was not completely written.
     pub torn_bytes: usize,
 }
 
-/// Why a tree or a sketch cannot be had from an image and records.
+/// Why a tree or a sketch cannot be restored from an image and records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The image is damaged.
     #[error("the image cannot be read: {0}")]
     Image(#[from] DecodeError),
-    /// A damaged record with sound ones after it: no torn write does that.
+    /// A damaged record with valid ones after it: a torn write cannot cause that.
     #[error("the records are damaged at byte {at}, and sound ones follow: rebuild it from the objects")]
     Damaged {
-        /// Where the first damaged one begins.
+        /// The offset of the first damaged record.
         at: usize,
     },
-    /// A sound record that cannot follow.
+    /// A valid record that cannot follow the one before it.
     #[error("the record at byte {at} belongs to another image, or one before it is missing")]
     OutOfOrder {
-        /// Where it begins.
+        /// The offset of the record.
         at: usize,
     },
 }
 
-/// Applies records to an image, and notices a last record that is torn.
+/// Applies records to an image, and detects a last record that is torn.
 ///
 /// # Errors
 ///
-/// Where the image is damaged, or the records are in a way that no crash explains.
+/// If the image is damaged, or the records are in a state that no crash explains.
 pub fn restore<T: Restorable>(image: &[u8], records: &[u8]) -> Result<Restored<T>, RestoreError> {
     let mut state = T::of_image(image)?;
     let mut saver = Saver { image: checksum_of(image).unwrap_or_default(), number: 0, of: PhantomData };
@@ -191,8 +191,8 @@ pub fn restore<T: Restorable>(image: &[u8], records: &[u8]) -> Result<Restored<T
     Ok(Restored { state, saver, records: applied, record_bytes: at, torn_bytes: records.len() - at })
 }
 
-/// Whether a later record of the same image begins after `at`; a file that is used again may hold some of a
-/// former image. What hostile bytes can make this read is bounded.
+/// Whether a later record of the same image begins after `at`; a reused file may hold records of a former
+/// image. The budget bounds the work that hostile bytes can cause.
 fn is_followed_by_a_record<T: Restorable>(records: &[u8], at: usize, saver: &Saver<T>) -> bool {
     let mut budget = 4 * records.len();
     let mut from = at + 1;
@@ -211,17 +211,17 @@ fn is_followed_by_a_record<T: Restorable>(records: &[u8], at: usize, saver: &Sav
     false
 }
 
-/// A record at the beginning of some bytes.
+/// A record at the beginning of a byte slice.
 struct Record<'a> {
     image: u64,
     number: u64,
     parts: &'a [u8],
-    /// Its whole length.
+    /// The length of the whole record in bytes.
     bytes: usize,
 }
 
 impl<'a> Record<'a> {
-    /// How long a record says that it is.
+    /// The length that the record states.
     fn length<T: Restorable>(bytes: &[u8]) -> Result<usize, DecodeError> {
         let mut reader = Reader::unproved(Kind::Record, bytes)?;
         reader.raw(16)?;

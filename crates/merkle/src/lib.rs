@@ -1,12 +1,13 @@
-//! Merkle trees over the hash space: find what changed between two replicas without looking at everything.
+//! Merkle trees over the hash space: they find what changed between two replicas without reading every
+//! object.
 //!
-//! After an outage that is longer than the log remembers, two replicas of a placement group differ in some
-//! objects, and nobody knows in which. This crate keeps a summary of the objects up to date with each write,
-//! so that the summaries are compared and not the objects. It follows the Ceph thesis on backfill with
-//! incrementally kept Merkle trees, and answers what that leaves open: groups are split and merged without
-//! reading objects, and a sketch names exactly the objects that differ.
+//! After an outage that outlasts the log, two replicas of a placement group differ in some objects, and
+//! neither knows in which. This crate updates a summary of the objects on each write, so that replicas
+//! compare the summaries and not the objects. It follows the Ceph thesis on backfill with incrementally kept
+//! Merkle trees, and adds two things that the thesis leaves open: groups are split and merged without reading
+//! objects, and a sketch names exactly the objects that differ.
 //!
-//! **Keep a tree.** A [`Tree`] has 2^d leaves over the positions of a group ([`Shape`]). Each write tells it
+//! **Keep a tree.** A [`Tree`] has 2^d leaves over the positions of a group ([`Shape`]). Each write passes it
 //! the hash of the object's name, the id, and both versions:
 //!
 //! ```
@@ -31,20 +32,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Compare by messages.** Replicas are on two machines: [`exchange`] sends roots, then whole trees, levels,
+//! **Compare by messages.** For replicas on two machines, [`exchange`] sends roots, then whole trees, levels,
 //! or cells of a [`Sketch`], as messages in and messages out.
 //!
-//! **Keep it over a crash.** [`Saver`] makes a full image and records of changed leaves; [`restore`] applies
-//! them.
+//! **Recover it after a crash.** [`Saver`] makes a full image and records of changed leaves; [`restore`]
+//! applies the records to the image.
 //!
-//! **Split and merge groups.** Trees are split and merged by their leaves; sketches by parts, as many as a
-//! group is to be split into ([`DividedSketch`]).
+//! **Split and merge groups.** Trees are split and merged by their leaves; sketches by parts, as many as the
+//! group will be split into ([`DividedSketch`]).
 //!
-//! **Choose its size.** [`sizing`] has the equations of the thesis, [`cost`] what each way to find
-//! differences takes, and [`plan`] both for a pool.
+//! **Choose its size.** [`sizing`] has the equations of the thesis, [`cost`] the expected cost of each way to
+//! find differences, and [`plan`] combines both for a pool.
 //!
-//! What is deliberately absent: I/O, clocks, randomness, and any defence against who chooses ids and versions
-//! so that digests collide.
+//! What is deliberately absent: I/O, clocks, randomness, and any defence against someone who chooses ids and
+//! versions so that digests collide.
 
 mod bitmap;
 mod codec;

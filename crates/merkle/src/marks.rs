@@ -1,6 +1,6 @@
-//! One bit a leaf: which leaves changed since something was done.
+//! One bit per leaf: which leaves changed since some event, such as the last image.
 
-/// Bits, all clear at first.
+/// A bit set, initially all clear.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Marks {
     words: Box<[u64]>,
@@ -20,7 +20,7 @@ impl Marks {
         self.words[at / 64] |= 1 << (at % 64);
     }
 
-    /// All bits below `bits`.
+    /// Sets all bits below `bits`.
     pub(crate) fn set_all(&mut self, bits: usize) {
         for (word, marks) in self.words.iter_mut().enumerate() {
             let of_word = (bits - (word * 64).min(bits)).min(64);
@@ -32,7 +32,7 @@ impl Marks {
         self.words.fill(0);
     }
 
-    /// The bits that are set, in order, of which none is left.
+    /// Returns the bits that are set, in order, and clears all.
     pub(crate) fn take(&mut self) -> Vec<u32> {
         let taken = self.iter().map(|at| at as u32).collect();
         self.clear();
@@ -59,7 +59,7 @@ impl Marks {
             .flat_map(|(word, marks)| SetBits(*marks).map(move |bit| word * 64 + bit))
     }
 
-    /// For each pair of bits, whether one of them is set: the parents of marked nodes.
+    /// For each pair of bits, whether at least one is set: the parents of marked nodes.
     pub(crate) fn halved(&self) -> Marks {
         let pair = |words: &[u64]| {
             let low = pairs(words[0]);
@@ -69,7 +69,7 @@ impl Marks {
     }
 }
 
-/// The places of the bits that are set in a word.
+/// The positions of the bits that are set in a word.
 struct SetBits(u64);
 
 impl Iterator for SetBits {
@@ -82,7 +82,7 @@ impl Iterator for SetBits {
     }
 }
 
-/// Bit i of the answer is set where bit 2i or 2i + 1 is.
+/// Bit i of the result is set if bit 2i or 2i + 1 is.
 fn pairs(word: u64) -> u64 {
     let mut bits = (word | word >> 1) & 0x5555_5555_5555_5555;
     bits = (bits | bits >> 1) & 0x3333_3333_3333_3333;

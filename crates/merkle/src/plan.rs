@@ -1,15 +1,15 @@
-//! What to set up for a pool, and what finding the stale objects after an outage will cost: what `sizing` and
-//! `cost` say of it, in one table.
+//! What to set up for a pool, and the expected cost of finding the stale objects after an outage: the results
+//! of `sizing` and `cost` in one table.
 
 use crate::Tree;
 use crate::cost::{Cost, Discovery, Group, cells_per_difference, expected};
 use crate::sizing::{Outage, distinct, leaf_bits_for, objects_to_check_per_write, ranges_filled};
 use crate::sketch::Sketch;
 
-/// A pool, the outage to be ready for, and what single steps take.
+/// A pool, the outage to prepare for, and the cost of single steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pool {
-    /// Objects of a placement group.
+    /// Objects in a placement group.
     pub objects_per_group: f64,
     /// Placement groups.
     pub groups: u64,
@@ -17,36 +17,36 @@ pub struct Pool {
     pub replicas: u64,
     /// Devices that hold the pool.
     pub devices: u64,
-    /// Writes of clients to the pool, a second.
+    /// Writes of clients to the pool, per second.
     pub writes_per_second: f64,
     /// How long a replica is away, in seconds.
     pub outage_s: f64,
-    /// Leaves of a group's tree as a power of two; none lets the plan choose.
+    /// The base-2 logarithm of the number of leaves of a group's tree; if `None`, the plan chooses it.
     pub leaf_bits: Option<u8>,
-    /// Cells of a group's sketch; none lets the plan choose.
+    /// Cells of a group's sketch; if `None`, the plan chooses the number.
     pub sketch_cells: Option<u64>,
-    /// What single steps take.
+    /// The cost of single steps.
     pub costs: Costs,
 }
 
-/// What single steps of a discovery take.
+/// The cost of single steps of a discovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// To look at one object, in seconds.
+    /// The time to look at one object, in seconds.
     pub look_s: f64,
-    /// To send one byte, in seconds.
+    /// The time to send one byte, in seconds.
     pub byte_s: f64,
-    /// To send one message, in seconds.
+    /// The time to send one message, in seconds.
     pub message_s: f64,
-    /// To compute one digest, in seconds.
+    /// The time to compute one digest, in seconds.
     pub digest_s: f64,
-    /// What an object takes in a list of objects, in bytes.
+    /// The size of one entry in a list of objects, in bytes.
     pub entry_bytes: f64,
 }
 
 impl Costs {
-    /// The thesis's cluster: 5.2 ms for an object, fitted from its table 2; a network of 1 Gbit/s with 0.2 ms
-    /// a message, 5 ns a digest and 48 bytes an entry are choices.
+    /// The thesis's cluster: 5.2 ms per object, fitted from its table 2. The network of 1 Gbit/s with 0.2 ms
+    /// per message, 5 ns per digest and 48 bytes per entry are choices of this project.
     pub const THESIS: Costs =
         Costs { look_s: 5.2e-3, byte_s: 8e-9, message_s: 2e-4, digest_s: 5e-9, entry_bytes: 48.0 };
 
@@ -61,41 +61,42 @@ impl Costs {
 /// What to set up, and what to expect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Ranges that a group's objects fill entirely, by equation (5).
+    /// The number of ranges that a group's objects fill entirely, by equation (5).
     pub ranges_filled: f64,
     /// Leaves of a group's tree.
     pub leaves: u64,
-    /// Their logarithm.
+    /// The base-2 logarithm of `leaves`.
     pub leaf_bits: u8,
-    /// Cells of a group's sketch: enough for the stale objects with an eighth in reserve, where the plan
-    /// chose.
+    /// Cells of a group's sketch. If the plan chose the number, it is enough for the stale objects plus an
+    /// eighth.
     pub sketch_cells: u64,
-    /// A tree in memory, with its marks.
+    /// Memory of one tree, including its marks.
     pub memory_bytes_per_group: u64,
-    /// The trees of a device's groups.
+    /// Memory of the trees of all groups of a device.
     pub memory_bytes_per_device: u64,
-    /// A sketch in memory.
+    /// Memory of one sketch.
     pub sketch_bytes_per_group: u64,
-    /// The groups of a device, on average.
+    /// Groups per device, on average.
     pub groups_per_device: f64,
     /// Writes that a group gets during the outage.
     pub writes_per_group: f64,
-    /// Objects of a group that are stale afterwards.
+    /// Objects of a group that are stale after the outage.
     pub stale_objects: f64,
-    /// The same by the thesis's equation (1), which divides writes by replicas and counts no object twice.
+    /// The same by the thesis's equation (1), which divides writes by the replicas and assumes that no object
+    /// is written twice.
     pub stale_objects_in_thesis: f64,
-    /// Ranges that have a stale object.
+    /// Ranges that hold a stale object.
     pub stale_ranges: f64,
-    /// Objects to look at for one that was written.
+    /// Objects to look at per written object.
     pub objects_to_check_per_write: f64,
-    /// What each way to find them costs for a group, in the order of [`Discovery::ALL`].
+    /// The cost of each way to find them, per group, in the order of [`Discovery::ALL`].
     pub methods: Vec<Method>,
 }
 
-/// What one way to find stale objects costs for a group.
+/// The cost of one way to find the stale objects of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Method {
-    /// The way.
+    /// The way to find them.
     pub discovery: Discovery,
     /// Objects that one side looks at.
     pub looked_at: f64,
@@ -103,7 +104,7 @@ pub struct Method {
     pub bytes: f64,
     /// Messages sent.
     pub messages: f64,
-    /// How long it takes, one step after the other.
+    /// The time in seconds if the steps run one after the other.
     pub seconds: f64,
 }
 
@@ -111,42 +112,42 @@ pub struct Method {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Nothing to divide by.
+    /// A count that is 0 and is a divisor.
     #[error("`{key}` is 0, and at least one is needed")]
     None {
-        /// What.
+        /// The key of that count.
         key: &'static str,
     },
-    /// A number that is no amount.
+    /// A number that is negative or not finite.
     #[error("`{key}` is below zero or no number")]
     NotAnAmount {
-        /// What.
+        /// The key of that number.
         key: &'static str,
     },
     /// More leaves than a tree may have.
     #[error("`leaf_bits` is {asked}, at most {most}")]
     TooManyLeaves {
-        /// What was asked.
+        /// The logarithm requested.
         asked: u8,
-        /// What is possible.
+        /// The greatest value possible.
         most: u8,
     },
     /// More cells than a sketch may have.
     #[error("`sketch_cells` is {asked}, at most {most}")]
     TooManyCells {
-        /// What was asked.
+        /// The number requested.
         asked: u64,
-        /// What is possible.
+        /// The greatest number possible.
         most: u64,
     },
 }
 
 impl Pool {
-    /// What to set up for it, and what to expect.
+    /// What to set up for this pool, and the expected costs.
     ///
     /// # Errors
     ///
-    /// Where a number of the pool is impossible.
+    /// If a number of the pool is impossible.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         self.check()?;
         let outage = Outage {

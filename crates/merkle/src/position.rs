@@ -1,29 +1,29 @@
-//! Where an object lies in the order of its placement group, and the parts of that order.
+//! Where an object lies in the order of its placement group, and ranges of that order.
 //!
-//! A position is the bit-reversed 32-bit hash of an object's name: Ceph lists the objects of a group in this
-//! order. A pool's groups are told apart by the low bits of the hash, so that a group is one contiguous range
-//! of positions, and its tree is a subtree of the pool's.
+//! A position is the bit-reversed 32-bit hash of an object's name; Ceph lists the objects of a group in this
+//! order. The low bits of the hash tell a pool's groups apart, so that a group is one contiguous range of
+//! positions, and its tree is a subtree of the pool's.
 
-/// A place in the order of objects: the 32-bit hash of the object's name, its bits reversed.
+/// A place in the order of objects: the 32-bit hash of the object's name with its bits reversed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Position(pub u32);
 
 impl Position {
-    /// Of the object with this hash.
+    /// The position of objects with this hash.
     #[must_use]
     pub const fn of_hash(hash: u32) -> Position {
         Position(hash.reverse_bits())
     }
 
-    /// The hash that lies here.
+    /// The hash of objects at this position.
     #[must_use]
     pub const fn hash(self) -> u32 {
         self.0.reverse_bits()
     }
 }
 
-/// All positions from `first` to `last`, both included: the last position of all could not be excluded in 32
-/// bits.
+/// All positions from `first` to `last`, both included: an exclusive end after the greatest position would
+/// not fit into 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PositionRange {
     /// The least position of the range.
@@ -33,20 +33,20 @@ pub struct PositionRange {
 }
 
 impl PositionRange {
-    /// Every position there is.
+    /// All positions.
     pub const ALL: PositionRange = PositionRange::new(0, u32::MAX);
 
     pub(crate) const fn new(first: u32, last: u32) -> PositionRange {
         PositionRange { first: Position(first), last: Position(last) }
     }
 
-    /// Whether `at` lies in it.
+    /// Whether `at` lies in the range.
     #[must_use]
     pub fn contains(&self, at: Position) -> bool {
         self.first <= at && at <= self.last
     }
 
-    /// How many positions lie in it.
+    /// The number of positions in the range.
     #[must_use]
     pub fn positions(&self) -> u64 {
         u64::from(self.last.0) - u64::from(self.first.0) + 1
@@ -59,11 +59,11 @@ impl std::fmt::Display for PositionRange {
     }
 }
 
-/// The positions that begin with the same bits: a pool, or one of its placement groups.
+/// The positions that share a prefix of bits: a pool, or one of its placement groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Subspace {
     bits: u8,
-    /// The bits that are fixed, at the top; zero below them.
+    /// The fixed bits, at the top; zero below them.
     prefix: u32,
 }
 
@@ -71,56 +71,56 @@ impl Subspace {
     /// All positions: a whole pool.
     pub const WHOLE: Subspace = Subspace { bits: 0, prefix: 0 };
 
-    /// What group number `group` of a pool of `groups` groups holds, as Ceph's `stable_mod` assigns hashes to
-    /// groups: by as many low bits as number all groups, or by one bit less where that group does not exist
-    /// yet.
+    /// The positions of group number `group` in a pool of `groups` groups, as Ceph's `stable_mod` assigns
+    /// hashes to groups: by as many low bits as number all groups, or by one bit fewer if the group for those
+    /// bits does not exist yet.
     ///
-    /// None where the pool has no such group.
+    /// None if the pool has no such group.
     #[must_use]
     pub fn of_group(group: u32, groups: u32) -> Option<Subspace> {
         if group >= groups {
             return None;
         }
-        // Bits that number `groups` groups; with one group there are none.
+        // The bits needed to number `groups` groups; none for a single group.
         let bits = 32 - (groups - 1).leading_zeros();
         let is_undivided = bits > 0 && group < 1 << (bits - 1) && group | 1 << (bits - 1) >= groups;
         let bits = if is_undivided { bits - 1 } else { bits };
         Some(Subspace { bits: bits as u8, prefix: group.reverse_bits() })
     }
 
-    /// The positions whose first `bits` bits are those of `prefix`; none where `prefix` has other bits set,
-    /// or `bits` is over 32.
+    /// The positions whose first `bits` bits are those of `prefix`; none if `prefix` has other bits set, or
+    /// `bits` exceeds 32.
     #[must_use]
     pub fn of_prefix(prefix: u32, bits: u8) -> Option<Subspace> {
         let subspace = Subspace { bits, prefix };
         (bits <= 32 && prefix & subspace.free_mask() == 0).then_some(subspace)
     }
 
-    /// How many bits are fixed.
+    /// The number of fixed bits.
     #[must_use]
     pub fn bits(&self) -> u8 {
         self.bits
     }
 
-    /// The bits that are fixed, at the top; zero below them.
+    /// The fixed bits, at the top; zero below them.
     #[must_use]
     pub fn prefix(&self) -> u32 {
         self.prefix
     }
 
-    /// Its positions.
+    /// The range of its positions.
     #[must_use]
     pub fn range(&self) -> PositionRange {
         PositionRange::new(self.prefix, self.prefix | self.free_mask())
     }
 
-    /// Whether `at` lies in it.
+    /// Whether `at` lies in the subspace.
     #[must_use]
     pub fn contains(&self, at: Position) -> bool {
         at.0 & !self.free_mask() == self.prefix
     }
 
-    /// Its lower and its upper half, which two groups get when it is split; none where it is a single
+    /// The lower and the upper half, one for each of the two groups after a split; none if it is a single
     /// position.
     #[must_use]
     pub fn halves(&self) -> Option<(Subspace, Subspace)> {
@@ -130,7 +130,7 @@ impl Subspace {
         (self.bits < 32).then(|| (half(self.prefix), half(self.prefix | top_free)))
     }
 
-    /// What it is a half of; none for the whole.
+    /// The subspace of which this is a half; none for the whole.
     #[must_use]
     pub fn parent(&self) -> Option<Subspace> {
         let bits = self.bits.checked_sub(1)?;
@@ -142,7 +142,7 @@ impl Subspace {
     }
 }
 
-/// What a tree covers, and in how many leaves. Only trees of one shape can be compared.
+/// The positions that a tree covers and its number of leaves. Only trees of the same shape can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Shape {
     space: Subspace,
@@ -159,54 +159,54 @@ impl std::fmt::Display for Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`leaf_bits` is {leaf_bits}, but at most {most} bits can tell the leaves of this tree apart")]
 pub struct TooManyLeaves {
-    /// What was asked.
+    /// The base-2 logarithm of the number of leaves requested.
     pub leaf_bits: u8,
-    /// What is possible.
+    /// The greatest value possible.
     pub most: u8,
 }
 
 impl Shape {
-    /// The most leaves a tree may have, as a power of two: 128 MiB of leaves.
+    /// The greatest base-2 logarithm of the number of leaves: 128 MiB of leaves.
     pub const LEAF_BITS_MAX: u8 = 24;
 
-    /// 2^`leaf_bits` leaves over `space`.
+    /// A shape of 2^`leaf_bits` leaves over `space`.
     ///
     /// # Errors
     ///
-    /// Where that is over [`Shape::LEAF_BITS_MAX`], or a leaf would hold less than one position.
+    /// If `leaf_bits` exceeds [`Shape::LEAF_BITS_MAX`], or a leaf would hold less than one position.
     pub fn new(space: Subspace, leaf_bits: u8) -> Result<Shape, TooManyLeaves> {
         let most = Shape::LEAF_BITS_MAX.min(32 - space.bits);
         if leaf_bits > most { Err(TooManyLeaves { leaf_bits, most }) } else { Ok(Shape { space, leaf_bits }) }
     }
 
-    /// The positions that are covered.
+    /// The positions that the leaves cover.
     #[must_use]
     pub fn space(&self) -> Subspace {
         self.space
     }
 
-    /// The logarithm of the number of leaves.
+    /// The base-2 logarithm of the number of leaves.
     #[must_use]
     pub fn leaf_bits(&self) -> u8 {
         self.leaf_bits
     }
 
-    /// How many leaves there are.
+    /// The number of leaves.
     #[must_use]
     pub fn leaves(&self) -> usize {
         1 << self.leaf_bits
     }
 
-    /// The leaf in which `at` lies.
+    /// The leaf that holds `at`.
     ///
     /// # Panics
     ///
-    /// Where `at` is not in the tree's space: an object was taken for one of another group.
+    /// If `at` is not in the tree's space: the caller passed an object of another group.
     #[inline]
     #[must_use]
     pub fn leaf_of(&self, at: Position) -> usize {
         assert!(self.space.contains(at), "position {:08x} lies outside {}", at.0, self.space.range());
-        // In 64 bits, since a shift by 32 is what a tree of one leaf asks for.
+        // In 64 bits, because a tree of one leaf shifts by 32.
         let in_space = (u64::from(at.0) << self.space.bits) & u64::from(u32::MAX);
         (in_space >> (32 - self.leaf_bits)) as usize
     }
@@ -225,7 +225,7 @@ impl Shape {
 mod tests {
     use super::*;
 
-    /// Ceph's rule, as its documentation states it: by the low bits that number all groups, or by one less.
+    /// Ceph's rule as its documentation states it: the low bits that number all groups, or one bit fewer.
     fn group_of(hash: u32, groups: u32) -> u32 {
         let mask = groups.next_power_of_two() - 1;
         if hash & mask < groups { hash & mask } else { hash & (mask >> 1) }

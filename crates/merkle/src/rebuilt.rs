@@ -1,36 +1,36 @@
-//! A tree that is built when it is needed, from all objects, as Cassandra's repair does: 32 Ki leaves, no
-//! cost on a write, and every object read before anything can be compared.
+//! A tree that is built from all objects when it is needed, as Cassandra's repair does: 32 Ki leaves, no cost
+//! per write, and every object is read before anything can be compared.
 
 use crate::{ObjectId, Shape, Subspace, Tree, Version};
 
-/// The leaves of Cassandra's trees, as a power of two.
+/// The base-2 logarithm of the number of leaves of Cassandra's trees.
 pub const CASSANDRA_LEAF_BITS: u8 = 15;
 
-/// An object as a reader of all objects finds it.
+/// An object as a scan of all objects returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
     /// The hash of its name.
     pub hash: u32,
     /// Its id.
     pub id: ObjectId,
-    /// The version that it has.
+    /// Its version.
     pub version: Version,
 }
 
-/// A tree with what it took to build it.
+/// A tree and the cost of building it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
     /// The tree.
     pub tree: Tree,
-    /// How many objects were read; as many digests were computed for leaves.
+    /// The number of objects read; one digest was computed for each.
     pub objects_read: u64,
 }
 
-/// The tree of all these objects.
+/// Builds the tree of these objects.
 ///
 /// # Panics
 ///
-/// Where one of them is not in the shape's space.
+/// If an object is not in the shape's space.
 pub fn rebuild(shape: Shape, objects: impl IntoIterator<Item = Object>) -> Rebuilt {
     let mut tree = Tree::new(shape);
     let mut objects_read = 0;
@@ -41,8 +41,8 @@ pub fn rebuild(shape: Shape, objects: impl IntoIterator<Item = Object>) -> Rebui
     Rebuilt { tree, objects_read }
 }
 
-/// The shape that Cassandra would give a tree over this space: its number of leaves, or as many as there are
-/// positions.
+/// The shape that Cassandra would use for a tree over this space: its number of leaves, or one leaf per
+/// position if there are fewer positions.
 #[must_use]
 pub fn cassandra_shape(space: Subspace) -> Shape {
     let leaf_bits = CASSANDRA_LEAF_BITS.min(32 - space.bits());

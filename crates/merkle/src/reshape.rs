@@ -1,9 +1,10 @@
-//! Splitting and merging placement groups, and coarser trees, without reading an object.
+//! Splitting and merging placement groups, and coarsening trees, without reading any object.
 //!
-//! A group's tree is a subtree of its pool's, so that a split hands out the two halves of the leaves and a
-//! merge puts them together. A leaf is the XOR of its objects, so that two neighbours become one by XOR. Time
-//! is linear in leaves. Sketches are split by parts of their own ([`DividedSketch`](crate::DividedSketch)). A
-//! finer tree cannot be had this way: its leaves are not known without their objects.
+//! A group's tree is a subtree of its pool's tree, so a split hands out the two halves of the leaves and a
+//! merge joins them. A leaf is the XOR of the digests of its objects, so two neighbouring leaves become one
+//! by XOR. The time is linear in the number of leaves. Sketches are split by parts
+//! ([`DividedSketch`](crate::DividedSketch)). A finer tree cannot be derived this way: its leaves depend on
+//! the objects.
 
 use crate::{Shape, Tree};
 
@@ -15,39 +16,39 @@ pub enum ReshapeError {
         "a tree of one leaf, or a sketch of one part, has no halves: give the pool more of them before it is split"
     )]
     OneLeaf,
-    /// Two trees that are not the halves of one.
+    /// Two trees that are not the two halves of one space.
     #[error(
         "{low} and {high} are not the two halves of one space in equal leaves: give the lower half first"
     )]
     NotHalves {
-        /// The shape that was given for the lower half.
+        /// The shape passed as the lower half.
         low: Shape,
-        /// The other.
+        /// The shape passed as the upper half.
         high: Shape,
     },
-    /// A merged tree with more leaves than a tree may have.
+    /// The merged tree would have more leaves than a tree may have.
     #[error("the merged tree has 2^{leaf_bits} leaves, at most 2^24: coarsen both first")]
     TooManyLeaves {
-        /// The logarithm of the leaves that the merged tree would have.
+        /// The base-2 logarithm of the number of leaves of the merged tree.
         leaf_bits: u8,
     },
-    /// A tree that is not as fine.
+    /// The tree has fewer leaves than requested.
     #[error("a tree of 2^{have} leaves cannot be coarsened to 2^{asked}")]
     NotCoarser {
-        /// What the tree has.
+        /// The base-2 logarithm of the number of leaves of the tree.
         have: u8,
-        /// What was asked.
+        /// The logarithm requested.
         asked: u8,
     },
 }
 
 impl Tree {
-    /// The trees of the two groups that this one is split into: of the lower half of its positions (the group
-    /// that keeps its number) and of the upper half (the new one).
+    /// The trees of the two groups that result from a split: the lower half of the positions (the group that
+    /// keeps its number) and the upper half (the new group).
     ///
     /// # Errors
     ///
-    /// Where the tree is a single leaf.
+    /// If the tree is a single leaf.
     pub fn split(&self) -> Result<(Tree, Tree), ReshapeError> {
         let leaf_bits = self.shape().leaf_bits().checked_sub(1).ok_or(ReshapeError::OneLeaf)?;
         let (low, high) = self.shape().space().halves().ok_or(ReshapeError::OneLeaf)?;
@@ -64,8 +65,8 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Where they are not the lower and the upper half of one space in equal leaves, or have too many leaves
-    /// together.
+    /// If they are not the lower and the upper half of one space with equal numbers of leaves, or have too
+    /// many leaves together.
     pub fn merge(low: &Tree, high: &Tree) -> Result<Tree, ReshapeError> {
         let error = ReshapeError::NotHalves { low: low.shape(), high: high.shape() };
         let leaf_bits = low.shape().leaf_bits();
@@ -81,11 +82,11 @@ impl Tree {
         Ok(Tree::of_leaves(shape, leaves.into_iter()))
     }
 
-    /// The tree of the same objects in fewer leaves.
+    /// A tree of the same objects with fewer leaves.
     ///
     /// # Errors
     ///
-    /// Where `leaf_bits` is more than the tree has.
+    /// If `leaf_bits` exceeds that of the tree.
     pub fn coarsened(&self, leaf_bits: u8) -> Result<Tree, ReshapeError> {
         let have = self.shape().leaf_bits();
         let not_coarser = ReshapeError::NotCoarser { have, asked: leaf_bits };

@@ -1,26 +1,27 @@
-//! A tree whose parents are all computed, and the difference of two.
+//! A tree whose parents are all computed, and the difference of two such trees.
 
 use crate::marks::Marks;
 use crate::{PositionRange, Shape, Tree};
 
-/// A view of a tree in which every node is right.
+/// A view of a tree in which every node is up to date.
 #[derive(Clone, Copy, Debug)]
 pub struct Settled<'a> {
     shape: Shape,
     nodes: &'a [u64],
 }
 
-/// Two trees that do not cover the same in the same leaves.
+/// Two trees that cover different positions or have different numbers of leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("one tree has {ours}, the other {theirs}: coarsen the finer one, or split or merge")]
 pub struct ShapesDiffer {
-    /// The shape of the tree that was asked.
+    /// The shape of the tree on which the method was called.
     pub ours: Shape,
-    /// The other.
+    /// The shape of the other tree.
     pub theirs: Shape,
 }
 
-/// How many leaves are compared one after the other where their root differs: fewer are not worth a descent.
+/// The number of leaves compared linearly below a node that differs: descending further costs more than it
+/// saves.
 const BLOCK: usize = 64;
 
 impl<'a> Settled<'a> {
@@ -28,23 +29,23 @@ impl<'a> Settled<'a> {
         Settled { shape, nodes }
     }
 
-    /// What the tree covers.
+    /// The positions covered and the number of leaves.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The digest of all objects.
+    /// The digest of the whole tree.
     #[must_use]
     pub fn root(&self) -> u64 {
         self.nodes[1]
     }
 
-    /// The nodes at a depth, in order: the root at depth 0, the leaves at the logarithm of their number.
+    /// The nodes at a depth, in order: the root at depth 0, the leaves at depth `leaf_bits`.
     ///
     /// # Panics
     ///
-    /// Where the tree is not as deep.
+    /// If `depth` exceeds the depth of the tree.
     #[must_use]
     pub fn nodes_at(&self, depth: u8) -> &'a [u64] {
         assert!(depth <= self.shape.leaf_bits(), "depth {depth} of a tree of {}", self.shape);
@@ -57,18 +58,18 @@ impl<'a> Settled<'a> {
         self.nodes_at(self.shape.leaf_bits())
     }
 
-    /// A tree of its own with the same leaves.
+    /// An owned tree with the same leaves.
     #[must_use]
     pub fn to_tree(&self) -> Tree {
         Tree::of_leaves(self.shape, self.leaves().iter().copied())
     }
 
-    /// The positions where the two differ: the ranges of the leaves that do, merged where they touch, in
-    /// order.
+    /// The positions where the two trees differ: the ranges of the leaves that differ, in order, merged where
+    /// they touch.
     ///
     /// # Errors
     ///
-    /// Where the trees have different shapes.
+    /// If the trees have different shapes.
     pub fn difference(&self, other: &Settled<'_>) -> Result<Vec<PositionRange>, ShapesDiffer> {
         if self.shape != other.shape {
             return Err(ShapesDiffer { ours: self.shape, theirs: other.shape });
@@ -82,7 +83,7 @@ impl<'a> Settled<'a> {
         if self.nodes[node] == other.nodes[node] {
             return;
         }
-        // Leaves below this node: as many as levels below it can hold.
+        // The number of leaves below this node.
         let depth = node.ilog2();
         let leaves = self.shape.leaves() >> depth;
         if leaves > BLOCK {
@@ -99,13 +100,13 @@ impl<'a> Settled<'a> {
     }
 }
 
-/// Bit i is set where the values at i differ.
+/// A word in which bit i is set if the values at i differ.
 fn differing(ours: &[u64], theirs: &[u64]) -> u64 {
     let bit = |(at, (ours, theirs)): (usize, (&u64, &u64))| u64::from(ours != theirs) << at;
     ours.iter().zip(theirs).enumerate().map(bit).fold(0, |bits, bit| bits | bit)
 }
 
-/// Leaves in order, gathered to ranges.
+/// Collects leaves, given in order, into ranges.
 #[derive(Debug)]
 pub(crate) struct Runs {
     shape: Shape,
@@ -119,7 +120,7 @@ impl Runs {
         Runs { shape, ranges: Vec::new(), open: None }
     }
 
-    /// The leaves from `first` to before `end`, which lie after all earlier ones.
+    /// Adds the leaves from `first` up to but not including `end`, which follow all earlier ones.
     pub(crate) fn add(&mut self, first: usize, end: usize) {
         match &mut self.open {
             Some((_, open_end)) if *open_end == first => *open_end = end,
@@ -130,7 +131,7 @@ impl Runs {
         }
     }
 
-    /// The leaves whose bits are set, `first` being that of bit 0.
+    /// Adds the leaves whose bits are set; bit 0 is leaf `first`.
     fn add_block(&mut self, first: usize, mut bits: u64) {
         let mut at = 0;
         while bits != 0 {

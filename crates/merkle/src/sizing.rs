@@ -1,9 +1,9 @@
 //! How many leaves to use, and how much will have changed: equations (1), (4), (5) and (6) of the thesis.
 //!
-//! Objects fall on leaves as coupons on collectors. Equation (4) says how many objects it takes to fill all
-//! of m leaves, (5) is its inverse, and (6) how many of N leaves are filled by i objects. The thesis's (1)
-//! divides writes by the replicas, though a write changes one group; it stays here as the thesis has it, and
-//! [`distinct`] counts rightly.
+//! Objects fall on leaves as in the coupon collector's problem. Equation (4) gives the number of objects
+//! needed to fill all of m leaves, (5) is its inverse, and (6) gives how many of N leaves i objects fill. The
+//! thesis's (1) divides writes by the replicas, although a write changes one group; it stays here as the
+//! thesis has it, and [`distinct`] gives the correct count.
 
 mod lambert;
 
@@ -19,49 +19,51 @@ const EULER: f64 = 0.577_215_664_901_532_9;
 pub struct Outage {
     /// How long the replica is away, in seconds.
     pub span_s: f64,
-    /// Writes of clients to the whole pool in each of them.
+    /// Writes of clients to the whole pool, per second of the outage.
     pub writes_per_second: f64,
-    /// The pool's placement groups.
+    /// The number of placement groups of the pool.
     pub groups: f64,
 }
 
 impl Outage {
-    /// The writes that each group gets. A write goes to one group, whatever its replicas.
+    /// The number of writes that each group receives. A write goes to one group, however many replicas it
+    /// has.
     #[must_use]
     pub fn writes_per_group(&self) -> f64 {
         self.span_s * self.writes_per_second / self.groups
     }
 
-    /// Equation (1) as the thesis has it: at most this many objects of a group are stale, of those there are
-    /// at the end (`objects`, with the ones that were added). It divides by the replicas as well.
+    /// Equation (1) as the thesis has it: the upper bound on stale objects in a group, limited by the objects
+    /// that exist at the end (`objects`, including the ones added). It divides by the replicas as well.
     #[must_use]
     pub fn stale_in_thesis(&self, replicas: f64, objects: f64) -> f64 {
         (self.writes_per_group() / replicas).min(objects)
     }
 
-    /// The objects of a group that are stale at the end, where each write falls on any of its `objects`
-    /// alike.
+    /// The number of stale objects in a group at the end, if each write is equally likely to fall on any of
+    /// its `objects`.
     #[must_use]
     pub fn stale_objects(&self, objects: f64) -> f64 {
         distinct(objects, self.writes_per_group())
     }
 }
 
-/// How many different ones of `of` are met in so many draws, all alike, on average: of(1 - (1 - 1/of)^draws).
-/// Equation (6), of leaves that objects fall on; and of objects that writes fall on.
+/// The average number of distinct items, out of `of` equally likely ones, in so many draws:
+/// of(1 - (1 - 1/of)^draws). Equation (6), for leaves that objects fall on, and for objects that writes fall
+/// on.
 #[must_use]
 pub fn distinct(of: f64, draws: f64) -> f64 {
     if of <= 1.0 {
         return if draws > 0.0 { of.max(0.0) } else { 0.0 };
     }
-    // (1 - 1/of)^draws without the loss of digits that 1 - 1/of has where there are many.
+    // (1 - 1/of)^draws without the loss of precision of 1 - 1/of for large `of`.
     -of * libm::expm1(draws * libm::log1p(-1.0 / of))
 }
 
-/// Equation (4): how many objects it takes on average to fill all of so many leaves, summed exactly.
+/// Equation (4): the average number of objects needed to fill all leaves, summed exactly.
 #[must_use]
 pub fn objects_to_fill(leaves: u64) -> f64 {
-    // From the small terms to the large ones, so that no digits are lost.
+    // From the small terms to the large ones, to limit rounding errors.
     let harmonic: f64 = (1..=leaves).rev().map(|term| 1.0 / term as f64).sum();
     leaves as f64 * harmonic
 }
@@ -72,41 +74,43 @@ pub fn objects_to_fill_about(leaves: f64) -> f64 {
     leaves * libm::log(leaves) + EULER * leaves + 0.5
 }
 
-/// Equation (5): how many leaves so many objects fill entirely, on average; the inverse of (4)'s asymptotic
-/// form.
+/// Equation (5): the average number of leaves that so many objects fill entirely; the inverse of the
+/// asymptotic form of (4).
 #[must_use]
 pub fn ranges_filled(objects: f64) -> f64 {
     let beyond = objects - 0.5;
-    // With an object or less there is one leaf to fill.
+    // With at most one object there is at most one leaf to fill.
     if beyond <= 0.5 {
         return objects.clamp(0.0, 1.0);
     }
     beyond / lambert_w(libm::exp(EULER) * beyond)
 }
 
-/// The tree to use for so many objects, as a power of two: the largest of which all leaves are filled.
+/// The base-2 logarithm of the number of leaves to use for so many objects: the largest tree of which all
+/// leaves are
+/// filled.
 #[must_use]
 pub fn leaf_bits_for(objects: f64) -> u8 {
     let ranges = ranges_filled(objects);
     (0..=Shape::LEAF_BITS_MAX).rev().find(|bits| f64::from(1_u32 << bits) <= ranges).unwrap_or(0)
 }
 
-/// Objects in a leaf that has any, on average (figure 16): what the thesis counts as the objects to check for
-/// a write.
+/// The average number of objects in a leaf that has any (figure 16): the thesis's number of objects to check
+/// per write.
 #[must_use]
 pub fn objects_per_filled_range(objects: f64, leaves: f64) -> f64 {
     if objects <= 0.0 { 0.0 } else { objects / distinct(leaves, objects) }
 }
 
-/// Objects to check for one written object, on average: itself and the others in its leaf. Leaves with many
-/// objects are written to more often, so that this is more than the mean of filled leaves.
+/// The average number of objects to check per written object: itself and the others in its leaf. Leaves with
+/// many objects are written to more often, so this exceeds the mean over filled leaves.
 #[must_use]
 pub fn objects_to_check_per_write(objects: f64, leaves: f64) -> f64 {
     if objects <= 0.0 { 0.0 } else { 1.0 + (objects - 1.0) / leaves }
 }
 
-/// Objects in the leaves that differ, on average, where `stale` of all differ: the stale ones, and those
-/// beside them.
+/// The average number of objects in the leaves that differ, if `stale` of all objects differ: the stale ones
+/// and the others in their leaves.
 #[must_use]
 pub fn objects_to_look_at(objects: f64, leaves: f64, stale: f64) -> f64 {
     let share_hit = distinct(leaves, stale) / leaves;
@@ -126,7 +130,8 @@ mod tests {
         let outage = Outage { span_s: 3600.0, writes_per_second: 1000.0, groups: 128.0 };
         check(outage.stale_in_thesis(3.0, 50_000.0), 9_375.0, 1e-9);
         check(outage.stale_in_thesis(3.0, 5_000.0), 5_000.0, 0.0);
-        // A group of 250,000 fills about 23 thousand ranges, so 16,384, of about 16 objects each.
+        // A group of 250,000 objects fills about 23 thousand ranges, so 16,384 are used, with about 16
+        // objects each.
         check(ranges_filled(250_000.0), 23_500.0, 50.0);
         assert_eq!(leaf_bits_for(250_000.0), 14);
         check(objects_per_filled_range(250_000.0, 16_384.0), 15.26, 0.01);
@@ -141,7 +146,7 @@ mod tests {
         check(outage.stale_objects(50_000.0), 21_510.0, 10.0);
     }
 
-    /// A thrown dart at a time, without any formula.
+    /// Throws one dart at a time, without any formula.
     fn distinct_by_throwing(of: u64, draws: u64) -> f64 {
         let mut state = 1_u64;
         let mut sum = 0;
@@ -172,7 +177,7 @@ mod tests {
         }
         for leaves in [16, 1024, 65_536] {
             let exact = objects_to_fill(leaves);
-            // The asymptotic form leaves out less than 1/(12 m).
+            // The asymptotic form omits less than 1/(12 m).
             check(objects_to_fill_about(leaves as f64), exact, 1.0 / (12.0 * leaves as f64) + 1e-9 * exact);
         }
         assert_eq!([0.0, 1.0, 2.0, 100.0].map(leaf_bits_for), [0, 0, 0, 4]);

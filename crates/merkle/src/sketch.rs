@@ -1,19 +1,21 @@
 //! A sketch of the objects of a group, from which two replicas learn exactly which objects differ.
 //!
 //! A sketch is a list of cells, and each object is in a few of them. The cells of two replicas are
-//! subtracted, so that what is equal cancels. A cell in which one differing object is left gives its hash,
-//! its id and its versions; the object is then taken out of its other cells, which may leave one in some of
-//! those, and so on. About 1.35 to 1.72 cells are needed for each object that differs, 32 bytes each, however
-//! many do not differ: a rateless invertible Bloom lookup table (Yang, Gilad, Alizadeh, SIGCOMM 2024), of
-//! which any prefix can be sent.
+//! subtracted, so that equal objects cancel. A cell in which one differing object is left gives its hash, its
+//! id and its versions; the object is then subtracted from its other cells, which may leave a single object
+//! in some of those, and so on. This needs about 1.35 to 1.72 cells per differing object, 32 bytes each,
+//! however many objects are equal. It is a rateless invertible Bloom lookup table (Yang, Gilad, Alizadeh,
+//! SIGCOMM 2024), of which any prefix can be sent.
 //!
-//! There, a changed object is two items, its old state and its new one. Here cells are sums modulo 2^61 - 1
-//! of a weight, by (id, version), and of weight times (hash, id). An object whose version differs has the
-//! same cells on both sides and leaves W₁ - W₂ and (W₁ - W₂) · key in them: one unknown to find, not two.
+//! In that paper a changed object is two items, its old state and its new one. Here cells are sums modulo
+//! 2^61 - 1 of a weight, derived from (id, version), and of weight times (hash, id). An object whose version
+//! differs is in the same cells on both sides and leaves W₁ - W₂ and (W₁ - W₂) · key in them: one unknown to
+//! find, not two.
 //!
-//! A sketch of m cells costs a write about 2 ln m additions, and finds about 0.7 m objects; with more it says
-//! so ([`Decoder::outcome`]), and the trees are compared instead. Two sketches merge by addition, as groups
-//! do; a sketch cannot be split without its objects, and a [`DividedSketch`](crate::DividedSketch) can.
+//! A sketch of m cells costs about 2 ln m additions per write and finds about 0.7 m objects. With more
+//! differences it reports so ([`Decoder::outcome`]), and the trees are compared instead. Two sketches merge
+//! by addition, as groups do; a sketch cannot be split without its objects, but a
+//! [`DividedSketch`](crate::DividedSketch) can.
 
 mod cell;
 mod decoder;
@@ -40,18 +42,19 @@ impl Sketch {
     /// The most cells that a sketch may have: 128 MiB.
     pub const CELLS_MAX: usize = 1 << 22;
 
-    /// The sketch of no objects, in so many cells.
+    /// The sketch of no objects, with this many cells.
     ///
     /// # Panics
     ///
-    /// For more than [`Sketch::CELLS_MAX`].
+    /// If `cells` exceeds [`Sketch::CELLS_MAX`].
     #[must_use]
     pub fn new(cells: usize) -> Sketch {
         assert!(cells <= Sketch::CELLS_MAX, "{cells} cells, at most {}", Sketch::CELLS_MAX);
         Sketch { cells: vec![Cell::default(); cells], unsaved: Marks::new(cells) }
     }
 
-    /// An object went from one version to another; no version is an object that does not exist.
+    /// Records that an object changed from one version to another; `None` means that the object does not
+    /// exist.
     pub fn update(&mut self, hash: u32, id: ObjectId, old: Option<Version>, new: Option<Version>) {
         let key = Key::new(hash, id);
         let change = Cell::of_change(key, id, old, new);
@@ -63,20 +66,20 @@ impl Sketch {
         }
     }
 
-    /// The sketch with these cells; nothing of it is saved.
+    /// The sketch with these cells, all of them marked as unsaved.
     fn of_cells(cells: Vec<Cell>) -> Sketch {
         let mut unsaved = Marks::new(cells.len());
         unsaved.set_all(cells.len());
         Sketch { cells, unsaved }
     }
 
-    /// None where there is no such cell.
+    /// None if there is no such cell.
     pub(crate) fn set_cell(&mut self, at: usize, cell: Cell) -> Option<()> {
         *self.cells.get_mut(at)? = cell;
         Some(())
     }
 
-    /// Cells that changed since the last image or record was made of it.
+    /// The number of cells that changed since the last image or record of this sketch.
     #[must_use]
     pub fn unsaved_cells(&self) -> usize {
         self.unsaved.count()
@@ -86,13 +89,13 @@ impl Sketch {
         self.unsaved.take()
     }
 
-    /// Its cells. A prefix of them is a sketch too.
+    /// Its cells. Any prefix of them is also a sketch.
     #[must_use]
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// The sketch of the objects of both, which have none in common; in as many cells as the shorter one has.
+    /// The sketch of the union of two disjoint sets of objects, with as many cells as the shorter one.
     #[must_use]
     pub fn merge(&self, other: &Sketch) -> Sketch {
         let sum = |(mut ours, theirs): (Cell, &Cell)| {
@@ -110,23 +113,23 @@ impl Sketch {
         writer.finish()
     }
 
-    /// The sketch that was encoded.
+    /// Decodes a sketch from [`Sketch::encode`]'s bytes.
     ///
     /// # Errors
     ///
-    /// Where the bytes are not those of a sketch.
+    /// If the bytes are not a valid encoding of a sketch.
     pub fn decode(bytes: &[u8]) -> Result<Sketch, DecodeError> {
         Ok(Sketch::of_cells(read_cells(Reader::new(Kind::Sketch, bytes)?)?))
     }
 
-    /// What a sketch of so many cells takes in memory.
+    /// The memory in bytes of a sketch with this many cells.
     #[must_use]
     pub fn memory_bytes(cells: u64) -> u64 {
         cells * Cell::BYTES as u64 + 8 * cells.div_ceil(64) + size_of::<Sketch>() as u64
     }
 }
 
-/// Sketches are equal whose cells are; what is saved of them does not count.
+/// Sketches are equal if their cells are; which cells are saved does not matter.
 impl PartialEq for Sketch {
     fn eq(&self, other: &Sketch) -> bool {
         self.cells == other.cells
@@ -139,7 +142,7 @@ pub(crate) fn write_cells(writer: &mut Writer, cells: &[Cell]) {
     writer.append(|bytes| cells.iter().for_each(|cell| bytes.extend_from_slice(&cell.to_bytes())));
 }
 
-/// All that is left, as cells.
+/// Reads all remaining bytes as cells.
 pub(crate) fn read_cells(mut reader: Reader<'_>) -> Result<Vec<Cell>, DecodeError> {
     let count = reader.rest() / Cell::BYTES;
     if count > Sketch::CELLS_MAX {

@@ -1,9 +1,8 @@
-//! Which positions a backfill need not look at: an ordered set of ranges.
+//! The positions that a backfill need not look at: an ordered set of ranges.
 //!
-//! A backfill walks a group in the order of positions. It asks for each batch where the next position is that
-//! must be looked at, and a write that reaches only the primary opens the range of its leaf again. Ranges are
-//! merged where they touch, so that the set holds as few as the differences make; an empty set holds nothing
-//! and asks nothing.
+//! A backfill walks a group in the order of positions. For each batch it asks for the next position that must
+//! be looked at; a write that reaches only the primary reopens the range of its leaf. Ranges are merged where
+//! they touch, so that the set is as small as the differences allow.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +11,18 @@ use crate::{Position, PositionRange, Shape};
 /// Ranges of positions, in order, none touching another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SkipSet {
-    /// First position to last, both included.
+    /// From the first position of a range to the last, both included.
     ranges: BTreeMap<u32, u32>,
 }
 
 impl SkipSet {
-    /// Nothing can be skipped.
+    /// The empty set: nothing can be skipped.
     #[must_use]
     pub const fn new() -> SkipSet {
         SkipSet { ranges: BTreeMap::new() }
     }
 
-    /// All of `within` but what lies in `differing`, which is in order.
+    /// All of `within` except the ranges in `differing`, which must be in order.
     #[must_use]
     pub fn all_but(within: PositionRange, differing: &[PositionRange]) -> SkipSet {
         let mut skipped = SkipSet::new();
@@ -46,7 +45,7 @@ impl SkipSet {
         self.ranges.is_empty()
     }
 
-    /// How many ranges it holds.
+    /// The number of ranges in the set.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ranges.len()
@@ -57,7 +56,7 @@ impl SkipSet {
         self.ranges.iter().map(|(first, last)| PositionRange::new(*first, *last))
     }
 
-    /// The range in which `at` lies, if it can be skipped.
+    /// The range that contains `at`, if `at` can be skipped.
     #[must_use]
     pub fn range_of(&self, at: Position) -> Option<PositionRange> {
         let (first, last) = self.ranges.range(..=at.0).next_back()?;
@@ -70,7 +69,8 @@ impl SkipSet {
         self.range_of(at).is_some()
     }
 
-    /// The first position at or after `at` that must be looked at; none where all to the end can be skipped.
+    /// The first position at or after `at` that must be looked at; none if everything from `at` on can be
+    /// skipped.
     #[must_use]
     pub fn next_to_look_at(&self, at: Position) -> Option<Position> {
         match self.range_of(at) {
@@ -79,13 +79,13 @@ impl SkipSet {
         }
     }
 
-    /// A cursor for positions that are asked in order.
+    /// A cursor for queries in ascending order.
     #[must_use]
     pub fn cursor(&self) -> Cursor<'_> {
         Cursor { set: self, known: None }
     }
 
-    /// Adds a range, merged with those that it overlaps or touches.
+    /// Adds a range and merges it with those that it overlaps or touches.
     pub fn insert(&mut self, range: PositionRange) {
         let (mut first, mut last) = (range.first.0, range.last.0);
         if let Some((before, before_last)) = self.ranges.range(..=first).next_back()
@@ -94,7 +94,8 @@ impl SkipSet {
             first = *before;
             last = last.max(*before_last);
         }
-        // Those that begin within it or right behind it; each is taken out once, having been put in once.
+        // Ranges that begin within the new one or directly after it; each is removed at most once per
+        // insertion.
         while let Some((next, next_last)) = self.ranges.range(first..=last.saturating_add(1)).next() {
             let next = *next;
             last = last.max(*next_last);
@@ -103,7 +104,7 @@ impl SkipSet {
         self.ranges.insert(first, last);
     }
 
-    /// Takes a range out: what lies in it must be looked at. What the ranges around it hold besides is kept.
+    /// Removes a range: its positions must be looked at. The parts of other ranges outside it are kept.
     pub fn remove(&mut self, range: PositionRange) {
         if let Some(over) = self.range_of(range.first) {
             self.ranges.remove(&over.first.0);
@@ -116,7 +117,7 @@ impl SkipSet {
         }
     }
 
-    /// A write changed an object at `at`, which the other replica does not get: its leaf must be looked at.
+    /// Records a write at `at` that the other replica does not receive: the leaf must be looked at.
     pub fn open_leaf(&mut self, shape: Shape, at: Position) {
         if !self.ranges.is_empty() {
             let leaf = shape.leaf_of(at);
@@ -124,8 +125,8 @@ impl SkipSet {
         }
     }
 
-    /// What may be skipped for this set's replica and for another's: a batch that serves both looks at the
-    /// rest.
+    /// The positions that may be skipped for this set's replica and for another's: a batch that serves both
+    /// looks at the rest.
     #[must_use]
     pub fn common_with(&self, other: &SkipSet) -> SkipSet {
         let mut common = SkipSet::new();
@@ -141,7 +142,7 @@ impl SkipSet {
         common
     }
 
-    /// Puts back what of `over` lies before and after `hole`.
+    /// Restores the parts of `over` before and after `hole`.
     fn keep_around(&mut self, over: PositionRange, hole: PositionRange) {
         if let Some(last) = before(hole.first) {
             self.insert_if_any(over.first, last);
@@ -166,11 +167,11 @@ fn after(at: Position) -> Option<Position> {
     at.0.checked_add(1).map(Position)
 }
 
-/// Asks a [`SkipSet`] about positions in order, and searches only where a range ends.
+/// Answers queries about positions in ascending order, and searches the [`SkipSet`] only where a range ends.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     set: &'a SkipSet,
-    /// A stretch in which all is skipped, or all is looked at.
+    /// A range of positions that are all skipped or all looked at.
     known: Option<(PositionRange, bool)>,
 }
 

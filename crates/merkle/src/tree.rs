@@ -1,19 +1,19 @@
-//! The tree: 2^d leaves over a part of the hash space, in one flat array.
+//! The tree: 2^d leaves over a range of the hash space, in one flat array.
 //!
-//! A leaf is the XOR of the digests of its objects, so that a write costs two digests and no reading, in any
-//! order, and the state after a change and its reverse is the state before (equation 3 and figure 11 of the
-//! thesis). A node above is the xxHash3 of its two children, and 0 where both are 0; the root tells two trees
-//! apart.
+//! A leaf is the XOR of the digests of its objects, so a write costs two digests and no reads, the order of
+//! writes does not matter, and a change followed by its reverse restores the former state (equation 3 and
+//! figure 11 of the thesis). An inner node is the xxHash3 of its two children, and 0 if both are 0; trees
+//! with different roots differ.
 //!
-//! Parents are computed late: [`Tree::update`] marks the leaf, and [`Tree::settle`] computes each marked node
-//! once. With [`Tree::update_at_once`] the path to the root is computed on the write, as the thesis does.
+//! Parents are computed lazily: [`Tree::update`] marks the leaf, and [`Tree::settle`] computes each marked
+//! node once. [`Tree::update_at_once`] computes the path to the root on the write, as the thesis does.
 //!
-//! **Collisions.** Two leaves with different objects agree with probability 2^-64. A comparison of n nodes
-//! misses a difference with probability below n / 2^64: 2e-15 for two trees of 16,384 leaves that differ
-//! everywhere. That two of the 10^9 states a group goes through have one root has the birthday probability
-//! n²/2^65 = 0.03, but it matters only where two replicas are in those two states. With 32 bits, 77,000
-//! states would do for a probability of one half. These are chances, not a defence: who chooses ids and
-//! versions can make digests cancel.
+//! **Collisions.** Two leaves with different objects are equal with probability 2^-64. A comparison of n
+//! nodes misses a difference with probability below n / 2^64: 2e-15 for two trees of 16,384 leaves that
+//! differ everywhere. Two of the 10^9 states that a group passes through have the same root with the birthday
+//! probability n²/2^65 = 0.03, but that matters only if two replicas are in those two states. With 32 bits,
+//! 77,000 states would give a probability of one half. These are probabilities, not a defence: someone who
+//! chooses ids and versions can make digests cancel.
 
 use crate::DecodeError;
 use crate::marks::Marks;
@@ -25,9 +25,10 @@ use crate::{ObjectId, Position, Settled, Shape, Version};
 #[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct Tree {
     shape: Shape,
-    /// Node 1 is the root, node n has the children 2n and 2n + 1, and the leaves are the second half.
+    /// Node 1 is the root, node n has the children 2n and 2n + 1, and the second half of the array is the
+    /// leaves.
     nodes: Box<[u64]>,
-    /// Leaves whose parents are not computed yet.
+    /// Leaves whose parents are not yet computed.
     unsettled: Marks,
     /// Leaves that changed since the last image or record.
     unsaved: Marks,
@@ -46,7 +47,7 @@ impl Tree {
         }
     }
 
-    /// The tree with these leaves; nothing of it is saved.
+    /// The tree with these leaves, all of them marked as unsaved.
     pub(crate) fn of_leaves(shape: Shape, leaves: impl ExactSizeIterator<Item = u64>) -> Tree {
         let mut tree = Tree::new(shape);
         assert_eq!(leaves.len(), shape.leaves(), "leaves are missing or left over");
@@ -58,7 +59,7 @@ impl Tree {
         tree
     }
 
-    /// What it covers, in how many leaves.
+    /// The positions covered and the number of leaves.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
@@ -74,12 +75,12 @@ impl Tree {
         &mut self.nodes[self.shape.leaves()..]
     }
 
-    /// An object with this hash went from one version to another; no version is an object that does not
-    /// exist. Parents are computed when they are asked for.
+    /// Records that an object with this hash changed from one version to another; `None` means that the
+    /// object does not exist. Parents are computed when they are requested.
     ///
     /// # Panics
     ///
-    /// Where the hash is not one of the tree's space.
+    /// If the hash lies outside the tree's space.
     #[inline]
     pub fn update(&mut self, hash: u32, id: ObjectId, old: Option<Version>, new: Option<Version>) {
         let leaf = self.shape.leaf_of(Position::of_hash(hash));
@@ -88,31 +89,31 @@ impl Tree {
         self.unsaved.set(leaf);
     }
 
-    /// As [`Tree::update`], with the path to the root computed now: one digest more for each level.
+    /// Like [`Tree::update`], but computes the path to the root immediately: one more digest per level.
     ///
     /// # Panics
     ///
-    /// Where the hash is not one of the tree's space.
+    /// If the hash lies outside the tree's space.
     pub fn update_at_once(&mut self, hash: u32, id: ObjectId, old: Option<Version>, new: Option<Version>) {
         let leaf = self.shape.leaf_of(Position::of_hash(hash));
         let mut node = self.shape.leaves() + leaf;
         self.nodes[node] ^= change(id, old, new);
         self.unsaved.set(leaf);
-        // Nodes over a leaf that is still marked come out wrong here; settling computes them anew.
+        // Nodes above a leaf that is still marked are wrong here; settling recomputes them.
         while node > 1 {
             node /= 2;
             self.nodes[node] = parent(self.nodes[2 * node], self.nodes[2 * node + 1]);
         }
     }
 
-    /// Sets a leaf to what a record says of it.
+    /// Sets a leaf to the value in a record.
     pub(crate) fn set_leaf(&mut self, leaf: usize, value: u64) {
         self.leaves_mut()[leaf] = value;
         self.unsettled.set(leaf);
     }
 
-    /// Computes the parents of all changed leaves, each once. What can be asked of a tree as a whole is asked
-    /// of the answer.
+    /// Computes the parents of all changed leaves, each once. Queries about the whole tree go to the view
+    /// returned.
     pub fn settle(&mut self) -> Settled<'_> {
         if !self.unsettled.is_clear() {
             self.compute_parents();
@@ -134,18 +135,18 @@ impl Tree {
         self.unsettled.clear();
     }
 
-    /// Leaves that changed since the last image or record was made of it.
+    /// The number of leaves that changed since the last image or record of this tree.
     #[must_use]
     pub fn unsaved_leaves(&self) -> usize {
         self.unsaved.count()
     }
 
-    /// The leaves of [`Tree::unsaved_leaves`], of which none is left.
+    /// Returns the leaves counted by [`Tree::unsaved_leaves`], and clears them.
     pub(crate) fn take_unsaved(&mut self) -> Vec<u32> {
         self.unsaved.take()
     }
 
-    /// What a tree of this many leaves takes in memory: its nodes, and two bits a leaf.
+    /// The memory in bytes of a tree with 2^`leaf_bits` leaves: its nodes, and two bits per leaf.
     #[must_use]
     pub fn memory_bytes(leaf_bits: u8) -> u64 {
         let leaves = 1_u64 << leaf_bits;
@@ -153,7 +154,7 @@ impl Tree {
     }
 }
 
-/// Trees are equal that cover the same in the same leaves; what is computed or saved of them does not count.
+/// Trees are equal if shape and leaves are; which nodes are computed or saved does not matter.
 impl PartialEq for Tree {
     fn eq(&self, other: &Tree) -> bool {
         self.shape == other.shape && self.leaves() == other.leaves()
@@ -162,7 +163,7 @@ impl PartialEq for Tree {
 
 impl Eq for Tree {}
 
-/// An empty subtree is 0 at every height, so that a new tree needs no digests.
+/// An empty subtree is 0 at every height, so a new tree needs no digests.
 #[inline]
 fn parent(low: u64, high: u64) -> u64 {
     if low | high == 0 { 0 } else { digest_of_pair(low, high) }

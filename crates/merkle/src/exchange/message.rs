@@ -1,4 +1,4 @@
-//! What two replicas say to each other, and how it is written.
+//! The messages of an exchange between two replicas, and their encoding.
 
 use crate::codec::{
     DecodeError, Kind, Reader, Writer, read_ascending, read_ranges, write_ascending, write_ranges,
@@ -6,19 +6,19 @@ use crate::codec::{
 use crate::sketch::{read_cells, write_cells};
 use crate::{Cell, PositionRange, Shape, Tree};
 
-/// How the difference is found once the roots differ.
+/// How the difference is found if the roots differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Form {
     /// All leaves in one message.
     Whole,
-    /// From the root down, into the subtrees that differ.
+    /// From the root down, into subtrees that differ.
     Levels {
-        /// How many levels a message goes down: more levels take fewer messages and more bytes. From 1 to 8.
+        /// How many levels one message descends, from 1 to 8: more levels take fewer messages and more bytes.
         stride: u8,
     },
-    /// By cells of a sketch, until they are enough.
+    /// By cells of a sketch, until there are enough.
     Sketch {
-        /// How many cells the first message holds: about 1.4 for each object that is expected to differ.
+        /// How many cells the first message holds: about 1.4 for each object expected to differ.
         cells: u32,
     },
 }
@@ -28,57 +28,57 @@ impl Form {
     pub const LEVELS: Form = Form::Levels { stride: 4 };
 }
 
-/// The most levels that a message goes down.
+/// The most levels that one message descends.
 pub(super) const STRIDE_MAX: u8 = 8;
 
 /// A message of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Opens: my root.
+    /// Opens an exchange with the sender's root.
     Head {
-        /// What my tree covers.
+        /// The shape of the sender's tree.
         shape: Shape,
         /// Its root.
         root: u64,
-        /// How to go on where yours is another.
+        /// How to continue if the receiver's root differs.
         form: Form,
     },
-    /// My root is the same: nothing differs.
+    /// The receiver's root is equal: nothing differs.
     HeadMatch,
-    /// My whole tree.
+    /// The sender's whole tree.
     Whole(Box<Tree>),
-    /// What lies below the nodes that differ as far as we know.
+    /// The digests below the nodes known to differ so far.
     Nodes {
-        /// What my tree covers.
+        /// The shape of the sender's tree.
         shape: Shape,
         /// The depth of the nodes that differ.
         depth: u8,
-        /// How many levels below them the digests are.
+        /// How many levels below those nodes the digests are.
         stride: u8,
-        /// Which they are at their depth, in order.
+        /// The indices of those nodes at their depth, in order.
         parents: Vec<u32>,
-        /// My digests, 2^stride for each of them.
+        /// The sender's digests, 2^stride per node.
         digests: Vec<u64>,
     },
-    /// Ends: these ranges differ.
+    /// Ends the exchange: these ranges differ.
     Differ {
-        /// What my tree covers.
+        /// The shape of the sender's tree.
         shape: Shape,
         /// The ranges, in order and merged.
         ranges: Vec<PositionRange>,
     },
-    /// Send me cells.
+    /// Asks for cells of the receiver's sketch.
     AskCells {
-        /// The first.
+        /// The index of the first cell.
         from: u32,
-        /// How many at most.
+        /// The most cells to send.
         count: u32,
     },
-    /// My cells; none where I have no more.
+    /// Cells of the sender's sketch; empty if it has no more.
     Cells {
-        /// The first.
+        /// The index of the first cell.
         from: u32,
-        /// They.
+        /// The cells.
         cells: Vec<Cell>,
     },
 }
@@ -131,11 +131,11 @@ impl Message {
         writer.finish()
     }
 
-    /// The message that was encoded.
+    /// Decodes a message from [`Message::encode`]'s bytes.
     ///
     /// # Errors
     ///
-    /// Where the bytes are not those of a message.
+    /// If the bytes are not a valid encoding of a message.
     pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
         let mut reader = Reader::new(Kind::Message, bytes)?;
         let message = match reader.byte()? {

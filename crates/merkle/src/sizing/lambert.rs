@@ -1,21 +1,20 @@
 //! The principal branch of the Lambert W function: the w with w·e^w = x.
 
-/// W₀ of a number of 0 or more, by Halley's iteration.
+/// W₀ of a non-negative number, by Halley's iteration.
 ///
 /// # Panics
 ///
-/// For a number below 0 or none at all, which sizes never give.
+/// If the number is negative or not finite, which sizes never are.
 #[must_use]
 pub fn lambert_w(x: f64) -> f64 {
     assert!(x >= 0.0 && x.is_finite(), "{x} is not a size");
     if x == 0.0 {
         return 0.0;
     }
-    // Above e, ln x - ln ln x is within a tenth of it; below, ln(1 + x) is.
+    // Above e, ln x - ln ln x is within a tenth of W; below, ln(1 + x) is.
     let log = libm::log(x);
     let mut w = if x > std::f64::consts::E { log - libm::log(log) } else { libm::log1p(x) };
-    // It converges in the third order: six steps are more than any start needs, and a fixed number ends
-    // everywhere.
+    // Convergence is of third order: six steps suffice from any start, and a fixed number always terminates.
     for _ in 0..6 {
         let power = libm::exp(w);
         let error = w * power - x;
@@ -35,7 +34,7 @@ mod tests {
                 [1.0, 1.7, std::f64::consts::E, 9.3].map(|lead| lead * libm::pow(10.0, f64::from(exponent)))
             {
                 let w = lambert_w(x);
-                // In logarithms, since the power itself has w times the rounding error of w.
+                // In logarithms, because the power itself has w times the rounding error of w.
                 let error = libm::log(w) + w - libm::log(x);
                 assert!(error.abs() <= 1e-13 * (1.0 + libm::log(x).abs()), "W({x}) = {w}, off by {error}");
             }

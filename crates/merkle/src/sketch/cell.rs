@@ -1,27 +1,28 @@
-//! A cell of a sketch, what one object adds to it, and the cells that an object is in.
+//! A cell of a sketch, the contribution of one object to it, and the cells that an object is in.
 
 use super::field;
 use crate::object::{digest, digest_of_pair};
 use crate::{ObjectId, Version};
 
-/// Sums over the objects that map to it. Where one object is all the sum, the object can be read from it.
+/// Sums over the objects that map to this cell. If a single object makes up the sums, it can be read from
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cell {
-    /// Of the weights of (id, version).
+    /// The sum of the weights of (id, version).
     weight: u64,
-    /// Of weight times the first half of the key.
+    /// The sum of weight times the first half of the key.
     first: u64,
-    /// Of weight times the second half of the key.
+    /// The sum of weight times the second half of the key.
     second: u64,
-    /// Of the versions, modulo 2^64.
+    /// The sum of the versions, modulo 2^64.
     version: u64,
 }
 
 impl Cell {
-    /// What a cell takes in an encoding.
+    /// Bytes of an encoded cell.
     pub const BYTES: usize = 32;
 
-    /// What a change of one object adds to each cell that the object is in.
+    /// What a change of one object adds to each of the object's cells.
     pub(super) fn of_change(key: Key, id: ObjectId, old: Option<Version>, new: Option<Version>) -> Cell {
         let weight = |version: Option<Version>| version.map_or(0, |version| weight_of(id, version));
         let number = |version: Option<Version>| version.map_or(0, |version| version.0);
@@ -62,7 +63,8 @@ impl Cell {
         self.version
     }
 
-    /// The key of the one object of this cell, if it is one: `inverse` is that of its weight.
+    /// The key of the single object in this cell, if it holds just one; `inverse` is the inverse of the
+    /// cell's weight.
     pub(super) fn key(&self, inverse: u64) -> Option<Key> {
         let first = field::multiply(self.first, inverse);
         if first >> HALF_BITS != 0 {
@@ -81,7 +83,7 @@ impl Cell {
         bytes
     }
 
-    /// None where a number is not one of the field.
+    /// None if a number is not an element of the field.
     pub(crate) fn from_bytes(bytes: &[u8; Cell::BYTES]) -> Option<Cell> {
         let mut numbers = [0; 4];
         for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(8)) {
@@ -93,14 +95,15 @@ impl Cell {
     }
 }
 
-/// The weight with which an object in this version is in its cells. Two versions of one object have different
-/// weights, so that an object which changed does not cancel, and both its versions are one object to find.
+/// The weight with which an object in this version is added to its cells. Two versions of one object have
+/// different weights, so that a changed object does not cancel, and its two versions count as one object to
+/// find.
 pub(super) fn weight_of(id: ObjectId, version: Version) -> u64 {
     field::reduced(digest(id, version))
 }
 
-/// Hash and id of an object as two numbers of the field, of 60 bits each: the hash and 28 bits of the id, and
-/// the other 36 with 24 bits of a digest, by which a number that is no key is told.
+/// The hash and id of an object as two numbers of the field, 60 bits each: the hash with 28 bits of the id,
+/// and the other 36 bits with 24 bits of a digest, which exposes a number that is not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub(super) struct Key {
     first: u64,
@@ -131,21 +134,21 @@ impl Key {
         (is_in_range && Key::new(self.hash(), self.id()) == self).then_some(self)
     }
 
-    /// The cells that it is in.
+    /// Iterates over the cells that the key is in.
     pub(super) fn mapping(self) -> Mapping {
         Mapping { state: digest_of_pair(self.first, self.second), at: 0 }
     }
 }
 
-/// The digest that makes a key known as one.
+/// The digest bits that identify a valid key.
 fn check_of(hash: u32, id: ObjectId) -> u64 {
     digest_of_pair(id.0, u64::from(hash)) >> (64 - CHECK_BITS)
 }
 
 /// The cells of one object, in order: the first cell always, and cell i with probability 1 / (1 + i/2) (Yang,
 /// Gilad, Alizadeh: Practical Rateless Set Reconciliation, SIGCOMM 2024). With this density a prefix of 1.35
-/// to 1.72 cells for each difference is enough, whatever their number, and an object is in about 2 ln m of
-/// the first m cells.
+/// to 1.72 cells per difference is enough, whatever the number of differences, and an object is in about 2 ln
+/// m of the first m cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Mapping {
     state: u64,
@@ -153,23 +156,23 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// The cell it is at.
+    /// The index of the current cell.
     pub(super) fn at(&self) -> usize {
         usize::try_from(self.at).unwrap_or(usize::MAX)
     }
 
-    /// Goes on to the next.
+    /// Advances to the next cell.
     ///
-    /// The chance to be in none of the cells after i and before j is about ((1.5 + i) / (1.5 + j))², so that
-    /// a uniform u gives the gap (1.5 + i) (u^-1/2 - 1), rounded up. Square roots and quotients are exact on
-    /// all machines.
+    /// The probability of being in none of the cells after i and before j is about ((1.5 + i) / (1.5 + j))²,
+    /// so a uniform u gives the gap (1.5 + i) (u^-1/2 - 1), rounded up. Square roots and quotients are exact
+    /// on all machines.
     #[inline]
     pub(super) fn advance(&mut self) {
         // SplitMix64 (Steele, Lea, Flood 2014).
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ self.state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        // By way of signed numbers, which all processors convert in one instruction.
+        // Converted through a signed number, which all processors convert in one instruction.
         let uniform = ((mixed ^ mixed >> 31) >> 11) as i64 as f64 + 0.5;
         const SCALE: f64 = (1_u64 << 53) as f64;
         let gap = (1.5 + self.at as f64) * ((SCALE / uniform).sqrt() - 1.0);
@@ -206,7 +209,7 @@ mod tests {
             let share = 1.0 / (1.0 + at as f64 / 2.0);
             let deviation = (share * (1.0 - share) / f64::from(OBJECTS)).sqrt();
             let found = f64::from(count) / f64::from(OBJECTS);
-            // The gaps follow the density to a few percent at the first cells, and closely from then on.
+            // The gaps follow the density to a few percent in the first cells, and closely after them.
             assert!((found - share).abs() < 5.0 * deviation + 0.03 * share, "cell {at}: {found} of {share}");
         }
     }

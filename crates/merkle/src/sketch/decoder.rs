@@ -1,28 +1,29 @@
-//! Reads the objects that differ from the cells of two sketches, as cells come.
+//! Reads the objects that differ from the cells of two sketches, as cells arrive.
 
 use super::cell::{Key, Mapping, weight_of};
 use super::{Cell, field};
 use crate::{ObjectId, Position, Version};
 
-/// An object that two replicas do not hold in the same version.
+/// An object of which two replicas hold different versions, or which only one of them holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Differing {
     /// The hash of its name.
     pub hash: u32,
     /// Its id.
     pub id: ObjectId,
-    /// Who holds it, in which version.
+    /// Which side holds it, in which version.
     pub held: Held,
 }
 
-/// Who holds an object that differs.
+/// Which side holds an object that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Held {
-    /// We alone.
+    /// Only our side, in this version.
     ByUs(Version),
-    /// They alone.
+    /// Only their side, in this version.
     ByThem(Version),
-    /// Both, in different versions: ours less theirs, modulo 2^64. Whoever looks up one knows the other.
+    /// Both, in different versions: ours less theirs, modulo 2^64. A side that looks up its own version knows
+    /// the other.
     ByBoth {
         /// Our version less theirs.
         ahead: u64,
@@ -30,7 +31,8 @@ pub enum Held {
 }
 
 impl Held {
-    /// Their version of an object that we hold in version `ours`, if at all; none where they do not have it.
+    /// Their version of an object, given our version `ours`; none if they do not hold it, or if it cannot be
+    /// told.
     #[must_use]
     pub fn theirs(self, ours: Option<Version>) -> Option<Version> {
         match (self, ours) {
@@ -41,50 +43,50 @@ impl Held {
     }
 }
 
-/// How far a decoder has come.
+/// The state of a decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every object that differs is known.
+    /// Every object that differs has been found.
     Complete,
     /// More cells are needed.
     NeedsMore,
-    /// The cells are not those of two sketches: damaged, or made with another rule. More will not help.
+    /// The cells are not those of two sketches: damaged, or made by another rule. More cells will not help.
     Contradiction,
 }
 
-/// What was found, and what it still is in cells to come.
+/// An object that was found, and its contribution to cells still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Found {
     key: Key,
-    /// What it adds to each of its cells.
+    /// The contribution of the object to each of its cells.
     part: Cell,
-    /// At its first cell after those that there are.
+    /// Positioned at the object's first cell beyond those received.
     mapping: Mapping,
 }
 
-/// Takes cells of both sides and finds what differs.
+/// Takes cells of both sides and finds the objects that differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Decoder {
-    /// Ours less theirs, and less what was found.
+    /// Our cells less theirs, less the objects found.
     cells: Vec<Cell>,
     found: Vec<Found>,
     contradicted: bool,
 }
 
 impl Decoder {
-    /// Without cells yet.
+    /// A decoder without cells.
     #[must_use]
     pub fn new() -> Decoder {
         Decoder::default()
     }
 
-    /// How many cells it has taken.
+    /// The number of cells taken so far.
     #[must_use]
     pub fn cells(&self) -> usize {
         self.cells.len()
     }
 
-    /// Takes the next cells of both, as many as both have, and finds what can be found with them.
+    /// Takes the next cells of both sides, as many as both have, and finds the objects that they reveal.
     pub fn extend(&mut self, ours: &[Cell], theirs: &[Cell]) {
         let first = self.cells.len();
         let less = |(mut ours, theirs): (Cell, &Cell)| {
@@ -101,7 +103,7 @@ impl Decoder {
         self.peel((first as u32..self.cells.len() as u32).collect());
     }
 
-    /// How far it has come.
+    /// The state of the decoder.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         if self.contradicted {
@@ -113,7 +115,7 @@ impl Decoder {
         }
     }
 
-    /// The objects found so far, in the order of positions: all that differ where the outcome is complete.
+    /// The objects found so far, in the order of positions: all that differ if the outcome is complete.
     #[must_use]
     pub fn objects(&self) -> Vec<Differing> {
         let mut objects: Vec<Differing> = self.found.iter().map(Found::object).collect();
@@ -121,19 +123,19 @@ impl Decoder {
         objects
     }
 
-    /// Looks at the cells that changed, takes out the objects that stand alone in one, and goes on with the
-    /// cells that these were in.
+    /// Inspects the cells that changed, removes the objects that are alone in one, and continues with the
+    /// other cells of those objects.
     ///
-    /// An object is in most of the first cells and in few of the last, so that the first change with every
-    /// object taken out, and hold one alone only towards the end. They are looked at when the others give
-    /// nothing more.
+    /// An object is in most of the first cells and in few of the last. The first cells therefore change with
+    /// every object removed, and hold a single object only towards the end, so they are inspected only when
+    /// the others yield nothing more.
     fn peel(&mut self, changed: Vec<u32>) {
         let dense = (self.cells.len() / 4) as u32;
         let mut changed = Changed::new(self.cells.len(), changed);
         while !changed.cells.is_empty() && !self.contradicted {
             let alone = self.alone_in(&changed.take_from(dense));
-            // No set has more members than equations; without this bound, cells that contradict each other
-            // would give one object back and forth.
+            // A set cannot have more members than there are equations. Without this bound, cells that
+            // contradict each other could yield one object again and again.
             self.contradicted = self.found.len() + alone.len() > self.cells.len();
             for (key, at) in alone {
                 self.take_out(key, at, &mut changed);
@@ -141,7 +143,7 @@ impl Decoder {
         }
     }
 
-    /// The keys of objects that seem to be all there is in one of these cells, each once, with that cell's
+    /// The keys of objects that seem to be alone in one of these cells, each key once, with that cell's
     /// content.
     fn alone_in(&self, changed: &[u32]) -> Vec<(Key, Alone)> {
         let weight = |at: &u32| self.cells[*at as usize].weight();
@@ -158,9 +160,9 @@ impl Decoder {
         alone
     }
 
-    /// Takes an object out of its cells. If the cell that gave it is not one of them, it was a sum that looks
-    /// like a key by chance, and all is put back. To walk the cells once and seldom back is cheaper than to
-    /// ask beforehand.
+    /// Removes an object from its cells. If the cell that yielded it is not one of them, it was a sum that
+    /// looks like a key by chance, and everything is restored. Removing first and rarely undoing is cheaper
+    /// than checking beforehand.
     fn take_out(&mut self, key: Key, Alone { at, part }: Alone, changed: &mut Changed) {
         let before = changed.cells.len();
         let (mut mapping, mut was_met) = (key.mapping(), false);
@@ -183,14 +185,14 @@ impl Decoder {
     }
 }
 
-/// A cell in which one object seems to be alone, and what is in it.
+/// A cell in which one object seems to be alone, and its content.
 #[derive(Clone, Copy)]
 struct Alone {
     at: usize,
     part: Cell,
 }
 
-/// Cells that changed since they were looked at, each once.
+/// Cells that changed since they were inspected, each once.
 struct Changed {
     cells: Vec<u32>,
     is_marked: Vec<bool>,
@@ -210,13 +212,13 @@ impl Changed {
         }
     }
 
-    /// As if those that were marked after the first so many had not been.
+    /// Unmarks all cells marked after the first `count`.
     fn forget_after(&mut self, count: usize) {
         let marked = self.cells.drain(count..);
         marked.for_each(|at| self.is_marked[at as usize] = false);
     }
 
-    /// Those from a cell on, or all where there are none.
+    /// Takes the cells from `first` on, or all cells if there are none.
     fn take_from(&mut self, first: u32) -> Vec<u32> {
         let mut taken: Vec<u32> = self.cells.extract_if(.., |at| *at >= first).collect();
         if taken.is_empty() {

@@ -1,9 +1,9 @@
-//! Arithmetic modulo the prime 2^61 - 1, in which cells of a sketch are sums.
+//! Arithmetic modulo the prime 2^61 - 1, the field of the sums in a sketch's cells.
 
 /// 2^61 - 1, a Mersenne prime: a product is reduced by shifts and one addition.
 pub(crate) const P: u64 = (1 << 61) - 1;
 
-/// Any number as one of the field.
+/// Reduces any number to an element of the field.
 #[inline]
 pub(crate) fn reduced(value: u64) -> u64 {
     let sum = (value & P) + (value >> 61);
@@ -27,11 +27,11 @@ pub(crate) fn multiply(left: u64, right: u64) -> u64 {
     add(product as u64 & P, (product >> 61) as u64)
 }
 
-/// The number whose product with `value` is 1, by the extended Euclidean algorithm.
+/// The multiplicative inverse of `value`, by the extended Euclidean algorithm.
 ///
 /// # Panics
 ///
-/// For 0, which has none.
+/// If `value` is 0, which has no inverse.
 pub(crate) fn inverse(value: u64) -> u64 {
     assert_ne!(value, 0, "0 has no inverse");
     let (mut rest, mut next_rest) = (P, value);
@@ -39,13 +39,14 @@ pub(crate) fn inverse(value: u64) -> u64 {
     while next_rest > 1 {
         let quotient = rest / next_rest;
         (rest, next_rest) = (next_rest, rest - quotient * next_rest);
-        // Factors stay below the prime in size, so that they never leave 64 bits.
+        // The factors stay below the prime in absolute value, so they fit into 64 bits.
         (factor, next_factor) = (next_factor, factor - quotient as i64 * next_factor);
     }
     if next_factor < 0 { (next_factor + P as i64) as u64 } else { next_factor as u64 }
 }
 
-/// Inverts all values by one inversion and three products each (Montgomery's trick). None may be 0.
+/// Inverts all values with one inversion and three products per value (Montgomery's trick). No value may be
+/// 0.
 pub(crate) fn invert_all(values: &mut [u64]) {
     let mut product = 1;
     let mut products = Vec::with_capacity(values.len());

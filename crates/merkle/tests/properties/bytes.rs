@@ -1,4 +1,4 @@
-//! Encodings: what was written reads back, and no bytes make a reader panic or allocate much.
+//! Encodings: they decode to what was encoded, and no input makes a reader panic or allocate much memory.
 
 use proptest::prelude::*;
 use towtank_merkle::exchange::{Form, Message};
@@ -54,7 +54,7 @@ fn message() -> impl Strategy<Value = Message> {
     ]
 }
 
-/// Every reader, each of which must answer.
+/// Calls every reader; none may panic.
 fn read_by_all(bytes: &[u8]) {
     let _ = Tree::decode(bytes);
     let _ = Message::decode(bytes);
@@ -66,7 +66,7 @@ fn read_by_all(bytes: &[u8]) {
     let _ = restore::<Tree>(&image, bytes);
 }
 
-/// Puts a right checksum at the end, so that what lies before it is read.
+/// Appends a correct checksum, so that readers parse the bytes before it.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let end = bytes.len().saturating_sub(8);
     let towtank_merkle::ObjectId(checksum) = towtank_merkle::ObjectId::of_name(&bytes[..end]);
@@ -123,7 +123,7 @@ proptest! {
 
 #[test]
 fn a_short_encoding_cannot_ask_for_a_large_tree() {
-    // 2^24 leaves are named and none are there: refused before anything is allocated.
+    // The header names 2^24 leaves and no leaf follows: refused before anything is allocated.
     let claimed = sealed([b"TTMK\x01\x01".as_slice(), &[0, 24, 0, 0, 0, 0], &[0; 8]].concat());
     assert_eq!(Tree::decode(&claimed), Err(DecodeError::Short { have: 0, need: 8 << 24 }));
     let nodes = sealed(

@@ -1,4 +1,4 @@
-//! The expected costs of discoveries against exchanges that are really held.
+//! Compares the expected costs of discoveries with the costs of real exchanges.
 
 use towtank_merkle::cost::{Cost, Discovery, Group, cells_per_difference, expected};
 use towtank_merkle::exchange::{Form, Found, Side, Tally, converse};
@@ -21,11 +21,12 @@ fn group(objects: u32, stale: u32) -> Group {
     }
 }
 
-/// A group and a replica of it in which some objects are stale.
+/// A group and a second replica of it in which some objects are stale.
 fn replicas(objects: u32, stale: u32, salt: u64) -> (Objects, Objects) {
     let ours = many(objects, salt);
     let mut theirs = ours.clone();
-    // The map is in the order of hashes, of which positions are the reverse: spread over all of it.
+    // The map is ordered by hash, and positions are reversed hashes, so the stale objects are spread over all
+    // positions.
     let every = (objects / stale.max(1)) as usize;
     theirs.versions.values_mut().step_by(every).take(stale as usize).for_each(|version| version.0 += 1);
     (ours, theirs)
@@ -67,7 +68,7 @@ fn bytes_are_those_of_the_messages() {
         let levels = held(&ours, &theirs, Form::LEVELS).1;
         let cost = expected(Discovery::MerkleLevels, &group);
         assert!(close(levels.bytes as f64, cost.bytes, 0.08), "{objects}, {stale}: {levels:?}, not {cost:?}");
-        // Lists of objects are two messages more.
+        // Lists of objects are two more messages.
         assert!((cost.messages - 2.0 - levels.messages as f64).abs() < 1e-9, "{levels:?}, not {cost:?}");
     }
 }
@@ -82,7 +83,7 @@ fn objects_looked_at_are_those_in_ranges_that_differ() {
             ours.iter().filter(|object| !skipped.contains(Position::of_hash(object.hash))).count();
         let cost = expected(Discovery::MerkleLevels, &group(objects, stale));
         assert!(close(looked_at as f64, cost.looked_at, 0.1), "{looked_at}, not {cost:?}");
-        // A planted count of the stale objects alone, or of all, is not near it.
+        // A wrong count (only the stale objects, or all objects) must not be close to it.
         assert!(
             !close(f64::from(stale), cost.looked_at, 0.1) && !close(f64::from(objects), cost.looked_at, 0.1)
         );
@@ -104,7 +105,7 @@ fn a_sketch_costs_at_most_64_bytes_an_object_and_two_messages() {
             expected_bytes += expected(Discovery::Sketch, &group(objects, stale)).bytes;
         }
         let each = bytes / ROUNDS as f64 / f64::from(stale);
-        // The messages around the cells count for little objects only.
+        // The overhead of the messages around the cells matters for few objects only.
         assert!(each <= 64.0 + 128.0 / f64::from(stale), "{stale} stale: {each:.1} bytes each");
         assert!(close(bytes, expected_bytes, 0.12), "{stale} stale: {bytes}, not {expected_bytes}");
     }
@@ -130,8 +131,9 @@ fn a_bitmap_takes_a_bit_a_leaf() {
     assert!(close(looked_at as f64, cost.looked_at, 0.1), "{looked_at}, not {cost:?}");
 }
 
-/// Figure 19 of the thesis: 1 % of 50,000 objects at 16,384 ranges take about a quarter of what a scan takes,
-/// with its own 5.2 ms an object looked at and 0.135 s an object recovered.
+/// Figure 19 of the thesis: with 1 % of 50,000 objects stale and 16,384 ranges, recovery takes about a
+/// quarter of the time of a scan, with the thesis's 5.2 ms per object looked at and 0.135 s per object
+/// recovered.
 #[test]
 fn one_percent_stale_takes_a_quarter_of_the_time() {
     let stale = Group { leaf_bits: 14, ..group(50_000, 500) };
@@ -139,7 +141,7 @@ fn one_percent_stale_takes_a_quarter_of_the_time() {
     assert!(close(seconds(Discovery::Scan), 325.6, 0.02), "table 2 of the thesis");
     let share = seconds(Discovery::Merkle) / seconds(Discovery::Scan);
     assert!((0.22..0.28).contains(&share), "{share}");
-    // Without skipping, and with leaves that hold everything, it is no quarter.
+    // Without skipping, with a single leaf that holds everything, it is not a quarter.
     let coarse = Group { leaf_bits: 0, ..stale };
     assert!(close(expected(Discovery::Merkle, &coarse).looked_at, 50_000.0, 1e-9));
 }

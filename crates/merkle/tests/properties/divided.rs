@@ -1,5 +1,4 @@
-//! Sketches that are split and merged with their groups, against sketches that are built from the objects of
-//! each.
+//! Compares sketches that are split and merged with their groups to sketches built from each group's objects.
 
 use proptest::prelude::*;
 use towtank_merkle::{DividedSketch, ObjectId, ReshapeError, Shape, Sketch, Subspace, Version};
@@ -18,7 +17,7 @@ fn empty(space: Subspace, splits: u8) -> DividedSketch {
     DividedSketch::new(space, splits, CELLS).expect("few parts")
 }
 
-/// Of the objects within a space, from nothing.
+/// The sketch built from the objects within a space.
 fn rebuilt(objects: &Objects, space: Subspace, splits: u8) -> DividedSketch {
     let mut anew = empty(space, splits);
     let shape = Shape::new(space, 0).expect("one leaf");
@@ -35,7 +34,7 @@ fn plain(objects: &Objects, space: Subspace) -> Sketch {
     sketch
 }
 
-/// All halves of halves, down to single parts.
+/// Checks all recursive halves, down to single parts.
 fn all_halves_are_rebuilt(sketch: &DividedSketch, objects: &Objects) -> bool {
     let is_rebuilt = *sketch == rebuilt(objects, sketch.space(), sketch.splits())
         && sketch.whole() == plain(objects, sketch.space());
@@ -66,7 +65,7 @@ proptest! {
         }
     }
 
-    /// A group goes on being written to after it was split, and is merged again.
+    /// Writes continue after a group was split, and then the halves are merged.
     #[test]
     fn writes_go_on_after_a_split(before in steps(60), later in steps(60)) {
         let (sketch, mut objects) = after(&before, 2);
@@ -91,7 +90,7 @@ impl Kept for Halves<'_> {
     }
 }
 
-/// One sketch for all parts, of which each half gets a copy: what a split without parts would have to do.
+/// A wrong split: one sketch for all parts, of which each half gets a copy.
 #[test]
 fn a_split_that_copies_is_noticed() {
     let objects: Vec<Step> = (0..20_u32)

@@ -1,4 +1,4 @@
-//! Exchanges against the difference of the trees themselves.
+//! Compares the results of exchanges with the difference of the trees themselves.
 
 use proptest::prelude::*;
 use towtank_merkle::exchange::{ExchangeError, Form, Found, Message, Session, Side, Turn, answer, converse};
@@ -62,7 +62,7 @@ proptest! {
         Objects::default().run(&left, &mut tree);
         let shape = tree.shape();
         let side = Side { tree: tree.settle(), sketch: None };
-        // As no decoder would let it through.
+        // A message that decoding would reject.
         let _ = answer(side, &Message::Nodes { shape, depth, stride, parents, digests });
     }
 }

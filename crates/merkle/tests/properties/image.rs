@@ -1,5 +1,4 @@
-//! Images and records of trees and of sketches: what was written comes back, with the records cut at any
-//! byte.
+//! Images and records of trees and of sketches restore what was written, with the records cut at any byte.
 
 use std::fmt::Debug;
 
@@ -14,7 +13,7 @@ fn tree(leaf_bits: u8) -> Tree {
     Tree::new(Shape::new(Subspace::WHOLE, leaf_bits).expect("few enough leaves"))
 }
 
-/// An image, the records of each batch of steps, and the trees or sketches as they were after each.
+/// An image, the records of each batch of steps, and the states of the tree or sketch after each batch.
 struct Written<T> {
     image: Vec<u8>,
     records: Vec<Vec<u8>>,
@@ -37,7 +36,7 @@ fn write<T: Restorable + Kept + Clone>(mut kept: T, before: &[Step], batches: &[
     written
 }
 
-/// Whether records that were cut anywhere give the state as of the last whole one.
+/// Whether records cut at any byte restore the state as of the last whole record.
 fn survives_every_cut<T: PartialEq>(
     written: &Written<T>,
     restore: impl Fn(&[u8], &[u8]) -> Option<T>,
@@ -93,7 +92,7 @@ proptest! {
         records[place] ^= flip;
         let of_last = records.len() - written.records.last().map_or(0, Vec::len);
         match restore::<Tree>(&written.image, &records) {
-            // A damaged last record is like a torn one.
+            // A damaged last record is treated like a torn one.
             Ok(restored) => {
                 prop_assert!(place >= of_last, "damage at {} of {} was taken for a torn end", place, records.len());
                 prop_assert_eq!(&restored.state, &written.states[written.records.len() - 1]);
@@ -138,13 +137,13 @@ fn step(hash: u32, version: u64) -> Step {
 fn a_planted_reader_that_trusts_a_torn_record_is_noticed() {
     let written = write(tree(4), &[], &[vec![step(1, 1)], vec![step(2, 1), step(3, 1)]]);
     assert!(survives_every_cut(&written, |image, records| Some(restore(image, records).ok()?.state)));
-    // One that refuses all because the end is missing.
+    // A wrong restore that rejects everything if the end is missing.
     let strict = |image: &[u8], records: &[u8]| {
         let restored = restore::<Tree>(image, records).ok()?;
         (restored.torn_bytes == 0).then_some(restored.state)
     };
     assert!(!survives_every_cut(&written, strict));
-    // One that drops the last record although it is whole.
+    // A wrong restore that drops the last record although it is whole.
     let timid = |image: &[u8], records: &[u8]| {
         Some(restore::<Tree>(image, &records[..records.len().saturating_sub(1)]).ok()?.state)
     };
@@ -162,7 +161,7 @@ fn records_of_another_image_or_out_of_order_are_refused() {
         error(&[&one.records[0][..20], &one.records[1]].concat()).to_string(),
         "the records are damaged at byte 0, and sound ones follow: rebuild it from the objects"
     );
-    // A file that is used again may hold records of a former image behind a torn one.
+    // A reused file may hold records of a former image after a torn one.
     let reused = [&one.records[0][..20], &other.records[0]].concat();
     let restored = restore::<Tree>(&one.image, &reused).expect("they are not ours");
     assert_eq!((restored.records, restored.torn_bytes), (0, reused.len()));

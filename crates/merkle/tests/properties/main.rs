@@ -1,5 +1,5 @@
-//! Properties of trees, skip sets, images, exchanges and sketches, each against slow and obvious code; and
-//! beside each a planted mistake that it notices.
+//! Properties of trees, skip sets, images, exchanges and sketches, each checked against a slow and simple
+//! implementation; each check is also shown to detect a planted mistake.
 
 mod bytes;
 mod costs;

@@ -1,4 +1,4 @@
-//! What a group holds, as a map: slow, and obviously right.
+//! A model of a group's contents as a map: slow, and simple enough to be obviously right.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ pub struct Objects {
     pub versions: BTreeMap<(u32, ObjectId), Version>,
 }
 
-/// An object is written or deleted.
+/// A write or deletion of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub hash: u32,
@@ -20,7 +20,7 @@ pub struct Step {
     pub new: Option<Version>,
 }
 
-/// What keeps up with changes: a tree, a sketch, or one with a mistake.
+/// Anything updated by changes: a tree, a sketch, or one with a planted mistake.
 pub trait Kept {
     fn update(&mut self, hash: u32, id: ObjectId, old: Option<Version>, new: Option<Version>);
 }
@@ -38,7 +38,7 @@ impl Kept for Sketch {
 }
 
 impl Objects {
-    /// Does the steps, each told to what keeps up.
+    /// Applies the steps, and passes each to `kept`.
     pub fn run(&mut self, steps: &[Step], kept: &mut impl Kept) {
         for step in steps {
             let place = (step.hash, step.id);
@@ -54,17 +54,17 @@ impl Objects {
         self.versions.iter().map(|((hash, id), version)| Object { hash: *hash, id: *id, version: *version })
     }
 
-    /// Those within a shape's space.
+    /// The objects within a shape's space.
     pub fn within(&self, shape: Shape) -> impl Iterator<Item = Object> + '_ {
         self.iter().filter(move |object| shape.space().contains(Position::of_hash(object.hash)))
     }
 
-    /// A tree of all that the shape covers, from nothing.
+    /// The tree of all objects that the shape covers, built from scratch.
     pub fn tree(&self, shape: Shape) -> Tree {
         rebuild(shape, self.within(shape)).tree
     }
 
-    /// The objects that another does not hold in the same version, with both versions.
+    /// The objects whose versions differ in `other`, with both versions.
     pub fn differing(
         &self,
         other: &Objects,
@@ -77,7 +77,7 @@ impl Objects {
     }
 }
 
-/// The ranges of these leaves, one leaf a time.
+/// The ranges of these leaves, merged one leaf at a time.
 pub fn merged(shape: Shape, leaves: impl IntoIterator<Item = usize>) -> Vec<PositionRange> {
     let mut ranges: Vec<PositionRange> = Vec::new();
     for leaf in leaves {
@@ -90,13 +90,13 @@ pub fn merged(shape: Shape, leaves: impl IntoIterator<Item = usize>) -> Vec<Posi
     ranges
 }
 
-/// Leaf by leaf, by brute force.
+/// The difference leaf by leaf, by brute force.
 pub fn difference(ours: &Tree, theirs: &Tree) -> Vec<PositionRange> {
     let differs = |leaf: &usize| ours.leaves()[*leaf] != theirs.leaves()[*leaf];
     merged(ours.shape(), (0..ours.shape().leaves()).filter(differs))
 }
 
-/// Steps on few objects, so that they meet: some share a hash, some share an id.
+/// Steps on few objects, so that they collide: some share a hash, some share an id.
 pub fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     let step = (0..24_u32, 0..3_u64, prop::option::weighted(0.7, 1..5_u64)).prop_map(|(hash, id, new)| {
         Step { hash: hash.wrapping_mul(0x9e37_79b9), id: ObjectId(id), new: new.map(Version) }
@@ -104,7 +104,7 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..most)
 }
 
-/// Many objects, of which each has version 1.
+/// Many objects, each in version 1.
 pub fn many(objects: u32, salt: u64) -> Objects {
     let object = |number: u32| {
         let id = ObjectId::of_name(&(u64::from(number) | salt << 32).to_le_bytes());

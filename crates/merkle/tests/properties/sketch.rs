@@ -1,4 +1,4 @@
-//! Sketches against the difference of sets, and the cells that it takes.
+//! Compares sketches with the difference of sets, and checks the number of cells needed.
 
 use proptest::prelude::*;
 use towtank_merkle::cost::cells_per_difference;
@@ -6,7 +6,7 @@ use towtank_merkle::{Cell, Decoder, Held, ObjectId, Outcome, Position, Sketch, V
 
 use crate::oracle::{Kept, Objects, many, steps};
 
-/// The sketch of the objects, from nothing.
+/// The sketch of the objects, built from scratch.
 fn sketch_of(objects: &Objects, cells: usize) -> Sketch {
     let mut sketch = Sketch::new(cells);
     objects.iter().for_each(|object| sketch.update(object.hash, object.id, None, Some(object.version)));
@@ -19,7 +19,7 @@ fn decode(ours: &Sketch, theirs: &Sketch) -> Decoder {
     decoder
 }
 
-/// Whether a decoder found the objects that differ, with the versions of both sides.
+/// Whether a decoder found exactly the objects that differ, with the versions of both sides.
 fn names_exactly(decoder: &Decoder, ours: &Objects, theirs: &Objects) -> bool {
     let mut want = ours.differing(theirs);
     let objects = decoder.objects();
@@ -87,7 +87,7 @@ proptest! {
         cells[spoiled] = one.cells()[0];
         let mut decoder = Decoder::new();
         decoder.extend(&cells, &vec![Cell::default(); 40]);
-        // Where the object is in just these cells, they are right.
+        // If the object is in exactly these cells, they are valid.
         prop_assert_eq!(decoder.outcome() == Outcome::Complete, cells == one.cells());
     }
 
@@ -98,13 +98,13 @@ proptest! {
         let mut one = Sketch::new(600);
         one.update(seed as u32, ObjectId(seed), None, Some(Version(seed)));
         prop_assume!(one.cells()[at] == Cell::default());
-        // What chance would do once in 2^26 sums: one cell seems to hold the object alone.
+        // An event that chance would cause once in 2^26 sums: one cell seems to hold the object alone.
         let mut cells = vec![Cell::default(); 600];
         cells[at] = one.cells()[0];
         let mut decoder = Decoder::new();
         decoder.extend(&cells, &[Cell::default(); 600]);
         prop_assert_eq!((decoder.outcome(), decoder.objects()), (Outcome::NeedsMore, vec![]));
-        // Of what differs besides, nothing else is named.
+        // Among other differences, nothing else is named either.
         let mut cells = our_sketch.cells().to_vec();
         cells[at] = one.cells()[0];
         let mut their_cells = their_sketch.cells().to_vec();
@@ -117,7 +117,7 @@ proptest! {
     }
 }
 
-/// A planted mistake: what was there before stays in its cells.
+/// A planted mistake: the old version stays in its cells.
 struct DoesNotRemove(Sketch);
 
 impl Kept for DoesNotRemove {
@@ -147,7 +147,7 @@ fn a_planted_decoder_that_stops_early_is_noticed() {
     assert!(!names_exactly(&early, &ours, &theirs));
 }
 
-/// Cells that a decoder takes, in steps of a two-hundredth, for objects whose version differs.
+/// The number of cells that a decoder takes, in steps of a two-hundredth, for objects whose version differs.
 fn cells_taken(differing: u32, salt: u64) -> usize {
     let cells = 3 * differing as usize + 600;
     let ours = many(differing, salt);
@@ -166,7 +166,7 @@ fn cells_taken(differing: u32, salt: u64) -> usize {
     decoder.cells()
 }
 
-/// At most 64 bytes for an object whose version differs, on average over sketches.
+/// At most 64 bytes per object whose version differs, on average over sketches.
 #[test]
 fn cells_stay_within_64_bytes_an_object() {
     for differing in [1, 2, 3, 4, 5, 6, 8, 10, 16, 32, 64, 100, 300, 1_000, 3_000, 10_000, 100_000] {

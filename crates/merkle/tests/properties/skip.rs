@@ -1,11 +1,11 @@
-//! Skip sets against an array of booleans over a small part of the positions.
+//! Compares skip sets with an array of booleans over a small range of the positions.
 
 use proptest::prelude::*;
 use towtank_merkle::{Position, PositionRange, Shape, SkipSet, Subspace};
 
 const POSITIONS: u32 = 300;
 
-/// Positions of the array that lie at one end of all positions or the other, where sums overflow.
+/// Whether the array lies at the low or the high end of all positions, where sums overflow.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Low,
@@ -61,12 +61,12 @@ fn apply(changes: &[Change], end: End) -> (SkipSet, [bool; POSITIONS as usize]) 
     (set, array)
 }
 
-/// The next position to look at, one step after the other.
+/// The next position to look at, found by stepping through the array.
 fn next_by_steps(array: &[bool], at: u32) -> Option<u32> {
     (at..POSITIONS).find(|at| !array[*at as usize])
 }
 
-/// Whether a rule for the next position agrees with walking; outside the array nothing is skipped.
+/// Whether a rule for the next position agrees with stepping; outside the array nothing is skipped.
 fn next_is_right(
     set: &SkipSet,
     array: &[bool],

@@ -1,4 +1,4 @@
-//! Trees against rebuilding: after any steps, splits and merges; and differences against brute force.
+//! Compares trees with rebuilt ones after any steps, splits and merges; and differences with brute force.
 
 use proptest::prelude::*;
 use towtank_merkle::{Bitmap, ObjectId, ReshapeError, Shape, Subspace, Tree, Version};
@@ -9,7 +9,7 @@ fn shape(leaf_bits: u8) -> Shape {
     Shape::new(Subspace::WHOLE, leaf_bits).expect("few enough leaves")
 }
 
-/// Whether what is kept has, after the steps, the leaves of a tree that is built from the objects.
+/// Whether `kept` has, after the steps, the leaves of a tree that is built from the objects.
 fn equals_rebuilt<K: Kept>(steps: &[Step], leaf_bits: u8, mut kept: K, tree: impl Fn(&K) -> &Tree) -> bool {
     let mut objects = Objects::default();
     objects.run(steps, &mut kept);
@@ -17,7 +17,7 @@ fn equals_rebuilt<K: Kept>(steps: &[Step], leaf_bits: u8, mut kept: K, tree: imp
     kept == rebuilt && kept.settle().root() == rebuilt.settle().root()
 }
 
-/// Every node from its two children, none from a mark.
+/// Whether every node equals the one recomputed from its children, ignoring marks.
 fn all_parents_are_right(tree: &mut Tree) -> bool {
     let settled = tree.settle();
     let mut fresh = settled.to_tree();
@@ -64,7 +64,7 @@ proptest! {
         let (low, high) = whole.split().expect("it has leaves to split");
         prop_assert_eq!(&low, &objects.tree(low.shape()));
         prop_assert_eq!(&high, &objects.tree(high.shape()));
-        // The halves are the groups that the pool has when it has twice as many.
+        // The halves are the groups that the pool has after doubling its number of groups.
         prop_assert_eq!(Some(low.shape().space()), Subspace::of_group(group, 8));
         prop_assert_eq!(Some(high.shape().space()), Subspace::of_group(group + 4, 8));
         let mut merged = Tree::merge(&low, &high).expect("they are halves");
@@ -119,7 +119,7 @@ proptest! {
     }
 }
 
-/// Some updates early, some late.
+/// Makes some updates immediately and some lazily.
 struct Mixed {
     tree: Tree,
     late: u64,
@@ -140,7 +140,7 @@ impl Kept for Mixed {
     }
 }
 
-/// A planted mistake: deletes are not told to the tree.
+/// A planted mistake: deletes do not reach the tree.
 struct ForgetsDeletes(Tree);
 
 impl Kept for ForgetsDeletes {
@@ -151,7 +151,7 @@ impl Kept for ForgetsDeletes {
     }
 }
 
-/// A planted mistake: an overwritten version stays.
+/// A planted mistake: an overwritten version stays in the tree.
 struct KeepsOldVersions(Tree);
 
 impl Kept for KeepsOldVersions {
@@ -177,7 +177,7 @@ fn a_planted_split_by_the_top_bit_of_the_hash_is_noticed() {
     let mut objects = oracle::many(50, 1);
     let whole = objects.tree(shape(4));
     let (low, _) = whole.split().expect("it has leaves to split");
-    // As if leaves went by the hash and not by its reverse.
+    // A wrong split, by the hash instead of the reversed hash.
     objects.versions.retain(|(hash, _), _| hash >> 31 == 0);
     let planted = towtank_merkle::rebuilt::rebuild(low.shape(), objects.within(low.shape())).tree;
     assert_ne!(low, planted);
