@@ -1,6 +1,6 @@
-//! A replica was away while 1 % of its group's 50,000 objects were written, and the log does not remember so
-//! much. How long does it take until the replica is complete again, and what is looked at, by each way to
-//! find out what differs?
+//! A replica was away while 1 % of its group's 50,000 objects were written, more than the log holds. For each
+//! way to find out what differs: how long does it take until the replica is complete again, and how many
+//! objects are looked at?
 //!
 //! Run it with `cargo run -p towtank-replication --example stale_replica`.
 
@@ -14,33 +14,33 @@ use towtank_replication::{
 };
 use towtank_units::{SimSpan, SimTime};
 
-/// Of one side, for each object that is looked at: half of what the two sides of a small Ceph cluster took.
+/// The time per object looked at, on one side: half of what the two sides took in a small Ceph cluster.
 const LOOK: SimSpan = SimSpan::from_us(11);
-/// To read or write an object for recovery: a recovery took 1.09 ms there.
+/// The time to read or write an object for recovery: a recovery took 1.09 ms in that cluster.
 const MOVE: SimSpan = SimSpan::from_us(500);
-/// One way through the network.
+/// The network latency in one direction.
 const LINK: SimSpan = SimSpan::from_us(40);
 
 /// Bytes of recovery at one device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moved {
-    /// Read there.
+    /// Bytes read there.
     pub read: u64,
-    /// Written there.
+    /// Bytes written there.
     pub written: u64,
 }
 
-/// A host of a few replicas of one group: it carries their actions out in virtual time.
+/// A host of a few replicas of one group, which carries out their actions in virtual time.
 pub struct Cluster {
-    /// The time of the last event.
+    /// The time of the latest event.
     pub now: SimTime,
     /// The replicas, by device.
     pub devices: Vec<(Replica<Size>, Memory<Size>, Reserver)>,
-    /// What happened, and when.
+    /// The notes of all replicas, with their times.
     pub notes: Vec<(SimTime, Note)>,
-    /// What clients were told.
+    /// The outcomes that clients received.
     pub outcomes: BTreeMap<RequestId, towtank_replication::Outcome<Size>>,
-    /// What each device has read and written for recovery.
+    /// The bytes that each device has read and written for recovery.
     pub moved: BTreeMap<u32, Moved>,
     map: Map,
     events: BTreeMap<(SimTime, u64), (usize, Input<Size>)>,
@@ -49,7 +49,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A clean group of so many devices, each holding the same objects.
+    /// A clean group of `devices` devices, each holding the same objects.
     pub fn new(config: Config, devices: u32, objects: &[(Key, Size)]) -> Cluster {
         let version = |at: usize| Version { epoch: 1, counter: 1 + at as u64 };
         let mut stored = Memory::new();
@@ -79,13 +79,13 @@ impl Cluster {
         cluster
     }
 
-    /// These devices are to hold the group from now on, and no others are alive.
+    /// Begins an interval in which these devices hold the group, and no others are alive.
     pub fn begin(&mut self, up: &[u32]) {
         let up: Vec<DeviceId> = up.iter().map(|device| DeviceId(*device)).collect();
         self.tell(Map { epoch: self.map.epoch + 1, acting: up.clone(), alive: up.clone(), up });
     }
 
-    /// As [`Cluster::begin`], and goes on until nothing more happens.
+    /// Like [`Cluster::begin`], and runs until no event is left.
     pub fn set_up(&mut self, up: &[u32]) {
         self.begin(up);
         self.run();
@@ -99,7 +99,7 @@ impl Cluster {
         }
     }
 
-    /// Asks the primary. What comes of it is known after a run.
+    /// Sends a request to the primary. The outcome is known after a run.
     pub fn ask(&mut self, key: Key, operation: Operation<Size>) -> RequestId {
         self.asked += 1;
         let request = RequestId { client: 1, number: self.asked };
@@ -113,12 +113,12 @@ impl Cluster {
         self.events.insert((self.now.saturating_add(after), self.scheduled), (device, input));
     }
 
-    /// Goes on until nothing more happens.
+    /// Runs until no event is left.
     pub fn run(&mut self) {
         while self.step() {}
     }
 
-    /// The next thing that happens, if there is one.
+    /// Handles the next event; false if there is none.
     pub fn step(&mut self) -> bool {
         let Some(((at, _), (device, input))) = self.events.pop_first() else { return false };
         self.now = at;
@@ -170,8 +170,8 @@ impl Cluster {
         }
     }
 
-    /// Has the reserver of a device asked something; what it decides is told to the group's replica, or to
-    /// nobody.
+    /// Calls a device's reserver and passes its verdicts to the group's replica; verdicts for other holders
+    /// are dropped.
     pub fn reserve(&mut self, device: usize, ask: impl FnOnce(&mut Reserver, &mut Vec<Verdict>)) {
         let mut verdicts = Vec::new();
         ask(&mut self.devices[device].2, &mut verdicts);
@@ -193,12 +193,12 @@ fn holder(token: Token) -> Holder {
     Holder { group: GroupId(0), token }
 }
 
-/// The objects of a group, by number.
+/// The key of object `number`.
 pub fn object(number: u32) -> Key {
     Key::of_hash(number.wrapping_mul(0x9e37_79b9), u64::from(number))
 }
 
-/// What each way takes, in the words that are printed.
+/// The cost of each way, as the text that is printed.
 pub fn answer(objects: u32, written: u32) -> String {
     let mut lines = format!("{objects} objects, {written} written while a replica was away\n");
     for discovery in Discovery::ALL {

@@ -1,262 +1,262 @@
-//! What a replica is told, and what it asks of its host in return.
+//! The inputs of a replica, and the actions that it requests of its host.
 
 use serde::{Deserialize, Serialize};
 use towtank_units::SimSpan;
 
 use crate::{DeviceId, Discovery, Epoch, Key, Lot, Message, RequestId, Token, Version};
 
-/// Who serves a group from an epoch on.
+/// Which devices serve a group from an epoch on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Map {
-    /// Its number. A new one begins a new interval.
+    /// The map's number. A new epoch begins a new interval.
     pub epoch: Epoch,
-    /// Who should hold the group, the primary first.
+    /// The devices that should hold the group, the primary first.
     pub up: Vec<DeviceId>,
-    /// Who serves it, the primary first: `up`, but where others were asked for ([`Action::WantActing`]).
+    /// The devices that serve it, the primary first: `up`, unless others were requested
+    /// ([`Action::WantActing`]).
     pub acting: Vec<DeviceId>,
-    /// All devices that are alive, those of `up` and `acting` among them. Earlier holders that are alive are
-    /// asked too.
+    /// All devices that are alive, including those of `up` and `acting`. Earlier holders that are alive are
+    /// queried too.
     pub alive: Vec<DeviceId>,
 }
 
-/// What a client wants.
+/// What a client requests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operation<P> {
-    /// Set the object.
+    /// Set the object's content.
     Write(P),
-    /// Remove it.
+    /// Remove the object.
     Delete,
-    /// Tell what it holds.
+    /// Return the object's content.
     Read,
 }
 
-/// What happens to a replica.
+/// An event that a replica handles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Input<P> {
-    /// A new interval begins. A host tells all that concerned the group, in order; those before the replica's
-    /// `last_epoch_clean` may be left out.
+    /// A new interval begins. The host passes all maps that concerned the group, in order; those before the
+    /// replica's `last_epoch_clean` may be left out.
     Map(Map),
-    /// Another replica's message.
+    /// A message from another replica.
     Message {
-        /// Whose.
+        /// The sender.
         from: DeviceId,
-        /// What it says.
+        /// The message.
         message: Message<P>,
     },
     /// A client's request.
     Client {
-        /// Which.
+        /// The request's identity.
         request: RequestId,
-        /// Of which object.
+        /// The object concerned.
         key: Key,
-        /// What.
+        /// The operation requested.
         operation: Operation<P>,
     },
-    /// Work is done.
+    /// The work with this token is done.
     Done(Token),
-    /// Time is up.
+    /// The wait with this token is over.
     Woken(Token),
-    /// A slot is the replica's.
+    /// The slot requested with this token is granted.
     Granted(Token),
-    /// The device would become too full.
+    /// The slot is refused: the device would become too full.
     Rejected(Token),
-    /// A slot is another's now.
+    /// The slot was given to another request.
     Revoked(Token),
 }
 
-/// What takes a device time.
+/// Work that takes the device time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Work {
-    /// Look at the metadata of so many objects, one after the other.
+    /// Look up the metadata of some objects, one after the other.
     Look {
-        /// How many.
+        /// The number of objects.
         objects: u64,
     },
-    /// Read from an object.
+    /// Read part of an object.
     Read {
-        /// So much.
+        /// The number of bytes.
         bytes: u64,
-        /// For recovery, and not for a client.
+        /// Whether it is for recovery rather than for a client.
         is_recovery: bool,
     },
-    /// Make a change of one object, and the log's, durable.
+    /// Make a change of one object, and of the log, durable.
     Apply {
-        /// What is written of the object.
+        /// The bytes of the object that are written.
         bytes: u64,
-        /// For recovery, and not for a client.
+        /// Whether it is for recovery rather than for a client.
         is_recovery: bool,
     },
 }
 
-/// What a client is told.
+/// The answer to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome<P> {
-    /// The write or delete is done, and this is its version.
+    /// The write or delete is done, and has this version.
     Done(Version),
-    /// What the object holds; none where it does not exist.
+    /// The object's content.
     Read {
-        /// Its version and content.
+        /// Its version and content; none if it does not exist.
         found: Option<(Version, P)>,
-        /// The last change of the group when it was read, which may be one of another object that is not
-        /// committed yet.
+        /// The version of the group's last change at the time of the read; it may be of another object and
+        /// not committed yet.
         as_of: Version,
     },
-    /// Not done, or not known to be: ask again, with the same request, whom the map names.
+    /// Not done, or not known to be done: repeat the same request to the primary that the map names.
     Retry,
 }
 
-/// What a replica asks of its host. The changes of the call that gave it are durable before it is carried
-/// out.
+/// An action that a replica requests of its host. The changes of the call that returned it are durable before
+/// the host carries it out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Action<P> {
-    /// Send a message. Messages to one device stay in order, or not: both are right.
+    /// Send a message. The order of messages to one device need not be kept.
     Send {
-        /// To whom.
+        /// The receiver.
         to: DeviceId,
-        /// What.
+        /// The message.
         message: Message<P>,
     },
-    /// Do this, and answer [`Input::Done`]; at once, where time does not matter or the work has been done
-    /// already.
+    /// Do this work, then report [`Input::Done`]; immediately if time is not modelled or the work has been
+    /// done already.
     Work {
-        /// For the answer.
+        /// The token of the report.
         token: Token,
-        /// What.
+        /// The work.
         work: Work,
     },
-    /// Answer [`Input::Woken`] after a while.
+    /// Report [`Input::Woken`] after a while.
     Wake {
-        /// For the answer.
+        /// The token of the report.
         token: Token,
-        /// When.
+        /// How long to wait.
         after: SimSpan,
     },
     /// Answer a client.
     Reply {
-        /// Whose request.
+        /// The request that is answered.
         request: RequestId,
         /// The answer.
         outcome: Outcome<P>,
     },
-    /// Ask the device's [`Reserver`](crate::Reserver) for a slot, and answer what it says.
+    /// Ask the device's [`Reserver`](crate::Reserver) for a slot, and report its verdict.
     Reserve {
-        /// For the answer.
+        /// The token of the report.
         token: Token,
-        /// Which side of a backfill.
+        /// The side of a backfill.
         lot: Lot,
-        /// Higher goes first.
+        /// Higher priorities go first.
         priority: u8,
-        /// What the backfill will add here, at most.
+        /// The most bytes that the backfill will add to this device.
         bytes: u64,
     },
-    /// Give the slot back, or take the question back.
+    /// Give a slot back, or withdraw the request for it.
     Release {
-        /// Of the question.
+        /// The token of the request.
         token: Token,
-        /// Which side.
+        /// The side of the backfill.
         lot: Lot,
     },
-    /// Ask whoever makes maps for other acting replicas. Nothing goes on in the group, or nothing more, until
-    /// they come.
+    /// Ask the monitor for other acting replicas. Until they come, the group makes no further progress.
     WantActing {
-        /// In which interval this was found.
+        /// The interval in which the need was found.
         epoch: Epoch,
-        /// Whom, the primary first.
+        /// The devices wanted, the primary first.
         acting: Vec<DeviceId>,
     },
-    /// Something to be measured. Nothing depends on it.
+    /// An observation for measurements. Nothing depends on it.
     Note(Note),
 }
 
-/// What a backfill of one target has taken.
+/// The cost of one target's backfill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tally {
     /// Objects that the primary looked at.
     pub looked_at: u64,
     /// Objects that the target looked at.
     pub looked_at_by_target: u64,
-    /// Batches.
+    /// Batches compared.
     pub batches: u64,
-    /// Objects that were sent.
+    /// Objects sent to the target.
     pub recovered: u64,
-    /// Their bytes.
+    /// Bytes of the objects sent.
     pub recovered_bytes: u64,
-    /// Objects that were removed.
+    /// Objects removed at the target.
     pub removed: u64,
-    /// Bytes of trees, sketches and bitmaps, both ways.
+    /// Bytes of trees, sketches and bitmaps, in both directions.
     pub exchanged_bytes: u64,
 }
 
-/// What happened.
+/// An observation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Note {
-    /// This replica leads peering.
+    /// This replica began peering as the primary.
     PeeringBegan,
-    /// No acknowledged write may be lost, and nobody is there who knows those of this interval: the group
-    /// waits.
+    /// The group waits: writes of this interval may have been acknowledged, and no replica that is available
+    /// knows them.
     Down {
         /// The interval's first epoch.
         interval: Epoch,
     },
-    /// The group is active; with fewer replicas than it may have it takes no requests.
+    /// The group is active. With fewer than `size_min` replicas it accepts no requests.
     Active {
-        /// Whether it takes requests.
+        /// Whether it accepts requests.
         serves: bool,
     },
     /// All replicas are equal and complete.
     Clean,
-    /// Objects that the log names are missing somewhere.
+    /// Log recovery began: objects in the log are missing on some replica.
     LogRecoveryBegan {
-        /// How many.
+        /// The number of objects.
         objects: u64,
     },
-    /// None is missing any more.
+    /// No object is missing any more.
     LogRecoveryEnded,
-    /// Nobody who is there has the object in the version that the log says. It is found when its holder comes
-    /// back.
+    /// No available replica has the object in the version that the log names. It is found when a holder
+    /// returns.
     Unfound {
-        /// Which.
+        /// The object.
         key: Key,
     },
-    /// An object was recovered to a replica, by its log or by a backfill.
+    /// An object was recovered to a replica, by log recovery or by a backfill.
     Recovered {
-        /// Which.
+        /// The object.
         key: Key,
-        /// To whom.
+        /// The replica that received it.
         to: DeviceId,
         /// Its version.
         version: Version,
     },
-    /// A target refused: it would become too full.
+    /// A target refused a backfill because it would become too full.
     TargetFull {
-        /// Which.
+        /// The target.
         target: DeviceId,
     },
-    /// A target's backfill began.
+    /// The backfill of a target began.
     BackfillBegan {
-        /// Whose.
+        /// The target.
         target: DeviceId,
-        /// How it finds what differs.
+        /// How it finds out what differs.
         discovery: Discovery,
-        /// Whether it goes on where an earlier one was interrupted.
+        /// Whether it continues an earlier backfill that was interrupted.
         resumed: bool,
     },
-    /// What must be looked at is known.
+    /// Discovery has ended: it is known what must be looked at.
     Discovered {
-        /// Whose backfill.
+        /// The target.
         target: DeviceId,
-        /// By which method; another than asked for, where that could not be used.
+        /// The method used, which differs from the one requested if that could not be used.
         by: Discovery,
-        /// Ranges to look at, or objects, where a sketch has named them.
+        /// The number of ranges to look at, or of objects if a sketch named them.
         differing: u64,
-        /// What the exchange took.
+        /// The bytes exchanged.
         bytes: u64,
     },
-    /// A target is complete.
+    /// The backfill of a target ended; the target is complete.
     BackfillEnded {
-        /// Which.
+        /// The target.
         target: DeviceId,
-        /// What it took.
+        /// The cost of the backfill.
         tally: Tally,
     },
 }

@@ -1,13 +1,13 @@
-//! What peering chooses, from what the replicas tell of themselves: whether enough of them answered, whose
-//! log counts, and who can serve.
+//! The choices of peering, from what the replicas report about themselves: whether enough of them answered,
+//! whose log is authoritative, and which replicas can serve.
 //!
 //! A write is acknowledged when all acting replicas have it. So every acknowledged write of an interval is in
-//! the log of each of its acting replicas, and whoever hears one complete replica of each interval that may
-//! have served has heard of all of them. A replica whose `last_epoch_started` is E knows all that was
-//! acknowledged before E, and earlier intervals need not be asked.
+//! the log of each of its acting replicas, and hearing one complete replica of each interval that may have
+//! served is enough to know of all of them. A replica whose `last_epoch_started` is E knows all writes
+//! acknowledged before E, so earlier intervals need not be queried.
 //!
-//! Ceph leaves out intervals in which the primary did not announce itself (`up_thru`). This does not: a group
-//! may wait for a device in vain that served nobody.
+//! Ceph skips intervals in which the primary did not announce itself (`up_thru`). This code does not, so a
+//! group may wait unnecessarily for a device that served no requests.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use towtank_units::SimSpan;
 
 use crate::{Cursor, DeviceId, Epoch, Interval, Version};
 
-/// What a replica tells of itself.
+/// What a replica reports about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Info {
-    /// Its last change.
+    /// The version of its last change.
     pub last_update: Version,
-    /// Behind which its log tells all changes.
+    /// The version after which its log holds all changes.
     pub tail: Version,
     /// The last interval for which it took over the authoritative log.
     pub last_epoch_started: Epoch,
-    /// How far it is filled.
+    /// How far its objects have been backfilled.
     pub cursor: Cursor,
-    /// What its objects take.
+    /// The bytes of its objects.
     pub bytes: u64,
     /// How long an earlier primary may still answer reads, as far as it knows.
     pub promised: SimSpan,
@@ -41,14 +41,14 @@ impl Info {
     }
 }
 
-/// What every choice is made from.
+/// The information that every choice is based on.
 #[derive(Clone, Copy, Debug)]
 pub struct Ballot<'a> {
-    /// All that answered, and the one who asks.
+    /// The reports of all that answered, and of the primary itself.
     pub infos: &'a BTreeMap<DeviceId, Info>,
-    /// The intervals since the group was clean, without the present one.
+    /// The intervals since the group was clean, without the current one.
     pub intervals: &'a [Interval],
-    /// With fewer acting replicas an interval served nobody.
+    /// An interval with fewer acting replicas accepted no requests.
     pub size_min: usize,
 }
 
@@ -57,13 +57,13 @@ impl Ballot<'_> {
         self.infos.iter().filter(|(_, info)| info.is_complete()).map(|(device, info)| (*device, info))
     }
 
-    /// The last interval that may have acknowledged writes of which nobody who answered would know, if there
+    /// The latest interval that may have acknowledged writes unknown to every replica that answered, if there
     /// is one.
     #[must_use]
     pub fn blocked_by(&self) -> Option<&Interval> {
         let started = self.complete().map(|(_, info)| info.last_epoch_started).max().unwrap_or(0);
-        // Who acted in an interval that served has noted that it began; so who has not knows that it did not
-        // serve.
+        // A replica that acted in an interval that served has recorded that it began; a replica without that
+        // record knows that the interval did not serve.
         let knows = |device: &DeviceId, interval: &Interval| {
             let info = self.infos.get(device);
             info.is_some_and(|info| info.is_complete() || info.last_epoch_started < interval.epoch)
@@ -74,8 +74,8 @@ impl Ballot<'_> {
         intervals.find(|interval| may_have_served(interval) && !is_heard(interval))
     }
 
-    /// Whose log counts: of the complete ones that took part last, the one with the most changes; with the
-    /// longest log among equals, then `preferred`, then the least.
+    /// The device whose log is authoritative: among the complete ones that took part last, the one with the
+    /// most changes; among equals the one with the longest log, then `preferred`, then the least id.
     #[must_use]
     pub fn authority(&self, preferred: DeviceId) -> Option<DeviceId> {
         let rank = |(device, info): &(DeviceId, &Info)| {
@@ -85,8 +85,9 @@ impl Ballot<'_> {
         self.complete().max_by_key(rank).map(|(device, _)| device)
     }
 
-    /// Who should act: those of `up` that can catch up from the authoritative log, its first one first if it
-    /// can, else the authority; and others that can, until there are as many as in `up`.
+    /// Which devices should act: those of `up` that can catch up from the authoritative log, with the first
+    /// of `up` in front if it can, else the authority; then others that can, until there are as many as in
+    /// `up`.
     #[must_use]
     pub fn acting(&self, authority: DeviceId, up: &[DeviceId], acting: &[DeviceId]) -> Vec<DeviceId> {
         let tail = self.infos[&authority].tail;
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_later_interval_counts_more_than_more_changes() {
-        // Device 0 took a change that nobody else has; then 1 and 2 went on without it.
+        // Device 0 took a change that no other device has; then 1 and 2 continued without it.
         let case = Case::new(&[(0, info(5, 5, 99, 0)), (1, info(6, 6, 20, 0)), (2, info(6, 6, 19, 0))], &[]);
         assert_eq!(case.ballot().authority(DeviceId(0)), Some(DeviceId(1)));
         let equal = Case::new(&[(0, info(5, 5, 9, 3)), (1, info(5, 5, 9, 1)), (2, info(5, 5, 9, 1))], &[]);

@@ -1,33 +1,32 @@
-//! How a group is replicated: all numbers that the protocol depends on, each with Ceph's default where it has
-//! one.
+//! How a group is replicated: all parameters of the protocol, each with Ceph's default if it has one.
 
 use serde::{Deserialize, Serialize};
 use towtank_merkle::{Shape, Subspace, TooManyLeaves};
 use towtank_units::SimSpan;
 
-/// How a backfill finds out what to look at.
+/// How a backfill finds out which objects to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discovery {
     /// It looks at all objects.
     Scan,
-    /// At the ranges that were written to since the group was last clean; at all where a replica was not
-    /// there then.
+    /// It looks at the ranges written to since the group was last clean; at all objects if a replica was
+    /// absent then.
     Bitmap,
-    /// At the ranges where the trees differ: the target sends its whole tree.
+    /// It looks at the ranges where the trees differ; the target sends its whole tree.
     Merkle,
-    /// At the same ranges, found level by level.
+    /// It looks at the same ranges, found level by level.
     MerkleLevels,
-    /// At the objects that a sketch names. Where they are too many for it, level by level.
+    /// It looks at the objects that a sketch names. If the sketch has too few cells, level by level.
     Sketch,
 }
 
 impl Discovery {
-    /// All there are.
+    /// All variants.
     pub const ALL: [Discovery; 5] =
         [Discovery::Scan, Discovery::Bitmap, Discovery::Merkle, Discovery::MerkleLevels, Discovery::Sketch];
 
-    /// The word for it in scenarios and on command lines.
+    /// Its name in scenarios and on command lines.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,85 +38,86 @@ impl Discovery {
         }
     }
 
-    /// The one of this name.
+    /// The discovery with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Discovery> {
         Discovery::ALL.into_iter().find(|discovery| discovery.name() == name)
     }
 }
 
-/// A rule that is broken on purpose, so that a test proves that it would notice.
+/// A rule that is broken on purpose, so that a test can prove that it would notice.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Planted {
-    /// A write above the cursor leaves its range skipped.
+    /// A write above the cursor does not reopen its range.
     RangeStaysSkipped,
     /// Log recovery does not update the tree.
     TreeMissesRecovery,
-    /// A backfill goes on one key too far after each batch.
+    /// A backfill continues one key too far after each batch.
     CursorTooFar,
-    /// A client hears of a write before all replicas have it.
+    /// A write is acknowledged before all replicas have it.
     AnswersEarly,
-    /// Entries that the authoritative log does not have stay.
+    /// Entries that the authoritative log does not hold are kept.
     KeepsDivergent,
-    /// A repeated request is done again.
+    /// A repeated request is executed again.
     ForgetsRequests,
-    /// A backfill goes on at its old cursor though the log does not reach back.
+    /// A backfill continues at its old cursor although the log does not reach back that far.
     KeepsCursor,
-    /// A primary answers reads without asking whether it still is the primary.
+    /// A primary answers reads without confirming that it is still the primary.
     ReadsWithoutLease,
-    /// Peering takes the log of whoever answers, without asking earlier intervals.
+    /// Peering takes the log of any replica that answers, without querying earlier intervals.
     ForgetsIntervals,
-    /// A backfill sends what does not differ.
+    /// A backfill sends objects that do not differ.
     SendsWhatIsEqual,
-    /// Temporary objects of an interval that is over stay.
+    /// Temporary objects of a past interval are kept.
     KeepsTemporary,
     /// A target that is complete keeps its slot.
     KeepsSlot,
-    /// A shard is made from one shard fewer than that takes.
+    /// A shard is decoded from one shard fewer than needed.
     GathersTooFew,
 }
 
-/// The rules of one group. All its replicas have the same.
+/// The parameters of one group; all its replicas have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Config {
-    /// How many replicas there should be.
+    /// The intended number of replicas.
     pub size: usize,
-    /// Replicas that together make up an object: 1 where each holds all of it. In an erasure-coded group each
-    /// holds one shard, and so many of them give back any other.
+    /// Replicas that together make up an object: 1 if each holds the whole object. In an erasure-coded group
+    /// each replica holds one shard, and any `data_shards` of them give back any other.
     pub data_shards: usize,
-    /// With fewer replicas the group takes no requests.
+    /// With fewer replicas the group accepts no requests.
     pub size_min: usize,
-    /// What part of the hash space is the group's, and in how many leaves it is summed up.
+    /// The group's part of the hash space, and the number of leaves of its tree.
     pub shape: Shape,
-    /// How a backfill finds differences; trees, bitmaps and sketches are kept for the methods that need them.
+    /// How a backfill finds differences; trees, bitmaps and sketches are kept only for the methods that need
+    /// them.
     pub discovery: Discovery,
-    /// The cells of a sketch: about 1.35 to 1.72 times the differences that it can tell.
+    /// The cells of a sketch: about 1.35 to 1.72 times the number of differences that it can resolve.
     pub sketch_cells: u32,
-    /// The cells that are sent first.
+    /// The cells in the first message.
     pub sketch_first_cells: u32,
     /// Entries that the log keeps while the group is clean.
     pub log_entries_min: usize,
-    /// Entries that it keeps at most.
+    /// The most entries that the log keeps.
     pub log_entries_max: usize,
-    /// Entries that are trimmed at a time, at least.
+    /// The least number of entries trimmed at a time.
     pub log_trim_min: usize,
-    /// Requests that are remembered after their entries.
+    /// Requests that are remembered after their entries are trimmed.
     pub requests_max: usize,
-    /// A batch of a backfill looks at least at so many objects, if there are as many.
+    /// The least number of objects that a batch of a backfill looks at, if there are as many.
     pub scan_min: usize,
-    /// And at most at so many.
+    /// The most objects that a batch looks at.
     pub scan_max: usize,
-    /// Recoveries of objects at once, of one group.
+    /// The most objects of one group that are recovered at the same time.
     pub active_max: usize,
-    /// The rest after each operation of recovery: an object, or a batch that was looked at.
+    /// The pause after each operation of recovery: an object, or a batch that was looked at.
     pub sleep: SimSpan,
-    /// Larger objects are sent in parts of so many bytes.
+    /// Larger objects are sent in parts of this many bytes.
     pub chunk_bytes: u64,
-    /// How long a primary may answer reads after its replicas have last confirmed it. Without it, whoever
-    /// tells maps must tell the old primary first.
+    /// How long a primary may answer reads after its replicas last confirmed it. Without a lease, whoever
+    /// issues maps must inform the old primary first.
     pub lease: Option<SimSpan>,
-    /// After how long a refused reservation is asked for again.
+    /// How long to wait before a refused reservation is requested again.
     pub retry: SimSpan,
     /// A rule that is broken on purpose.
     #[doc(hidden)]
@@ -125,11 +125,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// The rules of a group of `size` replicas: Ceph 16's defaults, and no rest after an operation.
+    /// The parameters of a group of `size` replicas: Ceph 16's defaults, and no pause after an operation.
     ///
     /// # Errors
     ///
-    /// Where the leaves are too many for the group's part of the hash space.
+    /// If there are too many leaves for the group's part of the hash space.
     pub fn new(size: usize, space: Subspace, leaf_bits: u8) -> Result<Config, TooManyLeaves> {
         Ok(Config {
             size,
@@ -154,11 +154,11 @@ impl Config {
         })
     }
 
-    /// Refuses rules that contradict each other.
+    /// Checks that the parameters do not contradict each other.
     ///
     /// # Panics
     ///
-    /// Where they do: they come from code, or from a scenario that has been checked.
+    /// If they do: they come from code, or from a scenario that has been checked.
     pub(crate) fn check(&self) {
         assert!(self.size >= 1, "a group has at least one replica");
         let (least, size) = (self.size_min, self.size);

@@ -1,5 +1,5 @@
-//! What a replica knows besides its objects and must not forget in a crash, and how it takes over another's
-//! log.
+//! The state, besides its objects, that a replica must not lose in a crash, and how it takes over another
+//! replica's log.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::objects::Objects;
 use crate::{Config, Cursor, DeviceId, Done, Entry, Epoch, Key, Log, Planted, Summary, Version};
 
-/// A time in which the replicas of the group were the same.
+/// A period in which the acting replicas of the group stayed the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Interval {
-    /// The map with which it began.
+    /// The epoch of the map with which it began.
     pub epoch: Epoch,
     /// The replicas that served, the primary first.
     pub acting: Vec<DeviceId>,
@@ -20,28 +20,28 @@ pub struct Interval {
 /// The durable state of one replica.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Durable {
-    /// The last map that it was told.
+    /// The epoch of the last map that it received.
     pub epoch: Epoch,
     /// The intervals since the group was last clean, as far as it knows.
     pub intervals: Vec<Interval>,
-    /// The last interval for which it took over the authoritative log: it knows of every write that was
+    /// The last interval for which it took over the authoritative log: it knows every write that was
     /// acknowledged before.
     pub last_epoch_started: Epoch,
     /// The last interval in which all replicas were known to be equal.
     pub last_epoch_clean: Epoch,
-    /// Its objects below are as its log says. Of those above a backfill will take care.
+    /// Objects below the cursor are as the log says; a backfill handles those above.
     pub cursor: Cursor,
     /// The last changes of the group.
     pub log: Log,
-    /// Objects that it does not have in the version that its log says, with that version.
+    /// Objects that it does not have in the version that its log names, with that version.
     #[serde(with = "towtank_units::pairs")]
     pub missing: BTreeMap<Key, Version>,
-    /// What sums up its objects.
+    /// The summaries of its objects.
     pub summary: Summary,
 }
 
 impl Durable {
-    /// Of a replica that has never held anything.
+    /// The state of a replica that has never held anything.
     #[must_use]
     pub fn new(config: &Config) -> Durable {
         Durable {
@@ -56,8 +56,8 @@ impl Durable {
         }
     }
 
-    /// Of each replica of a group that was filled and is clean: where a study begins. `last_update` is the
-    /// version of the last change, and all objects are at most of that version.
+    /// The state of each replica of a filled and clean group, for the start of a study. `last_update` is the
+    /// version of the last change; no object has a later version.
     #[must_use]
     pub fn of_clean_group(epoch: Epoch, last_update: Version, summary: Summary) -> Durable {
         assert!(last_update.epoch <= epoch, "a change of epoch {} before its map", last_update.epoch);
@@ -75,13 +75,14 @@ impl Durable {
         durable
     }
 
-    /// Whether the replica holds all that its log says, or knows what it misses.
+    /// Whether the replica holds all that its log names, or knows what is missing.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.cursor == Cursor::End
     }
 
-    /// The only way by which an object changes: the summaries learn of it.
+    /// Writes an object. Every change of an object goes through this method, `publish` or `remove`, which
+    /// update the summaries.
     pub(crate) fn put<O: Objects>(
         &mut self,
         objects: &mut O,
@@ -94,14 +95,14 @@ impl Durable {
         objects.put(key, version, payload);
     }
 
-    /// As [`Durable::put`], of a temporary object.
+    /// Like [`Durable::put`], from a temporary object.
     pub(crate) fn publish<O: Objects>(&mut self, objects: &mut O, key: Key, version: Version) {
         let old = objects.look_up(key).map(|listed| listed.version);
         self.summary.update(key, old, Some(version));
         objects.publish(key, version);
     }
 
-    /// Removes an object, if there is one.
+    /// Removes an object, if it exists.
     pub(crate) fn remove<O: Objects>(&mut self, objects: &mut O, key: Key) {
         if let Some(listed) = objects.look_up(key) {
             self.summary.update(key, Some(listed.version), None);
@@ -109,8 +110,8 @@ impl Durable {
         }
     }
 
-    /// Takes over the log of the group from `common` on: undoes what this replica has after it, and notes as
-    /// missing what it does not have. Deletes are done at once.
+    /// Takes over the group's log from `common` on: undoes what this replica has after it, and records as
+    /// missing what it does not have. Deletes are done immediately.
     pub(crate) fn merge<O: Objects>(
         &mut self,
         config: &Config,
@@ -126,7 +127,7 @@ impl Durable {
         let undone = self.log.rewind(common);
         assert_eq!(self.log.head(), common, "more was undone than differs");
         // Each object's version by the merged log: before the first change that is undone, or after the last
-        // that comes.
+        // change that is added.
         let mut wanted: BTreeMap<Key, Option<Version>> = BTreeMap::new();
         let mut divergent: BTreeMap<Key, Vec<Version>> = BTreeMap::new();
         for entry in undone {
@@ -153,7 +154,7 @@ impl Durable {
         if have == want {
             return;
         }
-        // A version that the group has not taken must not be seen by anybody again.
+        // A version that the group has not accepted must never be visible again.
         if want.is_none() || have.is_some_and(|have| undone.contains(&have)) {
             self.remove(objects, key);
         }
@@ -163,7 +164,7 @@ impl Durable {
         }
     }
 
-    /// Begins to be filled anew: the objects stay, and each will be compared.
+    /// Begins a new backfill: the objects stay, and each will be compared.
     pub(crate) fn begin_backfill(
         &mut self,
         config: &Config,

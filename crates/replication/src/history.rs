@@ -1,19 +1,19 @@
-//! Whether what clients of one object have seen is what a single copy could have shown them.
+//! Checks whether the results that clients saw of one object could come from a single copy.
 //!
-//! A history is linearizable (Herlihy and Wing, ACM TOPLAS 1990) if each operation can be given one moment
-//! between its call and its answer such that, in the order of these moments, every read tells the last write
-//! before it. Each client does one thing after the other, so how far all of them are, with the value at that
-//! point, is all that a search has to remember (Wing and Gong 1993): it visits each such state once. The
-//! torture of the store and the random schedules of this crate's tests use the same search.
+//! A history is linearizable (Herlihy and Wing, ACM TOPLAS 1990) if each operation can be assigned one
+//! instant between its call and its answer such that, in the order of these instants, every read returns the
+//! last write before it. Each client does one operation at a time, so the search state is the progress of
+//! each client and the value at that point (Wing and Gong 1993); it visits each such state once. The torture
+//! runs of the store and the random schedules of this crate's tests use the same search.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was done to an object. Values are told apart by numbers, each of which is written once.
+/// An operation on an object. Values are numbers, each of which is written once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
-    /// It was written, or removed.
+    /// The object was written, or removed if `None`.
     Set(Option<u64>),
-    /// It was read.
+    /// The object was read; `None` if it did not exist.
     Read(Option<u64>),
 }
 
@@ -24,36 +24,37 @@ pub struct Operation {
     pub called: u64,
     /// When it was answered.
     pub answered: u64,
-    /// What it was.
+    /// The operation.
     pub act: Act,
 }
 
-/// A history that no single copy could have shown.
+/// A history that no single copy could produce.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no order explains the answers: {explained} of {operations} operations can be explained, and then {next:?} cannot"
 )]
 pub struct Violation {
-    /// Operations of the history.
+    /// The number of operations in the history.
     pub operations: usize,
-    /// How many of them some order explains.
+    /// The most operations that some order explains.
     pub explained: usize,
-    /// What each client was told next.
+    /// The next operation of each client at that point.
     pub next: Vec<Operation>,
 }
 
-/// How far each client is, and what the object holds then.
+/// The progress of each client, and the object's value at that point.
 type State = (Vec<usize>, Option<u64>);
 
-/// Finds an order that explains what each client of an object was told, each one's operations in the order in
-/// which it made them. `before` is what the object holds at the beginning; none where it does not exist.
+/// Finds an order that explains the answers that the clients of an object received; each list holds one
+/// client's operations in the order in which it made them. `before` is the object's initial value; none if it
+/// does not exist.
 ///
 /// # Errors
-/// Where there is none.
+/// If there is no such order.
 pub fn explain(before: Option<u64>, clients: &[Vec<Operation>]) -> Result<(), Violation> {
     let operations: usize = clients.iter().map(Vec::len).sum();
     let explained = |(done, _): &State| done.iter().sum::<usize>();
-    // All states after so many writes; those after fewer are never needed again.
+    // All states after so many writes; states after fewer are not needed again.
     let mut states = BTreeSet::from([with_reads(clients, (vec![0; clients.len()], before))]);
     while !states.iter().any(|state| explained(state) == operations) {
         let mut further = BTreeSet::new();
@@ -78,7 +79,7 @@ pub fn explain(before: Option<u64>, clients: &[Vec<Operation>]) -> Result<(), Vi
     Ok(())
 }
 
-/// The operations that may come next: whatever was answered first was done before whatever was called later.
+/// The operations that may come next: an operation answered before another was called precedes it.
 fn possible<'a>(
     clients: &'a [Vec<Operation>],
     done: &'a [usize],
@@ -94,8 +95,8 @@ fn possible<'a>(
     next().filter(move |(_, operation)| operation.called <= latest)
 }
 
-/// The state with all reads that can be explained by it. A read changes nothing, so that it loses nothing to
-/// take it as early as possible.
+/// The state after all reads that it explains. A read changes nothing, so taking it as early as possible
+/// loses no order.
 fn with_reads(clients: &[Vec<Operation>], (mut done, value): State) -> State {
     loop {
         let is_read = |(_, operation): &(usize, &Operation)| operation.act == Act::Read(value);
@@ -106,11 +107,11 @@ fn with_reads(clients: &[Vec<Operation>], (mut done, value): State) -> State {
     }
 }
 
-/// Writes and removals that were answered and are not there any more: a read that was called later told what
-/// was there before them, and no read told of them after it.
+/// The number of answered writes and removals that were lost: a later read returned the state before them,
+/// and no read returned them after that.
 #[must_use]
 pub fn lost_writes(before: Option<u64>, clients: &[Vec<Operation>]) -> usize {
-    // When each value was last written, and last seen.
+    // When each value was last written, and when last seen.
     let mut written: BTreeMap<Option<u64>, u64> = BTreeMap::from([(before, 0)]);
     let mut seen: BTreeMap<Option<u64>, u64> = BTreeMap::new();
     for operation in clients.iter().flatten() {
@@ -135,8 +136,8 @@ pub fn lost_writes(before: Option<u64>, clients: &[Vec<Operation>]) -> usize {
     clients.iter().flatten().filter(is_lost).count()
 }
 
-/// Operations of one object as sequences in which none begins before the last one was answered. An operation
-/// that overlaps with others goes to a sequence of its own.
+/// Groups operations of one object into sequences in which none begins before the previous one was answered.
+/// An operation that overlaps with others goes into a separate sequence.
 #[must_use]
 pub fn in_sequences(mut operations: Vec<Operation>) -> Vec<Vec<Operation>> {
     operations.sort_by_key(|operation| operation.called);
@@ -169,7 +170,7 @@ mod tests {
         for told in [None, Some(1)] {
             assert_eq!(explain(None, &[write.clone(), vec![operation(5, 6, Act::Read(told))]]), Ok(()));
         }
-        // Afterwards it may not, and a second read may not go back.
+        // After that it may not, and a second read may not go back.
         assert!(explain(None, &[write.clone(), vec![operation(11, 12, Act::Read(None))]]).is_err());
         let back = vec![operation(2, 3, Act::Read(Some(1))), operation(4, 5, Act::Read(None))];
         assert!(explain(None, &[write.clone(), back]).is_err());
@@ -195,8 +196,7 @@ mod tests {
         assert_eq!((explain(Some(6), &begun), explain(None, &begun).is_err()), (Ok(()), true));
     }
 
-    /// Operations of an object that is really there: each happens at a moment between its call and its
-    /// answer.
+    /// Operations of a real object: each happens at an instant between its call and its answer.
     fn real(moments: &[(u8, u8, u8, u8)], clients: usize) -> Vec<Vec<Operation>> {
         let mut all = vec![Vec::new(); clients];
         let (mut free_at, mut value) = (vec![0_u64; clients], None);
@@ -230,7 +230,7 @@ mod tests {
             prop_assert_eq!(explain(None, &real(&moments, clients)), Ok(()));
         }
 
-        /// The search over sequences made from times alone, without knowing who asked, explains the same.
+        /// The search also explains sequences built from times alone, without knowing the clients.
         #[test]
         fn clients_may_be_forgotten(
             moments in proptest::collection::vec(any::<(u8, u8, u8, u8)>(), 0..100),
@@ -242,7 +242,7 @@ mod tests {
             prop_assert_eq!(explain(None, &sequences), Ok(()));
         }
 
-        /// A write that was answered and then forgotten is noticed by the next read.
+        /// A write that was answered and then lost is detected by the next read.
         #[test]
         fn a_lost_write_is_noticed(
             moments in proptest::collection::vec(any::<(u8, u8, u8, u8)>(), 0..60),

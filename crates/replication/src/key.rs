@@ -1,23 +1,23 @@
-//! What the protocol speaks of: objects by their place in the order of a group, versions, devices, requests,
+//! The terms of the protocol: objects by their place in the order of a group, versions, devices, requests,
 //! cursors.
 
 use serde::{Deserialize, Serialize};
 use towtank_merkle::{ObjectId, Position};
 
-/// An object of a group. Its order is that of the Merkle trees and of a backfill.
+/// An object of a group. The order of keys is that of the Merkle trees and of a backfill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
     /// The 32-bit hash of the object's name, its bits reversed.
     pub position: u32,
-    /// Tells apart objects whose names have the same hash.
+    /// Distinguishes objects whose names have the same hash.
     pub id: u64,
 }
 
 impl Key {
-    /// Before all others.
+    /// The least key.
     pub const MIN: Key = Key { position: 0, id: 0 };
 
-    /// The object of this id whose name has this hash.
+    /// The object with this id whose name has this hash.
     #[must_use]
     pub const fn of_hash(hash: u32, id: u64) -> Key {
         Key { position: hash.reverse_bits(), id }
@@ -29,7 +29,7 @@ impl Key {
         self.position.reverse_bits()
     }
 
-    /// Its position, as trees and skip ranges know it.
+    /// Its position in trees and skip ranges.
     #[must_use]
     pub const fn at(self) -> Position {
         Position(self.position)
@@ -40,10 +40,10 @@ impl Key {
     }
 }
 
-/// How far something has come in the order of keys: all below it is done.
+/// Progress in the order of keys: everything below it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Cursor {
-    /// All keys below this one are done, and this one is not.
+    /// All keys below this one are done, but not this key.
     At(Key),
     /// All keys are done.
     End,
@@ -62,7 +62,7 @@ impl Cursor {
         }
     }
 
-    /// All keys up to this one are done.
+    /// The cursor after this key: all keys up to it are done.
     #[must_use]
     pub fn after(key: Key) -> Cursor {
         match (key.id.checked_add(1), key.position.checked_add(1)) {
@@ -72,7 +72,7 @@ impl Cursor {
         }
     }
 
-    /// All keys at positions below this one are done; at all positions, where there is none.
+    /// The cursor at a position: all keys below it are done; all keys if it is `None`.
     #[must_use]
     pub fn at_position(position: Option<u32>) -> Cursor {
         position.map_or(Cursor::End, |position| Cursor::At(Key { position, id: 0 }))
@@ -82,27 +82,27 @@ impl Cursor {
 /// The number of a map of the cluster.
 pub type Epoch = u32;
 
-/// The state of an object, and the place of its change in the log of its group.
+/// The version of an object, and the place of its last change in the group's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Version {
-    /// The interval in which the primary gave the number.
+    /// The interval in which the primary assigned the number.
     pub epoch: Epoch,
-    /// Counts on over all intervals.
+    /// Counts the changes of the group across all intervals.
     pub counter: u64,
 }
 
 impl Version {
-    /// Before all changes.
+    /// The version before all changes.
     pub const ZERO: Version = Version { epoch: 0, counter: 0 };
 
-    /// Epochs that fit: a change of map every second for 194 days.
+    /// Bits for the epoch: enough for a new map every second for 194 days.
     pub const EPOCH_BITS: u32 = 24;
 
-    /// The version as the number that trees and sketches take, of which no two versions share one.
+    /// The version as the number used in trees and sketches; distinct versions give distinct numbers.
     ///
     /// # Panics
     ///
-    /// Past 2^24 epochs or 2^40 changes.
+    /// If the epoch is at least 2^24 or the counter at least 2^40.
     #[must_use]
     pub fn packed(self) -> towtank_merkle::Version {
         const COUNTER_BITS: u32 = 64 - Version::EPOCH_BITS;
@@ -111,7 +111,7 @@ impl Version {
         towtank_merkle::Version(u64::from(self.epoch) << COUNTER_BITS | self.counter)
     }
 
-    /// The version that follows in an interval.
+    /// The next version within this interval.
     #[must_use]
     pub fn next_in(self, epoch: Epoch) -> Version {
         assert!(epoch >= self.epoch, "a primary of epoch {epoch} has a log of epoch {}", self.epoch);
@@ -125,7 +125,7 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// A storage device with the daemon that serves it. One that lost its objects comes back under another id.
+/// A storage device with the daemon that serves it. A device that lost its objects gets a new id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeviceId(pub u32);
 
@@ -133,16 +133,16 @@ pub struct DeviceId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GroupId(pub u32);
 
-/// A client's request. A client that asks again uses the same one, so that nothing is done twice.
+/// A client's request. A repeated request has the same id, so that it is not executed twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RequestId {
-    /// Who asks.
+    /// The client.
     pub client: u64,
     /// The client's count of its requests.
     pub number: u64,
 }
 
-/// A member's notion of something that takes time, or that others decide. Unique since the replica was
+/// A replica's identifier for an operation that takes time or that others decide. Unique since the replica
 /// started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Token(pub u64);

@@ -1,37 +1,39 @@
-//! How the replicas of a placement group stay equal, as a state machine without I/O: messages and time in,
+//! The replication protocol of a placement group as a state machine without I/O: messages and time in,
 //! actions out.
 //!
 //! It follows Ceph's design (the thesis on backfill with Merkle trees, chapters 2 and 3, and Ceph's own
-//! documents), and gives backfill five ways to find out what to look at. A simulator that charges time for
-//! [`Work`] and a store that does it run this same crate. In the order in which things happen:
+//! documents), and offers five ways for a backfill to find out what to look at. The simulator, which charges
+//! time for [`Work`], and the store, which performs it, run this same crate. In chronological order:
 //!
-//! **1. Start.** A [`Replica`] is one device's part of one group. Its objects lie in the host's [`Objects`],
-//! and what it must not forget is its [`Durable`] state. All that one [`Replica::handle`] changes is one
-//! transaction, durable before the [`Action`]s of the call are carried out. A crash loses the rest.
+//! **1. Start.** A [`Replica`] is one device's part of one group. Its objects are in the host's [`Objects`],
+//! and the state that must survive a crash is [`Durable`]. All changes of one [`Replica::handle`] call are
+//! one transaction, which is durable before the [`Action`]s of the call are carried out. A crash loses
+//! everything else.
 //!
-//! **2. An interval begins** with each [`Map`]. Its first acting replica is the primary. It asks the others
-//! and all earlier holders what they have, and waits until nobody can have acknowledged a write of which it
-//! has not heard ([`Ballot`]). The authoritative log is that of the complete replica that took part last. The
-//! primary takes it over, undoes what it alone has, and has the others follow. Where others should act,
-//! because it needs a backfill itself, it says so ([`Action::WantActing`]).
+//! **2. An interval begins** with each [`Map`]. Its first acting replica is the primary. The primary asks the
+//! others and all earlier holders for their state, and waits until no device that has not answered can know
+//! of an acknowledged write that the primary does not ([`Ballot`]). The authoritative log is that of the
+//! complete replica that took part last. The primary takes it over, undoes changes that only the primary has,
+//! and has the others follow. If it needs a backfill itself, it asks for other acting replicas
+//! ([`Action::WantActing`]).
 //!
-//! **3. Clients** read and write at the primary. A write gets a [`Version`] and an [`Entry`] of the bounded
-//! [`Log`]; it goes to all replicas, and is answered when all have committed it. A request that is repeated
-//! is not done again. A read waits for writes of the same object, and with [`Config::lease`] for the replicas
-//! to confirm the primary, so that no former primary answers what is out of date.
+//! **3. Clients** send reads and writes to the primary. A write gets a [`Version`] and an [`Entry`] of the
+//! bounded [`Log`]; it goes to all replicas, and is acknowledged when all have committed it. A repeated
+//! request is not executed again. A read waits for writes of the same object, and with [`Config::lease`]
+//! until the replicas confirm the primary, so that no former primary returns stale data.
 //!
-//! **4. Log recovery.** What the log names and a replica does not have is missing there. The primary fetches
-//! it if it misses it itself, and sends it to the others. Requests for such an object wait, and it goes
-//! first.
+//! **4. Log recovery.** An object version that the log names and a replica does not have is missing there.
+//! The primary fetches it if it is missing at the primary, and sends it to the others. Requests for such an
+//! object wait, and the object is recovered first.
 //!
-//! **5. Backfill.** A replica that the log does not reach is a target: in `up`, and not acting. With a slot
-//! of each device's [`Reserver`], the primary finds out what differs ([`Discovery`]) and goes through it in
-//! the order of [`Key`]s. Writes below its [`Cursor`] go to the target too. Writes above go to its log alone,
-//! and open the range that was to be skipped. The target writes its cursor down batch by batch, and an
-//! interrupted backfill goes on there if the log still reaches.
+//! **5. Backfill.** A replica that cannot catch up from the log is a target: in `up`, but not acting. With a
+//! slot of each device's [`Reserver`], the primary finds out what differs ([`Discovery`]) and goes through it
+//! in the order of [`Key`]s. Writes below the [`Cursor`] go to the target too. Writes above it go to the
+//! target's log only, and reopen the range that was to be skipped. The target stores its cursor batch by
+//! batch, and an interrupted backfill continues there if the log still reaches back.
 //!
 //! **6. Clean.** When all replicas are complete and none misses anything, earlier intervals are forgotten and
-//! bitmaps begin anew.
+//! new bitmaps begin.
 //!
 //! ```
 //! use towtank_merkle::Subspace;
@@ -59,23 +61,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **What it takes from its surroundings.** Messages may be late, repeated and out of order, and are not lost
-//! within an interval. Maps are told to each device in order. A device that restarts is out of the map before
-//! it is in again, and one that lost its objects gets another [`DeviceId`]. For leases, clocks run equally
-//! fast; they need not agree.
+//! **Assumptions.** Messages may be late, repeated and out of order, but are not lost within an interval.
+//! Each device receives maps in order. A device that restarts is out of the map before it is in again, and
+//! one that lost its objects gets another [`DeviceId`]. For leases, clocks must run at the same rate; they
+//! need not agree.
 //!
 //! **Erasure-coded groups** ([`Config::data_shards`]): each replica holds a shard of every object. An object
-//! has one version, which all its shards have, so that logs, trees, sketches and bitmaps are of versions as
-//! in any group, and equal at all positions that are up to date: what the primary expects of a position is
-//! what its own tree says. A shard that is missing is made from others: the primary collects one from each of
-//! as many replicas as make up an object, its own among them, and sends on what the host decodes
-//! ([`Objects::decode`]). Payloads of writes are what each replica is to hold.
+//! has one version, shared by all its shards, so that logs, trees, sketches and bitmaps work as in any group,
+//! and are equal at all positions that are up to date: the primary's own tree is what it expects of every
+//! position. A missing shard is decoded from others: the primary collects one from each of as many replicas
+//! as make up an object, including its own, and sends what the host decodes ([`Objects::decode`]). The
+//! payload of a write is what each replica is to hold.
 //!
-//! What is deliberately absent: I/O, clocks, randomness, the code itself and reads that collect shards (a
-//! client's read tells what the primary holds), undoing a write in place (a crash amid writes of a coded
+//! What is deliberately absent: I/O, clocks, randomness, the erasure code itself, reads that collect shards
+//! (a client's read returns what the primary holds), undoing a write in place (a crash amid writes of a coded
 //! group may leave too few shards of either version: [`Note::Unfound`]), snapshots, scrubbing, splitting and
-//! merging of groups, and any trust in a peer's messages being checked: the store authenticates its peers,
-//! and a message that no correct replica sends ends in a panic.
+//! merging of groups, and checks of a peer's messages: the store authenticates its peers, and a message that
+//! no correct replica sends causes a panic.
 
 mod action;
 mod choice;

@@ -1,8 +1,9 @@
-//! The bounded log of a group: its last changes in order, and the requests of some that it no longer holds.
+//! The bounded log of a group: its latest changes in order, and the requests of some trimmed entries.
 //!
-//! A replica that was away catches up from the log of the others if it reaches back to where the replica
-//! stopped, and needs a backfill if not. Only what all replicas have committed is trimmed. So whatever a
-//! replica must undo is still in its own log, and two logs that overlap at all have a common entry.
+//! A replica that was away catches up from the log of the others if the log reaches back to where the replica
+//! stopped, and needs a backfill if not. Only entries that all replicas have committed are trimmed. So
+//! whatever a replica must undo is still in its own log, and two logs that overlap at all have a common
+//! entry.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,31 +16,31 @@ use crate::{Key, RequestId, Version};
 pub enum Change {
     /// The object has new content.
     Write,
-    /// The object is gone. Logged also where there was none, so that a late repetition is known for one.
+    /// The object is removed. Logged even if it did not exist, so that a late repetition is recognised.
     Delete,
 }
 
 /// A change of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its number, and after a write the object's version.
+    /// The number of the change; after a write also the object's version.
     pub version: Version,
-    /// The version that the object had before; none where it did not exist.
+    /// The version that the object had before; none if it did not exist.
     pub prior: Option<Version>,
     /// The object.
     pub key: Key,
-    /// What was done to it.
+    /// The kind of change.
     pub change: Change,
-    /// Who asked for it.
+    /// The client's request.
     pub request: RequestId,
 }
 
 impl Entry {
-    /// What an entry takes in memory and on the wire, about: Ceph's take some 150 to 300 bytes, with the
-    /// object's name.
+    /// The approximate size of an entry in memory and on the wire: Ceph's take some 150 to 300 bytes, with
+    /// the object's name.
     pub const BYTES: u64 = 160;
 
-    /// The object's version after the change; none where it is gone.
+    /// The object's version after the change; none if it was removed.
     #[must_use]
     pub fn result(&self) -> Option<Version> {
         match self.change {
@@ -52,23 +53,23 @@ impl Entry {
 /// A request whose entry was trimmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Done {
-    /// Which.
+    /// The request.
     pub request: RequestId,
-    /// The version that it got.
+    /// The version that it was assigned.
     pub version: Version,
 }
 
-/// What became of a log that had this end and this beginning: what a store that keeps it as a list has to do.
+/// How a log changed since it had a given head and tail: what a store that keeps it as a list has to do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LogChange {
     /// Append these entries, and trim the first ones up to a version; either may be nothing.
     Grown {
-        /// The new ones.
+        /// The new entries.
         appended: Vec<Entry>,
-        /// Up to here, entries become requests that are remembered.
+        /// Entries up to this version become remembered requests.
         trimmed_to: Version,
     },
-    /// Write it anew: entries were undone, or another's log was taken over.
+    /// Write the whole log again: entries were undone, or another replica's log was taken over.
     Rewritten,
 }
 
@@ -76,15 +77,15 @@ pub enum LogChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Parts", into = "Parts")]
 pub struct Log {
-    /// The last version that was trimmed: the log tells all changes after it.
+    /// The last version that was trimmed: the log holds all changes after it.
     tail: Version,
     entries: VecDeque<Entry>,
     trimmed: VecDeque<Done>,
-    /// The requests of both.
+    /// The requests of `entries` and `trimmed`.
     requests: BTreeMap<RequestId, Version>,
 }
 
-/// A log without what follows from the rest of it.
+/// A log without the fields that are derived from the rest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Parts {
     tail: Version,
@@ -105,13 +106,13 @@ impl From<Parts> for Log {
 }
 
 impl Log {
-    /// A log that begins behind a version.
+    /// An empty log that begins after a version.
     #[must_use]
     pub fn starting_at(tail: Version) -> Log {
         Log { tail, ..Log::default() }
     }
 
-    /// What another replica has told: its whole log.
+    /// A log received in full from another replica.
     #[must_use]
     pub fn replaced(tail: Version, trimmed: Vec<Done>, entries: Vec<Entry>) -> Log {
         let mut log = Log::starting_at(tail);
@@ -127,19 +128,19 @@ impl Log {
         self.entries.back().map_or(self.tail, |entry| entry.version)
     }
 
-    /// The version behind which it tells all changes.
+    /// The version after which it holds all changes.
     #[must_use]
     pub fn tail(&self) -> Version {
         self.tail
     }
 
-    /// How many entries it holds.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it holds none.
+    /// Whether it holds no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -159,7 +160,7 @@ impl Log {
     ///
     /// # Panics
     ///
-    /// Where it does not follow the last.
+    /// If the entry does not follow the last one.
     pub fn append(&mut self, entry: Entry) {
         let head = self.head();
         assert!(entry.version > head, "entry {} does not follow {head}", entry.version);
@@ -168,7 +169,7 @@ impl Log {
         self.entries.push_back(entry);
     }
 
-    /// The version that a request got, if the log still knows it.
+    /// The version that a request was assigned, if the log still knows it.
     #[must_use]
     pub fn find(&self, request: RequestId) -> Option<Version> {
         self.requests.get(&request).copied()
@@ -181,12 +182,12 @@ impl Log {
     }
 
     /// The last change that this log and one that ends with `last_update` have in common: the last one here
-    /// that is not after it. The other has every change of an authoritative log that is not after its own
-    /// last one, since any change that it lacks was made in an interval after its last.
+    /// that is not after `last_update`. The other log has every change of an authoritative log up to its own
+    /// last one, because any change that it lacks was made in a later interval.
     ///
     /// # Panics
     ///
-    /// Where the log does not reach back to it.
+    /// If the log does not reach back to it.
     #[must_use]
     pub fn common_with(&self, last_update: Version) -> Version {
         assert!(self.reaches_back_to(last_update), "{last_update} lies before the tail {}", self.tail);
@@ -201,11 +202,11 @@ impl Log {
         self.entries.range(first..).copied().collect()
     }
 
-    /// Takes all entries after a version off, and gives them, oldest first.
+    /// Removes all entries after a version, and returns them, oldest first.
     ///
     /// # Panics
     ///
-    /// Where the log does not hold that version: an entry that must be undone was trimmed, or one is missing.
+    /// If the log does not hold that version: an entry that must be undone was trimmed, or one is missing.
     pub fn rewind(&mut self, to: Version) -> Vec<Entry> {
         let keep = self.entries.partition_point(|entry| entry.version <= to);
         let last = keep.checked_sub(1).map_or(self.tail, |last| self.entries[last].version);
@@ -219,11 +220,11 @@ impl Log {
         undone
     }
 
-    /// Forgets the entries up to a version, and remembers at most `requests_max` requests of them.
+    /// Trims the entries up to a version, and remembers at most `requests_max` of their requests.
     ///
     /// # Panics
     ///
-    /// Where the log ends before it.
+    /// If the log ends before that version.
     pub fn trim(&mut self, to: Version, requests_max: usize) {
         assert!(to <= self.head(), "a log that ends with {} cannot be trimmed to {to}", self.head());
         while let Some(entry) = self.entries.front().filter(|entry| entry.version <= to) {
@@ -240,16 +241,16 @@ impl Log {
         }
     }
 
-    /// The version up to which it may be trimmed so that `keep` entries are left; none where there are not so
-    /// many, or fewer than `at_least` would go.
+    /// The version up to which it may be trimmed so that `keep` entries are left; none if there are fewer
+    /// entries, or if fewer than `at_least` would be trimmed.
     #[must_use]
     pub fn surplus(&self, keep: usize, at_least: usize) -> Option<Version> {
         let surplus = self.entries.len().checked_sub(keep)?;
         (surplus >= at_least.max(1)).then(|| self.entries[surplus - 1].version)
     }
 
-    /// What has become of the log that ended with `head` and began behind `tail`. Versions are given once, so
-    /// that a log that still holds the entry `head` is as it was up to there.
+    /// How the log changed since it ended with `head` and began after `tail`. Versions are assigned once, so
+    /// a log that still holds the entry `head` is unchanged up to there.
     #[must_use]
     pub fn change_since(&self, head: Version, tail: Version) -> LogChange {
         assert!(tail <= head, "a log from {tail} to {head}");
@@ -312,7 +313,7 @@ mod tests {
     #[test]
     fn two_logs_meet_at_their_last_common_entry() {
         let ours = log(&[(1, 1), (1, 2), (3, 3), (3, 4)]);
-        // The other took two changes in epoch 2 that nobody else has.
+        // The other log has two changes of epoch 2 that no other replica has.
         let mut theirs = log(&[(1, 1), (1, 2), (2, 3), (2, 4)]);
         let common = ours.common_with(theirs.head());
         assert_eq!(common, version(1, 2));

@@ -1,9 +1,9 @@
-//! What replicas of a group say to each other.
+//! The messages between replicas of a group.
 //!
-//! Messages are numbered in each direction of each pair and carry their interval. A replica takes each once
-//! and in order, however the network repeats and reorders them; it drops those of intervals that are over and
-//! keeps those of intervals that it has not heard of yet. A message may be late but not lost: where one is
-//! lost, a replica must leave the map and come back.
+//! Messages are numbered per direction of each pair and carry their interval. A replica handles each once and
+//! in order, however the network repeats and reorders them; it drops those of past intervals and keeps those
+//! of intervals that it has not heard of yet. A message may be late but not lost: if one is lost, a replica
+//! must leave the map and return.
 
 use serde::{Deserialize, Serialize};
 use towtank_units::{SimSpan, SimTime};
@@ -11,80 +11,80 @@ use towtank_units::{SimSpan, SimTime};
 use crate::objects::Payload;
 use crate::{Cursor, Done, Entry, Epoch, Info, Key, Version};
 
-/// A message with its place.
+/// A message with its interval and sequence number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message<P> {
     /// The interval in which it was sent.
     pub interval: Epoch,
-    /// Counts the messages of that interval from this sender to this receiver.
+    /// Counts the messages in that interval from this sender to this receiver.
     pub sequence: u64,
-    /// What it says.
+    /// The content.
     pub body: Body<P>,
 }
 
-/// All keys from `from` to before `to`.
+/// All keys from `from` up to but not including `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Run {
-    /// The first.
+    /// The first key.
     pub from: Key,
-    /// Where it ends.
+    /// The end, excluded.
     pub to: Cursor,
 }
 
-/// What a replica needs to follow the primary of a new interval.
+/// What a replica needs in order to follow the primary of a new interval.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Activate {
     /// The last change that both have.
     pub common: Version,
     /// The changes after it.
     pub entries: Vec<Entry>,
-    /// The replica cannot catch up from the log: it is filled anew. `common` is then the log's tail, and
-    /// these are the requests that it remembers.
+    /// If present, the replica cannot catch up from the log and is backfilled. `common` is then the log's
+    /// tail, and these are the requests that the log remembers.
     pub refill: Option<Vec<Done>>,
     /// How long an earlier primary may still answer reads.
     pub promised: SimSpan,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Body<P> {
-    /// Peering: what have you?
+    /// Peering: asks for the receiver's state.
     Query,
-    /// This.
+    /// The sender's state.
     Info(Info),
-    /// Your log counts. Send it to me.
+    /// Asks for the receiver's log, which is authoritative.
     GetLog,
-    /// All of my log.
+    /// The sender's whole log.
     Log {
-        /// Behind which it tells all changes.
+        /// The version after which it holds all changes.
         tail: Version,
-        /// The requests that it remembers of those before.
+        /// The requests of trimmed entries that it remembers.
         trimmed: Vec<Done>,
-        /// The changes.
+        /// The changes after `tail`.
         entries: Vec<Entry>,
     },
-    /// Follow me.
+    /// Tells the receiver to follow the sender.
     Activate(Activate),
-    /// I do, and miss these.
+    /// The sender follows, and misses these objects.
     Activated(Vec<(Key, Version)>),
 
     /// A client's change.
     Write {
         /// The change.
         entry: Entry,
-        /// The object's new content; none for a delete, and where only the log is to know.
+        /// The object's new content; none for a delete, or if only the log is to have the change.
         payload: Option<P>,
         /// Whether the object is to be changed: it is below the target's cursor.
         applies: bool,
-        /// Up to which the log is to be trimmed.
+        /// The version up to which the log is to be trimmed.
         trim_to: Version,
     },
-    /// The change is durable here.
+    /// The change with this version is durable at the sender.
     Committed(Version),
 
-    /// Recovery: send me this object.
+    /// Recovery: asks for this object.
     Pull(Key, Version),
-    /// I do not have it in this version.
+    /// The sender does not have the object in this version.
     NotHere(Key, Version),
     /// A part of an object.
     Part {
@@ -92,79 +92,80 @@ pub enum Body<P> {
         key: Key,
         /// Its version.
         version: Version,
-        /// Where the part begins.
+        /// The offset of the part.
         at: u64,
-        /// The part.
+        /// The content of the part.
         part: P,
-        /// Whether it is the last.
+        /// Whether it is the last part.
         is_last: bool,
     },
-    /// A part is durable here: of which object and version, and where the next begins; none after the last.
+    /// A part is durable at the sender: object, version, and the offset of the next part; none after the
+    /// last.
     Stored(Key, Version, Option<u64>),
-    /// Backfill: this object is not to be. And the round.
+    /// Backfill, with the round: the receiver must remove this object.
     Remove(u64, Key),
-    /// It is no more. And the round.
+    /// The object is removed at the sender, with the round.
     Removed(u64, Key),
 
-    /// A slot, please.
+    /// Asks for a slot.
     Reserve {
-        /// Of the question.
+        /// The round of the request.
         round: u64,
-        /// Higher goes first.
+        /// Higher priorities go first.
         priority: u8,
-        /// What the primary's objects take.
+        /// The bytes of the primary's objects.
         bytes: u64,
     },
-    /// You have one, in this round.
+    /// The slot of this round is granted.
     Reserved(u64),
-    /// I would become too full. And the round.
+    /// The slot of this round is refused: the sender would become too full.
     Refused(u64),
-    /// I have given the slot of this round to another.
+    /// The sender gave the slot of this round to another request.
     Revoked(u64),
-    /// I do not need the slot any more.
+    /// The slot is not needed any more.
     Release,
 
-    /// A message of the exchange of trees and sketches, in the encoding of `towtank-merkle`, and its round.
+    /// A round and a message of the exchange of trees and sketches, in the encoding of `towtank-merkle`.
     Exchange(u64, Vec<u8>),
-    /// What was written to where you are?
+    /// Asks, with the round, for the ranges written to at the receiver.
     GetBitmap(u64),
-    /// The interval since which it is known, and the bitmap, encoded; none where none is kept. And the round.
+    /// The round, the interval since which writes are recorded, and the encoded bitmap; none if none is kept.
     Bitmap(u64, Option<(Epoch, Vec<u8>)>),
-    /// Which objects have you in these runs, at most so many? And the round.
+    /// Asks for the objects in these runs, at most this many; with the round.
     Scan(u64, Vec<Run>, usize),
-    /// These, and the runs are looked at up to here.
+    /// The round, the objects found, and the cursor up to which the runs were looked at.
     Listed(u64, Vec<(Key, Version)>, Cursor),
-    /// The backfill has come so far.
+    /// The backfill has reached this cursor.
     Progress(Cursor),
-    /// I have written that down.
+    /// The sender has stored this cursor.
     ProgressKept(Cursor),
     /// All replicas are equal and complete.
     Clean,
 
-    /// May I answer reads? The time is the asker's.
+    /// Asks to confirm the lease. The time is the sender's.
     Renew(SimTime),
-    /// As far as I know, for the agreed time from when you asked.
+    /// Confirms the lease, as far as the sender knows, for the agreed time from the time in the request.
     Renewed(SimTime),
 
-    /// Recovery of a coded group: send me a part of your shard. Its number, the object, its version and where
-    /// it begins.
+    /// Recovery of a coded group: asks for a part of the receiver's shard. The request's number, the object,
+    /// its version and the part's offset.
     Gather(u64, Key, Version, u64),
-    /// This is the part of that number, and whether it is the last.
+    /// The part that was requested with this number, and whether it is the last.
     Gathered(u64, P, bool),
 }
 
-/// Of every message: kind, interval, group, sequence, and the checksum of a frame.
+/// Bytes of every message: kind, interval, group, sequence, and the checksum of a frame.
 const HEAD_BYTES: u64 = 48;
-/// A key, as a store writes it.
+/// Bytes of an encoded key.
 const KEY_BYTES: u64 = 12;
-/// A version.
+/// Bytes of an encoded version.
 const VERSION_BYTES: u64 = 12;
 
-/// What a client's write takes on the wire beside its object.
+/// Bytes of a client's write on the wire, without its object.
 pub const WRITE_BYTES: u64 = HEAD_BYTES + Entry::BYTES;
 
 impl<P: Payload> Message<P> {
-    /// What it takes on the wire, about.
+    /// The approximate number of bytes on the wire.
     #[must_use]
     pub fn wire_bytes(&self) -> u64 {
         let some = |count: usize, each: u64| count as u64 * each;
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(wire_bytes(shard(5000)) - wire_bytes(shard(0)), 5000);
         assert_eq!(wire_bytes(Body::Exchange(1, vec![0; 77])), HEAD_BYTES + 77);
         let listed = |count| Body::Listed(1, vec![(key, Version::ZERO); count], Cursor::End);
-        // 512 objects of a batch: what a target tells of them, 24 bytes each.
+        // A target lists the 512 objects of a batch with 24 bytes each.
         assert_eq!(wire_bytes(listed(512)) - wire_bytes(listed(0)), 512 * 24);
         assert!(wire_bytes(Body::Query) > 0);
     }

@@ -1,8 +1,8 @@
-//! What a replica keeps its objects in: the host's store, or its model of one.
+//! Where a replica keeps its objects: the host's store, or a model of one.
 //!
-//! All that one call of [`Replica::handle`](crate::Replica::handle) does to the objects and to the
-//! [`Durable`](crate::Durable) state is one atomic transaction, which is durable before any action of the
-//! call is carried out. A crash loses all else.
+//! All changes that one call of [`Replica::handle`](crate::Replica::handle) makes to the objects and to the
+//! [`Durable`](crate::Durable) state are one atomic transaction, which is durable before any action of the
+//! call is carried out. A crash loses everything else.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -10,9 +10,9 @@ use std::hash::Hash;
 
 use crate::{Cursor, DeviceId, Key, Version};
 
-/// What an object holds. A simulator has its size alone, a store its bytes.
+/// The content of an object. A simulator keeps only its size, a store its bytes.
 pub trait Payload: Clone + Debug + PartialEq + Eq + Hash {
-    /// How many bytes it stands for.
+    /// The number of bytes.
     fn size(&self) -> u64;
 }
 
@@ -22,7 +22,7 @@ impl Payload for Vec<u8> {
     }
 }
 
-/// Of so many bytes, which nobody looks at.
+/// A payload of this many bytes, without the bytes themselves.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -34,58 +34,59 @@ impl Payload for Size {
     }
 }
 
-/// An object as a scan finds it.
+/// An object as a scan returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Listed {
-    /// Which it is.
+    /// The object.
     pub key: Key,
     /// Its version.
     pub version: Version,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
 }
 
 /// The objects of one replica of one group.
 pub trait Objects {
-    /// What an object holds.
+    /// The content of an object.
     type Payload: Payload;
 
-    /// The object's version and size; none where there is no such object.
+    /// The object's version and size; none if it does not exist.
     fn look_up(&self, key: Key) -> Option<Listed>;
 
-    /// At most `most` objects from `from` to before `to`, in order, none left out.
+    /// The first `most` objects, or fewer, from `from` up to but not including `to`, in order and without
+    /// gaps.
     fn scan(&self, from: Key, to: Cursor, most: usize) -> Vec<Listed>;
 
-    /// The part of an object from byte `at`, at most `length` long; none where there is no such object.
+    /// The part of an object from byte `at`, at most `length` bytes long; none if it does not exist.
     fn read(&self, key: Key, at: u64, length: u64) -> Option<Self::Payload>;
 
-    /// In a coded group: a part of the shard that a replica holds, from the same part of the shards of
-    /// others.
+    /// In a coded group: a part of the shard of replica `of`, decoded from the same part of other replicas'
+    /// shards.
     fn decode(&self, shards: &BTreeMap<DeviceId, Self::Payload>, of: DeviceId) -> Self::Payload;
 
-    /// Sets an object, whether or not there is one.
+    /// Sets an object, whether or not it exists.
     fn put(&mut self, key: Key, version: Version, payload: Self::Payload);
 
-    /// Removes an object, if there is one.
+    /// Removes an object, if it exists.
     fn remove(&mut self, key: Key);
 
-    /// Appends to the temporary object of this key; `at` is its length so far, and 0 begins it anew.
-    /// Temporary objects are seen by nothing but [`Objects::publish`].
+    /// Appends to the temporary object of this key; `at` is its length so far, and 0 starts it again.
+    /// Temporary objects are visible only to [`Objects::publish`].
     fn stage(&mut self, key: Key, at: u64, part: Self::Payload);
 
-    /// Makes the temporary object of this key the object, in this version.
+    /// Makes the temporary object of this key the object, with this version.
     fn publish(&mut self, key: Key, version: Version);
 
-    /// Throws all temporary objects away.
+    /// Discards all temporary objects.
     fn drop_staged(&mut self);
 
-    /// The bytes of all objects, for the guard against full devices.
+    /// The bytes of all objects, for the check against full devices.
     fn bytes(&self) -> u64;
 }
 
-/// A payload that can be cut and put together: what [`Memory`] asks of it.
+/// A payload that can be divided and appended to, as [`Memory`] requires.
 pub trait Divisible: Payload {
-    /// The part from byte `at`, at most `length` long.
+    /// The part from byte `at`, at most `length` bytes long.
     fn part(&self, at: u64, length: u64) -> Self;
 
     /// Appends a part.
@@ -114,7 +115,7 @@ impl Divisible for Size {
     }
 }
 
-/// Objects in memory, for tests, examples and small models. In a coded group it does not tell shards apart:
+/// Objects in memory, for tests, examples and small models. In a coded group it does not distinguish shards:
 /// what a replica holds of an object stands for its shard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Memory<P> {
@@ -129,30 +130,30 @@ impl<P> Default for Memory<P> {
 }
 
 impl<P> Memory<P> {
-    /// No objects.
+    /// An empty set of objects.
     #[must_use]
     pub fn new() -> Self {
         Memory::default()
     }
 
-    /// All objects in order.
+    /// All objects, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Key, Version, &P)> + '_ {
         self.objects.iter().map(|(key, (version, payload))| (*key, *version, payload))
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
 
-    /// How many temporary objects there are.
+    /// The number of temporary objects.
     #[must_use]
     pub fn staged(&self) -> usize {
         self.staged.len()

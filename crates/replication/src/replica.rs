@@ -1,8 +1,8 @@
-//! One replica of one placement group: what happens to it goes in, what its host is to do comes out.
+//! One replica of one placement group: inputs go in, actions for its host come out.
 //!
-//! [`Replica::handle`] is the only way in. It hands each input to the part that knows it: `peering` begins an
-//! interval, `clients` reads and writes, `recovery` and `filling` bring the others up to date, `follower` is
-//! what a replica does for its primary, whoever it is.
+//! [`Replica::handle`] is the only entry point. It passes each input to the responsible module: `peering`
+//! begins an interval, `clients` reads and writes, `recovery` and `filling` bring the other replicas up to
+//! date, and `follower` is what a replica does for its primary.
 
 mod audit;
 mod clients;
@@ -29,13 +29,13 @@ use crate::{
 };
 use primary::{Ask, Primary, Stage};
 
-/// A replica.
+/// A replica of a placement group.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Replica<P> {
     config: Config,
     me: DeviceId,
     durable: Durable,
-    /// None until the first map after a start: what was sent before is void.
+    /// None until the first map after a start: messages and work from before it are void.
     map: Option<Map>,
     #[serde(with = "towtank_units::pairs")]
     links: BTreeMap<DeviceId, Link<P>>,
@@ -44,29 +44,29 @@ pub struct Replica<P> {
     tokens: u64,
     #[serde(with = "towtank_units::pairs")]
     pending: BTreeMap<Token, After<P>>,
-    /// Until when primaries may answer reads, as far as this replica has confirmed or heard; whose it is not
-    /// to tell is under none.
+    /// Until when primaries may answer reads, as far as this replica has confirmed or heard; under `None` if
+    /// the primary is not known.
     #[serde(with = "towtank_units::pairs")]
     promises: BTreeMap<Option<DeviceId>, SimTime>,
-    /// Temporary objects: the version, and the length so far.
+    /// Temporary objects: version, and length so far.
     #[serde(with = "towtank_units::pairs")]
     staged: BTreeMap<Key, (Version, u64)>,
-    /// Objects of which the receiver has not confirmed the last part.
+    /// Objects being sent, whose receiver has not confirmed the last part.
     #[serde(with = "towtank_units::pairs")]
     sending: BTreeMap<(DeviceId, Key), Version>,
-    /// What stands still while it is compared.
+    /// The copies that are compared during an exchange.
     snapshot: Option<(Tree, Option<Sketch>)>,
-    /// The slot that is held or asked for as a target, and the primary's round.
+    /// The slot held or requested as a target, and the round of the primary's request.
     remote_slot: Option<(Token, u64)>,
     primary: Option<Box<Primary<P>>>,
 }
 
-/// One direction of messages from this replica to another, and one back.
+/// The messages between this replica and another, in both directions.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Link<P> {
     sent: u64,
     received: u64,
-    /// Messages that came before others that were sent earlier.
+    /// Messages that arrived before earlier ones.
     held: BTreeMap<u64, Body<P>>,
 }
 
@@ -76,7 +76,7 @@ impl<P> Default for Link<P> {
     }
 }
 
-/// What follows when work is done or time is up.
+/// What to do when work is done or a wait is over.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum After<P> {
     Committed(Version),
@@ -90,34 +90,34 @@ enum After<P> {
     PromisesOver,
 }
 
-/// What can be seen of a replica from outside.
+/// The observable state of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// It leads the group.
+    /// It is the primary of the group.
     pub is_primary: bool,
-    /// The group takes part in nothing but peering.
+    /// The group is still peering.
     pub is_peering: bool,
-    /// The group waits for devices that are not there.
+    /// The group waits for devices that are not available.
     pub is_down: bool,
-    /// The group takes requests.
+    /// The group accepts requests.
     pub serves: bool,
-    /// All replicas are equal and complete, and as many as they should be.
+    /// All replicas are equal and complete, and as many as intended.
     pub is_clean: bool,
-    /// Objects that are missing here or elsewhere, as far as this replica knows.
+    /// Objects missing here or on other replicas, as far as this replica knows.
     pub missing: usize,
-    /// Targets of backfills that are not complete.
+    /// Targets of backfills that are not complete yet.
     pub targets: usize,
 }
 
 impl<P: crate::Payload> Replica<P> {
-    /// A replica that starts, for the first time or after a crash. It takes part from the next map on that is
-    /// new to it.
+    /// Starts a replica, for the first time or after a crash. It takes part from the next map that is new to
+    /// it.
     #[must_use]
     pub fn start(config: Config, me: DeviceId, durable: Durable, now: SimTime) -> Replica<P> {
         config.check();
         let mut promises = BTreeMap::new();
         if let Some(lease) = config.lease {
-            // What it has confirmed before, nobody knows.
+            // Nobody knows which leases it confirmed before the start.
             promises.insert(None, now.saturating_add(lease));
         }
         Replica {
@@ -138,36 +138,36 @@ impl<P: crate::Payload> Replica<P> {
         }
     }
 
-    /// What must not be forgotten.
+    /// The state that must survive a crash.
     #[must_use]
     pub fn durable(&self) -> &Durable {
         &self.durable
     }
 
-    /// The same, for a store that notes what it has saved of trees and sketches.
+    /// The same, mutably: a store records there which parts of trees and sketches it has saved.
     pub fn durable_mut(&mut self) -> &mut Durable {
         &mut self.durable
     }
 
-    /// What is left after a crash.
+    /// The state that is left after a crash.
     #[must_use]
     pub fn into_durable(self) -> Durable {
         self.durable
     }
 
-    /// Who it is.
+    /// The device that holds this replica.
     #[must_use]
     pub fn device(&self) -> DeviceId {
         self.me
     }
 
-    /// The rules it follows.
+    /// The parameters of the group.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// How it stands.
+    /// Its observable state.
     #[must_use]
     pub fn view(&self) -> View {
         let primary = self.primary.as_deref();
@@ -184,9 +184,10 @@ impl<P: crate::Payload> Replica<P> {
         }
     }
 
-    /// An object turned out to be damaged here. Called just before a map is told: in the interval that it
-    /// begins the object is missing here, in the version that it had, and is made good from another replica.
-    /// One above the cursor of a backfill is removed, and found to differ.
+    /// Reports that an object turned out to be damaged on this device. Call it just before a map is passed:
+    /// in the interval that the map begins, the object is missing here in the version that it had, and is
+    /// recovered from another replica. An object above the cursor of a backfill is removed, and the backfill
+    /// finds the difference.
     pub fn lose<O: Objects<Payload = P>>(&mut self, key: Key, objects: &mut O) {
         let Some(listed) = objects.look_up(key) else { return };
         self.durable.remove(objects, key);
@@ -195,8 +196,8 @@ impl<P: crate::Payload> Replica<P> {
         }
     }
 
-    /// Takes what happens. All changes to `objects` and to the durable state are one transaction, to be
-    /// durable before any of the actions that are appended is carried out.
+    /// Handles an input. All changes to `objects` and to the durable state are one transaction, which must be
+    /// durable before any of the actions appended is carried out.
     pub fn handle<O: Objects<Payload = P>>(
         &mut self,
         now: SimTime,
@@ -215,7 +216,7 @@ impl<P: crate::Payload> Replica<P> {
     }
 }
 
-/// One call: the replica, and what it was given to work with.
+/// One call: the replica, and the arguments of the call.
 struct Turn<'a, O: Objects> {
     it: &'a mut Replica<O::Payload>,
     now: SimTime,
@@ -256,7 +257,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// What came of an interval that is over is void; all that is volatile begins anew.
+    /// Begins an interval: results from past intervals are void, and all volatile state is reset.
     fn begin_interval(&mut self, map: Map) {
         if map.epoch <= self.it.durable.epoch {
             return;
@@ -275,7 +276,7 @@ impl<O: Objects> Turn<'_, O> {
         it.pending.clear();
         it.sending.clear();
         it.snapshot = None;
-        // After a start nobody knows what temporary objects there are.
+        // After a start it is not known which temporary objects exist.
         let keeps = it.config.planted == Some(Planted::KeepsTemporary);
         if (it.map.is_none() || !it.staged.is_empty()) && !keeps {
             it.staged.clear();
@@ -290,7 +291,7 @@ impl<O: Objects> Turn<'_, O> {
         early.into_iter().for_each(|(from, message)| self.take_message(from, message));
     }
 
-    /// Takes each message of this interval once and in order.
+    /// Handles each message of this interval once and in order.
     fn take_message(&mut self, from: DeviceId, message: Message<O::Payload>) {
         let it = &mut *self.it;
         let known = it.durable.epoch;
@@ -306,7 +307,7 @@ impl<O: Objects> Turn<'_, O> {
             return;
         }
         link.held.insert(message.sequence, message.body);
-        // Taking one may begin another interval only by a map, so that the link is the same throughout.
+        // Only a map can begin another interval, so the link stays the same during this loop.
         while let Some(link) = self.it.links.get_mut(&from) {
             let Some(body) = link.held.remove(&link.received) else { break };
             link.received += 1;

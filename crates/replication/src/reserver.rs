@@ -1,9 +1,9 @@
-//! How many backfills a device takes part in at once: slots, given by priority, and a guard against full
-//! devices.
+//! Limits how many backfills a device takes part in at once: slots assigned by priority, and a check against
+//! full devices.
 //!
-//! Ceph has two reservers a device, each of `osd_max_backfills` slots: one for the backfills that its
-//! primaries lead, one for those that fill it. With one for both, two devices that fill each other would wait
-//! for each other.
+//! Ceph has two reservers per device, each with `osd_max_backfills` slots: one for the backfills that the
+//! device's primaries lead, one for those that fill the device. With one reserver for both, two devices that
+//! backfill each other would deadlock.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,49 +12,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::{GroupId, Token};
 
-/// On which side of a backfill a slot is.
+/// The side of a backfill for which a slot is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Lot {
-    /// The primary's.
+    /// The primary's side.
     Local,
-    /// The target's.
+    /// The target's side.
     Remote,
 }
 
-/// Who asked for a slot, and how he knows the answer.
+/// The replica that asked for a slot, and its token for the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Holder {
     /// The group whose replica asks.
     pub group: GroupId,
-    /// That replica's own number for the question.
+    /// That replica's token for the request.
     pub token: Token,
 }
 
-/// What is asked.
+/// A request for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
-    /// Who asks.
+    /// The requester.
     pub holder: Holder,
-    /// For which side.
+    /// The side of the backfill.
     pub lot: Lot,
-    /// Higher goes first.
+    /// Higher priorities go first.
     pub priority: u8,
-    /// What the backfill will add to the device, at most.
+    /// The most bytes that the backfill will add to the device.
     pub bytes: u64,
 }
 
-/// What a reserver tells a replica.
+/// The reserver's answer to a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Verdict {
-    /// The slot is yours.
+    /// The slot is granted.
     Granted(Holder),
-    /// The device would become too full. Ask later.
+    /// The device would become too full. Ask again later.
     Rejected(Holder),
-    /// A request of higher priority has taken your slot.
+    /// A request of higher priority has taken the slot.
     Revoked(Holder),
 }
 
-/// The slots of one device. A crash forgets it.
+/// The slots of one device. The state is lost in a crash.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reserver {
     slots: usize,
@@ -69,18 +69,19 @@ pub struct Reserver {
 struct Slots {
     #[serde(with = "towtank_units::pairs")]
     held: BTreeMap<Holder, (u8, u64)>,
-    /// By priority, then by who came first.
+    /// Ordered by priority, then by arrival.
     #[serde(with = "towtank_units::pairs")]
     waiting: BTreeMap<(Reverse<u8>, u64), Request>,
     arrivals: u64,
 }
 
 impl Reserver {
-    /// So many slots of each side (Ceph's `osd_max_backfills`, 1), and a device that is never full.
+    /// A reserver with this many slots per side (Ceph's `osd_max_backfills`, 1), and a device that is never
+    /// full.
     ///
     /// # Panics
     ///
-    /// Without slots: nothing would ever be backfilled.
+    /// If `slots` is 0: nothing would ever be backfilled.
     #[must_use]
     pub fn new(slots: usize) -> Reserver {
         assert!(slots > 0, "a device without slots is never backfilled");
@@ -88,31 +89,31 @@ impl Reserver {
         Reserver { slots, full_at_bytes: u64::MAX, used_bytes: 0, preempts: false, lots }
     }
 
-    /// Refuses backfills that would fill the device beyond so many bytes: Ceph's `backfillfull_ratio`, 90 %,
-    /// of its size.
+    /// Refuses backfills that would fill the device beyond `bytes`: Ceph's `backfillfull_ratio`, 90 %, of its
+    /// size.
     #[must_use]
     pub fn full_at(self, bytes: u64) -> Reserver {
         Reserver { full_at_bytes: bytes, ..self }
     }
 
-    /// Takes slots away for requests of higher priority.
+    /// Revokes slots in favour of requests of higher priority.
     #[must_use]
     pub fn preempting(self) -> Reserver {
         Reserver { preempts: true, ..self }
     }
 
-    /// What the device holds now.
+    /// Sets the number of bytes that the device holds now.
     pub fn set_used(&mut self, bytes: u64) {
         self.used_bytes = bytes;
     }
 
-    /// Who holds slots of one side.
+    /// The number of slots held on one side.
     #[must_use]
     pub fn held(&self, lot: Lot) -> usize {
         self.lots[&lot].held.len()
     }
 
-    /// Asks for a slot. What is granted, refused and taken away is appended to `verdicts`.
+    /// Requests a slot. Slots granted, refused and revoked are appended to `verdicts`.
     pub fn request(&mut self, request: Request, verdicts: &mut Vec<Verdict>) {
         let promised: u64 = self.slots_of(Lot::Remote).held.values().map(|(_, bytes)| bytes).sum();
         let after = self.used_bytes.saturating_add(promised).saturating_add(request.bytes);
@@ -127,7 +128,7 @@ impl Reserver {
         self.grant(request.lot, verdicts);
     }
 
-    /// Gives a slot back, or takes a request back.
+    /// Gives a slot back, or withdraws a request.
     pub fn release(&mut self, lot: Lot, holder: Holder, verdicts: &mut Vec<Verdict>) {
         let slots = self.slots_of(lot);
         slots.held.remove(&holder);

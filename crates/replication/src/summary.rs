@@ -1,16 +1,16 @@
 //! What a replica knows of its objects without looking at them: a tree, a sketch or a bitmap, as its group's
-//! discovery needs. Every local change of an object goes through [`Summary::update`], so that the state is
-//! always that of one made anew from the objects.
+//! discovery needs. Every local change of an object goes through [`Summary::update`], so that tree and sketch
+//! always equal those built from the objects.
 
 use serde::{Deserialize, Serialize};
 use towtank_merkle::{Bitmap, Sketch, Tree};
 
 use crate::{Config, Epoch, Key, Version};
 
-/// Which ranges were written to since the group was clean.
+/// The ranges written to since the group was clean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dirty {
-    /// The interval in which the group was clean; 0 for its creation.
+    /// The interval in which the group was clean; 0 means its creation.
     pub since: Epoch,
     /// The ranges.
     pub ranges: Bitmap,
@@ -57,7 +57,7 @@ impl TryFrom<Images> for Summary {
 }
 
 impl Summary {
-    /// Of no objects.
+    /// The summaries of no objects.
     #[must_use]
     pub fn new(config: &Config) -> Summary {
         let dirty = || Dirty { since: 0, ranges: Bitmap::new(config.shape) };
@@ -68,7 +68,7 @@ impl Summary {
         }
     }
 
-    /// Of these objects, none of them written to.
+    /// The summaries of these objects, with an empty bitmap.
     #[must_use]
     pub fn of_objects(config: &Config, objects: impl IntoIterator<Item = (Key, Version)>) -> Summary {
         let mut summary = Summary::new(config);
@@ -77,13 +77,14 @@ impl Summary {
         Summary { dirty, ..summary }
     }
 
-    /// Of parts that a store has kept.
+    /// Summaries from parts that a store has kept.
     #[must_use]
     pub fn of_parts(tree: Option<Tree>, sketch: Option<Sketch>, dirty: Option<Dirty>) -> Summary {
         Summary { tree, sketch, dirty }
     }
 
-    /// An object went from one version to another; no version is an object that does not exist.
+    /// Records that an object changed from one version to another; `None` means that the object does not
+    /// exist.
     pub fn update(&mut self, key: Key, old: Option<Version>, new: Option<Version>) {
         assert_ne!(old, new, "{key:?} has not changed");
         let (old, new) = (old.map(Version::packed), new.map(Version::packed));
@@ -98,7 +99,7 @@ impl Summary {
         }
     }
 
-    /// The group is clean in this interval.
+    /// Begins a new bitmap: the group is clean in this interval.
     pub(crate) fn begin_bitmap(&mut self, since: Epoch) {
         if let Some(dirty) = &mut self.dirty {
             assert!(since > dirty.since || dirty.since == 0, "clean in {since}, after {}", dirty.since);
@@ -106,41 +107,42 @@ impl Summary {
         }
     }
 
-    /// The tree, where one is kept.
+    /// The tree, if one is kept.
     #[must_use]
     pub fn tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
     }
 
-    /// The tree, for a store that saves what changed of it.
+    /// The tree, for a store that saves its changes.
     pub fn tree_mut(&mut self) -> Option<&mut Tree> {
         self.tree.as_mut()
     }
 
-    /// The sketch, where one is kept.
+    /// The sketch, if one is kept.
     #[must_use]
     pub fn sketch(&self) -> Option<&Sketch> {
         self.sketch.as_ref()
     }
 
-    /// The sketch, for a store that saves what changed of it.
+    /// The sketch, for a store that saves its changes.
     pub fn sketch_mut(&mut self) -> Option<&mut Sketch> {
         self.sketch.as_mut()
     }
 
-    /// The bitmap, where one is kept.
+    /// The bitmap, if one is kept.
     #[must_use]
     pub fn dirty(&self) -> Option<&Dirty> {
         self.dirty.as_ref()
     }
 
-    /// Whether tree and sketch are those of another summary; a bitmap tells of the past, and is not compared.
+    /// Whether tree and sketch equal those of another summary; bitmaps depend on history and are not
+    /// compared.
     #[must_use]
     pub fn sums_up_as(&self, other: &Summary) -> bool {
         self.tree == other.tree && self.sketch == other.sketch
     }
 
-    /// What it takes in memory.
+    /// The bytes of memory that the summaries take.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let tree = self.tree.as_ref().map_or(0, |tree| Tree::memory_bytes(tree.shape().leaf_bits()));

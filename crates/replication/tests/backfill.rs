@@ -1,5 +1,5 @@
-//! Backfills of replicas that were away: what is looked at and sent is what differs, by each way to find out;
-//! they go on where they were stopped, and take the time that their rests give.
+//! Backfills of replicas that were away: each discovery looks at and sends what differs; interrupted
+//! backfills continue where they stopped, and take the time that their pauses imply.
 
 #[allow(dead_code, reason = "the example's own question is asked elsewhere")]
 #[path = "../examples/stale_replica.rs"]
@@ -41,7 +41,7 @@ fn state(cluster: &Cluster, device: usize) -> BTreeSet<(Key, Version)> {
     cluster.devices[device].1.iter().map(|(key, version, _)| (key, version)).collect()
 }
 
-/// Objects that the two do not have in the same version.
+/// Objects that the two devices do not have in the same version.
 fn differing(cluster: &Cluster, ours: usize, theirs: usize) -> BTreeSet<Key> {
     let (ours, theirs) = (state(cluster, ours), state(cluster, theirs));
     ours.symmetric_difference(&theirs).map(|(key, _)| *key).collect()
@@ -73,7 +73,7 @@ fn assert_clean(cluster: &Cluster, devices: &[usize]) {
     assert!(view.is_clean && view.serves, "{view:?}");
 }
 
-/// What happens to objects while a device is away, and whether one was written that it alone has.
+/// The objects written and deleted while a device is away.
 #[derive(Clone, Debug)]
 struct Away {
     written: Vec<u32>,
@@ -99,7 +99,7 @@ proptest! {
             cluster.ask(object(*number), Operation::Delete);
             cluster.run();
         }
-        // So that the log does not reach back.
+        // So many writes that the log does not reach back.
         (200..204).for_each(|number| write(&mut cluster, number));
         let differing = differing(&cluster, 0, 2);
         let here: BTreeSet<Key> = state(&cluster, 0).iter().map(|(key, _)| *key).collect();
@@ -119,7 +119,7 @@ proptest! {
             Discovery::Scan => prop_assert_eq!(tally.looked_at, here.len() as u64),
             Discovery::Sketch => prop_assert_eq!(tally.looked_at, differing.len() as u64),
             Discovery::Merkle | Discovery::MerkleLevels => prop_assert_eq!(tally.looked_at, in_leaves),
-            // An object that was made and deleted leaves a mark and no difference.
+            // An object that was created and deleted leaves a mark and no difference.
             Discovery::Bitmap => prop_assert!(tally.looked_at >= in_leaves),
         }
         assert_clean(&cluster, &[0, 1, 2]);
@@ -132,7 +132,7 @@ proptest! {
         let mut cluster = cluster(config, 120);
         cluster.set_up(&[0, 1]);
         (0..60).for_each(|number| write(&mut cluster, number * 2));
-        // It comes back for so many events, and goes again.
+        // Device 2 returns for `stop` events, and leaves again.
         let before = recovered(&cluster, 2).len();
         cluster.begin(&[0, 1, 2]);
         for _ in 0..stop {
@@ -149,8 +149,7 @@ proptest! {
             Note::BackfillBegan { resumed, .. } => Some(*resumed),
             _ => None,
         });
-        // The log of the primary has not moved on, so that what the target has begun to follow, it goes on to
-        // follow.
+        // The primary's log has not been trimmed further, so a backfill that has begun is resumed.
         let has_begun = cursor != Cursor::End;
         prop_assert_eq!(resumed == Some(true), has_begun);
         assert_clean(&cluster, &[0, 1, 2]);
@@ -204,8 +203,8 @@ fn a_replica_that_the_log_reaches_is_not_backfilled() {
 
 #[test]
 fn a_part_of_a_backfill_that_was_stopped_is_thrown_away() {
-    // A target whose slot was taken away had a first part of an object, and then got the object, smaller, at
-    // once.
+    // A target whose slot was revoked had the first part of an object; then the object became smaller and
+    // arrived in one part.
     let config = Config { chunk_bytes: 500, ..config(Discovery::Scan) };
     let mut cluster = cluster(config, 20);
     cluster.devices[2].2 = Reserver::new(1).preempting();
@@ -245,7 +244,7 @@ fn a_target_that_is_to_be_filled_anew_gives_what_it_alone_has() {
     cluster.set_up(&[1]);
     assert!(cluster.notes.iter().any(|(_, note)| *note == Note::Unfound { key: object(5) }));
     (10..18).for_each(|number| write(&mut cluster, number));
-    // The log has moved on, and device 0 begins to be filled anew; then another interval begins.
+    // The log has moved on, and a new backfill of device 0 begins; then another interval begins.
     cluster.begin(&[1, 0]);
     while cluster.devices[0].0.durable().is_complete() {
         assert!(cluster.step(), "device 0 is to be filled");
@@ -271,7 +270,7 @@ fn large_objects_go_in_parts() {
 
 #[test]
 fn rests_give_the_time_of_a_backfill() {
-    // The small Ceph cluster took 27.4 s for 260 operations with its default rest of 0.1 s: 250 objects and
+    // The small Ceph cluster took 27.4 s for 260 operations with its default pause of 0.1 s: 250 objects and
     // 10 batches.
     let mut config = config(Discovery::Scan);
     config.sleep = SimSpan::from_ms(100);
@@ -317,7 +316,7 @@ fn a_bitmap_that_began_at_another_time_gives_way_to_a_scan() {
     assert_eq!(discovered_by(&cluster), [Discovery::Bitmap], "all three were clean together");
     cluster.set_up(&[0, 1]);
     (0..20).for_each(|number| write(&mut cluster, number));
-    // Device 3 was not there then. Now the group is clean without device 2, and its bitmaps begin anew.
+    // Device 3 was absent then. Now the group is clean without device 2, and new bitmaps begin.
     cluster.set_up(&[0, 1, 3]);
     (20..30).for_each(|number| write(&mut cluster, number));
     cluster.set_up(&[0, 1, 2]);
@@ -331,7 +330,7 @@ fn equal_replicas_are_found_by_their_roots() {
     for discovery in [Discovery::Merkle, Discovery::MerkleLevels, Discovery::Sketch] {
         let mut cluster = cluster(config(discovery), 60);
         cluster.set_up(&[0, 1]);
-        // Objects are made and removed again: the log has moved on, and nothing differs.
+        // Objects are created and removed again: the log has moved on, and nothing differs.
         for number in 100..110 {
             write(&mut cluster, number);
             cluster.ask(object(number), Operation::Delete);
@@ -379,7 +378,7 @@ fn below_the_least_number_of_replicas_nothing_is_taken() {
     );
 }
 
-/// A group of 4 data shards and 2 of parity: what stands for an object at a device is the device's shard.
+/// A group of 4 data and 2 parity shards: an object at a device stands for the device's shard.
 fn coded(discovery: Discovery) -> Config {
     Config { size: 6, size_min: 5, data_shards: 4, ..config(discovery) }
 }
@@ -391,8 +390,8 @@ fn coded_cluster(config: Config, objects: u32) -> Cluster {
 
 const ALL_SIX: [u32; 6] = [0, 1, 2, 3, 4, 5];
 
-/// Every shard that is brought to a target is made from four others, of which one is the primary's own: three
-/// are sent to it, and one from it.
+/// Every shard that a target receives is decoded from four others, one of which is the primary's own: three
+/// are sent to the primary, and the decoded one is sent from it.
 #[test]
 fn a_shard_is_made_from_as_many_as_make_up_an_object() {
     for discovery in Discovery::ALL {
@@ -417,7 +416,7 @@ fn a_shard_is_made_from_as_many_as_make_up_an_object() {
     }
 }
 
-/// The same where a log reaches back, where two are away, and where shards are larger than a message may be.
+/// The same if the log reaches back, if two devices are away, and if shards are larger than a message may be.
 #[test]
 fn shards_are_made_by_the_log_for_two_and_in_parts() {
     for (log, chunk) in [(100, 1 << 20), (2, 1 << 20), (2, 300)] {
@@ -442,8 +441,8 @@ fn shards_are_made_by_the_log_for_two_and_in_parts() {
     }
 }
 
-/// A primary that misses its own shard makes it from others; with too few of them, the object is unfound
-/// until one more is back.
+/// A primary that misses its own shard decodes it from others; with too few of them, the object is unfound
+/// until another replica returns.
 #[test]
 fn a_primary_makes_its_own_shard_and_knows_when_it_cannot() {
     let config =
@@ -451,8 +450,8 @@ fn a_primary_makes_its_own_shard_and_knows_when_it_cannot() {
     let mut cluster = coded_cluster(config, 20);
     cluster.set_up(&[1, 2, 3, 4]);
     (0..5).for_each(|number| write(&mut cluster, number));
-    // Device 0 has the log's head by now and leads, and of the four with a shard of these objects three are
-    // there.
+    // Device 0 has the log's head by now and is the primary, and of the four devices with a shard of these
+    // objects only three are present.
     cluster.set_up(&[0, 1, 2, 3, 5]);
     let unfound = |cluster: &Cluster| {
         cluster.notes.iter().filter(|(_, note)| matches!(note, Note::Unfound { .. })).count()
@@ -470,8 +469,8 @@ fn a_primary_makes_its_own_shard_and_knows_when_it_cannot() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whoever is away, whatever is written, deleted and stopped in between: positions end with the same
-    /// versions.
+    /// Whichever device is away, and whatever is written, deleted and interrupted, all positions end with the
+    /// same versions.
     #[test]
     fn coded_groups_end_equal(
         away in away(), gone in 0..6_u32, stop in 1..300_usize, discovery in 0..Discovery::ALL.len(),
@@ -505,7 +504,7 @@ proptest! {
     }
 }
 
-/// Reads of k shards for each object, or a check notices: one fewer reads less than what was written needs.
+/// A check detects decoding from k - 1 shards: it reads less than the bytes written require.
 #[test]
 fn a_shard_from_too_few_is_noticed() {
     let config = Config { planted: Some(Planted::GathersTooFew), ..coded(Discovery::Scan) };

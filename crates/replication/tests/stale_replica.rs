@@ -1,4 +1,4 @@
-//! The example answers what it asks.
+//! Runs the example and checks its output.
 
 #[allow(dead_code, reason = "`main` is for those who run it")]
 #[path = "../examples/stale_replica.rs"]

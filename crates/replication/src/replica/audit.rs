@@ -1,5 +1,5 @@
-//! What holds of a replica between any two calls. Each check looks at a few numbers, so that it is made
-//! always.
+//! Invariants of a replica between any two calls. Each check looks at a few numbers only, so the checks
+//! always run.
 
 use towtank_units::SimTime;
 

@@ -1,4 +1,4 @@
-//! What clients ask of the primary: reads of what all replicas have, and writes to all of them.
+//! Requests of clients to the primary: reads of what all replicas have committed, and writes to all of them.
 
 use super::primary::{Ask, InFlight, Stage};
 use super::{After, Turn};
@@ -17,7 +17,7 @@ impl<O: Objects> Turn<'_, O> {
             assert!(primary.stage != Stage::Active || primary.in_flight.is_empty(), "a write was let in");
             primary.waiting.push_back(ask);
         } else if let Some(queue) = primary.blocked.get_mut(&ask.key) {
-            // One after the other, so that none is passed.
+            // Requests for one object are queued in order, so that none overtakes another.
             queue.push_back(ask);
         } else if let Some(ask) = self.try_ask(ask) {
             self.block(ask);
@@ -31,7 +31,7 @@ impl<O: Objects> Turn<'_, O> {
         self.recover();
     }
 
-    /// Goes on with the requests that waited for an object.
+    /// Retries the requests that waited for an object.
     pub(super) fn retry(&mut self, key: Key) {
         let Some(primary) = self.it.primary.as_mut() else { return };
         let Some(mut queue) = primary.blocked.remove(&key) else { return };
@@ -47,7 +47,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// Gives the request back where it must wait.
+    /// Tries a request, and returns it if it must wait.
     fn try_ask(&mut self, ask: Ask<O::Payload>) -> Option<Ask<O::Payload>> {
         match ask.operation {
             Operation::Read => self.try_read(ask),
@@ -57,7 +57,7 @@ impl<O: Objects> Turn<'_, O> {
 
     fn try_read(&mut self, ask: Ask<O::Payload>) -> Option<Ask<O::Payload>> {
         let primary = self.it.primary.as_mut()?;
-        // What is not committed might still be undone, and must not have been seen.
+        // An uncommitted write might still be undone, so no read may return it.
         if self.it.durable.missing.contains_key(&ask.key) || primary.is_being_written(ask.key) {
             return Some(ask);
         }
@@ -121,7 +121,7 @@ impl<O: Objects> Turn<'_, O> {
         let primary = self.it.primary.as_mut()?;
         let forgets = self.it.config.planted == Some(Planted::ForgetsRequests);
         if let Some(version) = self.it.durable.log.find(ask.request).filter(|_| !forgets) {
-            // Of one that is still on its way, the client will hear when it is done.
+            // If the write is still in flight, the client is answered when it is done.
             if !primary.in_flight.contains_key(&version) {
                 self.reply(ask.request, Outcome::Done(version));
             }
@@ -176,7 +176,7 @@ impl<O: Objects> Turn<'_, O> {
         self.work(Work::Apply { bytes, is_recovery: false }, After::Committed(version));
     }
 
-    /// Trims the log, of what all have committed, to as many entries as it is to keep; gives where it begins.
+    /// Trims committed entries down to the number that the log is to keep; returns the new tail.
     fn trim(&mut self) -> Version {
         let it = &mut *self.it;
         let Some(primary) = it.primary.as_ref() else { return it.durable.log.tail() };

@@ -1,7 +1,7 @@
-//! How a backfill finds out what to look at: the trees, sketches or bitmaps of both sides, compared.
+//! How a backfill finds out what to look at: it compares the trees, sketches or bitmaps of both sides.
 //!
-//! Both sides compare copies, so that writes do not disturb it. What is written meanwhile and does not reach
-//! the target is noted, and looked at whatever the comparison says.
+//! Both sides compare copies, so that writes can continue. Objects written meanwhile that do not reach the
+//! target are recorded, and looked at whatever the comparison says.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::objects::Objects;
 use crate::{Body, DeviceId, Discovery, Epoch, Key, Note};
 
 impl<O: Objects> Turn<'_, O> {
-    /// A target has a slot: finds out what differs.
+    /// Starts discovery for a target that has a slot.
     pub(super) fn discover(&mut self, target: DeviceId) {
         let discovery = self.it.config.discovery;
         let Some(primary) = self.it.primary.as_mut() else { return };
@@ -38,7 +38,7 @@ impl<O: Objects> Turn<'_, O> {
         let Some(primary) = it.primary.as_mut() else { return };
         let Some(fill) = primary.fills.get_mut(&target) else { return };
         let Phase::Discovering { exchange, .. } = &mut fill.phase else { return };
-        // After an overflow of the sketch, the copies of before: what was written since is noted.
+        // After an overflow of the sketch, use the earlier copies: writes since then have been recorded.
         let (tree, sketch) = match exchange.take() {
             Some(earlier) => (earlier.tree, earlier.sketch),
             None => (summary.tree.clone().expect("a tree is kept for it"), summary.sketch.clone()),
@@ -51,7 +51,8 @@ impl<O: Objects> Turn<'_, O> {
         self.say(target, Body::Exchange(round, bytes));
     }
 
-    /// A message of an exchange: of the target, if this primary has opened it, else of the primary.
+    /// Handles a message of an exchange: from the target if this replica is the primary, otherwise from the
+    /// primary.
     pub(super) fn take_exchange(&mut self, from: DeviceId, round: u64, bytes: &[u8]) {
         if self.it.primary.is_none() {
             self.answer_exchange(from, round, bytes);
@@ -77,7 +78,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// The target's side, of which only the copy is kept that is compared.
+    /// The target's side, which keeps only the copy that is being compared.
     fn answer_exchange(&mut self, from: DeviceId, round: u64, bytes: &[u8]) {
         let it = &mut *self.it;
         let message = Message::decode(bytes).ok();
@@ -88,7 +89,7 @@ impl<O: Objects> Turn<'_, O> {
         let turn = it.snapshot.as_mut().zip(message).and_then(|((tree, sketch), message)| {
             answer(Side { tree: tree.settle(), sketch: sketch.as_ref() }, &message).ok()
         });
-        // No bytes are an answer that makes no sense, on which the primary scans.
+        // An empty reply is not a valid message; the primary then scans.
         let reply = turn.map_or(Some(Vec::new()), |turn| turn.reply.map(|reply| reply.encode()));
         if let Some(reply) = reply {
             self.say(from, Body::Exchange(round, reply));
@@ -101,7 +102,8 @@ impl<O: Objects> Turn<'_, O> {
         self.say(to, Body::Bitmap(round, bitmap));
     }
 
-    /// What was written to on either side since both were equal, if they were equal at the same time.
+    /// The ranges written to on either side since both were equal, provided that both bitmaps begin at the
+    /// same interval.
     pub(super) fn take_bitmap(&mut self, from: DeviceId, round: u64, bitmap: Option<(Epoch, Vec<u8>)>) {
         let ours = self.it.durable.summary.dirty().map(|dirty| (dirty.since, dirty.ranges.ranges()));
         let Some(fill) = self.fill_of(from, round).filter(|fill| fill.is_discovering(round)) else { return };
@@ -117,7 +119,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// What must be looked at is known: what was found, or all where nothing could be.
+    /// Ends discovery: what was found must be looked at, or everything if discovery failed.
     fn discovered(&mut self, target: DeviceId, by: Discovery, found: Option<Found>) {
         let it = &mut *self.it;
         let Some(fill) = it.primary.as_mut().and_then(|primary| primary.fills.get_mut(&target)) else {

@@ -31,7 +31,7 @@ impl Exchanging {
         (Exchanging { by, session, tree, sketch }, head)
     }
 
-    /// None where the answer makes no sense.
+    /// None if the answer cannot be decoded or does not fit.
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Option<Answer> {
         let message = Message::decode(bytes).ok()?;
         let side = Side { tree: self.tree.settle(), sketch: self.sketch.as_ref() };

@@ -1,4 +1,4 @@
-//! Where the backfill of a target stands.
+//! The state of the backfill of one target.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use crate::{Config, Cursor, Key, Tally, Version};
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Fill {
     pub(super) round: u64,
-    /// Objects below were compared: they are as the primary's, or on their way.
+    /// Objects below this cursor were compared: they equal the primary's, or are in flight.
     pub(super) started: Cursor,
-    /// Objects that are on their way, and in which version; none to be removed.
+    /// Objects in flight, with their versions; `None` for an object to be removed.
     #[serde(with = "towtank_units::pairs")]
     pub(super) in_flight: BTreeMap<Key, Option<Version>>,
     pub(super) phase: Phase,
@@ -21,18 +21,18 @@ pub(super) struct Fill {
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Phase {
-    /// It waits for a slot at the target.
+    /// Waits for a slot at the target.
     Reserving,
-    /// What differs is found out; meanwhile these objects were written to.
+    /// Discovery is running; these objects were written to meanwhile.
     Discovering { exchange: Option<Box<Exchanging>>, touched: BTreeSet<Key> },
-    /// What may differ is looked at.
+    /// Objects that may differ are being looked at.
     Looking(Look),
-    /// The target writes down that it is complete.
+    /// The target is storing that it is complete.
     Ending,
 }
 
 impl Fill {
-    /// A write that the target's objects did not get.
+    /// Records a write that the target's objects did not receive.
     pub(super) fn touch(&mut self, config: &Config, key: Key) {
         assert!(!self.started.covers(key), "a write below the backfill was kept from its target");
         match &mut self.phase {
@@ -45,7 +45,7 @@ impl Fill {
         }
     }
 
-    /// A batch is being looked at, here or at the target.
+    /// Whether a batch is being looked at, here or at the target.
     pub(super) fn is_looking(&self) -> bool {
         matches!(&self.phase, Phase::Looking(Look::Ranges { batch: Some(batch), .. }) if batch.is_open())
     }

@@ -1,8 +1,9 @@
-//! Backfill, the primary's side: a slot here, a slot at the target, discovery, and then batch by batch what
-//! differs.
+//! Backfill, the primary's side: a local slot, a slot at the target, discovery, and then the differences
+//! batch by batch.
 //!
-//! Each target has its own [`Fill`]. Writes below its `started` go to the target too, those above to its log
-//! alone, and what they touch will be looked at. The target's durable cursor follows when a batch is done.
+//! Each target has its own [`Fill`]. Writes below its `started` go to the target too; those above go to its
+//! log only, and the objects they touch will be looked at. The target's durable cursor is advanced when a
+//! batch is done.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::{After, Turn};
 use crate::objects::Objects;
 use crate::{Action, Body, Cursor, DeviceId, Key, Lot, Note, Planted, Tally, Token, Version, Work};
 
-/// What Ceph gives a backfill of a degraded group, and one below its least number of replicas.
+/// Ceph's backfill priority of a degraded group, and of a group below its `size_min`.
 const PRIORITY: u8 = 140;
 const PRIORITY_INACTIVE: u8 = 220;
 
@@ -24,10 +25,10 @@ impl<O: Objects> Turn<'_, O> {
         if acting < config.size_min { PRIORITY_INACTIVE + lacking } else { PRIORITY + lacking }
     }
 
-    /// Nothing is missing any more: targets are filled, or the group is clean.
+    /// Nothing is missing any more: starts backfills of the targets, or reports that the group is clean.
     pub(super) fn fill_targets(&mut self) {
         let priority = self.priority();
-        // A shard is made from others: with fewer of them nothing can be.
+        // A shard is decoded from others: with too few of them no target can be backfilled.
         let can_fill = self.it.acting().len() >= self.it.config.data_shards;
         let Some(primary) = self.it.primary.as_mut() else { return };
         if primary.targets().next().is_none() {
@@ -67,7 +68,7 @@ impl<O: Objects> Turn<'_, O> {
         targets.into_iter().for_each(|target| self.ask_remote_slot(target));
     }
 
-    /// Stops all backfills; they go on from the targets' cursors when there is a slot again.
+    /// Stops all backfills; they continue from the targets' cursors once there is a slot again.
     pub(super) fn lose_local_slot(&mut self, token: Token) {
         let Some(primary) = self.it.primary.as_mut() else { return };
         if !matches!(primary.slot, Slot::Asked(held) | Slot::Held(held) if held == token) {
@@ -86,7 +87,7 @@ impl<O: Objects> Turn<'_, O> {
         let Some(primary) = self.it.primary.as_mut() else { return };
         let Some(fill) = primary.fills.remove(&target) else { return };
         primary.gathers.retain(|_, gather| gather.to != target);
-        // A part that is being read must not arrive after what the next backfill has found out.
+        // A part that is being read must not arrive after what the next backfill finds out.
         let is_part = |after: &After<O::Payload>| matches!(after, After::Say { to, body: Body::Part { .. } } if *to == target);
         self.it.pending.retain(|_, after| !is_part(after));
         for key in fill.in_flight.into_keys() {
@@ -132,7 +133,7 @@ impl<O: Objects> Turn<'_, O> {
         if self.fill_of(from, round).is_some() {
             self.stop_fill(from);
             self.ask_remote_slot(from);
-            // What was on its way there has held others up.
+            // The stopped backfill's objects in flight may have held up other targets.
             self.fill_all();
         }
     }
@@ -147,7 +148,7 @@ impl<O: Objects> Turn<'_, O> {
         targets.into_iter().for_each(|target| self.fill(target));
     }
 
-    /// Goes on with a target as far as can be.
+    /// Continues the backfill of a target as far as possible.
     pub(super) fn fill(&mut self, target: DeviceId) {
         loop {
             let Some(primary) = self.it.primary.as_mut() else { return };
@@ -215,7 +216,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// Brings an object of a target to what it is here.
+    /// Makes an object at a target equal to the one here.
     fn bring(&mut self, target: DeviceId, key: Key) {
         let found = self.objects.look_up(key);
         if found.is_some() {
@@ -248,7 +249,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// An object is at the target as it is here.
+    /// An object at the target now equals the one here.
     pub(super) fn filled_there(&mut self, from: DeviceId, key: Key, version: Option<Version>) {
         let Some(primary) = self.it.primary.as_mut() else { return };
         let Some(fill) = primary.fills.get_mut(&from) else { return };
@@ -263,8 +264,8 @@ impl<O: Objects> Turn<'_, O> {
         self.fill_all();
     }
 
-    /// When all that was begun is done, the target writes down how far it is filled. False while something is
-    /// on its way.
+    /// When nothing is in flight, tells the target to store its new cursor. False while something is in
+    /// flight.
     fn move_cursor(&mut self, target: DeviceId) -> bool {
         let Some(primary) = self.it.primary.as_mut() else { return false };
         let Some(fill) = primary.fills.get_mut(&target).filter(|fill| fill.in_flight.is_empty()) else {
@@ -293,7 +294,7 @@ impl<O: Objects> Turn<'_, O> {
         true
     }
 
-    /// Looks at the next objects here, and then asks for the target's in the same runs.
+    /// Looks at the next objects here, and then requests the target's objects in the same runs.
     fn begin_batch(&mut self, target: DeviceId) {
         let config = &self.it.config;
         let Some(primary) = self.it.primary.as_mut() else { return };
@@ -311,7 +312,7 @@ impl<O: Objects> Turn<'_, O> {
                 run.to = run.to.min(Cursor::after(last.key));
             }
             runs.push(run);
-            // Runs without objects here are worth a batch too, when they are many.
+            // Many runs without objects here also end a batch.
             if is_full || ours.len() >= config.scan_min && runs.len() >= config.scan_max {
                 end = run.to;
                 break;

@@ -1,4 +1,4 @@
-//! What a replica does for its primary, whoever it is.
+//! What a replica does for its primary.
 
 use super::After;
 use super::Turn;
@@ -19,7 +19,7 @@ impl<O: Objects> Turn<'_, O> {
         self.say(to, body);
     }
 
-    /// Takes over the log of the interval's primary, and tells what is missing.
+    /// Takes over the log of the interval's primary, and reports what is missing.
     pub(super) fn follow(&mut self, from: DeviceId, activate: Activate) {
         let it = &mut *self.it;
         assert!(it.durable.last_epoch_started < it.durable.epoch, "an interval begins twice");
@@ -73,7 +73,7 @@ impl<O: Objects> Turn<'_, O> {
         self.work(work, After::Say { to: from, body: Body::Removed(round, key) });
     }
 
-    /// Lists the objects of some runs, as many as are asked for.
+    /// Lists the objects of some runs, at most as many as requested.
     pub(super) fn look_for(&mut self, from: DeviceId, round: u64, runs: &[Run], most: usize) {
         let mut listed = Vec::new();
         let mut end = runs.last().map_or(Cursor::End, |run| run.to);
@@ -92,7 +92,7 @@ impl<O: Objects> Turn<'_, O> {
         self.work(work, After::Say { to: from, body: Body::Listed(round, listed, end) });
     }
 
-    /// Writes down how far it is filled.
+    /// Stores how far this replica is backfilled.
     pub(super) fn keep_progress(&mut self, from: DeviceId, cursor: Cursor) {
         let durable = &mut self.it.durable;
         assert!(cursor >= durable.cursor, "a backfill goes back from {:?} to {cursor:?}", durable.cursor);
@@ -103,7 +103,7 @@ impl<O: Objects> Turn<'_, O> {
         self.say(from, Body::ProgressKept(cursor));
     }
 
-    /// All replicas are equal: what lies before need not be known any more.
+    /// All replicas are equal: forgets earlier intervals.
     pub(super) fn note_clean(&mut self) {
         let durable = &mut self.it.durable;
         assert!(durable.is_complete() && durable.missing.is_empty(), "a replica is clean and misses objects");
@@ -120,7 +120,7 @@ impl<O: Objects> Turn<'_, O> {
         self.say(from, Body::Renewed(sent));
     }
 
-    /// A primary wants to fill this replica.
+    /// Requests a slot for a primary that wants to backfill this replica.
     pub(super) fn reserve_for(&mut self, round: u64, priority: u8, bytes: u64) {
         self.give_back_remote_slot();
         let token = self.token();
@@ -136,7 +136,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// A slot was refused, or taken away; what to tell the primary takes its round.
+    /// A slot was refused or revoked; `body` makes the message to the primary from the round.
     pub(super) fn lose_slot(&mut self, token: Token, body: fn(u64) -> Body<O::Payload>) {
         match self.it.remote_slot.take_if(|(asked, _)| *asked == token) {
             Some((_, round)) => self.tell_primary(body(round)),

@@ -1,6 +1,6 @@
 //! Recovery in an erasure-coded group: the primary collects a shard from each of as many replicas as make up
-//! an object, its own among them if it has it, and makes of them the shard of whoever misses it. As in Ceph,
-//! all of it goes through the primary, and the first acting replicas are asked.
+//! an object, including its own if it has it, and has the missing shard decoded from them. As in Ceph, all
+//! data pass through the primary, and the first acting replicas are asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,25 +8,26 @@ use super::{After, Turn};
 use crate::objects::{Objects, Payload};
 use crate::{Body, DeviceId, Key, Planted, Version, Work};
 
-/// A part of a shard that is being made from the same part of others.
+/// A part of a shard that is being decoded from the same part of other shards.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(bound(serialize = "P: serde::Serialize", deserialize = "P: serde::Deserialize<'de>"))]
 pub(super) struct Gather<P> {
-    /// Whose shard; the primary's own, where it misses that.
+    /// The owner of the shard; the primary itself if its own shard is missing.
     pub(super) to: DeviceId,
     pub(super) key: Key,
     pub(super) version: Version,
-    /// Where the part begins.
+    /// The offset of the part.
     at: u64,
     waits_for: BTreeSet<DeviceId>,
     #[serde(with = "towtank_units::pairs")]
     shards: BTreeMap<DeviceId, P>,
-    /// Whether the part that came first is the last of its shard; shards of an object are equally long.
+    /// Whether the first part that arrived is the last of its shard; all shards of an object have the same
+    /// length.
     is_last: Option<bool>,
 }
 
 impl<O: Objects> Turn<'_, O> {
-    /// Who has a shard of an object, the primary first.
+    /// The replicas that have a shard of an object, the primary first.
     fn holders(&self, key: Key) -> Vec<DeviceId> {
         let me = self.it.me;
         let Some(primary) = self.it.primary.as_ref() else { return Vec::new() };
@@ -37,13 +38,13 @@ impl<O: Objects> Turn<'_, O> {
         self.it.acting().iter().copied().filter(has).collect()
     }
 
-    /// Whether enough replicas have a shard of an object, so that any other can be made.
+    /// Whether enough replicas have a shard of an object to decode any other.
     pub(super) fn can_gather(&self, key: Key) -> bool {
         let needed = self.it.config.data_shards;
         needed == 1 || self.holders(key).len() >= needed
     }
 
-    /// Begins to make a part of a shard.
+    /// Begins to decode a part of a shard.
     pub(super) fn gather(&mut self, to: DeviceId, key: Key, version: Version, at: u64) {
         let me = self.it.me;
         let needed = self.it.config.data_shards;
@@ -69,7 +70,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// The primary asks for a part of the shard that lies here.
+    /// Handles the primary's request for a part of this replica's shard.
     pub(super) fn give_shard(
         &mut self,
         from: DeviceId,
@@ -82,12 +83,11 @@ impl<O: Objects> Turn<'_, O> {
         self.work(work, After::Say { to: from, body: Body::Gathered(number, part, is_last) });
     }
 
-    /// A part of a shard has come; with the last of them the one that is missing is made, and goes to its
-    /// place.
+    /// Handles a part of a shard; when all have arrived, the missing part is decoded and sent to its owner.
     pub(super) fn gathered(&mut self, from: DeviceId, number: u64, part: O::Payload, is_last: bool) {
         let me = self.it.me;
         let Some(primary) = self.it.primary.as_mut() else { return };
-        // Of a backfill that was stopped.
+        // The part may belong to a backfill that was stopped.
         let Some(gather) = primary.gathers.get_mut(&number) else { return };
         assert!(gather.waits_for.remove(&from), "{from:?} sends a shard for which it was not asked");
         assert_eq!(*gather.is_last.get_or_insert(is_last), is_last, "shards of one object differ in length");

@@ -1,5 +1,4 @@
-//! What a backfill looks at: a batch at a time of the ranges that differ, or the objects that a sketch has
-//! named.
+//! What a backfill looks at: the ranges that differ, batch by batch, or the objects that a sketch named.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,12 +6,12 @@ use towtank_merkle::{Position, Shape, SkipSet};
 
 use crate::{Config, Cursor, Key, Planted, Run, Version};
 
-/// What is still to be looked at.
+/// What remains to be looked at.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Look {
-    /// All but these ranges, and the batch that is being compared.
+    /// Everything except the skipped ranges, and the batch that is being compared.
     Ranges { skipped: SkipSet, batch: Option<Batch> },
-    /// These objects, and how many of them have been taken since the cursor was last moved.
+    /// These objects, and the number taken since the cursor was last moved.
     Objects { named: BTreeSet<Key>, taken: usize },
 }
 
@@ -21,26 +20,26 @@ pub(super) enum Look {
 pub(super) struct Batch {
     pub(super) runs: Vec<Run>,
     pub(super) end: Cursor,
-    /// In order, as both lists are read: what is done with is taken from the front.
+    /// In order; entries that are done are removed from the front.
     ours: VecDeque<(Key, Version)>,
-    /// The target's, up to a cursor; none while they are awaited.
+    /// The target's objects, up to a cursor; none until they arrive.
     theirs: Option<(VecDeque<(Key, Version)>, Cursor)>,
-    /// Objects that were written to since the batch was begun, which the target did not get.
+    /// Objects written to since the batch began that the target did not receive.
     touched: BTreeSet<Key>,
 }
 
-/// What a comparison says of an object.
+/// The result of comparing one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Verdict {
     Same(Key),
-    /// The target has another version or none, or the object is not to be.
+    /// The target has another version or no object, or the object is to be removed.
     Differs(Key),
     /// The target's list ends here.
     UpTo(Cursor),
 }
 
 impl Look {
-    /// A write above the backfill reached the primary alone.
+    /// Records a write above the backfill's cursor, which reached only the primary.
     pub(super) fn touch(&mut self, config: &Config, key: Key) {
         if config.planted == Some(Planted::RangeStaysSkipped) {
             return;
@@ -57,7 +56,7 @@ impl Look {
     }
 }
 
-/// The runs that are not skipped, from a cursor on.
+/// The runs from a cursor on that are not skipped.
 pub(super) struct Runs<'a> {
     shape: Shape,
     skipped: &'a SkipSet,
@@ -74,7 +73,8 @@ impl<'a> Runs<'a> {
         Runs { shape, skipped, next }
     }
 
-    /// Where the run that holds this position ends: leaf by leaf, since ranges begin and end with leaves.
+    /// The end of the run that holds this position, found leaf by leaf, since ranges begin and end with
+    /// leaves.
     fn end_of_run(&self, from: u32) -> Option<u32> {
         let last = self.shape.space().range().last.0;
         if self.skipped.is_empty() {
@@ -121,14 +121,14 @@ impl Batch {
         Batch { runs, end, ours: ours.into(), theirs: None, touched: BTreeSet::new() }
     }
 
-    /// The target has not answered yet.
+    /// Whether the target's answer is still missing.
     pub(super) fn is_open(&self) -> bool {
         self.theirs.is_none()
     }
 
-    /// The target's objects in the runs, up to a cursor.
+    /// Takes the target's objects in the runs, up to a cursor.
     pub(super) fn take_theirs(&mut self, objects: &[(Key, Version)], end: Cursor) {
-        // Behind the last run nothing is looked at, up to the end of the batch.
+        // After the last run nothing is looked at up to the end of the batch.
         let end = if self.runs.last().is_some_and(|run| run.to <= end) { self.end } else { end };
         assert!(end <= self.end, "the target has looked beyond the batch");
         assert!(self.theirs.is_none(), "the target has answered twice");
@@ -140,8 +140,8 @@ impl Batch {
         self.theirs = Some((objects.iter().copied().collect(), end));
     }
 
-    /// What comes next in the order of keys; none while the target's list is awaited. The same again until it
-    /// is taken.
+    /// The next object in the order of keys; none while the target's list is missing. Returns the same until
+    /// `take`.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         let (theirs, end) = self.theirs.as_ref()?;
         let (ours, theirs) = (self.ours.front(), theirs.front());
@@ -150,13 +150,13 @@ impl Batch {
         let first = firsts.into_iter().flatten().min().filter(|key| end.covers(*key));
         Some(match first {
             None => Verdict::UpTo(*end),
-            // Where one side lacks it, the other's first is a later one.
+            // If one side lacks the object, the first object of that side is a later one.
             Some(key) if touched == Some(key) || ours != theirs => Verdict::Differs(key),
             Some(key) => Verdict::Same(key),
         })
     }
 
-    /// The object that came next is done with.
+    /// Marks the next object as done.
     pub(super) fn take(&mut self, key: Key) {
         let take = |objects: &mut VecDeque<(Key, Version)>| {
             objects.pop_front_if(|(first, _)| *first == key);
@@ -168,7 +168,7 @@ impl Batch {
         }
     }
 
-    /// The runs after a cursor, for which the target's objects are asked next.
+    /// The runs after a cursor, for which the target's objects are requested next.
     pub(super) fn go_on_from(&mut self, from: Cursor) -> Vec<Run> {
         self.theirs = None;
         self.runs.retain(|run| run.to > from);
@@ -202,7 +202,7 @@ mod tests {
         let space = Subspace::of_prefix(1 << 31, 1).expect("the upper half");
         let shape = Shape::new(space, 4).expect("few leaves");
         let leaf = |at: usize| shape.positions_of(at, at);
-        // Bit by bit, which of the 16 leaves are skipped.
+        // Each bit says whether one of the 16 leaves is skipped.
         for skips in (0..1 << 16).step_by(37) {
             let mut skipped = SkipSet::new();
             (0..16).filter(|at| skips >> at & 1 == 1).for_each(|at| skipped.insert(leaf(at)));

@@ -1,4 +1,4 @@
-//! How an interval begins: the primary hears the others, takes over the authoritative log, and has them
+//! How an interval begins: the primary queries the others, takes over the authoritative log, and has them
 //! follow.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl<O: Objects> Turn<'_, O> {
-    /// Whoever waits for an answer must ask again: the outcome is the next primary's to know.
+    /// Tells all waiting clients to retry: only the next primary can know the outcome of their requests.
     pub(super) fn end_primary(&mut self) {
         let Some(primary) = self.it.primary.take() else { return };
         let asks = primary.waiting.iter().chain(primary.blocked.values().flatten()).chain(&primary.reads);
@@ -114,7 +114,7 @@ impl<O: Objects> Turn<'_, O> {
         it.durable.merge(&it.config, self.objects, common, theirs.after(common));
         if it.config.planted != Some(Planted::KeepsDivergent) {
             assert_eq!(it.durable.log.head(), theirs.head(), "a log was taken over in part");
-            // The other log may reach back further, and others may need that.
+            // The other log may reach back further, and other replicas may need that.
             if theirs.tail() < it.durable.log.tail() {
                 it.durable.log = theirs;
             }
@@ -122,7 +122,7 @@ impl<O: Objects> Turn<'_, O> {
         self.activate();
     }
 
-    /// Has all others follow.
+    /// Sends all other replicas what they need to follow.
     fn activate(&mut self) {
         let me = self.it.me;
         let promised = self.it.primary.as_ref().map_or(self.now, |primary| primary.promised_until);
@@ -165,7 +165,7 @@ impl<O: Objects> Turn<'_, O> {
         self.activate_if_all_follow();
     }
 
-    /// All follow, and no earlier primary answers reads any more: the group is active.
+    /// Makes the group active once all follow and no earlier primary may answer reads any more.
     pub(super) fn activate_if_all_follow(&mut self) {
         let now = self.now;
         let Some(primary) = self.it.primary.as_mut() else { return };
@@ -198,7 +198,7 @@ impl<O: Objects> Turn<'_, O> {
         is_active && self.it.acting().len() >= self.it.config.size_min
     }
 
-    /// Asks for other acting replicas, where those that could act now are others.
+    /// Asks for other acting replicas if a better choice is possible now.
     pub(super) fn want_acting(&mut self) {
         let me = self.it.me;
         let (head, tail) = (self.it.durable.log.head(), self.it.durable.log.tail());
@@ -220,7 +220,7 @@ impl<O: Objects> Turn<'_, O> {
     }
 }
 
-/// The same primary and the same others, in whatever order.
+/// Whether both have the same primary and the same other replicas, in any order.
 fn is_same_choice(ours: &[DeviceId], theirs: &[DeviceId]) -> bool {
     let others = |devices: &[DeviceId]| devices.iter().copied().collect::<BTreeSet<_>>();
     ours.first() == theirs.first() && others(ours) == others(theirs)

@@ -1,4 +1,4 @@
-//! What the primary of a group keeps in memory, and begins anew in each interval.
+//! The volatile state of a group's primary, which is reset in each interval.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -8,20 +8,20 @@ use super::fill::Fill;
 use super::gathering::Gather;
 use crate::{Cursor, DeviceId, Info, Key, Operation, RequestId, Token, Version};
 
-/// How far an interval has come.
+/// The progress of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Stage {
-    /// The others are asked what they have.
+    /// The other replicas are asked for their state.
     Asking,
-    /// Others should act; whoever makes maps is asked for them.
+    /// Other replicas should act; the primary has asked for a new map.
     WantsOthers,
-    /// Nobody who is there knows of all acknowledged writes.
+    /// No available replica knows of all acknowledged writes.
     Down,
-    /// The authoritative log is fetched.
+    /// The authoritative log is being fetched.
     Fetching,
-    /// The others are told to follow.
+    /// The other replicas are told to follow.
     Activating,
-    /// All follow.
+    /// All replicas follow.
     Active,
 }
 
@@ -42,30 +42,30 @@ pub(super) struct InFlight {
     pub(super) is_answered: bool,
 }
 
-/// A replica that follows: acting, or to be filled.
+/// A replica that follows: acting, or a target of a backfill.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Peer {
     pub(super) follows: bool,
     #[serde(with = "towtank_units::pairs")]
     pub(super) missing: BTreeMap<Key, Version>,
-    /// Below are its objects as its log says, for as much as it was told: never behind what it has written
-    /// down.
+    /// Objects below this cursor are as its log says, as far as it was sent them: never behind its stored
+    /// cursor.
     pub(super) cursor: Cursor,
     pub(super) is_target: bool,
-    /// Whether its objects lie as an earlier backfill has left them.
+    /// Whether its objects are as an earlier backfill left them.
     pub(super) resumes: bool,
 }
 
-/// An object that is brought to where it is missing.
+/// An object that is being recovered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Recovering {
-    /// Who was asked for it, where the primary itself misses it.
+    /// The replicas that were asked for it, if the primary itself misses it.
     pub(super) tried: BTreeSet<DeviceId>,
-    /// To whom it is sent.
+    /// The replicas to which it is being sent.
     pub(super) waits_for: BTreeSet<DeviceId>,
 }
 
-/// The primary's own slot.
+/// The state of the primary's own slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Slot {
     None,
@@ -73,11 +73,11 @@ pub(super) enum Slot {
     Held(Token),
 }
 
-/// The primary's side of a group.
+/// The primary's state of a group.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Primary<P> {
     pub(super) stage: Stage,
-    /// Who has not answered yet.
+    /// Replicas that have not answered yet.
     pub(super) asked: BTreeSet<DeviceId>,
     #[serde(with = "towtank_units::pairs")]
     pub(super) infos: BTreeMap<DeviceId, Info>,
@@ -95,17 +95,17 @@ pub(super) struct Primary<P> {
     /// Reads that wait for the lease.
     pub(super) reads: Vec<Ask<P>>,
     pub(super) lease_until: SimTime,
-    /// When the lease was asked for, and who has not confirmed it.
+    /// When the lease was requested, and which replicas have not confirmed it.
     pub(super) renewing: Option<(SimTime, BTreeSet<DeviceId>)>,
     #[serde(with = "towtank_units::pairs")]
     pub(super) recovering: BTreeMap<Key, Recovering>,
-    /// Shards that are being made from others.
+    /// Shards that are being decoded from others.
     #[serde(with = "towtank_units::pairs")]
     pub(super) gathers: BTreeMap<u64, Gather<P>>,
     pub(super) gathers_begun: u64,
     /// Objects that clients wait for.
     pub(super) urgent: BTreeSet<Key>,
-    /// Objects that nobody has.
+    /// Objects that no available replica has.
     pub(super) unfound: BTreeSet<Key>,
     pub(super) recovers_by_log: bool,
     pub(super) slot: Slot,
@@ -113,7 +113,7 @@ pub(super) struct Primary<P> {
     pub(super) fills: BTreeMap<DeviceId, Fill>,
     pub(super) rounds: u64,
     pub(super) rests: bool,
-    /// The rest has not begun: what it comes after is not done.
+    /// Whether a pause is due but has not begun, because the operation before it is not done.
     pub(super) rest_is_due: bool,
     pub(super) is_clean: bool,
 }
@@ -147,12 +147,12 @@ impl<P> Primary<P> {
         }
     }
 
-    /// Replicas that are to be filled and are not yet.
+    /// Targets of backfills that are not complete yet.
     pub(super) fn targets(&self) -> impl Iterator<Item = DeviceId> + '_ {
         self.peers.iter().filter(|(_, peer)| peer.is_target).map(|(device, _)| *device)
     }
 
-    /// Whether a write to this object must wait: it is missing somewhere, or on its way.
+    /// Whether a write to this object must wait because the object is missing somewhere or in flight.
     pub(super) fn holds_up_writes(&self, key: Key) -> bool {
         self.recovering.contains_key(&key)
             || self.peers.values().any(|peer| peer.missing.contains_key(&key))
@@ -163,7 +163,7 @@ impl<P> Primary<P> {
         self.in_flight.values().any(|write| write.key == key)
     }
 
-    /// Objects that are on their way.
+    /// The number of objects in flight.
     pub(super) fn active(&self) -> usize {
         let filled: usize = self.fills.values().map(|fill| fill.in_flight.len()).sum();
         self.recovering.len() + filled

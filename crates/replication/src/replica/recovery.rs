@@ -1,5 +1,5 @@
-//! Log recovery: each object that a log names and that is missing somewhere is fetched by the primary, where
-//! it misses it itself, and then sent to all others that miss it. Objects that clients wait for go first.
+//! Log recovery: the primary fetches each object that a log names and that it misses itself, and then sends
+//! it to all others that miss it. Objects that clients wait for go first.
 
 use super::primary::{Recovering, Stage};
 use super::{After, Turn};
@@ -7,7 +7,7 @@ use crate::objects::{Objects, Payload};
 use crate::{Body, DeviceId, Key, Note, Planted, Version, Work};
 
 impl<O: Objects> Turn<'_, O> {
-    /// Begins as many recoveries as may be; goes on to backfills when nothing is missing any more.
+    /// Begins as many recoveries as allowed; continues with backfills when nothing is missing any more.
     pub(super) fn recover(&mut self) {
         while let Some(key) = self.next_missing() {
             self.rest();
@@ -34,7 +34,7 @@ impl<O: Objects> Turn<'_, O> {
         self.fill_targets();
     }
 
-    /// The next object to recover, if one more may be recovered now.
+    /// The next object to recover, if another recovery may begin now.
     fn next_missing(&self) -> Option<Key> {
         let primary = self.it.primary.as_ref()?;
         let may =
@@ -52,8 +52,8 @@ impl<O: Objects> Turn<'_, O> {
         urgent.or_else(|| own.keys().find(is_open)).or_else(of_others).copied()
     }
 
-    /// An operation begins; the group will rest after it, where it is to rest, and nothing else begins until
-    /// then.
+    /// Notes that an operation begins. If pauses are configured, the group pauses after it, and nothing else
+    /// begins until then.
     pub(super) fn rest(&mut self) {
         let sleep = self.it.config.sleep;
         let Some(primary) = self.it.primary.as_mut().filter(|_| sleep.as_ns() > 0) else { return };
@@ -62,7 +62,8 @@ impl<O: Objects> Turn<'_, O> {
         primary.rest_is_due = true;
     }
 
-    /// Rests once what has begun is done: the rest comes after an operation, as in Ceph, and not beside it.
+    /// Begins the pause once the operation is done: as in Ceph, the pause follows the operation and does not
+    /// overlap it.
     pub(super) fn begin_rest(&mut self) {
         let sleep = self.it.config.sleep;
         let Some(primary) = self.it.primary.as_mut().filter(|primary| primary.rest_is_due) else { return };
@@ -79,7 +80,7 @@ impl<O: Objects> Turn<'_, O> {
         self.fill_all();
     }
 
-    /// Asks the next replica that may have it.
+    /// Asks the next replica that may have the object.
     fn pull(&mut self, key: Key) {
         let me = self.it.me;
         let version = self.it.durable.missing[&key];
@@ -102,7 +103,7 @@ impl<O: Objects> Turn<'_, O> {
         let untried =
             |device: &&DeviceId| **device != me && !recovering.tried.contains(device) && !misses(device);
         let mut others = primary.infos.keys().filter(untried).copied();
-        // A target that is to be filled anew may be the last to have it.
+        // A target of a new backfill may be the last replica that has it.
         let any = others.clone().next();
         let source = others.find(should_have).or(any);
         match source {
@@ -114,7 +115,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// Nobody who is there has it, or too few have a shard of it.
+    /// No available replica has the object, or too few have a shard of it.
     fn give_up(&mut self, key: Key) {
         let Some(primary) = self.it.primary.as_mut() else { return };
         primary.recovering.remove(&key);
@@ -176,7 +177,7 @@ impl<O: Objects> Turn<'_, O> {
         self.work(work, After::Say { to, body: Body::Part { key, version, at, part, is_last } });
     }
 
-    /// A part of an object as it lies here, and whether it is the last.
+    /// A part of an object on this device, and whether it is the last.
     pub(super) fn part_of(&self, key: Key, version: Version, at: u64) -> (O::Payload, bool) {
         let listed = self.objects.look_up(key).filter(|listed| listed.version == version);
         let listed = listed.expect("an object that is being sent does not change");
@@ -187,7 +188,7 @@ impl<O: Objects> Turn<'_, O> {
         (part, is_last)
     }
 
-    /// A request of the primary for an object that it misses.
+    /// Handles the primary's request for an object that it misses.
     pub(super) fn give(&mut self, from: DeviceId, key: Key, version: Version) {
         if self.objects.look_up(key).is_some_and(|listed| listed.version == version) {
             self.push(from, key, version);
@@ -196,7 +197,7 @@ impl<O: Objects> Turn<'_, O> {
         }
     }
 
-    /// Takes a part of an object: what the log says is missing here, or what a backfill has found to differ.
+    /// Takes a part of an object that the log names as missing here, or that a backfill found to differ.
     pub(super) fn take_part(
         &mut self,
         from: DeviceId,
@@ -220,7 +221,7 @@ impl<O: Objects> Turn<'_, O> {
                 it.staged.insert(key, (version, next));
             }
             None => {
-                // A first part of a backfill that was stopped may lie there still: publishing takes it away.
+                // The first part from a stopped backfill may still be staged: publishing removes it.
                 let is_staged = it.staged.remove(&key).is_some();
                 self.keep(key, version, (at, is_staged), part, is_missing);
             }
@@ -228,7 +229,7 @@ impl<O: Objects> Turn<'_, O> {
         self.work(Work::Apply { bytes, is_recovery: true }, After::Stored { from, key, version, next });
     }
 
-    /// The last part is here.
+    /// Stores an object whose last part has arrived.
     fn keep(
         &mut self,
         key: Key,
@@ -249,7 +250,7 @@ impl<O: Objects> Turn<'_, O> {
         durable.missing.remove(&key);
     }
 
-    /// A part is durable here; after the last of what this primary missed itself, the others get it.
+    /// A part is durable here; after the last part of an object that this primary missed, the others get it.
     pub(super) fn stored_here(&mut self, from: DeviceId, key: Key, version: Version, next: Option<u64>) {
         let me = self.it.me;
         if from != me {
@@ -265,9 +266,9 @@ impl<O: Objects> Turn<'_, O> {
         self.push_to_all(key);
     }
 
-    /// A part is durable there.
+    /// A part is durable at another replica.
     pub(super) fn stored_there(&mut self, from: DeviceId, key: Key, version: Version, next: Option<u64>) {
-        // Of a backfill that was stopped.
+        // The message may belong to a backfill that was stopped.
         if self.it.sending.get(&(from, key)) != Some(&version) {
             return;
         }

@@ -1,10 +1,11 @@
-//! The protocol under random schedules: devices crash and restart, are suspected wrongly, fill up and are
-//! moved; maps and messages come late, repeated and out of order; clients write, delete, read and ask again.
+//! The protocol under random schedules: devices crash, restart, are wrongly suspected, fill up and are
+//! replaced; maps and messages arrive late, repeated and out of order; clients write, delete, read and repeat
+//! requests.
 //!
-//! After each schedule all is healed, and then nothing may be lost, done twice, or left different. A schedule
-//! that fails is shortened while it still fails, and printed as one line: `SCHEDULE='…' cargo test -p
-//! towtank-replication --test schedules` runs it again. `SOAK_CASES=1000000` runs so many, `SOAK_SECONDS=600`
-//! goes on for so long.
+//! After each schedule every device recovers, and then nothing may be lost, executed twice, or left
+//! different. A failing schedule is shortened while it still fails, and printed as one line:
+//! `SCHEDULE='…' cargo test -p towtank-replication --test schedules` runs it again. `SOAK_CASES=1000000` runs
+//! that many schedules, `SOAK_SECONDS=600` runs for that long.
 
 mod model;
 mod steps;
@@ -20,18 +21,18 @@ use steps::{BadDisk, Fault, Schedule};
 use towtank_replication::Planted;
 use world::World;
 
-/// How many schedules a test runs unless told otherwise.
+/// The number of schedules that a test runs by default.
 const CASES: u64 = 3_000;
 
-/// How many a planted fault may hide in: a few hundred on average for the most hidden.
+/// The number of schedules searched for a planted fault; the rarest faults take a few hundred on average.
 const PLANTED_CASES: u64 = 20_000;
 
-/// What went wrong in a schedule, if anything did.
+/// The failure of a schedule, if it fails.
 fn fault(schedule: &Schedule) -> Option<String> {
     fault_by(schedule, false)
 }
 
-/// The same; with `ignores_versions` only what clients were told counts, by its times.
+/// The same; with `ignores_versions` only the times and contents of the answers to clients are checked.
 fn fault_by(schedule: &Schedule, ignores_versions: bool) -> Option<String> {
     let run = || {
         let mut world = World::new(schedule);
@@ -50,7 +51,7 @@ fn fault_by(schedule: &Schedule, ignores_versions: bool) -> Option<String> {
     }
 }
 
-/// Leaves steps out, many at a time and then few, while it still fails.
+/// Removes steps, first many at a time and then few, while the schedule still fails.
 fn shortened(mut schedule: Schedule) -> Schedule {
     let mut chunk = schedule.steps.len().div_ceil(2);
     while chunk > 0 {
@@ -70,7 +71,7 @@ fn shortened(mut schedule: Schedule) -> Schedule {
 }
 
 thread_local! {
-    /// Whether panics of this thread are expected, and not to be told.
+    /// Whether panics of this thread are expected, and are not to be printed.
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -91,7 +92,7 @@ fn quietly<T>(run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The least seed whose schedule fails, looked for by as many threads as there are processors.
+/// The least seed whose schedule fails, searched with one thread per processor.
 fn first_failing(cases: std::ops::Range<u64>, fails: impl Fn(u64) -> bool + Sync) -> Option<u64> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (next, least) = (AtomicU64::new(cases.start), AtomicU64::new(cases.end));
@@ -113,7 +114,7 @@ fn first_failing(cases: std::ops::Range<u64>, fails: impl Fn(u64) -> bool + Sync
     (least < cases.end).then_some(least)
 }
 
-/// The first of so many schedules that fails, shortened, with what went wrong.
+/// The first of these schedules that fails, shortened, with its failure.
 fn first_fault(cases: std::ops::Range<u64>, planted: Option<Fault>) -> Option<(Schedule, String)> {
     let seed = first_failing(cases, |seed| fault(&Schedule::of_seed(seed, planted)).is_some())?;
     quietly(|| {
@@ -193,8 +194,8 @@ fn a_cursor_that_is_not_reset_is_caught() {
     is_caught(Fault::Rule(Planted::KeepsCursor));
 }
 
-/// The primary is cut off, another takes a write, and clients that have not heard of it ask the first: in
-/// random schedules that comes together once in tens of thousands.
+/// The primary is cut off, another takes a write, and clients that have not heard of the other ask the first
+/// one; random schedules contain this combination only once in tens of thousands.
 fn cut_off(seed: u64, planted: Option<Fault>) -> Schedule {
     let line =
         "w0 w1 w2 n150 r0 n60 u0 n40 w0 w1 w2 n60 r0 r1 r2 n20 r0 r1 r2 n20 r0 r1 r2 n20 w0 n20 r0 n100";
@@ -239,7 +240,8 @@ fn a_disk_that_promises_too_early_is_caught() {
     is_caught(Fault::Disk(BadDisk::PromisesEarly));
 }
 
-/// What clients can see, without versions, is enough to notice these: by the search that torture uses too.
+/// Client histories without versions suffice to detect these faults, with the same search as the torture
+/// runs.
 #[test]
 fn histories_alone_show_lost_repeated_and_stale_operations() {
     let faults = [

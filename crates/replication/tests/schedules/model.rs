@@ -1,21 +1,21 @@
-//! What clients know: a history of each object, which must be that of one object that is read and written at
-//! once somewhere between each question and its answer.
+//! What clients know: a history of each object, which must be that of a single object with one instant for
+//! each operation between its request and its answer.
 
 use std::collections::BTreeMap;
 
 use towtank_replication::history::{self, Act};
 use towtank_replication::{Key, Operation, Outcome, RequestId, Version};
 
-/// What a request does, and what is known of it.
+/// A request, and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub key: Key,
     pub operation: Operation<Vec<u8>>,
     pub asked_at: u64,
     pub answered_at: Option<u64>,
-    /// Of a write or delete, its version as far as anybody was told; of a read, what it saw.
+    /// For a write or delete, its version as far as a client was told; for a read, the version it returned.
     version: Option<Version>,
-    /// Of a read, whether there was an object, and the number of what it held.
+    /// For a read, whether the object existed; `read` is the number of its content.
     found: bool,
     read: Option<u64>,
 }
@@ -30,13 +30,13 @@ impl Asked {
 pub struct Model {
     asked: BTreeMap<RequestId, Asked>,
     clock: u64,
-    /// Requests of each object that are not answered.
+    /// The number of unanswered requests per object.
     open: BTreeMap<Key, usize>,
-    /// Answers are held against each other by their times alone, and not by versions: what a client can see.
+    /// Whether answers are compared by their times only, without versions: what a client can see.
     pub ignores_versions: bool,
 }
 
-/// What a write of this number holds: it can be told from all others, and has one to four parts.
+/// The content of write `number`: distinct from all others, with one to four parts.
 pub fn content(number: u64) -> Vec<u8> {
     number.to_le_bytes().repeat(1 + number as usize % 4)
 }
@@ -70,7 +70,7 @@ impl Model {
         self.asked[&request].answered_at.is_some()
     }
 
-    /// Requests of an object that are not answered.
+    /// The number of unanswered requests for an object.
     pub fn open_of(&self, key: Key) -> usize {
         self.open.get(&key).copied().unwrap_or(0)
     }
@@ -79,7 +79,7 @@ impl Model {
         self.asked.values().filter(|asked| asked.answered_at.is_none()).count()
     }
 
-    /// An answer, which must fit all that was known before.
+    /// Records an answer, which must be consistent with everything known before.
     pub fn answer(&mut self, request: RequestId, outcome: Outcome<Vec<u8>>) -> Result<(), String> {
         self.clock += 1;
         match outcome {
@@ -110,7 +110,7 @@ impl Model {
         Ok(())
     }
 
-    /// A write or delete has this version, and no other.
+    /// Records that a write or delete has this version; it must not get another.
     fn learn(&mut self, request: RequestId, version: Version) -> Result<(), String> {
         if self.ignores_versions {
             return Ok(());
@@ -119,7 +119,7 @@ impl Model {
         if *asked.version.get_or_insert(version) != version {
             return Err(format!("{request:?} was done twice: {:?} and {version:?}", asked.version));
         }
-        // The low bit of the hash tells the group, and a group gives each version once.
+        // The low bit of the hash is the group, and a group assigns each version once.
         let group = asked.key.hash() & 1;
         let twin = self.asked.iter().find(|(other, asked)| {
             let is_other = **other != request && asked.key.hash() & 1 == group;
@@ -137,7 +137,7 @@ impl Model {
         self.learn(writer, version)
     }
 
-    /// Whatever was answered before this was asked must have happened before it.
+    /// Checks that everything answered before this request was made precedes it.
     fn check_order(&self, request: RequestId) -> Result<(), String> {
         if self.ignores_versions {
             return Ok(());
@@ -147,14 +147,14 @@ impl Model {
             other.key == this.key && other.answered_at.is_some_and(|answered| answered < this.asked_at)
         });
         for (other_request, other) in earlier {
-            // Two reads that find nothing have no order: the first may have counted a change of another
+            // Two reads that find nothing are not ordered: the first may have counted a change of another
             // object that was then undone.
             let is_absent = |asked: &Asked| asked.is_read() && !asked.found;
             if is_absent(this) && is_absent(other) {
                 continue;
             }
-            // A read may see the version that another has seen or made; all else is later than what was
-            // before.
+            // A read may return the version that an earlier operation returned or made; any other operation
+            // must have a later version.
             let has_object = if other.is_read() { other.found } else { other.operation != Operation::Delete };
             let may_be_equal = this.is_read() && (has_object || !this.found);
             let is_after =
@@ -178,7 +178,8 @@ impl Model {
         })
     }
 
-    /// All is answered: some order of each object's requests explains all answers, whatever the versions say.
+    /// With all requests answered: checks that some order of each object's requests explains all answers,
+    /// ignoring versions.
     pub fn check_histories(&self) -> Result<(), String> {
         let mut of_each: BTreeMap<Key, Vec<history::Operation>> = BTreeMap::new();
         for (request, asked) in &self.asked {
@@ -198,7 +199,7 @@ impl Model {
         Ok(())
     }
 
-    /// All is answered: what each object must be.
+    /// With all requests answered: the expected state of each object.
     pub fn last_of_each(&self) -> BTreeMap<Key, Option<(Version, Vec<u8>)>> {
         let mut last: BTreeMap<Key, (Version, Option<Vec<u8>>)> = BTreeMap::new();
         for asked in self.asked.values().filter(|asked| !asked.is_read()) {
@@ -231,7 +232,7 @@ mod tests {
         Outcome::Read { found, as_of: version(as_of) }
     }
 
-    /// A write that got version 3, and then a read that was answered so.
+    /// A write with version 3, followed by a read with this outcome.
     fn read_after_write(outcome: Outcome<Vec<u8>>) -> Result<(), String> {
         let mut model = Model::default();
         let write = model.ask(Key::MIN, Operation::Write(content(0)));

@@ -1,5 +1,4 @@
-//! What happens in a schedule: a seed for all that is drawn, and steps in order. Written as one line and read
-//! again.
+//! A schedule: a seed for all random draws, and steps in order. It is written as one line and parsed from it.
 
 use std::fmt;
 
@@ -16,18 +15,18 @@ pub enum Step {
     Read(u64),
     Crash(u64),
     Restart(u64),
-    /// The device is taken for dead, whether or not it is.
+    /// The monitor marks the device as dead, whether or not it is.
     Suspect(u64),
     Trust(u64),
-    /// The group prefers this device.
+    /// The group's placement prefers this device.
     Prefer(u64),
-    /// Others take the device's slots, at a high priority.
+    /// Other requests of high priority take the device's slots.
     Busy(u64),
     Idle(u64),
     /// The device has no space for backfills.
     Full(u64),
     Empty(u64),
-    /// So many events.
+    /// Handles this many events.
     Run(u64),
 }
 
@@ -71,16 +70,16 @@ impl Step {
     }
 }
 
-/// A disk that does not keep what it promises.
+/// A disk that breaks its promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum BadDisk {
     /// A crash leaves part of the last transaction.
     TearsTransactions,
-    /// It says that a transaction is durable before it is.
+    /// It reports a transaction as durable before it is.
     PromisesEarly,
 }
 
-/// A fault that is put in on purpose, so that a test proves that it is noticed.
+/// A fault that is planted on purpose, so that a test can prove that it is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 pub enum Fault {
@@ -131,9 +130,9 @@ impl Schedule {
         let mut draws = draws.of(Purpose(1));
         let mut steps: Vec<Step> = (0..KEYS).step_by(2).map(Step::Write).collect();
         steps.push(Step::Run(200));
-        // Most are short, since those are many in a second; some go through many intervals.
+        // Most schedules are short, so that many run per second; some go through many intervals.
         let count = 10 + draws.below(if seed % 16 == 15 { 250 } else { 50 });
-        // Many requests for few objects meet each other, requests for many do not.
+        // With few objects requests often conflict; with many they do not.
         let keys = [3, KEYS][draws.below(2) as usize];
         for _ in 0..count {
             steps.push(drawn(&mut draws, keys));

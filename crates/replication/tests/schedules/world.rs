@@ -1,7 +1,7 @@
-//! Devices, their disks, a network and a monitor, all drawn from the seed of a schedule.
+//! Devices, their disks, a network and a monitor, all driven by the seed of a schedule.
 //!
-//! A device carries out what follows from its replicas' changes once its disk has synced them, several calls
-//! together. A crash loses the transaction that is not synced, or leaves all of it.
+//! A device carries out its replicas' actions once its disk has synced their changes, for several calls
+//! together. A crash loses the unsynced transaction, or keeps all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,14 @@ use towtank_units::{SimSpan, SimTime};
 use crate::model::{Model, content};
 use crate::steps::{BadDisk, DEVICES, Fault, KEYS, Schedule, Step};
 
-/// Two groups share devices and their slots.
+/// Two groups share the devices and their slots.
 const GROUPS: usize = 2;
-/// Whoever else takes a slot.
+/// The holder of slots taken by requests outside the two groups.
 const OTHERS: GroupId = GroupId(99);
 const SLOTS: usize = 1;
-/// Requests for one object at a time: more of them make the search for an order long, and meet no more
-/// faults.
+/// Concurrent requests per object: more of them slow the search for an order, and find no more faults.
 const OPEN_MAX: usize = 6;
-/// Within a schedule there is no end of work: more events show that replicas go round in circles.
+/// The most events of a schedule: more of them mean that replicas loop forever.
 const EVENTS_MAX: u64 = 60_000;
 
 /// A replica of one group, or what a crash has left of it.
@@ -33,9 +32,9 @@ struct Part {
     replica: Option<Replica<Vec<u8>>>,
     durable: Option<Durable>,
     objects: Memory<Vec<u8>>,
-    /// What a crash may leave of the two, where there are changes that are not synced.
+    /// The state that a crash may leave, if there are unsynced changes.
     synced: Option<(Memory<Vec<u8>>, Durable)>,
-    /// Maps that it was told.
+    /// The number of maps that it has received.
     told: usize,
 }
 
@@ -44,15 +43,16 @@ struct Device {
     parts: Vec<Part>,
     reserver: Reserver,
     busy: bool,
-    /// It will crash when the changes of its next call are durable, and before its actions are carried out.
+    /// Whether it will crash when the changes of its next call are durable, before its actions are carried
+    /// out.
     dies: bool,
-    /// Counts its starts: what an earlier one has begun is void.
+    /// Counts its starts: events of an earlier start are void.
     start: u64,
-    /// What follows from changes that are not synced.
+    /// Actions that wait for unsynced changes.
     held: Vec<(usize, Action<Vec<u8>>)>,
 }
 
-/// Who holds a group, to the monitor's mind.
+/// The holders of a group, as the monitor sees them.
 struct Placed {
     maps: Vec<Map>,
     preference: Vec<usize>,
@@ -85,13 +85,13 @@ pub struct World {
     handled: u64,
 }
 
-/// The group of an object, by its number.
+/// The group of object `number`.
 fn group_of(number: u64) -> usize {
     number as usize / 3 % GROUPS
 }
 
 fn key(number: u64) -> Key {
-    // Some share a position, and so a leaf at any depth. The low bit tells the group.
+    // Some objects share a position, and so a leaf at any depth. The low bit is the group.
     let hash = (number as u32 / 3).wrapping_mul(0x9e37_79b9) & !1 | group_of(number) as u32;
     Key::of_hash(hash, number)
 }
@@ -244,7 +244,7 @@ impl World {
         self.schedule(10, Event::Ask(request));
     }
 
-    /// In a while, of this order of magnitude.
+    /// Schedules an event after a random delay of this order of magnitude.
     fn schedule(&mut self, around_us: u64, event: Event) {
         let after = SimSpan::from_ns(1 + self.below(around_us * 2_000));
         self.schedule_at(self.now.saturating_add(after), event);
@@ -295,7 +295,7 @@ impl World {
             part.replica = Some(Replica::start(*config, DeviceId(device as u32), durable, self.now));
             part.told = 0;
         }
-        // Whoever comes back was away, whether or not anybody has noticed.
+        // A device that starts was away, whether or not anybody noticed.
         if self.alive.remove(&device) {
             self.publish_all();
         }
@@ -312,7 +312,7 @@ impl World {
         (0..GROUPS).for_each(|group| self.publish(group, true));
     }
 
-    /// A new map of a group, of which each device hears in its own time.
+    /// Publishes a new map of a group, which each device receives after its own delay.
     fn publish(&mut self, group: usize, forgets_temporary: bool) {
         let placed = &mut self.groups[group];
         if forgets_temporary {
@@ -330,7 +330,7 @@ impl World {
         placed.maps.push(Map { epoch, up, acting, alive });
         let upto = epoch as usize;
         for to in 0..self.devices.len() {
-            // Who is not alive to the monitor may be cut off from it.
+            // A device that the monitor considers dead may be cut off from it.
             let is_cut_off = !self.alive.contains(&to);
             let around = if is_cut_off { 3000 } else { [5, 5, 20, 400][self.below(4) as usize] };
             self.schedule(around, Event::Maps { group, to, upto });
@@ -378,7 +378,8 @@ impl World {
         maps.into_iter().try_for_each(|map| self.give(group, to, Input::Map(map)))
     }
 
-    /// Asks the primary of the last map, or of an earlier one, and again if nothing comes of it.
+    /// Sends a request to the primary of the last map or of an earlier one, and repeats it if no answer
+    /// comes.
     fn ask_primary(&mut self, request: RequestId) {
         if self.model.is_answered(request) {
             return;
@@ -421,7 +422,7 @@ impl World {
         it.held.extend(actions.into_iter().map(|action| (group, action)));
         let start = it.start;
         if promises_early {
-            // As a cache does that says it has written.
+            // Like a disk cache that reports a write as done.
             self.carry_out_held(to)?;
         }
         if syncs {
@@ -435,7 +436,7 @@ impl World {
         Ok(())
     }
 
-    /// All changes of a device are durable, and what follows from them is carried out.
+    /// Makes all changes of a device durable, and carries out the actions that waited for them.
     fn sync(&mut self, device: usize) -> Result<(), String> {
         let it = &mut self.devices[device];
         for part in &mut it.parts {
@@ -553,7 +554,7 @@ impl World {
         }
     }
 
-    /// All come back and are trusted, and all that is to happen happens.
+    /// Restarts and trusts all devices, and runs until no event is left.
     fn heal(&mut self) -> Result<(), String> {
         for device in 0..self.devices.len() {
             self.devices[device].reserver.set_used(0);
@@ -607,7 +608,7 @@ impl World {
         Ok(())
     }
 
-    /// The group is clean, and its replicas are equal.
+    /// Checks that the group is clean, and that its replicas are equal.
     fn check_group(&self, group: usize) -> Result<(), String> {
         let map = self.groups[group].maps.last().expect("there are maps");
         let part = |device: &DeviceId| &self.devices[device.0 as usize].parts[group];
