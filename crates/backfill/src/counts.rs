@@ -1,4 +1,4 @@
-//! What is counted of a run.
+//! The statistics of a run.
 
 use std::collections::BTreeMap;
 
@@ -8,62 +8,62 @@ use towtank_metrics::Histogram;
 use towtank_replication::{DeviceId, Discovery, Note, Tally};
 use towtank_units::{SimSpan, SimTime};
 
-/// What is counted, over all groups.
+/// The statistics, over all groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
     /// Backfills, by group and target.
     #[serde(with = "towtank_units::pairs")]
     pub backfills: BTreeMap<(u32, u32), Filled>,
-    /// When each group was clean first.
+    /// When each group first became clean.
     #[serde(with = "towtank_units::pairs")]
     pub clean: BTreeMap<u32, SimTime>,
-    /// When log recovery of a group began, and when it ended.
+    /// When log recovery of each group began, and when it ended.
     #[serde(with = "towtank_units::pairs")]
     pub by_log: BTreeMap<u32, (SimTime, Option<SimTime>)>,
-    /// Objects that were recovered by logs, each for one replica.
+    /// Objects recovered by logs, counted once per replica.
     pub recovered_by_log: u64,
-    /// Bytes of all messages.
+    /// Bytes of all messages sent.
     pub sent_bytes: u64,
-    /// Messages.
+    /// Messages sent.
     pub messages: u64,
-    /// Groups that wait for devices that are not there.
+    /// Times that a group had to wait for devices that are not available.
     pub down: u64,
-    /// Times that a client asked again.
+    /// Requests that clients repeated.
     pub retried: u64,
-    /// Nanoseconds that clients waited for their writes, until all groups were clean.
+    /// How long clients waited for their writes, in nanoseconds, until all groups were clean.
     pub waited: Histogram,
 }
 
-/// One backfill.
+/// The statistics of one backfill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Filled {
-    /// When it began first.
+    /// When it first began.
     pub began: SimTime,
-    /// When it was known what to look at, and by which method.
+    /// When discovery ended, and by which method.
     pub discovered: Option<(SimTime, Discovery)>,
-    /// Ranges, or objects, that were to be looked at.
+    /// Ranges, or objects, that had to be looked at.
     pub differing: u64,
-    /// When it ended, and what it took.
+    /// When it ended, and its cost.
     pub ended: Option<(SimTime, Tally)>,
 }
 
-/// One thing worth counting.
+/// A single observation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sample {
-    /// A replica says something for measurement.
+    /// A replica reports a note.
     Noted {
-        /// Of which group.
+        /// The group.
         group: u32,
-        /// When.
+        /// The time of the note.
         at: SimTime,
-        /// What.
+        /// The note.
         note: Note,
     },
-    /// A message of so many bytes was sent.
+    /// A message of this many bytes was sent.
     Sent(u64),
-    /// A client has its answer.
+    /// A client was answered after this long.
     Waited(SimSpan),
-    /// A client asks again.
+    /// A client repeated a request.
     Retried,
 }
 

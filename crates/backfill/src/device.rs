@@ -1,4 +1,4 @@
-//! A device: its replicas, its disk and its card.
+//! A device: its replicas, its disk and its NIC.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -12,10 +12,10 @@ use towtank_units::SimTime;
 use crate::objects::Overlay;
 use crate::spec::Costs;
 
-/// A replica with what it holds.
+/// A replica and its objects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Held {
-    /// The protocol.
+    /// The protocol state.
     pub replica: Replica<Size>,
     /// Its objects.
     pub overlay: Overlay,
@@ -24,31 +24,31 @@ pub struct Held {
 /// A device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Device {
-    /// Its replicas, by their groups.
+    /// Its replicas, by group.
     #[serde(with = "towtank_units::pairs")]
     pub groups: BTreeMap<u32, Held>,
-    /// Who may backfill.
+    /// Assigns its backfill slots.
     pub reserver: Reserver,
     /// Its disk.
     pub disk: Disk,
-    /// Where objects are looked at, one after the other.
+    /// Serves lookups of objects, one after the other.
     pub looking: Lane,
-    /// Where objects are recovered, one after the other.
+    /// Serves recoveries of objects, one after the other.
     pub recovering: Lane,
-    /// Its card, sending.
+    /// The sending side of its NIC.
     pub out: Link,
-    /// Its card, receiving.
+    /// The receiving side of its NIC.
     pub inward: Link,
-    /// Bytes that were read for recovery, here.
+    /// Bytes read here for recovery.
     pub recovery_read: u64,
-    /// Bytes that were written by recovery, here.
+    /// Bytes written here for recovery.
     pub recovery_written: u64,
-    /// Since when clients wait.
+    /// When each waiting client's request was made.
     #[serde(with = "towtank_units::pairs")]
     pub asked: BTreeMap<RequestId, SimTime>,
 }
 
-/// By what is durable of each group and how busy all was: the rest follows from it.
+/// Hashes what is durable in each group and how busy the device was; the rest follows from these.
 impl Hash for Device {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         for (group, held) in &self.groups {
@@ -61,7 +61,7 @@ impl Hash for Device {
 }
 
 impl Device {
-    /// Without replicas.
+    /// A device without replicas.
     #[must_use]
     pub fn new(slots: u32) -> Device {
         Device {
@@ -78,7 +78,7 @@ impl Device {
         }
     }
 
-    /// Does some work, and says when it is done.
+    /// Performs some work and returns when it is done.
     pub fn work(&mut self, now: SimTime, work: Work, costs: &Costs, clock: &DiskClock) -> SimTime {
         match work {
             Work::Look { objects } => self.looking.serve(now, costs.look.saturating_mul(objects)).end,
@@ -96,7 +96,7 @@ impl Device {
     }
 
     fn access(&mut self, now: SimTime, bytes: u64, write: bool, clock: &DiskClock) -> SimTime {
-        // Each object is elsewhere on the disk, so each access moves the head.
+        // Each object is at another place on the disk, so each access seeks.
         let stream = self.disk.seeks;
         self.disk.serve(clock, now, Access { stream, offset: 0, bytes, write }).end
     }

@@ -1,36 +1,36 @@
-//! What happens to devices, clients and the one who tells maps.
+//! The events of devices, clients and the monitor.
 
 use serde::{Deserialize, Serialize};
 use towtank_replication::objects::Size;
 use towtank_replication::{DeviceId, Epoch, Input, Message, RequestId};
 use towtank_units::SimSpan;
 
-/// Something happens.
+/// An event of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Event {
-    /// To which group.
+    /// The group concerned.
     pub group: u32,
-    /// What.
+    /// The kind of event.
     pub what: What,
 }
 
-/// What happens.
+/// The kind of event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum What {
-    /// The last byte of a message could be here.
+    /// The last byte of a message could have arrived.
     Arrives {
-        /// Whose message.
+        /// The sender.
         from: DeviceId,
-        /// How long it occupies a card.
+        /// How long the message occupies a NIC.
         span: SimSpan,
-        /// What it says.
+        /// The message.
         message: Message<Size>,
     },
-    /// A replica is told something.
+    /// A replica receives an input.
     Told(Input<Size>),
     /// A client writes an object.
     Writes(RequestId),
-    /// The next client comes.
+    /// The next client request is due.
     Comes,
     /// A group is clean.
     Clean,

@@ -1,27 +1,27 @@
-//! Where the objects of a group lie in its order: a sorted table, drawn once, that many groups share.
+//! The places of a group's objects in its order: a sorted table, drawn once, that many groups share.
 //!
-//! The hash of an object is drawn from the seed and its number. Groups of one size have sixteen tables among
-//! them, so that a device of hundreds of groups with a million objects each needs tables of a hundred
-//! megabytes and not of gigabytes; which objects change is drawn for each group by itself.
+//! The hash of an object is drawn from the seed and its number. Groups share sixteen tables, so that a device
+//! with hundreds of groups of a million objects each needs a hundred megabytes for tables and not gigabytes.
+//! Which objects change is drawn separately for each group.
 
 use towtank_replication::{Cursor, Key, Version};
 use towtank_streams::{Seed, mix};
 
-/// Tables at most.
+/// The most tables.
 const TABLES_MAX: u32 = 16;
 
-/// The tables.
+/// The tables of object positions.
 #[derive(Clone, Debug)]
 pub struct Layouts {
-    /// In each, position and number of every object, packed and sorted.
+    /// Each table holds position and number of every object, packed and sorted.
     tables: Vec<Vec<u64>>,
-    /// For each table, the key of its hashes.
+    /// For each table, the seed of its hashes.
     seeds: Vec<u64>,
     objects: u32,
 }
 
 impl Layouts {
-    /// For so many groups of so many objects.
+    /// Tables for `groups` groups of `objects` objects each.
     #[must_use]
     pub fn new(groups: u32, objects: u32, seed: Seed) -> Layouts {
         let seeds: Vec<u64> = (0..groups.clamp(1, TABLES_MAX))
@@ -36,7 +36,7 @@ impl Layouts {
         Layouts { tables: seeds.iter().map(table).collect(), seeds, objects }
     }
 
-    /// How many tables there are: group `g` has that of `g` modulo as many.
+    /// The number of tables: group `g` uses table `g` modulo this number.
     #[must_use]
     pub fn tables(&self) -> u32 {
         self.tables.len() as u32
@@ -46,13 +46,13 @@ impl Layouts {
         &self.tables[group as usize % self.tables.len()]
     }
 
-    /// The key of an object of a group; numbers past those of the table are of objects that were made later.
+    /// The key of an object of a group; ids beyond the table belong to objects created later.
     #[must_use]
     pub fn key(&self, group: u32, id: u64) -> Key {
         Key { position: position(self.seeds[group as usize % self.seeds.len()], id), id }
     }
 
-    /// The version that an object has had since before anything happened.
+    /// The version that an object had when its group was filled; none if it was not there.
     #[must_use]
     pub fn version(&self, group: u32, key: Key) -> Option<Version> {
         let known = key.id < u64::from(self.objects) && self.key(group, key.id) == key;
@@ -65,26 +65,26 @@ impl Layouts {
         Version { epoch: 1, counter: id + 1 }
     }
 
-    /// The last version when the group was filled.
+    /// The last version when a group was filled.
     #[must_use]
     pub fn last_version(&self) -> Version {
         Version { epoch: 1, counter: u64::from(self.objects) }
     }
 
-    /// The objects from a key to before a cursor, in order.
+    /// The objects from a key up to but not including a cursor, in order.
     pub fn range(&self, group: u32, from: Key, to: Cursor) -> impl Iterator<Item = Key> + '_ {
         let table = self.table(group);
         let first = table.partition_point(|packed| unpacked(*packed) < from);
         table[first..].iter().map(|packed| unpacked(*packed)).take_while(move |key| to.covers(*key))
     }
 
-    /// Objects of a group when it was filled.
+    /// The number of objects of a group when it was filled.
     #[must_use]
     pub fn objects(&self) -> u32 {
         self.objects
     }
 
-    /// Bytes that tables for such groups take.
+    /// Bytes of the tables for this many groups and objects.
     #[must_use]
     pub fn memory(groups: u32, objects: u32) -> u64 {
         8 * u64::from(groups.clamp(1, TABLES_MAX)) * u64::from(objects)
@@ -92,8 +92,7 @@ impl Layouts {
 }
 
 fn position(seed: u64, id: u64) -> u32 {
-    // Numbers that follow each other are spread over all bits first: a product of a small number has none
-    // above.
+    // Consecutive numbers are spread over all bits first: the product of a small number has no high bits.
     (mix(id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed, seed ^ 0x2545_f491_4f6c_dd1d) >> 32) as u32
 }
 
@@ -125,8 +124,8 @@ mod tests {
         }
     }
 
-    /// As many leaves are filled as by independent draws: the sum of a thousand tables would notice 1 % more
-    /// or less.
+    /// As many leaves are filled as by independent draws: a sum over a thousand tables would detect a
+    /// deviation of 1 %.
     #[test]
     fn positions_are_spread_as_hashes_are() {
         let layouts = Layouts::new(16, 5_000, Seed(1));
@@ -136,7 +135,7 @@ mod tests {
         };
         let mean = (0..16).map(filled).sum::<usize>() as f64 / 16.0;
         let expected = towtank_merkle::sizing::distinct(16_384.0, 5_000.0);
-        // One table's count has a standard deviation of 23.
+        // The count of one table has a standard deviation of 23.
         assert!((mean - expected).abs() < 4.0 * 23.0 / 4.0, "{mean} leaves, {expected} expected");
     }
 }

@@ -1,21 +1,21 @@
-//! Replicas of placement groups on modelled devices: an outage, and what brings them up to date.
+//! Replicas of placement groups on modelled devices: an outage, and the recovery and backfill after it.
 //!
-//! The protocol is `towtank_replication`, the one that a store runs. Here its messages queue at modelled
-//! cards, its work at modelled disks, and its rests pass in simulated time.
+//! The protocol is `towtank_replication`, the same code that the store runs. Here its messages queue at
+//! modelled NICs, its work at modelled disks, and its pauses pass in simulated time.
 //!
-//! - [`Spec`]: the cluster, what changed, and what single steps cost;
-//! - [`layout`](Layouts): where the objects of a group lie in its order, without keeping objects;
-//! - [`objects`](Overlay): what a replica holds: what never changed is computed, and what did is kept;
-//! - [`outage`](Outage): the changes while devices were away, done by the protocol itself and taking no time;
+//! - [`Spec`]: the cluster, the changes during the outage, and the costs of single steps;
+//! - [`layout`](Layouts): the places of a group's objects in its order, without keeping objects;
+//! - [`objects`](Overlay): a replica's objects: unchanged ones are computed, changed ones are kept;
+//! - [`outage`](Outage): the changes while devices were away, made by the protocol itself in no time;
 //! - [`model`](Backfill): devices, messages and work, on the kernel;
-//! - [`Counts`]: what is counted.
+//! - [`Counts`]: the statistics of a run.
 //!
-//! In an erasure-coded pool ([`Spec::data_shards`]) a replica is a position: it holds a shard of each object,
-//! and a tree of its own. An object has one version for all its shards, so that the trees of positions that
-//! are up to date are equal, and the primary's own tree says what it expects of any other position.
+//! In an erasure-coded pool ([`Spec::data_shards`]) a replica is a position: it holds a shard of each object
+//! and its own tree. An object has one version for all its shards, so the trees of all positions that are up
+//! to date are equal, and the primary compares its own tree with that of any other position.
 //!
-//! What is deliberately absent: scenarios and reports, the work of coding and decoding, and what monitors do
-//! beside telling maps.
+//! What is deliberately absent: scenarios and reports, the work of encoding and decoding, and everything that
+//! monitors do besides issuing maps.
 
 mod counts;
 mod device;

@@ -1,7 +1,8 @@
 //! Devices, messages and work, on the kernel.
 //!
-//! One entity a device; one that tells maps, as Ceph's monitors do; one for clients. At time zero all that
-//! were away are back: each replica is told the new map, and what follows is the protocol's.
+//! There is one entity per device, one that issues maps, as Ceph's monitors do, and one for clients. At time
+//! zero all devices that were away are back: each replica receives the new map, and the protocol does the
+//! rest.
 
 mod audit;
 
@@ -32,33 +33,33 @@ const COMES: Purpose = Purpose(61);
 const OBJECT: Purpose = Purpose(62);
 const WHICH: Purpose = Purpose(63);
 
-/// How long a client waits before it asks again.
+/// How long a client waits before it repeats a request.
 const RETRY: SimSpan = SimSpan::from_ms(10);
 
-/// The model.
+/// The model on the kernel.
 #[derive(Debug)]
 pub struct Backfill<'a> {
     spec: &'a Spec,
     outage: &'a Outage<'a>,
     clock: DiskClock,
-    /// Groups that clients write to.
+    /// Groups of which some replica was away: clients write only to these.
     touched: Vec<u32>,
 }
 
-/// A device, or one of the two others.
+/// A device, the monitor or the clients.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub enum Entity {
     /// A device.
     Device(Box<Device>),
-    /// Who tells maps: the epoch of each group.
+    /// The entity that issues maps: the epoch of each group.
     Monitor(BTreeMap<u32, Epoch>),
-    /// Clients: how many requests they have made, and which groups are clean. When all are, nobody comes any
-    /// more.
+    /// The clients: how many requests they have made, and which groups are clean. When all groups are clean,
+    /// no more requests are made.
     Clients(u64, BTreeSet<u32>),
 }
 
 impl<'a> Backfill<'a> {
-    /// The run after an outage.
+    /// The model of the run after an outage.
     #[must_use]
     pub fn new(spec: &'a Spec, outage: &'a Outage<'a>) -> Backfill<'a> {
         let clock = DiskClock::new(spec.disk.clone(), Bytes::new(spec.held_bytes()));
@@ -78,7 +79,7 @@ impl<'a> Backfill<'a> {
         Input::Map(Map { epoch, up: self.spec.up(group), acting, alive })
     }
 
-    /// Tells a replica something, and does what it asks for.
+    /// Passes an input to a replica, and carries out its actions.
     fn tell(
         &self,
         device: &mut Device,
@@ -152,13 +153,14 @@ impl<'a> Backfill<'a> {
         }
     }
 
-    /// What is measured; two of the costs hang on it.
+    /// Records a note; two kinds of notes also cost time.
     fn note(&self, device: &mut Device, group: u32, note: Note, context: &mut Context<'_, Self>) {
         let (now, costs) = (context.now(), &self.spec.costs);
         match &note {
             Note::BackfillBegan { .. } => drop(device.looking.serve(now, costs.startup)),
             Note::Discovered { by, differing, .. } if *by != Discovery::Scan && *by != Discovery::Sketch => {
-                // What is skipped are the gaps between the ranges to look at: as many, or as few as are left.
+                // The ranges to skip are the gaps between the ranges to look at: as many, but at most the
+                // remaining leaves.
                 let leaves = 1_u64 << self.spec.leaf_bits;
                 let skipped = (*differing).min(leaves.saturating_sub(*differing));
                 let checks = skipped.saturating_mul(u64::from(self.spec.objects));
@@ -193,20 +195,21 @@ impl<'a> Backfill<'a> {
         }
     }
 
-    /// A client's number says which group it writes to.
+    /// The group that a request writes to, encoded in its client number.
     fn group_of(&self, request: RequestId) -> u32 {
         (request.client >> 32) as u32
     }
 
-    /// And which object.
+    /// The object that a request writes to.
     fn key_of(&self, request: RequestId) -> towtank_replication::Key {
         self.outage.layouts.key(self.group_of(request), request.client & u64::from(u32::MAX))
     }
 
-    /// A client comes, and the next one will.
+    /// Makes a client request, and schedules the next one.
     fn client_comes(&self, made: &mut u64, context: &mut Context<'_, Self>) {
         let Some(rate) = self.spec.clients.filter(|_| !self.touched.is_empty()) else { return };
-        // Writes go to all groups alike; those that nothing happened to take no part here.
+        // Writes are spread over all groups evenly; groups that were not touched by the outage are not
+        // modelled.
         let at = context.draws(OBJECT).below(u64::from(self.spec.groups)) as usize;
         if let Some(&group) = self.touched.get(at) {
             let id = context.draws(WHICH).below(u64::from(self.spec.objects));
@@ -223,7 +226,7 @@ impl<'a> Backfill<'a> {
     }
 }
 
-/// What a reserver tells a replica.
+/// The group and the input that a reserver's verdict becomes.
 fn told(verdict: Verdict) -> (u32, Input<Size>) {
     let (holder, input): (Holder, fn(Token) -> Input<Size>) = match verdict {
         Verdict::Granted(holder) => (holder, Input::Granted),
@@ -322,7 +325,7 @@ impl Model for Backfill<'_> {
             }
             (Entity::Monitor(epochs), What::Wants(epoch, acting)) => {
                 let known = epochs.get_mut(&group).ok_or("a group that nothing happened to wants a map")?;
-                // Who asked in an interval that is over will ask again.
+                // A request from a past interval is ignored: the primary will ask again.
                 if epoch == known {
                     *known += 1;
                     let devices = self.spec.up(group);
@@ -347,8 +350,8 @@ impl Model for Backfill<'_> {
         }
     }
 
-    /// The protocol asserts that messages come as they were sent, which speculation cannot promise; and a
-    /// device is dear to clone.
+    /// Not speculative: the protocol asserts that messages arrive as they were sent, which speculation cannot
+    /// guarantee, and a device is expensive to clone.
     fn speculative(&self, _id: EntityId) -> bool {
         false
     }

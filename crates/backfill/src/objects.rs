@@ -1,4 +1,5 @@
-//! What a replica holds. What never changed since its group was filled is computed; what did is kept.
+//! The objects of a replica. Objects unchanged since the group was filled are computed; changed ones are
+//! kept.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +12,40 @@ use crate::layout::Layouts;
 /// The changes of one replica since its group was filled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Overlay {
-    /// Objects that changed, in their order; none: it was deleted.
+    /// Objects that changed, in order; `None` means deleted.
     #[serde(with = "towtank_units::pairs")]
     changed: BTreeMap<Key, Option<(Version, u64)>>,
     /// Temporary objects.
     #[serde(with = "towtank_units::pairs")]
     staged: BTreeMap<Key, u64>,
-    /// Bytes of all objects, less those when it was filled.
+    /// Bytes of all objects, less those when the group was filled.
     grown: i64,
 }
 
 impl Overlay {
-    /// Objects that are other than when the group was filled.
+    /// The number of objects that differ from the filled group.
     #[must_use]
     pub fn len(&self) -> usize {
         self.changed.len()
     }
 
-    /// Whether all is as it was.
+    /// Whether no object differs from the filled group.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty()
     }
 }
 
-/// A replica's objects: those of its group's table, and what changed.
+/// A replica's objects: those of its group's table, with its changes.
 #[derive(Debug)]
 pub struct View<'a> {
-    /// Where objects lie.
+    /// The positions of objects.
     pub layouts: &'a Layouts,
-    /// Whose.
+    /// The group of the replica.
     pub group: u32,
-    /// What a replica held of each when the group was filled.
+    /// Bytes that a replica held of each object when the group was filled.
     pub object_bytes: u64,
-    /// What changed.
+    /// The changes.
     pub overlay: &'a mut Overlay,
 }
 
@@ -53,7 +54,7 @@ impl View<'_> {
         let before = self.look_up(key).map_or(0, |listed| listed.size);
         let after = to.map_or(0, |(_, size)| size);
         self.overlay.grown += after.cast_signed() - before.cast_signed();
-        // What is as it was when the group was filled, or gone and not of the table, needs no place.
+        // An object as in the filled group, or one deleted that is not in the table, needs no entry.
         let first = self.layouts.version(self.group, key).map(|version| (version, self.object_bytes));
         if to == first {
             self.overlay.changed.remove(&key);
@@ -108,7 +109,7 @@ impl Objects for View<'_> {
     }
 
     fn decode(&self, shards: &BTreeMap<DeviceId, Size>, _: DeviceId) -> Size {
-        // Shards of an object are equally long, and the code itself takes no time here.
+        // All shards of an object have the same length, and decoding takes no time here.
         *shards.values().next().expect("a shard is made from others")
     }
 
@@ -152,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    /// The objects of a view, by plain means.
+    /// The objects of a view, as a plain map.
     fn plainly(layouts: &Layouts, bytes: u64) -> Memory<Size> {
         let mut memory = Memory::new();
         layouts
@@ -162,7 +163,7 @@ mod tests {
     }
 
     proptest! {
-        /// Computed objects with changes on them are those of a plain map.
+        /// A view of computed objects with changes equals a plain map.
         #[test]
         fn a_view_is_a_plain_map(
             changes in prop::collection::vec((0u64..60, 0u8..4, 1u64..9), 0..80),

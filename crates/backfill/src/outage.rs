@@ -1,9 +1,8 @@
-//! The changes while devices were away, done by the protocol itself and taking no time: what the run begins
-//! with.
+//! The changes while devices were away, made by the protocol itself in no time: the initial state of the run.
 //!
-//! The replicas that stayed form an interval of their own. Clients' writes, deletes and new objects go
-//! through them one by one, with their logs, trees, sketches and bitmaps, so that the state is what the
-//! protocol makes of it and not what a study thinks.
+//! The replicas that stayed form a separate interval. Clients' writes, deletes and new objects go through
+//! them one by one, with their logs, trees, sketches and bitmaps, so that the state is the one that the
+//! protocol produces and not an assumption of a study.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,30 +21,30 @@ use crate::spec::{Spec, Writes};
 
 const CHANGE: Purpose = Purpose(60);
 
-/// The interval in which devices were away.
+/// The epoch of the interval in which devices were away.
 pub const AWAY: Epoch = 2;
 
-/// The interval in which they are back.
+/// The epoch of the interval in which they are back.
 pub const BACK: Epoch = 3;
 
-/// All devices when those that were away are back.
+/// The state of all devices when those that were away return.
 #[derive(Clone, Debug)]
 pub struct Outage<'a> {
-    /// Where objects lie.
+    /// The positions of objects.
     pub layouts: &'a Layouts,
     /// The devices.
     pub devices: Vec<Device>,
-    /// For each group that was touched, how many objects its stale replicas have that differ.
+    /// For each touched group, the number of objects in which its stale replicas differ.
     pub differing: BTreeMap<u32, u64>,
-    /// Bytes that the summaries of a device's groups take, of the device that has most.
+    /// The largest number of bytes that the summaries of one device's groups take.
     pub summary_bytes: u64,
 }
 
-/// Who asks during the outage.
+/// The client of all requests during the outage.
 const CLIENT: u64 = 0;
 
 impl<'a> Outage<'a> {
-    /// Goes through it; none where `stopped` says so before its end.
+    /// Simulates the outage; none if `stopped` returned true before its end.
     #[must_use]
     pub fn new(
         spec: &Spec,
@@ -56,7 +55,7 @@ impl<'a> Outage<'a> {
         let config = spec.config();
         let mut devices: Vec<Device> = (0..spec.devices).map(|_| Device::new(spec.slots)).collect();
         let mut differing = BTreeMap::new();
-        // Groups with one table begin with one summary.
+        // Groups that share a table have the same initial summary.
         let mut filled: BTreeMap<u32, Durable> = BTreeMap::new();
         for group in spec.touched() {
             if stopped() {
@@ -80,21 +79,21 @@ impl<'a> Outage<'a> {
     }
 }
 
-/// A group that is filled and clean.
+/// The state of a replica of a filled and clean group.
 fn fill(config: &Config, layouts: &Layouts, group: u32) -> Durable {
     let all = layouts.range(group, Key::MIN, towtank_replication::Cursor::End);
     let summary = Summary::of_objects(config, all.map(|key| (key, Layouts::first_version(key.id))));
     Durable::of_clean_group(1, layouts.last_version(), summary)
 }
 
-/// One group during the outage.
+/// The simulation of one group during the outage.
 struct Away<'a> {
     spec: &'a Spec,
     layouts: &'a Layouts,
     group: u32,
-    /// Those that stayed, the primary first.
+    /// The replicas that stayed, the primary first.
     stayed: Vec<(DeviceId, Replica<Size>, Overlay)>,
-    /// What those that were away know.
+    /// The state of the replicas that were away.
     before: Durable,
     inputs: VecDeque<(DeviceId, Input<Size>)>,
     requests: u64,
@@ -121,7 +120,7 @@ impl<'a> Away<'a> {
         away
     }
 
-    /// Handles what there is, until nothing is left. Work takes no time, and neither do rests.
+    /// Handles all inputs until none is left. Work and pauses take no time.
     fn settle(&mut self) -> Option<Outcome<Size>> {
         let mut answer = None;
         while let Some((device, input)) = self.inputs.pop_front() {
@@ -160,7 +159,7 @@ impl<'a> Away<'a> {
         assert!(matches!(answer, Some(Outcome::Done(_))), "{key:?} of group {}: {answer:?}", self.group);
     }
 
-    /// All changes of the group.
+    /// Makes all changes of the group.
     fn change(&mut self, mut draws: Draws) {
         let objects = u64::from(self.spec.objects);
         let mut source = draws.of(CHANGE);
@@ -169,7 +168,7 @@ impl<'a> Away<'a> {
         let mut targets: Vec<u64> = Vec::new();
         match self.spec.changes.writes {
             Writes::Distinct(count) => {
-                // The first of a shuffle of all objects.
+                // The first entries of a shuffle of all objects.
                 let mut ids: Vec<u32> = (0..self.spec.objects).collect();
                 for at in 0..count.min(self.spec.objects) as usize {
                     let other = at + source.below((ids.len() - at) as u64) as usize;
@@ -198,12 +197,12 @@ impl<'a> Away<'a> {
         }
     }
 
-    /// Objects that those that were away have in another version, lack, or should not have.
+    /// Objects that the replicas that were away have in another version, lack, or should not have.
     fn differing(&self) -> u64 {
         self.stayed[0].2.len() as u64
     }
 
-    /// All replicas as they are found: nothing volatile is left.
+    /// All replicas with their durable state; nothing volatile is kept.
     fn into_held(self, config: &Config) -> Vec<(DeviceId, Held)> {
         let start = |device: DeviceId, durable: Durable, overlay: Overlay| {
             let replica = Replica::start(*config, device, durable, SimTime::ZERO);

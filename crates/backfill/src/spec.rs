@@ -1,95 +1,95 @@
-//! The cluster, what changed while devices were away, and what single steps cost.
+//! The cluster, the changes while devices were away, and the costs of single steps.
 
 use towtank_devices::{DiskClock, DiskSpec};
 use towtank_merkle::Subspace;
 use towtank_replication::{Config, DeviceId, Discovery, Planted};
 use towtank_units::{Bytes, Frequency, Rate, SimSpan};
 
-/// Groups of replicas on devices of which some were away.
+/// Placement groups on devices of which some were away.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Placement groups.
+    /// The number of placement groups.
     pub groups: u32,
-    /// Devices.
+    /// The number of devices.
     pub devices: u32,
-    /// Replicas of a group, on devices that follow each other; in an erasure-coded group its positions.
+    /// Replicas of a group, on consecutive devices; in an erasure-coded group, its positions.
     pub replicas: u32,
-    /// Replicas that together make up an object: 1 where each holds all of it, and the data shards of a code
-    /// where each position holds one shard.
+    /// Replicas that together make up an object: 1 if each holds all of it, or the data shards of a code if
+    /// each position holds one shard.
     pub data_shards: u32,
-    /// Devices that were away: the first ones.
+    /// The number of devices that were away: the first ones.
     pub down: u32,
-    /// Objects of a group before.
+    /// Objects of a group before the outage.
     pub objects: u32,
-    /// Bytes of each.
+    /// Bytes of each object.
     pub object_bytes: u64,
-    /// What changed.
+    /// The changes during the outage.
     pub changes: Changes,
-    /// How what differs is found.
+    /// How differences are found.
     pub discovery: Discovery,
-    /// Leaves of a tree, and bits of a bitmap, as a power of two.
+    /// The base-2 logarithm of the leaves of a tree, and of the bits of a bitmap.
     pub leaf_bits: u8,
     /// Cells of a sketch.
     pub sketch_cells: u32,
-    /// Entries that a log keeps at most.
+    /// The most entries that a log keeps.
     pub log_entries: u32,
-    /// Backfills that a device leads at once, and as many that it takes in.
+    /// The most backfills that a device leads at once, and the most that it receives at once.
     pub slots: u32,
-    /// Objects that a group recovers at once.
+    /// The most objects that a group recovers at once.
     pub active: u32,
-    /// The rest after each operation of recovery.
+    /// The pause after each operation of recovery.
     pub sleep: SimSpan,
-    /// Objects of a batch at most.
+    /// The most objects of a batch.
     pub batch: u32,
-    /// What steps cost.
+    /// The costs of single steps.
     pub costs: Costs,
     /// Each device's disk.
     pub disk: DiskSpec,
-    /// Each device's card.
+    /// The bandwidth of each device's NIC.
     pub nic: Rate,
-    /// From card to card.
+    /// The latency from NIC to NIC.
     pub latency: SimSpan,
-    /// Writes of clients meanwhile, to all groups together.
+    /// The rate of clients' writes during the backfill, to all groups together.
     pub clients: Option<Frequency>,
     /// A rule of the protocol that is broken on purpose, for tests.
     #[doc(hidden)]
     pub planted: Option<Planted>,
 }
 
-/// What changed while devices were away.
+/// The changes while devices were away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Changes {
-    /// How many.
+    /// The number of changes.
     pub writes: Writes,
-    /// The share that made new objects.
+    /// The share of changes that create new objects.
     pub created: f64,
-    /// The share that deleted objects.
+    /// The share of changes that delete objects.
     pub deleted: f64,
 }
 
-/// How many changes there were.
+/// The number of changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Writes {
-    /// So many objects of each group, each once.
+    /// This many objects of each group, each changed once.
     Distinct(u32),
-    /// So many writes in all groups together, each to an object drawn at random.
+    /// This many writes over all groups, each to an object drawn at random.
     Drawn(u64),
 }
 
-/// What single steps cost beside disks and cards.
+/// The costs of single steps, besides disks and NICs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// To look at one object.
+    /// The time to look at one object.
     pub look: SimSpan,
-    /// To hold one object of the group against the ranges to skip, for each of them.
+    /// The time to compare one object of the group with one of the ranges to skip.
     pub range_check: SimSpan,
-    /// To recover one object, at its receiver.
+    /// The time to recover one object, at its receiver.
     pub recovery: SimSpan,
-    /// To begin a backfill.
+    /// The time to begin a backfill.
     pub startup: SimSpan,
 }
 
-/// What one write to each of its groups asks of a device, in seconds.
+/// The time that one write to each of its groups takes of a device's resources, in seconds.
 #[derive(Clone, Copy, Default)]
 struct Busy {
     disk: f64,
@@ -97,9 +97,9 @@ struct Busy {
     inward: f64,
 }
 
-/// With fewer replicas a group takes no writes. Of copies one is enough here, as Ceph's groups of three go on
-/// with two. A code needs its data shards and, where it has more than one of parity, one more: Ceph's default
-/// `min_size`.
+/// The least number of replicas with which a group accepts writes. With copies one is enough here, as Ceph's
+/// groups of three continue with two. A code needs its data shards and, if it has more than one parity shard,
+/// one more: Ceph's default `min_size`.
 #[must_use]
 pub const fn replicas_min(replicas: u32, data_shards: u32) -> u32 {
     match replicas.saturating_sub(data_shards) {
@@ -110,10 +110,10 @@ pub const fn replicas_min(replicas: u32, data_shards: u32) -> u32 {
 }
 
 impl Spec {
-    /// The rules of its groups.
+    /// The protocol parameters of its groups.
     ///
     /// # Panics
-    /// When there are more leaves than a tree may have: scenarios are checked before.
+    /// If there are more leaves than a tree may have: scenarios are checked before.
     #[must_use]
     pub fn config(&self) -> Config {
         let space = Subspace::of_group(0, 1).expect("one group has all positions");
@@ -123,7 +123,7 @@ impl Spec {
         Config {
             discovery: self.discovery,
             sketch_cells: self.sketch_cells,
-            // What is expected to differ needs about 1.4 cells an object; what is sent in vain counts too.
+            // Each difference needs about 1.4 cells on average; cells sent in vain also count.
             sketch_first_cells: self.expected_cells().clamp(16, self.sketch_cells.max(16)),
             data_shards: self.data_shards as usize,
             size_min: self.replicas_min() as usize,
@@ -140,19 +140,19 @@ impl Spec {
         }
     }
 
-    /// What a replica holds of an object. Ceph pads an object to whole stripes; that is left out.
+    /// Bytes that a replica holds of an object. Ceph pads an object to whole stripes; that is not modelled.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.object_bytes.div_ceil(u64::from(self.data_shards))
     }
 
-    /// With fewer replicas a group takes no writes.
+    /// The least number of replicas with which a group accepts writes.
     #[must_use]
     pub fn replicas_min(&self) -> u32 {
         replicas_min(self.replicas, self.data_shards)
     }
 
-    /// Objects of a group that are expected to differ.
+    /// The expected number of objects of a group that differ.
     #[must_use]
     pub fn expected_changes(&self) -> f64 {
         let objects = f64::from(self.objects);
@@ -170,8 +170,8 @@ impl Spec {
             as u32
     }
 
-    /// Who holds a group, the primary first. Those that were away come last: a replica that is behind does
-    /// not lead.
+    /// The devices of a group, the primary first. Devices that were away come last: a stale replica is not
+    /// the primary.
     #[must_use]
     pub fn up(&self, group: u32) -> Vec<DeviceId> {
         let place = |replica: u32| DeviceId((group + replica) % self.devices);
@@ -180,22 +180,21 @@ impl Spec {
         up
     }
 
-    /// Who of them stayed.
+    /// The devices of a group that stayed.
     #[must_use]
     pub fn stayed(&self, group: u32) -> Vec<DeviceId> {
         self.up(group).into_iter().filter(|device| !self.was_away(*device)).collect()
     }
 
-    /// Groups of which some replica was away: the others take part in nothing.
+    /// Groups of which some replica was away; the other groups are not simulated.
     pub fn touched(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.groups).filter(|&group| self.up(group).iter().any(|device| self.was_away(*device)))
     }
 
-    /// The part of the time that clients keep the busiest disk or card busy while nothing else goes on: from
-    /// 1 on they wait longer and longer, and so does the backfill.
+    /// The utilisation of the busiest disk or NIC by clients alone: from 1 on their waiting time grows
+    /// without bound, and so does the backfill's.
     ///
-    /// A primary sends an object to all others, so its card has the most to do where a group's replicas are
-    /// many.
+    /// A primary sends an object to all others, so its NIC has the most to do in groups with many replicas.
     #[must_use]
     pub fn client_share(&self) -> f64 {
         let Some(rate) = self.clients else { return 0.0 };
@@ -204,7 +203,7 @@ impl Spec {
         let on_disk = clock.transfer(bytes, true).saturating_add(clock.seek(bytes, true)).as_secs_f64();
         let sent = Bytes::new(bytes.saturating_add(towtank_replication::WRITE_BYTES));
         let on_card = self.nic.span_for(sent).as_secs_f64();
-        // Groups that lie a multiple of `devices` apart lie on the same devices.
+        // Groups whose numbers differ by a multiple of `devices` are on the same devices.
         let mut busy = vec![Busy::default(); self.devices as usize];
         for first in 0..self.devices.min(self.groups) {
             let alike = f64::from((self.groups - first).div_ceil(self.devices));

@@ -1,5 +1,5 @@
-//! Laws of outages and runs over drawn clusters: what changed, who holds what, and what the account of a run
-//! says.
+//! Laws of outages and runs over random clusters: what changed, which devices hold what, and the statistics
+//! of a run.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn rate(bytes: u64) -> Rate {
     Rate::from_bytes_per_second(bytes).expect("above zero")
 }
 
-/// A small cluster: copies or a code, one device away or more.
+/// A small cluster: copies or a code, with one or more devices away.
 fn specs() -> impl Strategy<Value = Spec> {
     let shape = (2..5_u32, 0..3_u32, 1..5_u32, any::<bool>(), 0..3_u32);
     let load = (1..120_u32, 0..121_u32, 0.0..0.5_f64, 0.0..0.5_f64, 0..5_usize, 0..8_u8, 1..40_u32);
@@ -65,7 +65,8 @@ fn specs() -> impl Strategy<Value = Spec> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Who holds a group is told by its number: different devices, those that stayed first and in order.
+    /// The number of a group determines its devices: distinct ones, with those that stayed first and in
+    /// order.
     #[test]
     fn groups_lie_where_their_numbers_say(spec in specs()) {
         let touched: BTreeSet<u32> = spec.touched().collect();
@@ -85,7 +86,7 @@ proptest! {
         prop_assert!(spec.data_shards <= spec.replicas_min() && spec.replicas_min() <= spec.replicas);
     }
 
-    /// An outage leaves those that were away as they were, and the others equal among themselves.
+    /// An outage leaves the devices that were away unchanged, and the others equal to each other.
     #[test]
     fn an_outage_changes_what_it_says(spec in specs(), seed in 0..1_000_u64) {
         let layouts = Layouts::new(spec.groups, spec.objects, Seed(seed));
@@ -95,7 +96,8 @@ proptest! {
         let Writes::Distinct(changed) = spec.changes.writes else { panic!("objects are counted") };
         for group in spec.touched() {
             let differing = outage.differing[&group];
-            // A new object differs, and so does the one in whose place it was made: it stays as it was.
+            // A new object differs, and so does the object that was drawn for the change, which stays
+            // unchanged.
             prop_assert!(differing <= u64::from(changed), "{} of {} changes differ", differing, changed);
             prop_assert_eq!(differing == 0, changed == 0);
             let held = |device: &towtank_replication::DeviceId| &outage.devices[device.0 as usize].groups[&group];
@@ -117,8 +119,8 @@ proptest! {
         }
     }
 
-    /// The account of a run: every touched group becomes clean once, after its backfills, which recover and
-    /// remove what differed; devices write what they recovered, and read as many shards as that takes.
+    /// The statistics of a run: every touched group becomes clean once, after its backfills, which recover
+    /// and remove what differed; devices write what they recovered, and read as many shards as that needs.
     #[test]
     fn a_run_accounts_for_what_differed(spec in specs(), seed in 0..1_000_u64) {
         let layouts = Layouts::new(spec.groups, spec.objects, Seed(seed));
@@ -156,8 +158,8 @@ proptest! {
     }
 }
 
-/// Each kind of work takes what its parts take, one after the other on what it needs: looks beside the disk,
-/// recoveries before it.
+/// Each kind of work takes the sum of its steps, one after the other on each resource: lookups run beside the
+/// disk, recoveries before it.
 #[test]
 fn work_takes_what_its_parts_take() {
     let spec = Spec { costs: Costs { look: SimSpan::from_us(50), ..Costs::default() }, ..one_spec() };
@@ -166,12 +168,12 @@ fn work_takes_what_its_parts_take() {
     let mut device = Device::new(1);
     let at = |ms: f64| SimTime::from_ns((ms * 1e6) as u64);
     let mut done = |work: Work| device.work(SimTime::ZERO, work, &costs, &clock);
-    // 12.5 ms to move the head and 10 ms for 1.5 MB at 150 MB/s.
+    // 12.5 ms for a seek and 10 ms for 1.5 MB at 150 MB/s.
     assert_eq!(done(Work::Read { bytes: 1_500_000, is_recovery: true }), at(22.5));
     assert_eq!(done(Work::Look { objects: 4 }), at(0.2), "looking waits for no disk");
     assert_eq!(done(Work::Look { objects: 0 }), at(0.2));
     assert_eq!(done(Work::Apply { bytes: 1_500_000, is_recovery: false }), at(45.0));
-    // The recovery itself is done while the disk is busy.
+    // The recovery step runs while the disk is busy.
     assert_eq!(done(Work::Apply { bytes: 1_500_000, is_recovery: true }), at(67.5));
     assert_eq!(done(Work::Apply { bytes: 0, is_recovery: true }), at(80.0));
     assert_eq!((device.recovery_read, device.recovery_written), (1_500_000, 1_500_000));
@@ -182,7 +184,7 @@ fn work_takes_what_its_parts_take() {
     assert_eq!((device.out.lane.busy, device.inward.lane.busy), (SimSpan::ZERO, SimSpan::ZERO));
 }
 
-/// Statistics of entities are joined in any order with one result.
+/// Statistics of entities give the same result when merged in any order.
 #[test]
 fn counts_are_joined_in_any_order() {
     let spec = Spec { groups: 4, discovery: Discovery::Merkle, ..one_spec() };

@@ -1,5 +1,5 @@
-//! Whole runs: every discovery on every executor, with and without clients, logs that reach back and logs
-//! that do not.
+//! Whole runs: every discovery on every executor, with and without clients, with logs that reach back and
+//! logs that do not.
 
 use towtank_backfill::{
     Backfill, Changes, Costs, Counts, Device, Discovery, Entity, Layouts, Outage, Overlay, Spec, Writes,
@@ -50,12 +50,13 @@ fn spec() -> Spec {
     }
 }
 
-/// The same in a pool of 4 data shards and 2 of parity.
+/// The same in a pool of 4 data and 2 parity shards.
 fn coded(spec: Spec) -> Spec {
     Spec { replicas: 6, devices: spec.devices.max(6), data_shards: 4, ..spec }
 }
 
-/// A rule that is broken on purpose is noticed by the audit at the end of the run, or by the protocol itself.
+/// A rule that is broken on purpose is detected by the audit at the end of the run, or by the protocol
+/// itself.
 #[test]
 fn broken_rules_are_noticed() {
     let base = Spec { objects: 600, batch: 64, leaf_bits: 6, ..spec() };
@@ -82,7 +83,7 @@ fn broken_rules_are_noticed() {
     }
 }
 
-/// The audit, held against states that were broken behind the model's back.
+/// The audit detects states that were damaged after a run.
 #[test]
 fn damage_is_noticed() {
     let spec = Spec { discovery: Discovery::Merkle, ..spec() };
@@ -119,8 +120,8 @@ fn damage_is_noticed() {
     }
 }
 
-/// A run that somebody stops, at any moment, passes its audit: objects are on their way. What was written
-/// without being read is noticed there too.
+/// A run that is stopped at any moment passes its audit, although objects are in flight. Bytes written
+/// without being read are detected there too.
 #[test]
 fn runs_that_are_cut_short_pass_the_audit() {
     let base = Spec { objects: 300, object_bytes: 4 << 20, discovery: Discovery::Merkle, ..spec() };
@@ -166,8 +167,8 @@ fn runs_that_are_cut_short_pass_the_audit() {
     assert!(on_their_way > 20, "{on_their_way} cuts fell between a read and its write");
 }
 
-/// The bound says whether clients alone are served: below it their wait has an end, above it each waits
-/// longer than the one before.
+/// The utilisation tells whether the clients alone can be served: below 1 their waiting time is bounded,
+/// above it each waits longer than the one before.
 #[test]
 fn clients_that_fill_a_card_are_known() {
     let kind = |per_second: u64, object_bytes: u64, base: Spec| Spec {
@@ -175,20 +176,21 @@ fn clients_that_fill_a_card_are_known() {
         clients: Some(Frequency::from_per_second(per_second).expect("above zero")),
         ..base
     };
-    // Shards of 5 MB: a primary sends five of them, 0.2 s of its card, and a disk writes one in 45.8 ms.
+    // Shards of 5 MB: a primary sends five of them, which takes 0.2 s of its NIC, and a disk writes one in
+    // 45.8 ms.
     let coded = |per_second| kind(per_second, 20_000_000, Spec { devices: 8, ..coded(spec()) });
     assert!((coded(5).client_share() - 1.0).abs() < 0.001, "{}", coded(5).client_share());
-    // Copies of 1 KiB on one group: each disk moves its head for each of 40 writes a second.
+    // Copies of 1 KiB in one group: each disk seeks for each of 40 writes per second.
     let copies = kind(40, 1024, spec());
     assert!((copies.client_share() - 0.5).abs() < 0.001, "{}", copies.client_share());
-    // With three groups on three devices the disks write as much, and cards send a third each.
+    // With three groups on three devices the disks write as much, and each NIC sends a third.
     let spread = kind(40, 1024, Spec { groups: 3, ..spec() });
     assert!((spread.client_share() - copies.client_share()).abs() < 1e-9);
     assert_eq!(spec().client_share(), 0.0);
     let mean_wait = |spec: Spec| {
         let layouts = Layouts::new(spec.groups, spec.objects, Seed(4));
         let outage = Outage::new(&spec, &layouts, Seed(4), &|| false).expect("nobody stops it");
-        // Long enough that waits of an overloaded card have grown.
+        // Long enough for the waiting times at an overloaded NIC to grow.
         let options = RunOptions {
             seed: Seed(4),
             end: Some(SimTime::from_ns(60_000_000_000)),
@@ -219,7 +221,7 @@ fn counts(spec: &Spec, seed: u64, executor: Executor, workers: u32) -> Counts {
     counts
 }
 
-/// From the first backfill's beginning to the last one's end.
+/// The span from the beginning of the first backfill to the end of the last one.
 fn span(counts: &Counts) -> f64 {
     let began = counts.backfills.values().map(|filled| filled.began).min().expect("there is one");
     let ended = counts.backfills.values().map(|filled| filled.ended.expect("it has ended").0).max();
@@ -298,8 +300,8 @@ fn bitmaps_mark_what_was_written() {
     assert!((35..=40).contains(&marked(1).1), "{:?}", marked(1));
 }
 
-/// An object of a code of 4+2 is read from four disks, a quarter on each, and a quarter is written: the time
-/// of a disk that moves its head once for each, and a fourth of what is sent is the target's.
+/// An object of a 4+2 code is read from four disks, a quarter from each, and a quarter is written: the time
+/// is that of a disk that seeks once per object, and a quarter of the bytes sent goes to the target.
 #[test]
 fn a_coded_pool_reads_four_shards_for_each_that_it_writes() {
     for discovery in Discovery::ALL {

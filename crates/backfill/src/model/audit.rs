@@ -1,5 +1,5 @@
-//! What must hold when a run is over: replicas are equal, summaries are those of the objects, nobody holds a
-//! slot, and what was recovered is what differed.
+//! Invariants at the end of a run: replicas are equal, summaries match the objects, no slot is held, and what
+//! was recovered is what differed.
 
 use towtank_kernel::{Committed, Fault};
 use towtank_replication::{Cursor, Key, Lot, Objects as _, Summary};
@@ -11,7 +11,7 @@ use crate::objects::{Overlay, View};
 use crate::outage::Outage;
 use crate::spec::Spec;
 
-/// Objects of a group whose tree is worked out anew: beyond that an audit would take longer than the run.
+/// The most objects of a group whose tree is recomputed: beyond that an audit would take longer than the run.
 const REBUILT_MAX: u32 = 100_000;
 
 pub(super) fn audit(
@@ -44,7 +44,7 @@ pub(super) fn audit(
     }
     let mut counts = Counts::default();
     committed.statistics.iter().for_each(|one| towtank_kernel::Statistics::merge(&mut counts, one));
-    // Where the run was cut short, objects are on their way.
+    // If the run was cut short, objects are in flight.
     let is_over = committed.pending_count == 0;
     for group in spec.touched() {
         if counts.clean.contains_key(&group) && is_over {
@@ -55,8 +55,8 @@ pub(super) fn audit(
     moved(spec, &devices, is_over)
 }
 
-/// What recoveries have read is what they have written, times the replicas that an object is made from; while
-/// a run goes on they have read more.
+/// Checks that recoveries have read the bytes that they have written, times the replicas that make up an
+/// object; before the end of a run they may have read more.
 fn moved(spec: &Spec, devices: &[&Device], is_over: bool) -> Result<(), Fault> {
     let sum = |bytes: fn(&Device) -> u64| devices.iter().map(|device| bytes(device)).sum::<u64>();
     let (read, written) = (sum(|device| device.recovery_read), sum(|device| device.recovery_written));
@@ -70,7 +70,7 @@ fn moved(spec: &Spec, devices: &[&Device], is_over: bool) -> Result<(), Fault> {
     .into())
 }
 
-/// A replica's summary is the one of its objects.
+/// Checks that a replica's summary matches its objects.
 fn sums_up(spec: &Spec, outage: &Outage<'_>, group: u32, held: &Held) -> Result<(), Fault> {
     if spec.objects > REBUILT_MAX {
         return Ok(());
@@ -91,7 +91,7 @@ fn view_of<'a>(spec: &Spec, outage: &Outage<'a>, group: u32, overlay: &'a mut Ov
     View { layouts: outage.layouts, group, object_bytes: spec.held_bytes(), overlay }
 }
 
-/// All replicas of a clean group hold the same.
+/// Checks that all replicas of a clean group hold the same objects.
 fn equal(spec: &Spec, devices: &[&Device], group: u32) -> Result<(), Fault> {
     let held = |device: towtank_replication::DeviceId| &devices[device.0 as usize].groups[&group];
     let up = spec.up(group);
@@ -109,7 +109,7 @@ fn equal(spec: &Spec, devices: &[&Device], group: u32) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Without clients, a backfill recovers and removes exactly what differed.
+/// Checks that, without clients, a backfill recovered and removed exactly what differed.
 fn recovered(spec: &Spec, outage: &Outage<'_>, counts: &Counts, group: u32) -> Result<(), Fault> {
     let differing = outage.differing[&group];
     for ((_, target), filled) in counts.backfills.range((group, 0)..=(group, u32::MAX)) {
