@@ -1,6 +1,7 @@
-//! What the store keeps beside an object of S3: its headers, its metadata, and how its bytes lie.
+//! The attributes that the store keeps with an S3 object: its headers, its metadata, and how its bytes are
+//! stored.
 //!
-//! Everything is in the attributes of one object of the store, so that a listing and a `HEAD` read no data.
+//! All of them are attributes of one object of the store, so that a listing or a `HEAD` reads no data.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use crate::dates::Moment;
 use crate::fault::{Code, Fault};
 use crate::request::Request;
 
-/// Headers that are kept as they came.
+/// Request headers that are stored and returned unchanged.
 pub const KEPT: [&str; 6] = [
     "cache-control",
     "content-disposition",
@@ -22,38 +23,38 @@ pub const KEPT: [&str; 6] = [
 /// The most bytes of user metadata, names and values together, as in S3.
 const META_MAX: usize = 2 << 10;
 
-/// The most bytes of all kept headers.
+/// The most bytes of all stored headers.
 const KEPT_MAX: usize = 8 << 10;
 
-/// How the bytes of an object lie in the store.
+/// How the bytes of an object are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// In the object of the store itself.
+    /// In the store's object itself.
     #[default]
     Whole,
-    /// In pieces, of which the object of the store has the manifest.
+    /// In pieces; the store's object holds the manifest.
     Pieces,
 }
 
-/// A checksum as answers tell it.
+/// A checksum as replies report it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToldChecksum {
-    /// How it was worked out.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// In base64; of an upload in parts perhaps with `-N`.
+    /// The value in base64; for a composite checksum of an upload, followed by `-N`.
     pub value: String,
-    /// Whether it is one of the checksums of parts, and not of all bytes.
+    /// Whether it is a checksum of the parts' checksums rather than of all bytes.
     pub is_composite: bool,
 }
 
 impl ToldChecksum {
-    /// Of all bytes of an object.
+    /// The checksum of all bytes of an object.
     #[must_use]
     pub fn whole((algorithm, bytes): &(Algorithm, Vec<u8>)) -> ToldChecksum {
         ToldChecksum { algorithm: *algorithm, value: base64(bytes), is_composite: false }
     }
 
-    /// What S3 calls its kind.
+    /// S3's name for the kind of checksum.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         if self.is_composite { "COMPOSITE" } else { "FULL_OBJECT" }
@@ -71,26 +72,26 @@ impl ToldChecksum {
     }
 }
 
-/// What the caller says of an object.
+/// The properties that the caller sets on an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels {
-    /// Headers that are kept, by name.
+    /// Stored headers, by name.
     pub headers: BTreeMap<String, String>,
     /// User metadata, by name without `x-amz-meta-`.
     pub meta: BTreeMap<String, String>,
 }
 
 impl Labels {
-    /// Of a request that writes an object.
+    /// The labels in a request that writes an object.
     ///
     /// # Errors
-    /// When there is too much of it, or what is asked for is not here.
+    /// If they are too large, or the request asks for something that is not implemented.
     pub fn of(request: &Request) -> Result<Labels, Fault> {
         refuse_extras(request)?;
         let mut labels = Labels::default();
         for name in KEPT {
             let Some(value) = request.header(name) else { continue };
-            // Chunks are how the body comes, and not what the object is.
+            // `aws-chunked` describes the transfer, not the object.
             let parts = value.split(',').map(str::trim).filter(|it| *it != "aws-chunked" && !it.is_empty());
             let value = match name {
                 "content-encoding" => parts.collect::<Vec<_>>().join(","),
@@ -119,7 +120,7 @@ impl Labels {
     }
 }
 
-/// What S3 has and this gateway has not must not seem to be done.
+/// Refuses requests for features of S3 that this gateway lacks, so that they do not seem to succeed.
 fn refuse_extras(request: &Request) -> Result<(), Fault> {
     let lacking = |name: &str| Err(Code::NotImplemented.because(format!("`{name}` is not implemented")));
     for name in request.headers.keys() {
@@ -143,22 +144,22 @@ fn refuse_extras(request: &Request) -> Result<(), Fault> {
     }
 }
 
-/// All that is known of an object beside its bytes.
+/// Everything that is known of an object besides its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// What the caller says.
+    /// The properties that the caller set.
     pub labels: Labels,
-    /// Its bytes.
+    /// The number of its bytes.
     pub length: u64,
-    /// The hexadecimal MD5 of its bytes, or of the MD5s of its parts with `-N`.
+    /// The hexadecimal MD5 of its bytes; for an upload in parts, the MD5 of the parts' MD5s with `-N`.
     pub etag: String,
     /// When it was written.
     pub modified: Moment,
-    /// How its bytes lie.
+    /// How its bytes are stored.
     pub form: Form,
-    /// Its checksum, where there is one.
+    /// Its checksum, if it has one.
     pub checksum: Option<ToldChecksum>,
-    /// The upload that made it.
+    /// The id of the upload that created it.
     pub upload: Option<String>,
 }
 
@@ -166,7 +167,7 @@ const HEADER: &str = "header:";
 const META: &str = "meta:";
 
 impl Attributes {
-    /// As the store keeps it.
+    /// The attributes as the store keeps them.
     #[must_use]
     pub fn encode(&self) -> BTreeMap<String, String> {
         let form = match self.form {
@@ -193,7 +194,7 @@ impl Attributes {
     /// Reads what [`Attributes::encode`] wrote.
     ///
     /// # Errors
-    /// When what lies there was not written by a gateway.
+    /// If the stored attributes were not written by a gateway.
     pub fn decode(all: &BTreeMap<String, String>) -> Result<Attributes, Fault> {
         let fault = || Code::InternalError.because("what the store keeps of the object cannot be read");
         let number = |key: &str| all.get(key).and_then(|text| text.parse().ok()).ok_or_else(fault);

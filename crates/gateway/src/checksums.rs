@@ -10,7 +10,7 @@ static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC)
 static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 static CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_NVME);
 
-/// How a checksum is worked out.
+/// A checksum algorithm of S3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// CRC-32 as in zip files.
@@ -26,11 +26,11 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All there are.
+    /// All algorithms.
     pub const ALL: [Algorithm; 5] =
         [Algorithm::Crc32, Algorithm::Crc32c, Algorithm::Crc64Nvme, Algorithm::Sha1, Algorithm::Sha256];
 
-    /// As headers name it, in capitals.
+    /// Its name in headers, in capitals.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,22 +42,22 @@ impl Algorithm {
         }
     }
 
-    /// The header that holds one.
+    /// The header that holds a checksum of this algorithm.
     #[must_use]
     pub fn header(self) -> String {
         format!("x-amz-checksum-{}", self.name().to_ascii_lowercase())
     }
 
-    /// By its name.
+    /// The algorithm with this name.
     ///
     /// # Errors
-    /// When there is none of the name.
+    /// If no algorithm has this name.
     pub fn named(name: &str) -> Result<Algorithm, Fault> {
         let found = Algorithm::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| Code::InvalidRequest.because(format!("`{name}` is no algorithm of checksums")))
     }
 
-    /// Bytes of a checksum.
+    /// The length of a checksum in bytes.
     #[must_use]
     pub fn length(self) -> usize {
         match self {
@@ -68,7 +68,7 @@ impl Algorithm {
         }
     }
 
-    /// Begins one.
+    /// Starts a checksum.
     #[must_use]
     pub fn begin(self) -> Running {
         match self {
@@ -80,8 +80,8 @@ impl Algorithm {
         }
     }
 
-    /// The checksum of two runs of bytes that follow each other, from those of each; none where that cannot
-    /// be told.
+    /// The checksum of two consecutive runs of bytes, from the checksum of each; none if the algorithm does
+    /// not allow that.
     #[must_use]
     pub fn joined(self, first: &[u8], second: &[u8], second_bytes: u64) -> Option<Vec<u8>> {
         let (polynomial, bits) = match self {
@@ -97,8 +97,8 @@ impl Algorithm {
     }
 }
 
-/// Polynomials over two elements modulo that of a CRC, the highest bit the lowest power. Appending `n` zero
-/// bytes multiplies by x to the power of 8n (as in zlib's `crc32_combine`).
+/// Polynomials over the field of two elements, modulo that of a CRC; the highest bit is the lowest power.
+/// Appending `n` zero bytes multiplies by x to the power of 8n (as in zlib's `crc32_combine`).
 struct Field {
     polynomial: u64,
     bits: u32,
@@ -133,12 +133,12 @@ impl Field {
     }
 }
 
-/// A checksum of the bytes so far.
+/// A checksum in progress.
 #[derive(Clone)]
 pub enum Running {
-    /// Of 32 bits.
+    /// A CRC of 32 bits.
     Crc32(crc::Digest<'static, u32, Table<16>>),
-    /// Of 64 bits.
+    /// A CRC of 64 bits.
     Crc64(crc::Digest<'static, u64, Table<16>>),
     /// SHA-1.
     Sha1(Sha1),
@@ -147,7 +147,7 @@ pub enum Running {
 }
 
 impl Running {
-    /// Goes on over more bytes.
+    /// Adds more bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         match self {
             Running::Crc32(digest) => digest.update(bytes),
@@ -157,7 +157,7 @@ impl Running {
         }
     }
 
-    /// The checksum, the highest byte first.
+    /// The checksum, most significant byte first.
     #[must_use]
     pub fn end(self) -> Vec<u8> {
         match self {
@@ -171,7 +171,7 @@ impl Running {
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Bytes as base64, as headers have checksums.
+/// Encodes bytes in base64, as in checksum headers.
 #[must_use]
 pub fn base64(bytes: &[u8]) -> String {
     let mut text = String::new();
@@ -186,7 +186,7 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Bytes of base64 with its padding; none where it is malformed.
+/// Decodes padded base64; none if it is malformed.
 #[must_use]
 pub fn unbase64(text: &str) -> Option<Vec<u8>> {
     let padding = text.bytes().rev().take_while(|byte| *byte == b'=').count();
@@ -218,7 +218,7 @@ mod tests {
         running.end()
     }
 
-    /// The check values of the catalogue of CRCs, and digests that FIPS 180 has.
+    /// The check values of the catalogue of CRCs, and digests from FIPS 180.
     #[test]
     fn known_checksums_are_right() {
         for (algorithm, text, want) in [

@@ -1,10 +1,9 @@
-//! Bodies in chunks of S3's own (`aws-chunked`): lengths and signatures between the bytes, and headers after
-//! them.
+//! Bodies in S3's own chunk encoding (`aws-chunked`): lengths and signatures between the bytes, and trailing
+//! headers.
 //!
-//! A chunk is `LENGTH[;chunk-signature=SIGNATURE]\r\n`, the bytes, and `\r\n`; the last one is empty. Where
-//! headers follow, they stand between the last chunk's first line and an empty line. The bytes of a chunk are
-//! handed on before its signature has been looked at: whoever takes them must not act upon them before the
-//! end.
+//! A chunk is `LENGTH[;chunk-signature=SIGNATURE]\r\n`, the bytes, and `\r\n`; the last chunk is empty.
+//! Trailing headers, if any, are between the last chunk's first line and an empty line. The bytes of a chunk
+//! are passed on before its signature has been checked: the receiver must not act on them before the end.
 
 use std::collections::BTreeMap;
 
@@ -22,29 +21,29 @@ const LINE_MAX: usize = 1 << 10;
 const TRAILERS_MAX: usize = 8;
 
 enum State {
-    /// A line with a length follows.
+    /// Expects a line with a length.
     Line,
-    /// So many bytes of the chunk are left.
+    /// Expects this many more bytes of the chunk.
     Data { left: u64 },
-    /// The end of the line after the chunk's bytes follows.
+    /// Expects the line end after the chunk's bytes.
     DataEnd,
-    /// Headers follow.
+    /// Expects trailing headers.
     Trailer,
-    /// Nothing follows.
+    /// Expects nothing more.
     End,
 }
 
-/// A body whose chunks are taken apart.
+/// Decodes a body in chunks.
 pub struct Chunks<S> {
     source: S,
     buffer: BytesMut,
     state: State,
     seed: Option<Seed>,
-    /// The chunk's signature, and the digest of its bytes so far.
+    /// The chunk's claimed signature, and the digest of its bytes so far.
     claimed: Option<(String, Sha256)>,
     has_trailer: bool,
     trailers: BTreeMap<String, String>,
-    /// The headers as they are signed.
+    /// The trailing headers in the form that is signed.
     signed: String,
 }
 
@@ -53,7 +52,7 @@ fn malformed(what: &str) -> Fault {
 }
 
 impl<S: Source> Chunks<S> {
-    /// Of a body. With a seed each chunk must be signed.
+    /// A decoder of a body. With a seed, each chunk must be signed.
     pub fn new(source: S, seed: Option<Seed>, has_trailer: bool) -> Chunks<S> {
         Chunks {
             source,
@@ -67,14 +66,14 @@ impl<S: Source> Chunks<S> {
         }
     }
 
-    /// More bytes of the body; false where there are none.
+    /// Reads more bytes of the body; false at its end.
     fn fill(&mut self) -> Result<bool, Fault> {
         let Some(run) = self.source.next()? else { return Ok(false) };
         self.buffer.extend_from_slice(&run);
         Ok(true)
     }
 
-    /// A line without its end.
+    /// The next line, without its end.
     fn line(&mut self) -> Result<String, Fault> {
         loop {
             if let Some(at) = self.buffer.windows(2).position(|two| two == b"\r\n") {
@@ -106,7 +105,7 @@ impl<S: Source> Chunks<S> {
         Ok(())
     }
 
-    /// The state after a chunk whose bytes have all come, if its signature is right.
+    /// The state after a chunk that is complete; fails if its signature is wrong.
     fn end_chunk(&mut self) -> Result<State, Fault> {
         let is_last = !matches!(self.state, State::Data { .. });
         if let (Some(seed), Some((signature, digest))) = (&mut self.seed, self.claimed.take()) {
@@ -116,7 +115,7 @@ impl<S: Source> Chunks<S> {
             (false, _) => State::DataEnd,
             (true, true) => State::Trailer,
             (true, false) => {
-                // What follows the last chunk is an empty line, which some leave out.
+                // An empty line follows the last chunk; some clients leave it out.
                 while self.fill()? {}
                 match &self.buffer[..] {
                     b"\r\n" | b"" => State::End,
@@ -136,7 +135,7 @@ impl<S: Source> Chunks<S> {
             if line.is_empty() {
                 return self.end_trailers();
             }
-            // One client ends a header with a line feed before the end of the line.
+            // One client puts a line feed at the end of a header, before the line end.
             let (name, value) =
                 line.trim_end_matches('\n').split_once(':').ok_or_else(|| malformed("no header"))?;
             let (name, value) = (name.trim().to_ascii_lowercase(), value.trim().to_owned());
@@ -201,7 +200,7 @@ mod tests {
     use super::*;
     use crate::source::Runs;
 
-    /// The bytes and a trailer of an unsigned body, which comes in runs of `run` bytes.
+    /// The decoded bytes and a trailer of an unsigned body that arrives in runs of `run` bytes.
     fn read(body: &[u8], run: usize, has_trailer: bool) -> Result<(Vec<u8>, Option<String>), Fault> {
         let runs = body.chunks(run).map(Bytes::copy_from_slice).collect();
         let mut chunks = Chunks::new(Runs(runs), None, has_trailer);

@@ -1,4 +1,4 @@
-//! Conditions and ranges of requests (RFC 9110, sections 13 and 14), as far as S3 has them.
+//! Conditions and ranges of requests (RFC 9110, sections 13 and 14), as far as S3 supports them.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::dates::Moment;
 use crate::fault::{Code, Fault};
 use crate::request::Request;
 
-/// Whether a list of tags has one; `*` has all.
+/// Whether a list of tags contains this one; `*` matches any.
 fn names(list: &str, etag: &str) -> bool {
     let tag = |text: &str| text.trim().trim_start_matches("W/").trim_matches('"') == etag;
     list.split(',').any(|one| one.trim() == "*" || tag(one))
@@ -17,15 +17,15 @@ fn date(request: &Request, header: &str) -> Option<Moment> {
     Moment::from_http(request.header(header)?)
 }
 
-/// Dates of headers have whole seconds.
+/// Dates in headers have a resolution of one second.
 fn is_later(modified: Moment, than: Moment) -> bool {
     modified.seconds() > than.seconds()
 }
 
-/// Looks at the conditions of a read. Their headers begin with `prefix`, as those of a copy's source do.
+/// Checks the conditions of a read. Their headers begin with `prefix`, like those for the source of a copy.
 ///
 /// # Errors
-/// When one does not hold, as a fault that says whether the object is unchanged.
+/// If a condition does not hold; the fault tells whether the object is unchanged.
 pub fn check_read(request: &Request, prefix: &str, object: &Attributes) -> Result<(), Fault> {
     let header = |name: &str| format!("{prefix}{name}");
     let failed = |name: &str| Err(Code::PreconditionFailed.because(format!("`{name}` does not hold")));
@@ -38,7 +38,7 @@ pub fn check_read(request: &Request, prefix: &str, object: &Attributes) -> Resul
     {
         return failed("if-unmodified-since");
     }
-    // The source of a copy that is unchanged is a condition that does not hold.
+    // For the source of a copy, an unchanged object is a failed condition.
     let unchanged = if prefix.is_empty() { Code::NotModified } else { Code::PreconditionFailed };
     let same = || Err(unchanged.because("the object has not been changed"));
     if let Some(list) = request.header(&header("if-none-match")) {
@@ -52,10 +52,10 @@ pub fn check_read(request: &Request, prefix: &str, object: &Attributes) -> Resul
     Ok(())
 }
 
-/// Looks at the conditions of a write, of an object that is there or not.
+/// Checks the conditions of a write to an object that may or may not exist.
 ///
 /// # Errors
-/// When one does not hold.
+/// If a condition does not hold.
 pub fn check_write(request: &Request, object: Option<&Attributes>) -> Result<(), Fault> {
     let failed = |what: &str| Err(Code::PreconditionFailed.because(what));
     match (request.header("if-none-match"), object) {
@@ -70,11 +70,11 @@ pub fn check_write(request: &Request, object: Option<&Attributes>) -> Result<(),
     }
 }
 
-/// The bytes that a header `range` asks for, of an object of this length; none where it asks for all, or
-/// cannot be read.
+/// The bytes that a `range` header requests from an object of this length; none if it requests all bytes or
+/// cannot be parsed.
 ///
 /// # Errors
-/// When none of the bytes is there.
+/// If none of the requested bytes exists.
 pub fn range(text: Option<&str>, length: u64) -> Result<Option<Range<u64>>, Fault> {
     let number =
         |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
@@ -86,7 +86,7 @@ pub fn range(text: Option<&str>, length: u64) -> Result<Option<Range<u64>>, Faul
         (None, Some(last)) if first.is_empty() => length.saturating_sub(last)..length,
         (Some(first), None) if last.is_empty() => first..length,
         (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
-        // Several ranges, or none that can be read, count as none.
+        // Several ranges, and ranges that cannot be parsed, are ignored.
         _ => return Ok(None),
     };
     if range.is_empty() {
@@ -129,7 +129,7 @@ mod tests {
         check(&[("if-modified-since", "yesterday")], Ok(()));
         check(&[("if-unmodified-since", SAME)], Ok(()));
         check(&[("if-unmodified-since", BEFORE)], Err(Code::PreconditionFailed));
-        // The tag counts before the date.
+        // The tag takes precedence over the date.
         check(&[("if-match", "abc"), ("if-unmodified-since", BEFORE)], Ok(()));
         check(&[("if-none-match", "x"), ("if-modified-since", SAME)], Ok(()));
         let copy = request(&[("x-amz-copy-source-if-none-match", "abc")]);

@@ -1,4 +1,4 @@
-//! The key of access and the secret of a cluster's gateway: a file of its own, which a shell can read too.
+//! The access key and the secret of a cluster's gateway, in a file that a shell can source.
 
 use towtank_store::settings::{Home, SettingsError};
 
@@ -8,15 +8,15 @@ pub const FILE: &str = "gateway.key";
 const ACCESS: &str = "AWS_ACCESS_KEY_ID";
 const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
 
-/// Letters of keys: 32 of them, so that five bits of a random byte choose one without bias.
+/// The letters of keys: 32 of them, so that five bits of a random byte choose one without bias.
 const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// What callers sign with. Its secret is not shown where it is printed for a debugger.
+/// The credentials with which callers sign. `Debug` does not show the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The key of access: who calls.
+    /// The access key, which identifies the caller.
     pub access_key: String,
-    /// The secret: what proves it.
+    /// The secret, with which the caller signs.
     pub secret_key: String,
 }
 
@@ -27,10 +27,10 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Those of a cluster, which gets them where it has none. The file can be read by its owner alone.
+    /// The credentials of a cluster; creates them if there are none. Only the owner can read the file.
     ///
     /// # Errors
-    /// When the file cannot be read or written, or is not what was written.
+    /// If the file cannot be read or written, or its content is malformed.
     pub fn ensure(home: &Home) -> Result<Credentials, SettingsError> {
         let path = home.path(FILE);
         let fault = |why: String| SettingsError::File { path: path.clone(), why };
@@ -39,7 +39,7 @@ impl Credentials {
             return Credentials::parse(&text)
                 .ok_or_else(|| fault(format!("it should have a line {ACCESS}=... and a line {SECRET}=...")));
         }
-        // 80 bits that tell callers apart, and 200 that are secret.
+        // 80 bits that identify a caller, and 200 secret bits.
         let mut bytes = [0; 56];
         getrandom::fill(&mut bytes).map_err(|error| fault(error.to_string()))?;
         let letters: String = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect();

@@ -1,10 +1,10 @@
-//! Moments as S3 writes them: `20261122T220000Z` in signatures, `Sun, 22 Nov 2026 22:00:00 GMT` in headers,
+//! Times in the forms of S3: `20261122T220000Z` in signatures, `Sun, 22 Nov 2026 22:00:00 GMT` in headers,
 //! `2026-11-22T22:00:00.000Z` in documents.
 //!
-//! Days are turned into dates by the algorithms of Howard Hinnant, "chrono-Compatible Low-Level Date
+//! Days are converted to dates by the algorithms of Howard Hinnant, "chrono-Compatible Low-Level Date
 //! Algorithms".
 
-/// Milliseconds since 1970 began, in UTC.
+/// Milliseconds since the start of 1970, UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub u64);
 
@@ -12,7 +12,7 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 
-/// The year 10000 begins with this second: no form has room for it.
+/// The first second of the year 10000, which none of the forms can express.
 const SECONDS_END: u64 = 253_402_300_800;
 
 struct Parts {
@@ -23,7 +23,7 @@ struct Parts {
 }
 
 impl Moment {
-    /// The machine's clock: the one place where the gateway looks at it.
+    /// The current time: the only place where the gateway reads the machine's clock.
     #[must_use]
     #[allow(clippy::disallowed_methods)]
     pub fn now() -> Moment {
@@ -31,7 +31,7 @@ impl Moment {
         Moment((since.as_millis() as u64).min(SECONDS_END * 1_000 - 1))
     }
 
-    /// Whole seconds since 1970 began.
+    /// Whole seconds since the start of 1970.
     #[must_use]
     pub fn seconds(self) -> u64 {
         self.0 / 1_000
@@ -39,7 +39,7 @@ impl Moment {
 
     fn parts(self) -> Parts {
         let seconds = self.seconds().min(SECONDS_END - 1);
-        // Years that begin in March, in eras of 400 years from the year 0.
+        // Years begin in March, in eras of 400 years from the year 0.
         let days = seconds / 86_400 + 719_468;
         let (era, of_era) = (days / 146_097, days % 146_097);
         let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -60,7 +60,7 @@ impl Moment {
             1..=12 => 31,
             _ => return None,
         };
-        // A leap second is the first of the next minute.
+        // A leap second counts as the first second of the next minute.
         if !(1970..10_000).contains(&year)
             || day == 0
             || day > length
@@ -78,7 +78,7 @@ impl Moment {
         Some(Moment((days * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000))
     }
 
-    /// As documents have it, with milliseconds.
+    /// The form of documents, with milliseconds.
     #[must_use]
     pub fn iso(self) -> String {
         let Parts { year, month, day, seconds } = self.parts();
@@ -87,7 +87,7 @@ impl Moment {
         format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
     }
 
-    /// As headers have it.
+    /// The form of headers.
     #[must_use]
     pub fn http(self) -> String {
         let Parts { year, month, day, seconds } = self.parts();
@@ -97,7 +97,7 @@ impl Moment {
         format!("{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT")
     }
 
-    /// As signatures have it.
+    /// The form of signatures.
     #[must_use]
     pub fn basic(self) -> String {
         let Parts { year, month, day, seconds } = self.parts();
@@ -105,7 +105,7 @@ impl Moment {
         format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
     }
 
-    /// Reads the form of signatures; none for anything else.
+    /// Parses the form of signatures; none for anything else.
     #[must_use]
     pub fn from_basic(text: &str) -> Option<Moment> {
         let bytes = text.as_bytes();
@@ -117,7 +117,7 @@ impl Moment {
         Moment::of(date.0, date.1, date.2, clock)
     }
 
-    /// Reads the form of headers; none for anything else, the obsolete forms of HTTP among them.
+    /// Parses the form of headers; none for anything else, including the obsolete forms of HTTP.
     #[must_use]
     pub fn from_http(text: &str) -> Option<Moment> {
         let bytes = text.trim().as_bytes();
@@ -189,7 +189,7 @@ mod tests {
             prop_assert_eq!(Moment::from_http(&moment.http()), Some(moment));
         }
 
-        /// The next day is the next: an obvious oracle for the arithmetic of dates.
+        /// Consecutive days have consecutive dates: a simple oracle for the date arithmetic.
         #[test]
         fn days_follow_each_other(day in 0..2_900_000_u64) {
             let (one, next) = (Moment(day * 86_400_000).parts(), Moment((day + 1) * 86_400_000).parts());

@@ -1,11 +1,11 @@
-//! Buckets and objects of S3, kept as objects of the store.
+//! Buckets and objects of S3, stored as objects of the store.
 //!
-//! A small object is one object of the store. A larger one is cut into pieces, which are written first; then
-//! its manifest is set under the object's name, in one write of the store: readers see the old object or the
-//! new one. Pieces of the old one are removed afterwards, once nobody reads them. What a crash leaves behind
-//! is found by [`Depot::clean`].
+//! A small object is one object of the store. A larger one is split into pieces, which are written first;
+//! then its manifest is set under the object's name, in one write of the store, so that readers see either
+//! the old object or the new one. Pieces of the old object are removed afterwards, once nobody reads them.
+//! [`Depot::clean`] finds what a crash leaves behind.
 //!
-//! One depot works on a cluster at a time: buckets, locks and readers are known to it alone.
+//! Only one depot may work on a cluster at a time: buckets, locks and readers are known only to it.
 
 mod cleaning;
 mod reading;
@@ -29,13 +29,13 @@ use crate::payload::{Digests, Payload};
 use crate::shelf::{Shelf, Walk};
 use crate::signature::hex;
 
-/// Locks for keys, and as many for uploads.
+/// The number of locks for keys, and of those for uploads.
 const LOCKS: usize = 256;
 
-/// Parts of an upload, but the last, have at least so many bytes.
+/// The least number of bytes of each part of an upload except the last.
 const PART_MIN: u64 = 5 << 20;
 
-/// Locks that names share by their hash.
+/// Locks, each shared by the names with the same hash.
 struct Locks(Vec<RwLock<()>>);
 
 impl Locks {
@@ -60,38 +60,38 @@ impl Locks {
     }
 }
 
-/// Buckets by name, with the moments at which they were made.
+/// Buckets by name, with their creation times.
 type Buckets = BTreeMap<String, Moment>;
 
-/// Everything that S3 shows of a store.
+/// The buckets, objects and uploads of S3 in a store.
 pub struct Depot<S> {
     shelf: S,
     buckets: RwLock<Buckets>,
     keys: Locks,
     uploads: Locks,
     leases: Leases,
-    /// Ids that this run gives begin with it.
+    /// The prefix of all ids that this run assigns.
     run: String,
     given: AtomicU64,
     piece: u64,
     part_min: u64,
-    /// Uploads that became objects, and of which something could not be removed.
+    /// Uploads that became objects, but whose records could not be removed completely.
     ended: Mutex<BTreeSet<String>>,
 }
 
-/// A condition on what an object is before it is written.
+/// A condition on the object that exists before a write.
 pub type Condition<'c> = &'c dyn Fn(Option<&Attributes>) -> Result<(), Fault>;
 
 impl<S: Shelf> Depot<S> {
-    /// What lies on a shelf. `run` must be a word that no run before had.
+    /// Opens the depot in a store. `run` must be a word that no earlier run used.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store does not answer.
     pub fn open(shelf: S, run: &str) -> Result<Depot<S>, Fault> {
         Depot::with_sizes(shelf, run, PIECE_BYTES, PART_MIN)
     }
 
-    /// The same, with pieces and least parts of other sizes.
+    /// Like [`Depot::open`], with other sizes of pieces and least parts.
     pub(crate) fn with_sizes(shelf: S, run: &str, piece: u64, part_min: u64) -> Result<Depot<S>, Fault> {
         let mut buckets = Buckets::new();
         {
@@ -128,18 +128,18 @@ impl<S: Shelf> Depot<S> {
         self.known().iter().map(|(name, made)| (name.clone(), *made)).collect()
     }
 
-    /// Looks whether there is a bucket.
+    /// Checks that a bucket exists.
     ///
     /// # Errors
-    /// When there is none.
+    /// If it does not exist.
     pub fn check_bucket(&self, bucket: &str) -> Result<(), Fault> {
         in_bucket(&self.known(), bucket)
     }
 
-    /// Makes a bucket.
+    /// Creates a bucket.
     ///
     /// # Errors
-    /// When there is one already, its name may not be, or the store does not answer.
+    /// If it already exists, its name is not allowed, or the store does not answer.
     pub fn make_bucket(&self, bucket: &str, now: Moment) -> Result<(), Fault> {
         check_bucket(bucket)?;
         let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
@@ -154,10 +154,10 @@ impl<S: Shelf> Depot<S> {
         Ok(())
     }
 
-    /// Removes a bucket that has no objects, and no uploads under way.
+    /// Removes a bucket that has no objects and no uploads in progress.
     ///
     /// # Errors
-    /// When there is none, it has some, or the store does not answer.
+    /// If it does not exist, is not empty, or the store does not answer.
     pub fn remove_bucket(&self, bucket: &str) -> Result<(), Fault> {
         let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         in_bucket(&buckets, bucket)?;
@@ -172,10 +172,10 @@ impl<S: Shelf> Depot<S> {
         Ok(())
     }
 
-    /// What is known of an object without its data.
+    /// The attributes of an object, without its data.
     ///
     /// # Errors
-    /// When there is none, or the store does not answer.
+    /// If it does not exist, or the store does not answer.
     pub fn look(&self, place: &Place) -> Result<Attributes, Fault> {
         self.check_bucket(&place.bucket)?;
         self.look_at(place)?.ok_or_else(|| absent(place))
@@ -185,15 +185,15 @@ impl<S: Shelf> Depot<S> {
         self.shelf.head(&place.object())?.map(|labels| Attributes::decode(&labels)).transpose()
     }
 
-    /// A word that no other call gives, in this run or another.
+    /// A word that no other call returns, in this run or another.
     fn new_id(&self) -> String {
         format!("{}-{:08x}", self.run, self.given.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Writes an object, whose condition is looked at when all of its data has come.
+    /// Writes an object. The condition is checked when all data have arrived.
     ///
     /// # Errors
-    /// When the body is not what its request says, the condition does not hold, or the store does not answer.
+    /// If the body does not match its request, the condition does not hold, or the store does not answer.
     pub fn put(
         &self,
         place: &Place,
@@ -226,7 +226,7 @@ impl<S: Shelf> Depot<S> {
         Ok(attributes)
     }
 
-    /// Writes the pieces of a body, and removes them again where it is not what its request says.
+    /// Writes the pieces of a body, and removes them again if the body does not match its request.
     fn write_segment(&self, mut payload: Payload<'_>) -> Result<(Segment, Digests), Fault> {
         let segment = Segment { id: self.new_id(), length: payload.length(), piece: self.piece };
         let mut written = 0;
@@ -248,7 +248,7 @@ impl<S: Shelf> Depot<S> {
         }
     }
 
-    /// Sets an object's name to what was made for it, and removes the pieces that it had before.
+    /// Sets an object's name to its new content, and removes its former pieces.
     fn commit(
         &self,
         place: &Place,
@@ -270,14 +270,15 @@ impl<S: Shelf> Depot<S> {
         let (buckets, lock, mut old) = match prepared() {
             Ok(prepared) => prepared,
             Err(fault) => {
-                // Nothing refers to them. Those of an upload stay for another try.
+                // Nothing refers to the new pieces. Those of an upload are kept for another attempt.
                 if attributes.upload.is_none() {
                     segments.iter().for_each(|segment| self.remove_pieces(segment, segment.pieces()));
                 }
                 return Err(fault);
             }
         };
-        // Where this fails it may still be done later: all pieces stay, and cleaning tells whose they are.
+        // If this fails, the store may still execute it later: all pieces stay, and cleaning determines their
+        // owners.
         self.shelf.put(&name, &attributes.encode(), data)?;
         drop((buckets, lock));
         old.retain(|segment| !segments.contains(segment));
@@ -285,7 +286,7 @@ impl<S: Shelf> Depot<S> {
         Ok(())
     }
 
-    /// The segments of an object that is there.
+    /// The segments of an object that exists.
     fn segments_of(&self, name: &str, object: Option<&Attributes>) -> Result<Vec<Segment>, Fault> {
         if !object.is_some_and(|object| object.form == Form::Pieces) {
             return Ok(Vec::new());
@@ -297,10 +298,10 @@ impl<S: Shelf> Depot<S> {
         }
     }
 
-    /// Removes an object, if there is one.
+    /// Removes an object, if it exists.
     ///
     /// # Errors
-    /// When there is no such bucket, the condition does not hold, or the store does not answer.
+    /// If the bucket does not exist, the condition does not hold, or the store does not answer.
     pub fn remove(&self, place: &Place, condition: Condition<'_>) -> Result<(), Fault> {
         let name = place.object();
         let old = {
@@ -320,14 +321,14 @@ impl<S: Shelf> Depot<S> {
         Ok(())
     }
 
-    /// Removes segments that nothing refers to, now or when nobody reads them.
+    /// Removes segments that nothing refers to, now or once nobody reads them.
     fn doom(&self, segments: Vec<Segment>) {
         for segment in self.leases.doom(segments) {
             self.remove_pieces(&segment, segment.pieces());
         }
     }
 
-    /// Removes the first pieces of a segment. What cannot be removed is left to cleaning.
+    /// Removes the first `pieces` pieces of a segment. Pieces that cannot be removed are left to cleaning.
     fn remove_pieces(&self, segment: &Segment, pieces: u64) {
         for number in 0..pieces {
             if self.shelf.remove(&piece(&segment.id, number)).is_err() {
@@ -336,10 +337,10 @@ impl<S: Shelf> Depot<S> {
         }
     }
 
-    /// A page of the objects of a bucket.
+    /// One page of the objects of a bucket.
     ///
     /// # Errors
-    /// When there is no such bucket, or the store does not answer.
+    /// If the bucket does not exist, or the store does not answer.
     pub fn list(&self, bucket: &str, question: &Question) -> Result<Listed<Attributes>, Fault> {
         self.check_bucket(bucket)?;
         let before = format!("{OBJECTS}{bucket}/");
@@ -351,10 +352,10 @@ impl<S: Shelf> Depot<S> {
     }
 }
 
-/// The keys of a bucket.
+/// The keys of a bucket, in order.
 struct InBucket<'w> {
     walk: Box<dyn Walk + 'w>,
-    /// What stands before a key in the store.
+    /// The prefix of the bucket's keys in the store.
     before: String,
 }
 

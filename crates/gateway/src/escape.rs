@@ -1,11 +1,11 @@
-//! Percent escapes of addresses, in the strict form that signatures need: every byte but letters, digits and
-//! `-._~` is written as `%XX`.
+//! Percent-encoding of addresses, in the strict form that signatures need: every byte except letters, digits
+//! and `-._~` is written as `%XX`.
 
 use std::fmt::Write;
 
 use crate::fault::{Code, Fault};
 
-/// Escapes text; `/` stays where `keeps_slash` says so, as in the path of a signature.
+/// Escapes text; with `keeps_slash`, `/` is kept, as in the path of a signature.
 #[must_use]
 pub fn escape(text: &str, keeps_slash: bool) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -21,10 +21,10 @@ pub fn escape(text: &str, keeps_slash: bool) -> String {
     escaped
 }
 
-/// Reads escapes; `+` stands for itself.
+/// Decodes escapes; `+` stands for itself.
 ///
 /// # Errors
-/// Where an escape is cut off, or what comes out is no UTF-8.
+/// If an escape is incomplete, or the result is not UTF-8.
 pub fn unescape(text: &str) -> Result<String, Fault> {
     let fault = || Code::InvalidUri.because("the address has an escape that cannot be read");
     let mut bytes = Vec::with_capacity(text.len());
@@ -41,10 +41,10 @@ pub fn unescape(text: &str) -> Result<String, Fault> {
     String::from_utf8(bytes).map_err(|_| Code::InvalidUri.because("the address is no UTF-8"))
 }
 
-/// The parameters of an address, in order; one without `=` has an empty value.
+/// The query parameters of an address, in order; one without `=` has an empty value.
 ///
 /// # Errors
-/// Where an escape cannot be read.
+/// If an escape cannot be decoded.
 pub fn parameters(query: &str) -> Result<Vec<(String, String)>, Fault> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs

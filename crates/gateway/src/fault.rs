@@ -1,87 +1,87 @@
-//! Why a request is refused, in the codes of S3, which clients act upon.
+//! Why a request is refused, with the error codes of S3, on which clients act.
 
-/// A code of S3. Each has the status of HTTP that S3 gives it.
+/// An error code of S3, with the HTTP status that S3 assigns to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Code {
-    /// The request is not signed, or what is signed does not cover it.
+    /// The request is not signed, or its signature does not cover all of it.
     AccessDenied,
-    /// A header or field that the signature needs is malformed.
+    /// A header or field needed for the signature is malformed.
     AuthorizationHeaderMalformed,
-    /// A body is not the one of its `Content-MD5` or checksum.
+    /// A body does not match its `Content-MD5` or checksum.
     BadDigest,
-    /// The bucket is there already, and is the caller's own.
+    /// The bucket already exists, and belongs to the caller.
     BucketAlreadyOwnedByYou,
     /// A bucket with objects or uploads cannot be removed.
     BucketNotEmpty,
-    /// A body is longer than an object or part may be.
+    /// A body exceeds the limit for an object or part.
     EntityTooLarge,
     /// A part that is not the last has less than 5 MiB.
     EntityTooSmall,
-    /// The body ended before its length.
+    /// The body ended before its stated length.
     IncompleteBody,
-    /// Something failed here.
+    /// An internal failure.
     InternalError,
-    /// There is no such key of access.
+    /// The access key is unknown.
     InvalidAccessKeyId,
-    /// A header or parameter has no meaning.
+    /// A header or parameter has an invalid value.
     InvalidArgument,
     /// A bucket's name breaks the rules.
     InvalidBucketName,
-    /// A digest in a header is no digest.
+    /// A digest in a header is malformed.
     InvalidDigest,
-    /// A part that completes an upload is not there, or is another.
+    /// A part named to complete an upload is missing, or differs.
     InvalidPart,
-    /// Parts that complete an upload are not in order.
+    /// The parts named to complete an upload are out of order.
     InvalidPartOrder,
-    /// No byte of a range lies in the object.
+    /// No byte of a range lies within the object.
     InvalidRange,
     /// The request contradicts itself.
     InvalidRequest,
-    /// There is one class of storage.
+    /// Only one storage class exists.
     InvalidStorageClass,
-    /// A path that is no text.
+    /// A path cannot be decoded as text.
     InvalidUri,
     /// A key has more than 1,024 bytes.
     KeyTooLong,
-    /// A document that cannot be read.
+    /// A document cannot be parsed.
     MalformedXml,
-    /// A document is longer than it may be.
+    /// A document exceeds its limit.
     MaxMessageLengthExceeded,
     /// User metadata has more than 2 KiB.
     MetadataTooLarge,
-    /// The operation is not one of the resource.
+    /// The resource does not support the operation.
     MethodNotAllowed,
-    /// The length of a body is not told.
+    /// The length of a body is not stated.
     MissingContentLength,
-    /// There is no such bucket.
+    /// The bucket does not exist.
     NoSuchBucket,
-    /// There is no such object.
+    /// The object does not exist.
     NoSuchKey,
-    /// There is no such upload.
+    /// The upload does not exist.
     NoSuchUpload,
-    /// S3 has this, and this gateway does not.
+    /// S3 has this feature, but this gateway does not.
     NotImplemented,
-    /// The object is as the caller has it.
+    /// The object is unchanged since the caller read it.
     NotModified,
-    /// A condition of the caller does not hold.
+    /// A condition of the request does not hold.
     PreconditionFailed,
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     RequestTimeout,
     /// The clocks of caller and gateway differ by more than 15 minutes.
     RequestTimeTooSkewed,
     /// The store does not answer.
     ServiceUnavailable,
-    /// The signature is not that of the request.
+    /// The signature does not match the request.
     SignatureDoesNotMatch,
-    /// Too much waits already.
+    /// Too many requests are waiting already.
     SlowDown,
-    /// A body has another SHA-256 than was signed.
+    /// The body's SHA-256 differs from the signed one.
     ContentSha256Mismatch,
 }
 
 impl Code {
-    /// The code's name in answers, and the status of HTTP that goes with it.
+    /// The code's name in replies, and its HTTP status.
     #[must_use]
     pub fn words(self) -> (&'static str, u16) {
         match self {
@@ -125,7 +125,7 @@ impl Code {
         }
     }
 
-    /// A fault of this code, with words for a person.
+    /// A fault with this code, and a message for a person.
     #[must_use]
     pub fn because(self, message: impl Into<String>) -> Fault {
         Fault { code: self, message: message.into() }
@@ -136,9 +136,9 @@ impl Code {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.words().0)]
 pub struct Fault {
-    /// What clients act upon.
+    /// The code, on which clients act.
     pub code: Code,
-    /// What a person reads.
+    /// The message for a person.
     pub message: String,
 }
 
@@ -146,7 +146,7 @@ impl From<towtank_store::StoreError> for Fault {
     fn from(error: towtank_store::StoreError) -> Fault {
         use towtank_store::StoreError;
         let code = match &error {
-            // The cluster, or a daemon of it, is away: asking again later may help.
+            // The cluster, or one of its daemons, is not reachable: a later attempt may succeed.
             StoreError::TimedOut { .. }
             | StoreError::Wire(_)
             | StoreError::Io(_)

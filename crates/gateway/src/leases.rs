@@ -1,4 +1,4 @@
-//! Segments that are being read, and those that are removed once nobody reads them any more.
+//! The segments being read, and those to be removed once nobody reads them any more.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,23 +7,23 @@ use crate::manifest::Segment;
 
 #[derive(Default)]
 struct State {
-    /// How many read each segment, by its id.
+    /// The number of readers of each segment, by its id.
     read: BTreeMap<String, usize>,
-    /// Segments to be removed after the last reader.
+    /// Segments to be removed after their last reader.
     doomed: BTreeMap<String, Segment>,
 }
 
-/// Who reads what.
+/// Tracks the readers of segments.
 #[derive(Default)]
 pub struct Leases(Mutex<State>);
 
 impl Leases {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What it holds is whole at any moment.
+        // The state is consistent at any time, even after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody begins to read segments.
+    /// Registers a reader of segments.
     pub fn begin(&self, segments: &[Segment]) {
         let mut state = self.lock();
         for segment in segments {
@@ -31,7 +31,7 @@ impl Leases {
         }
     }
 
-    /// Somebody has read them. Gives those that are to be removed now.
+    /// Unregisters a reader. Returns the segments that are to be removed now.
     #[must_use]
     pub fn end(&self, segments: &[Segment]) -> Vec<Segment> {
         let mut state = self.lock();
@@ -47,7 +47,8 @@ impl Leases {
         free
     }
 
-    /// Segments are not needed any more. Gives those that nobody reads; the others follow when they are read.
+    /// Marks segments as unneeded. Returns those that nobody reads; `end` returns the others after their last
+    /// reader.
     #[must_use]
     pub fn doom(&self, segments: Vec<Segment>) -> Vec<Segment> {
         let mut state = self.lock();

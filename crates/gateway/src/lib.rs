@@ -1,19 +1,19 @@
-//! A gateway to a store of this project that speaks S3, as far as its usual clients need it.
+//! An S3 gateway to this project's store, with the operations that common clients need.
 //!
-//! Read it from the outside to the inside:
+//! From the outside to the inside:
 //!
-//! - `server` is HTTP, a thread for each request under way, and all bounds; `service` holds the
-//!   operations, and `request` and `reply` what comes in and goes out.
-//! - `signature`, `chunks`, `checksums` and `payload` decide whether a request and its body are what the
-//!   owner of the secret has sent.
-//! - `depot` keeps buckets and objects in the store: `manifest` says where the bytes of large ones lie,
-//!   `attributes` what is kept beside them, `listing` what a listing shows, `leases` who reads.
-//! - `shelf` is what it asks of a store, and `pool` the store itself.
+//! - `server` is HTTP, with one thread per request in progress, and all limits; `service` holds the
+//!   operations, and `request` and `reply` their input and output.
+//! - `signature`, `chunks`, `checksums` and `payload` check that a request and its body were sent by the
+//!   owner of the secret.
+//! - `depot` keeps buckets and objects in the store: `manifest` records where the bytes of large objects are,
+//!   `attributes` what is stored with them, `listing` makes listings, and `leases` tracks readers.
+//! - `shelf` is the interface to a store, and `pool` implements it with the real one.
 //!
-//! **Readers see an old object or a new one**: an object is one object of the store, or its manifest is.
+//! **Readers see an old object or a new one**: an object is a single object of the store, or its manifest is.
 //!
-//! What is deliberately absent: versions, tags, policies, encryption, and every other address than loopback
-//! unless the caller says so.
+//! What is deliberately absent: versions, tags, policies, encryption, and listening on any address other than
+//! loopback unless the caller asks for it.
 
 mod attributes;
 mod checksums;
@@ -55,23 +55,23 @@ use fault::Fault;
 use pool::Pool;
 use service::Service;
 
-/// Why a gateway does not run.
+/// Why a gateway cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
     /// The store does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file of the cluster is of no use.
+    /// A file of the cluster cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// What lies in the store cannot be read.
+    /// The gateway's data in the store cannot be read.
     #[error("{0}")]
     Depot(String),
-    /// The system.
+    /// An error of the operating system.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// One gateway works on a cluster at a time.
+    /// Another gateway is running; only one may work on a cluster at a time.
     #[error("another gateway of this cluster runs")]
     Taken,
 }
@@ -82,7 +82,7 @@ impl From<Fault> for GatewayError {
     }
 }
 
-/// A gateway to one cluster, which keeps others from it as long as it lives.
+/// A gateway to one cluster. It holds a lock that keeps out other gateways.
 pub struct Gateway {
     service: Arc<Service<Pool>>,
     keys: Credentials,
@@ -96,10 +96,10 @@ impl std::fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// Reaches a cluster, and learns its buckets.
+    /// Connects to a cluster, and reads its buckets.
     ///
     /// # Errors
-    /// When the cluster does not answer, or has a gateway.
+    /// If the cluster does not answer, or already has a gateway.
     pub fn open(home: &Home) -> Result<Gateway, GatewayError> {
         home.settings()?;
         let lock = File::options().create(true).append(true).open(home.path("run/gateway.lock"))?;
@@ -117,14 +117,14 @@ impl Gateway {
         Ok(Gateway { service, keys, _lock: lock })
     }
 
-    /// What callers sign with.
+    /// The credentials with which callers sign.
     #[must_use]
     pub fn keys(&self) -> &Credentials {
         &self.keys
     }
 
-    /// Work that removes what earlier runs have left behind, and gives how many pieces and parts that were.
-    /// Requests may be answered meanwhile.
+    /// A job that removes what earlier runs left behind, and returns the numbers of pieces and parts removed.
+    /// It may run while requests are served.
     pub fn cleaner(&self) -> impl FnOnce() -> Result<(u64, u64), GatewayError> + Send + 'static {
         let service = Arc::clone(&self.service);
         move || {
@@ -133,10 +133,10 @@ impl Gateway {
         }
     }
 
-    /// Answers until `stopped` says so, and then until requests under way have ended.
+    /// Serves requests until `stopped` returns true, and then until requests in progress have ended.
     ///
     /// # Errors
-    /// When the socket cannot be used.
+    /// If the socket cannot be used.
     pub fn serve(&self, listener: TcpListener, stopped: &dyn Fn() -> bool) -> Result<(), GatewayError> {
         Ok(server::serve(listener, Arc::clone(&self.service), stopped)?)
     }

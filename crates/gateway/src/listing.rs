@@ -1,38 +1,38 @@
-//! What a listing shows of a bucket's keys: those after a place, with keys that share a beginning up to a
-//! delimiter rolled up into one.
+//! Listings of a bucket's keys: those after a given key, with keys that share a prefix up to a delimiter
+//! rolled up into one row.
 
 use crate::fault::Fault;
 
-/// Keys of a bucket in order, each with what is known of its object.
+/// The keys of a bucket in order, each with its object's attributes.
 pub trait Keys {
-    /// What is known of an object.
+    /// The attributes of an object.
     type Object;
 
     /// The next key; none after the last one.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store does not answer.
     fn next(&mut self) -> Result<Option<(String, Self::Object)>, Fault>;
 
-    /// Leaves out all keys that begin with `prefix`.
+    /// Skips all keys that begin with `prefix`.
     fn pass(&mut self, prefix: &str);
 }
 
-/// What to show.
+/// The parameters of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// Keys that begin so.
+    /// Only keys with this prefix are listed.
     pub prefix: String,
-    /// Where keys are rolled up, looked for after the prefix; empty where they are not.
+    /// The delimiter, searched for after the prefix, at which keys are rolled up; empty for none.
     pub delimiter: String,
-    /// What was shown last: a key, or what keys were rolled up to.
+    /// The last row of the previous page: a key, or a rolled-up prefix.
     pub after: String,
-    /// How many rows at most.
+    /// The most rows.
     pub most: usize,
 }
 
 impl Question {
-    /// What a key is rolled up to; none where it stands for itself.
+    /// The prefix to which a key is rolled up; none if the key has its own row.
     fn rolled<'k>(&self, key: &'k str) -> Option<&'k str> {
         let rest = key.strip_prefix(self.prefix.as_str()).filter(|_| !self.delimiter.is_empty())?;
         let at = rest.find(&self.delimiter)?;
@@ -45,12 +45,12 @@ impl Question {
 pub enum Row<T> {
     /// An object.
     Object(String, T),
-    /// Keys that begin alike.
+    /// A prefix to which keys were rolled up.
     Common(String),
 }
 
 impl<T> Row<T> {
-    /// The key, or what keys were rolled up to.
+    /// The key, or the prefix.
     pub fn name(&self) -> &str {
         match self {
             Row::Object(name, _) | Row::Common(name) => name,
@@ -58,14 +58,14 @@ impl<T> Row<T> {
     }
 }
 
-/// Rows, and whether more follow.
+/// Rows, and whether more rows follow.
 pub type Listed<T> = (Vec<Row<T>>, bool);
 
-/// The rows of a bucket whose keys come from `keys`: in order, each beginning with the prefix and greater
-/// than what was shown last.
+/// The rows for the keys from `keys`: in order, each beginning with the prefix and greater than the last row
+/// of the previous page.
 ///
 /// # Errors
-/// When the store does not answer.
+/// If the store does not answer.
 pub fn list<K: Keys>(keys: &mut K, question: &Question) -> Result<Listed<K::Object>, Fault> {
     let mut rows = Vec::new();
     if question.most == 0 {
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// Slow and obvious: every key's row, each once, those after the place.
+    /// A slow and simple model: the row of every key, each row once, those after the given one.
     fn oracle(keys: &BTreeSet<String>, question: &Question) -> (Vec<String>, bool) {
         let mut rows = BTreeSet::new();
         for key in keys.iter().filter(|key| key.starts_with(&question.prefix) && **key > question.after) {
@@ -129,7 +129,7 @@ mod tests {
                 }
                 _ => key.clone(),
             };
-            // What keys were rolled up to is shown once, whichever page it is on.
+            // A rolled-up prefix is listed once, on whichever page it is.
             if row != question.after {
                 rows.insert(row);
             }
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// A listing that does not pass over what it has rolled up shows it twice, and the oracle sees that.
+    /// A listing that does not skip rolled-up keys lists the prefix twice, and the oracle detects that.
     #[test]
     fn a_planted_listing_is_noticed() {
         struct Forgets(Sorted);

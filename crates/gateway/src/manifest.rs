@@ -1,48 +1,48 @@
-//! Where the bytes of a large object lie: in segments, each cut into pieces that are objects of the store.
+//! Where the bytes of a large object are: in segments, each split into pieces, which are objects of the
+//! store.
 //!
-//! An object that was written at once is one segment; one of a multipart upload has a segment a part. A piece
-//! has a name of its own that no other writing uses, so that a manifest, once written, never means other
-//! bytes.
+//! An object that was written at once is one segment; one from a multipart upload has a segment per part.
+//! Each piece has a name that no other write uses, so a manifest, once written, never refers to other bytes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{Code, Fault};
 
-/// Bytes of a piece, but the last of a segment.
+/// Bytes of every piece except the last of a segment.
 pub const PIECE_BYTES: u64 = 8 << 20;
 
-/// The layout of a manifest's bytes.
+/// The version of the manifest's encoding.
 const FORMAT: u8 = 1;
 
-/// A run of pieces that were written together.
+/// Pieces that were written together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Segment {
-    /// What its pieces are named by.
+    /// The id in the names of its pieces.
     pub id: String,
-    /// Its bytes.
+    /// The number of its bytes.
     pub length: u64,
-    /// Bytes of a piece, but the last.
+    /// Bytes of every piece except the last.
     pub piece: u64,
 }
 
 impl Segment {
-    /// How many pieces it has.
+    /// The number of its pieces.
     #[must_use]
     pub fn pieces(&self) -> u64 {
         self.length.div_ceil(self.piece)
     }
 }
 
-/// A part of a piece.
+/// A range of bytes within a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// The segment's id.
     pub id: String,
-    /// The number of the piece in it.
+    /// The index of the piece within the segment.
     pub piece: u64,
-    /// Where it begins in the piece.
+    /// The offset within the piece.
     pub at: u64,
-    /// Its bytes.
+    /// The number of bytes.
     pub length: u64,
 }
 
@@ -54,13 +54,13 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Bytes of the object.
+    /// The length of the object in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.segments.iter().map(|segment| segment.length).sum()
     }
 
-    /// As the store holds it.
+    /// The bytes that the store keeps.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![FORMAT];
@@ -71,7 +71,7 @@ impl Manifest {
     /// Reads what [`Manifest::encode`] wrote.
     ///
     /// # Errors
-    /// When the bytes are no manifest, or a segment of it has no pieces.
+    /// If the bytes are not a manifest, or a segment in it has no pieces.
     pub fn decode(bytes: &[u8]) -> Result<Manifest, Fault> {
         let fault = || Code::InternalError.because("the manifest of the object cannot be read");
         let (format, rest) = bytes.split_first().ok_or_else(fault)?;
@@ -84,7 +84,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The pieces that hold the bytes from `first` to before `end`, in order.
+    /// The slices of pieces that hold the bytes from `first` up to but not including `end`, in order.
     pub fn slices(&self, first: u64, end: u64) -> impl Iterator<Item = Slice> {
         let mut begins = 0;
         self.segments.iter().flat_map(move |segment| {
@@ -114,7 +114,7 @@ mod tests {
         Manifest { segments: segments.iter().enumerate().map(segment).collect() }
     }
 
-    /// Where each byte lies, one after the other.
+    /// The location of each byte, in order.
     fn bytes(manifest: &Manifest) -> Vec<(String, u64, u64)> {
         let of = |segment: &Segment| {
             let (id, piece) = (segment.id.clone(), segment.piece);
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// A piece that is left out or counted twice would be noticed by the comparison above.
+    /// The comparison above would detect a piece that is left out or counted twice.
     #[test]
     fn planted_slices_are_noticed() {
         let manifest = manifest(&[(10, 4), (5, 5)]);

@@ -1,42 +1,42 @@
-//! How things of S3 are named in the store, and which names they may have.
+//! The names of S3's buckets, objects and uploads in the store, and the rules for bucket names and keys.
 //!
 //! `s3/buckets/BUCKET` is a bucket, `s3/objects/BUCKET/KEY` an object or its manifest, `s3/pieces/ID/N` a
-//! piece, `s3/uploads/BUCKET/KEY/ID` an upload in parts, and `s3/parts/ID/N` what is known of a part.
+//! piece, `s3/uploads/BUCKET/KEY/ID` an upload in parts, and `s3/parts/ID/N` the record of a part.
 
 use crate::fault::{Code, Fault};
 
-/// Before the names of buckets.
+/// The prefix of buckets.
 pub const BUCKETS: &str = "s3/buckets/";
 
-/// Before the names of objects.
+/// The prefix of objects.
 pub const OBJECTS: &str = "s3/objects/";
 
-/// Before the names of pieces.
+/// The prefix of pieces.
 pub const PIECES: &str = "s3/pieces/";
 
-/// Before the names of uploads.
+/// The prefix of uploads.
 pub const UPLOADS: &str = "s3/uploads/";
 
-/// Before the names of parts.
+/// The prefix of parts.
 pub const PARTS: &str = "s3/parts/";
 
 /// The longest key of an object, in bytes.
 pub const KEY_MAX: usize = 1_024;
 
-/// An object of S3.
+/// The bucket and key of an S3 object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The bucket that it is in.
+    /// The bucket.
     pub bucket: String,
-    /// Its key.
+    /// The key.
     pub key: String,
 }
 
 impl Place {
-    /// A place whose names may be.
+    /// A place whose bucket name and key are valid.
     ///
     /// # Errors
-    /// When one of them may not.
+    /// If one of them is not valid.
     pub fn new(bucket: &str, key: &str) -> Result<Place, Fault> {
         check_bucket(bucket)?;
         if key.len() > KEY_MAX {
@@ -46,13 +46,13 @@ impl Place {
         Ok(Place { bucket: bucket.to_owned(), key: key.to_owned() })
     }
 
-    /// Its name in the store.
+    /// The object's name in the store.
     #[must_use]
     pub fn object(&self) -> String {
         format!("{OBJECTS}{}/{}", self.bucket, self.key)
     }
 
-    /// The name of an upload of it.
+    /// The name of an upload for this object.
     #[must_use]
     pub fn upload(&self, id: &str) -> String {
         format!("{UPLOADS}{}/{}/{id}", self.bucket, self.key)
@@ -71,11 +71,11 @@ pub fn part(upload: &str, number: u32) -> String {
     format!("{PARTS}{upload}/{number:05}")
 }
 
-/// The rules of S3: 3 to 63 small letters, digits, dots and hyphens, a letter or digit at both ends, no two
-/// dots in a row, and no address of a network.
+/// Checks a bucket name by the rules of S3: 3 to 63 lower-case letters, digits, dots and hyphens, with a
+/// letter or digit at both ends, no two dots in a row, and not an IP address.
 ///
 /// # Errors
-/// When the name breaks one.
+/// If the name breaks one of them.
 pub fn check_bucket(name: &str) -> Result<(), Fault> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let ends = [name.bytes().next(), name.bytes().next_back()];

@@ -1,7 +1,7 @@
-//! A body with all that its request says of it: length, digests, checksum.
+//! A body with what its request states about it: length, digests, checksum.
 //!
-//! Bytes are handed on as they come; whether they are the right ones is known at the end. Until
-//! [`Payload::end`] has said so, nothing that was made of them may be seen by anybody.
+//! Bytes are passed on as they arrive; whether they are correct is known only at the end. Until
+//! [`Payload::end`] has succeeded, nothing made from them may become visible.
 
 use bytes::Bytes;
 use md5::Md5;
@@ -20,7 +20,7 @@ pub const BODY_MAX: u64 = 5 << 30;
 /// A checksum with its algorithm.
 pub type Checksum = (Algorithm, Vec<u8>);
 
-/// What is known of a body once it has come.
+/// The digests of a body that has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digests {
     /// Its MD5.
@@ -29,17 +29,17 @@ pub struct Digests {
     pub checksum: Option<Checksum>,
 }
 
-/// What a checksum is compared with.
+/// The value that a checksum is compared with.
 enum Want {
-    /// It is told, and compared with nothing.
+    /// No value: the checksum is only reported.
     Nothing,
-    /// It stood before the body.
+    /// A value from the headers before the body.
     Value(Vec<u8>),
-    /// It follows the body.
+    /// A value in a header after the body.
     Trailer,
 }
 
-/// A body.
+/// A body that is being received.
 pub struct Payload<'s> {
     source: Box<dyn Source + 's>,
     length: u64,
@@ -55,7 +55,7 @@ impl<'s> Payload<'s> {
     /// The body of a request.
     ///
     /// # Errors
-    /// When its length is not told or too large, or a digest is none.
+    /// If its length is not stated or too large, or a digest is malformed.
     pub fn of_request(
         request: &Request,
         rule: BodyRule,
@@ -64,7 +64,7 @@ impl<'s> Payload<'s> {
         let is_cut = matches!(rule, BodyRule::Signed { .. } | BodyRule::Chunks);
         let header = if is_cut { "x-amz-decoded-content-length" } else { "content-length" };
         let missing = || Code::MissingContentLength.because(format!("the header `{header}` is missing"));
-        // Without a length and without chunks of HTTP there is no body.
+        // Without a length and without HTTP chunks there is no body.
         let is_absent = !is_cut && request.header("transfer-encoding").is_none();
         let length = request.number(header)?.or(is_absent.then_some(0)).ok_or_else(missing)?;
         if length > BODY_MAX {
@@ -92,7 +92,7 @@ impl<'s> Payload<'s> {
         })
     }
 
-    /// Bytes that nothing is said of but their length.
+    /// A body of which only the length is known.
     #[must_use]
     pub fn of(source: Box<dyn Source + 's>, length: u64) -> Payload<'s> {
         Payload {
@@ -107,23 +107,23 @@ impl<'s> Payload<'s> {
         }
     }
 
-    /// A checksum that is to be worked out, if the request chose none.
+    /// Chooses a checksum to compute, unless the request chose one.
     pub fn choose(&mut self, algorithm: Option<Algorithm>) {
         if let (None, Some(algorithm)) = (&self.checksum, algorithm) {
             self.checksum = Some((algorithm, algorithm.begin(), Want::Nothing));
         }
     }
 
-    /// Bytes of the whole body.
+    /// The length of the whole body in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// The next bytes: as many as are left, or `most`.
+    /// The next bytes: `most`, or all that are left if they are fewer.
     ///
     /// # Errors
-    /// When they do not come.
+    /// If they do not arrive.
     pub fn piece(&mut self, most: u64) -> Result<Vec<u8>, Fault> {
         let wanted = self.left.min(most) as usize;
         let mut piece = Vec::with_capacity(wanted);
@@ -146,10 +146,10 @@ impl<'s> Payload<'s> {
         Ok(piece)
     }
 
-    /// The whole, where it is a document of at most `most` bytes.
+    /// The whole body, as a document of at most `most` bytes.
     ///
     /// # Errors
-    /// When it is longer, does not come, or is not what its request says.
+    /// If it is longer, does not arrive, or does not match its request.
     pub fn document(mut self, most: u64) -> Result<Vec<u8>, Fault> {
         if self.length > most {
             let message = format!("the document has {} bytes, and at most {most} are possible", self.length);
@@ -160,10 +160,10 @@ impl<'s> Payload<'s> {
         Ok(bytes)
     }
 
-    /// Ends a body of which all bytes have been taken.
+    /// Ends a body of which all bytes have been taken, and checks it.
     ///
     /// # Errors
-    /// When it is not what its request says.
+    /// If it does not match its request.
     pub fn end(mut self) -> Result<Digests, Fault> {
         assert_eq!(self.left, 0, "bytes of a body were not taken");
         if !self.run.is_empty() || self.source.next()?.is_some() {
@@ -200,7 +200,7 @@ impl<'s> Payload<'s> {
 }
 
 fn checksum(request: &Request) -> Result<Option<(Algorithm, Running, Want)>, Fault> {
-    // The one in a request that ends an upload is that of the object, and not of the document.
+    // In a request that completes an upload, the checksum is the object's and not the document's.
     if request.method == "POST" && request.parameter("uploadId").is_some() {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Clients of the store, which block: so many of them as may ask at once, lent to one request each.
+//! Blocking clients of the store: a limited number, each lent to one request at a time.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use towtank_store::walk::Walk as StoreWalk;
 use crate::fault::{Code, Fault};
 use crate::shelf::{Found, Labels, Shelf, Walk};
 
-/// Clients at most: more would only wait for the same daemons.
+/// The most clients: more would only wait for the same daemons.
 const CLIENTS_MAX: usize = 8;
 
 /// How long a request waits for a client.
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Default)]
 struct Idle {
     clients: Vec<Client>,
-    /// Clients that are lent.
+    /// The number of clients that are lent.
     lent: usize,
 }
 
@@ -34,7 +34,7 @@ pub struct Pool {
     back: Condvar,
 }
 
-/// A client that is given back.
+/// A lent client, which returns to the pool when dropped.
 struct Lent<'p> {
     pool: &'p Pool,
     client: Option<Client>,
@@ -56,10 +56,10 @@ impl Lent<'_> {
 }
 
 impl Pool {
-    /// Of a cluster, which has to answer once.
+    /// The pool of a cluster, which must answer once.
     ///
     /// # Errors
-    /// When it does not.
+    /// If it does not answer.
     pub fn open(home: &Home) -> Result<Pool, StoreError> {
         let first = Client::open(home, PATIENCE)?;
         let idle = Mutex::new(Idle { clients: vec![first], lent: 0 });
@@ -67,7 +67,7 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Idle> {
-        // What it holds is whole at any moment.
+        // The state is consistent at any time, even after a panic.
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 

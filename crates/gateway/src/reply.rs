@@ -1,4 +1,4 @@
-//! An answer: a status, headers, and bytes that may come from the store while they are sent.
+//! A reply: a status, headers, and bytes that may be read from the store while they are sent.
 
 use bytes::Bytes;
 
@@ -7,39 +7,39 @@ use crate::fault::{Code, Fault};
 use crate::source::Source;
 use crate::xml::Writer;
 
-/// What follows the headers.
+/// The body of a reply.
 pub enum Body<'d> {
     /// These bytes.
     Bytes(Bytes),
-    /// As many bytes as the header `content-length` says, a run at a time.
+    /// As many bytes as the header `content-length` states, one run at a time.
     Stream(Box<dyn Source + 'd>),
 }
 
-/// An answer.
+/// A reply to a request.
 pub struct Reply<'d> {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// Headers, by name in small letters.
+    /// Headers, by lower-case name.
     pub headers: Vec<(String, String)>,
-    /// What follows.
+    /// The body.
     pub body: Body<'d>,
 }
 
 impl<'d> Reply<'d> {
-    /// Without a body.
+    /// A reply without a body.
     #[must_use]
     pub fn empty(status: u16) -> Reply<'d> {
         Reply { status, headers: Vec::new(), body: Body::Bytes(Bytes::new()) }
     }
 
-    /// A document.
+    /// A reply with an XML document.
     #[must_use]
     pub fn document(writer: Writer) -> Reply<'d> {
         let body = Body::Bytes(Bytes::from(writer.end()));
         Reply { status: 200, headers: Vec::new(), body }.with("content-type", "application/xml")
     }
 
-    /// What was refused, with why; `resource` is the path that it was asked of.
+    /// A reply that reports a fault; `resource` is the path of the request.
     #[must_use]
     pub fn fault(fault: &Fault, resource: &str) -> Reply<'d> {
         let (code, status) = fault.code.words();
@@ -50,20 +50,20 @@ impl<'d> Reply<'d> {
         writer.leaf("Code", code);
         writer.leaf("Message", &fault.message);
         writer.leaf("Resource", resource);
-        // Documents of errors have no namespace.
+        // Error documents have no namespace.
         let text = writer.end().replacen(" xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"", "", 1);
         let body = Body::Bytes(Bytes::from(text));
         Reply { status, headers: Vec::new(), body }.with("content-type", "application/xml")
     }
 
-    /// With a header more.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Reply<'d> {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    /// With headers that tell a checksum.
+    /// Adds the headers that report a checksum.
     #[must_use]
     pub fn with_checksum(self, checksum: Option<&ToldChecksum>) -> Reply<'d> {
         match checksum {
@@ -74,7 +74,7 @@ impl<'d> Reply<'d> {
         }
     }
 
-    /// With headers that tell what is known of an object, but its length.
+    /// Adds the headers that report an object's attributes, except its length.
     #[must_use]
     pub fn with_object(self, object: &Attributes) -> Reply<'d> {
         let mut reply = self.with("etag", quoted(&object.etag)).with("last-modified", object.modified.http());
@@ -91,7 +91,7 @@ impl<'d> Reply<'d> {
     }
 }
 
-/// A tag as headers and documents have it.
+/// A tag in the quoted form of headers and documents.
 #[must_use]
 pub fn quoted(etag: &str) -> String {
     format!("\"{etag}\"")

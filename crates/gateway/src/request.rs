@@ -1,4 +1,4 @@
-//! A request without its body: what is signed, and what chooses an operation.
+//! A request without its body: the parts that are signed, and those that select an operation.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::fault::{Code, Fault};
 pub struct Request {
     /// The method, in capitals.
     pub method: String,
-    /// The path, its escapes read: `/bucket/key`.
+    /// The path with its escapes decoded: `/bucket/key`.
     pub path: String,
-    /// Parameters, their escapes read, in the order of the address.
+    /// Query parameters with their escapes decoded, in the order of the address.
     pub parameters: Vec<(String, String)>,
-    /// Headers by name in small letters. Values of one name are joined by commas.
+    /// Headers by lower-case name. Several values of one name are joined by commas.
     pub headers: BTreeMap<String, String>,
 }
 
 impl Request {
-    /// Of a method, an address without its host, and headers.
+    /// A request from a method, an address without its host, and headers.
     ///
     /// # Errors
-    /// Where escapes or headers are no UTF-8.
+    /// If escapes or headers are not UTF-8.
     pub fn new<'h>(
         method: &str,
         target: &str,
@@ -45,19 +45,19 @@ impl Request {
         })
     }
 
-    /// A header, by its name in small letters.
+    /// The value of a header, by its lower-case name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// A parameter of the address.
+    /// The value of a query parameter.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Bucket and key of the path; none where it does not go so far.
+    /// The bucket and key in the path; none if they are absent.
     #[must_use]
     pub fn resource(&self) -> (Option<&str>, Option<&str>) {
         let rest = self.path.strip_prefix('/').unwrap_or(&self.path);
@@ -68,10 +68,10 @@ impl Request {
         (Some(bucket).filter(|it| !it.is_empty()), key.filter(|it| !it.is_empty()))
     }
 
-    /// A header that holds a whole number.
+    /// A header whose value is a whole number.
     ///
     /// # Errors
-    /// Where it holds anything else.
+    /// If it holds anything else.
     pub fn number(&self, header: &str) -> Result<Option<u64>, Fault> {
         let text = self.header(header);
         text.map(|text| {

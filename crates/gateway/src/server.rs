@@ -1,7 +1,7 @@
-//! The gateway on the network: HTTP/1.1 by hyper in one thread, and a thread for each request under way.
+//! The gateway on the network: HTTP/1.1 by hyper in one thread, and a thread per request in progress.
 //!
-//! Everything is bounded: connections, requests under way, requests that wait for their turn, the bytes of a
-//! body that have come and have not been taken, and the time that either side may be silent.
+//! Everything is bounded: connections, requests in progress, waiting requests, the bytes of a body that have
+//! arrived but not been taken, and the time that either side may be silent.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -28,31 +28,31 @@ use crate::service::Service;
 use crate::shelf::Shelf;
 use crate::source::Source;
 
-/// Connections at once; more wait until one has ended.
+/// The most connections; further ones wait until one has ended.
 const CONNECTIONS_MAX: usize = 512;
 
-/// Requests under way. Each holds a piece in memory.
+/// The most requests in progress. Each holds a piece in memory.
 const REQUESTS_MAX: usize = 24;
 
-/// Requests that wait for their turn; more are told to come later.
+/// The most waiting requests; further ones are told to retry later.
 const WAITING_MAX: usize = 256;
 
 /// How long either side of a connection may be silent within a request.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
-/// How long the head of a request may take, or a connection may be idle.
+/// The longest time for the head of a request, and for an idle connection.
 const HEAD_TIME: Duration = Duration::from_secs(75);
 
-/// How long requests under way may take to end when the gateway does.
+/// How long requests in progress may take to end at shutdown.
 const END_TIME: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether the gateway is to end.
+/// How often `stopped` is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Bytes of a body that nobody wants, which are read so that the answer is not lost.
+/// The most bytes of an unwanted body that are read so that the reply is not lost.
 const DRAIN_MAX: u64 = 8 << 20;
 
-/// Runs on the wire that are on their way between the threads.
+/// The most runs of bytes in transit between the threads.
 const RUNS: usize = 4;
 
 struct Shared<S> {
@@ -62,10 +62,10 @@ struct Shared<S> {
     answered: AtomicU64,
 }
 
-/// Answers until `stopped` says so, and then until requests under way have ended.
+/// Serves requests until `stopped` returns true, and then until requests in progress have ended.
 ///
 /// # Errors
-/// When the socket cannot be used.
+/// If the socket cannot be used.
 pub fn serve<S: Shelf + 'static>(
     listener: TcpListener,
     service: Arc<Service<S>>,
@@ -83,7 +83,7 @@ pub fn serve<S: Shelf + 'static>(
         answered: AtomicU64::new(0),
     });
     let served = runtime.block_on(accept(listener, &shared, stopped));
-    // What has not ended by now is not waited for.
+    // Whatever has not ended by now is abandoned.
     runtime.shutdown_timeout(Duration::from_secs(1));
     served
 }
@@ -100,7 +100,7 @@ async fn accept<S: Shelf + 'static>(
         let Ok(place) = timeout(LOOK, Arc::clone(&room).acquire_owned()).await else { continue };
         match timeout(LOOK, listener.accept()).await {
             Err(_) => {}
-            // The other side has gone already, or there are no more handles.
+            // The client has disconnected already, or no file handles are left.
             Ok(Err(_)) => tokio::time::sleep(LOOK).await,
             Ok(Ok((stream, _))) => {
                 let (shared, ending) = (Arc::clone(shared), ending.clone());
@@ -112,7 +112,7 @@ async fn accept<S: Shelf + 'static>(
         }
     }
     drop(listener);
-    // Nobody hears it where there are no connections.
+    // Without connections there is no receiver.
     let _ = end.send(true);
     let _ = timeout(END_TIME, room.acquire_many(CONNECTIONS_MAX as u32)).await;
     Ok(())
@@ -123,7 +123,7 @@ async fn connection<S: Shelf + 'static>(
     shared: Arc<Shared<S>>,
     mut ending: watch::Receiver<bool>,
 ) {
-    // Without it answers come a little later.
+    // If this fails, replies are slightly delayed.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| handle(Arc::clone(&shared), request));
     let connection = http1::Builder::new()
@@ -140,13 +140,13 @@ async fn connection<S: Shelf + 'static>(
         }
         connection.as_mut().poll(context)
     });
-    // Who breaks a connection does not want to hear of it.
+    // An error of a broken connection need not be reported.
     let _ = both.await;
 }
 
 type Answer = hyper::Response<Sent>;
 
-/// A request that waits for its turn, until it is dropped.
+/// Counts a waiting request until it is dropped.
 struct Waits<'w>(&'w AtomicUsize);
 
 impl Drop for Waits<'_> {
@@ -190,12 +190,12 @@ async fn handle<S: Shelf + 'static>(
     });
     match told.await {
         Ok(answer) => Ok(answer),
-        // Its thread has panicked, and said why.
+        // The thread has panicked, and has reported why.
         Err(_) => refused(Code::InternalError.because("the request could not be worked on")),
     }
 }
 
-/// Reads a body once somebody wants it: until then a client that asks whether to send it waits.
+/// Reads a body once it is wanted: until then a client that sent `Expect` waits.
 async fn pump(mut body: Incoming, started: oneshot::Receiver<()>, runs: mpsc::Sender<Result<Bytes, Fault>>) {
     if started.await.is_err() {
         return;
@@ -218,18 +218,18 @@ async fn pump(mut body: Incoming, started: oneshot::Receiver<()>, runs: mpsc::Se
     }
 }
 
-/// A body that comes over the network.
+/// A body that arrives over the network.
 struct Arriving {
     start: Option<oneshot::Sender<()>>,
     taken: mpsc::Receiver<Result<Bytes, Fault>>,
-    /// Nothing more comes.
+    /// Whether all of it has arrived.
     is_whole: bool,
 }
 
 impl Source for Arriving {
     fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         if let Some(start) = self.start.take() {
-            // It listens until it is told.
+            // `pump` waits for this signal.
             let _ = start.send(());
         }
         let run = self.taken.blocking_recv();
@@ -242,7 +242,7 @@ impl Source for Arriving {
     }
 }
 
-/// Does what a request asks for, in a thread of its own.
+/// Handles a request in its own thread.
 fn work<S: Shelf>(
     service: &Service<S>,
     request: &Request,
@@ -256,7 +256,7 @@ fn work<S: Shelf>(
         reply = Reply::empty(reply.status);
     }
     let (answer, stream) = answer_of(reply, number);
-    // Where nobody hears it, the connection has ended.
+    // If there is no receiver, the connection has ended.
     let is_heard = tell.send(answer).is_ok();
     let Some((mut source, runs)) = stream.filter(|_| is_heard) else { return };
     let handle = tokio::runtime::Handle::current();
@@ -270,7 +270,7 @@ fn work<S: Shelf>(
     }
 }
 
-/// Reads what is left of a body that is not long: an answer that is sent before may be lost.
+/// Reads the rest of a short body: a reply sent before that could be lost.
 fn drain(request: &Request, arriving: &mut Arriving) {
     let length = request.number("content-length").ok().flatten();
     let asks = request.header("expect").is_some() && arriving.start.is_some();
@@ -282,14 +282,14 @@ fn drain(request: &Request, arriving: &mut Arriving) {
 
 type Stream<'d> = (Box<dyn Source + 'd>, mpsc::Sender<Result<Bytes, Fault>>);
 
-/// An answer as hyper sends it, and what is to be sent after its head.
+/// A reply as hyper sends it, and the stream to send after its head.
 fn answer_of(reply: Reply<'_>, number: u64) -> (Answer, Option<Stream<'_>>) {
     let told = reply.headers.iter().find(|(name, _)| name == "content-length");
     let length = told.and_then(|(_, length)| length.parse().ok()).unwrap_or_default();
     let (sent, stream) = match reply.body {
         Body::Bytes(bytes) => (Sent::Whole(bytes), None),
         Body::Stream(source) => {
-            // A piece waits to be sent while the next one is read.
+            // One piece waits to be sent while the next is read.
             let (runs, taken) = mpsc::channel(1);
             (Sent::Stream { taken, left: length }, Some((source, runs)))
         }
@@ -302,7 +302,7 @@ fn answer_of(reply: Reply<'_>, number: u64) -> (Answer, Option<Stream<'_>>) {
         ("server".to_owned(), "towtank".to_owned()),
     ];
     for (name, value) in reply.headers.into_iter().chain(id) {
-        // What cannot stand in a header is left out: metadata came in one.
+        // Values that are not valid in a header are left out; metadata came from valid headers.
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_bytes(value.as_bytes()))
         {
             answer.headers_mut().insert(name, value);
@@ -311,7 +311,7 @@ fn answer_of(reply: Reply<'_>, number: u64) -> (Answer, Option<Stream<'_>>) {
     (answer, stream)
 }
 
-/// What follows the head of an answer.
+/// The body of a reply.
 enum Sent {
     Whole(Bytes),
     Stream { taken: mpsc::Receiver<Result<Bytes, Fault>>, left: u64 },
@@ -336,7 +336,7 @@ impl HttpBody for Sent {
                     Some(Ok(Frame::data(run)))
                 }
                 Some(Err(fault)) => Some(Err(fault)),
-                // The connection breaks, and the client sees that something is missing.
+                // The connection is closed early, so that the client notices the missing bytes.
                 None => (*left > 0).then(|| Err(Code::InternalError.because("the object ends too early"))),
             }),
         }
@@ -357,7 +357,7 @@ impl HttpBody for Sent {
     }
 }
 
-/// Whether an address can be reached from this machine alone.
+/// Whether an address can be reached only from this machine.
 #[must_use]
 pub fn is_loopback(address: &SocketAddr) -> bool {
     address.ip().is_loopback()

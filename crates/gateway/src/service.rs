@@ -1,4 +1,4 @@
-//! What requests ask for, and what they are told: the operations of S3 that are here.
+//! The operations of S3 that this gateway implements: requests in, replies out.
 
 mod buckets;
 mod objects;
@@ -17,13 +17,13 @@ use crate::signature::verify;
 use crate::source::Source;
 use crate::xml::{Element, Writer, parse};
 
-/// The most bytes of a document: an upload of 10,000 parts with checksums has fewer.
+/// The most bytes of a document: completing an upload of 10,000 parts with checksums takes fewer.
 const DOCUMENT_MAX: u64 = 4 << 20;
 
-/// Who owns everything.
+/// The owner of all buckets and objects.
 const OWNER: &str = "towtank";
 
-/// What S3 has of buckets and objects beside their bytes, and this gateway has not.
+/// Subresources of buckets and objects in S3 that this gateway lacks.
 const LACKING: [&str; 29] = [
     "accelerate",
     "acl",
@@ -56,7 +56,7 @@ const LACKING: [&str; 29] = [
     "website",
 ];
 
-/// The operations on a depot, for those who have its credentials.
+/// The operations on a depot, for callers with its credentials.
 pub struct Service<S> {
     depot: Depot<S>,
     keys: Credentials,
@@ -64,7 +64,7 @@ pub struct Service<S> {
 }
 
 impl<S: Shelf> Service<S> {
-    /// On a depot.
+    /// A service on a depot.
     #[must_use]
     pub fn new(depot: Depot<S>, keys: Credentials, now: fn() -> Moment) -> Service<S> {
         Service { depot, keys, now }
@@ -76,7 +76,7 @@ impl<S: Shelf> Service<S> {
         &self.depot
     }
 
-    /// Does what a request asks for. Its body comes from `source`, which need not be read to its end.
+    /// Handles a request. Its body comes from `source`, which need not be read to its end.
     pub fn answer(&self, request: &Request, source: &mut dyn Source) -> Reply<'_> {
         let answered = self.checked(request, source);
         answered.unwrap_or_else(|fault| Reply::fault(&fault, &request.path))
@@ -84,7 +84,7 @@ impl<S: Shelf> Service<S> {
 
     fn checked(&self, request: &Request, source: &mut dyn Source) -> Result<Reply<'_>, Fault> {
         let rule = verify(request, &self.keys, (self.now)())?;
-        // A version that is none is the only one that there is.
+        // The version `null` is the only one that exists.
         let is_lacking = |(key, value): &&(String, String)| {
             LACKING.contains(&key.as_str()) && (key != "versionId" || value != "null")
         };
@@ -127,7 +127,7 @@ impl<S: Shelf> Service<S> {
     }
 }
 
-/// A source that is lent.
+/// A borrowed source.
 struct Borrowed<'s>(&'s mut dyn Source);
 
 impl Source for Borrowed<'_> {
@@ -148,7 +148,7 @@ fn document(payload: Payload<'_>, name: &str) -> Result<Element, Fault> {
     parse(&payload.document(DOCUMENT_MAX)?, name)
 }
 
-/// A parameter that holds a number, at most `most`; `most` where there is none.
+/// A numeric parameter, limited to `most`; `most` if it is absent.
 fn most_of(request: &Request, name: &str, most: usize) -> Result<usize, Fault> {
     let Some(text) = request.parameter(name).filter(|text| !text.is_empty()) else { return Ok(most) };
     let fault = || Code::InvalidArgument.because(format!("`{name}` is no number"));

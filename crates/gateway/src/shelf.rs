@@ -1,4 +1,4 @@
-//! What the gateway asks of a store: objects by name, with attributes, and their names in order.
+//! The interface to a store: objects by name, with attributes, and their names in order.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +10,36 @@ pub type Labels = BTreeMap<String, String>;
 /// An object of the store, with its data.
 pub type Found = (Labels, Vec<u8>);
 
-/// A store.
+/// A store of named objects.
 pub trait Shelf: Send + Sync {
-    /// Sets an object, whether or not there is one. A failure does not say that it was not set.
+    /// Sets an object, whether or not it exists. After a failure it may have been set.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store does not answer.
     fn put(&self, name: &str, labels: &Labels, data: &[u8]) -> Result<(), Fault>;
 
-    /// An object; none where there is none.
+    /// An object; none if it does not exist.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store does not answer.
     fn get(&self, name: &str) -> Result<Option<Found>, Fault>;
 
     /// An object's attributes, without its data.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store does not answer.
     fn head(&self, name: &str) -> Result<Option<Labels>, Fault>;
 
-    /// Removes an object, if there is one.
+    /// Removes an object, if it exists.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store does not answer.
     fn remove(&self, name: &str) -> Result<(), Fault>;
 
-    /// Goes over the objects whose names begin with `prefix`, from `from` on.
+    /// Walks the objects whose names begin with `prefix`, from `from` on.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store does not answer.
     fn walk(&self, prefix: &str, from: &str) -> Result<Box<dyn Walk + '_>, Fault>;
 }
 
@@ -48,10 +48,10 @@ pub trait Walk {
     /// The next name with its attributes; none after the last one.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store does not answer.
     fn next(&mut self) -> Result<Option<(String, Labels)>, Fault>;
 
-    /// Leaves out all names before this one.
+    /// Skips all names before this one.
     fn skip_to(&mut self, name: &str);
 }
 

@@ -1,7 +1,7 @@
 //! Signatures of requests, version 4, in a header or in the address.
 //!
-//! The procedure is that of "Authenticating Requests (AWS Signature Version 4)" in the reference of S3, whose
-//! examples are the tests. Regions are taken as they come; time is an argument.
+//! The procedure is that of "Authenticating Requests (AWS Signature Version 4)" in the S3 reference, whose
+//! examples are the tests. Any region is accepted; the time is an argument.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -14,38 +14,38 @@ use crate::request::Request;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
-/// How far the clocks of caller and gateway may lie apart, in seconds.
+/// The most seconds by which the clocks of caller and gateway may differ.
 const SKEW_MAX: u64 = 15 * 60;
 
-/// The longest that a signed address may be good for, in seconds: a week.
+/// The longest validity of a signed address in seconds: a week.
 const EXPIRES_MAX: u64 = 7 * 86_400;
 
-/// The SHA-256 of nothing.
+/// The SHA-256 of no bytes.
 pub const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// What a signature says of the body.
+/// What a signature states about the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyRule {
     /// Nothing.
     Unsigned,
     /// Its SHA-256.
     Sha256([u8; 32]),
-    /// It comes in chunks, each signed after the one before.
+    /// It comes in chunks, each with a signature that depends on the one before.
     Signed {
-        /// What the first chunk's signature follows.
+        /// The signature that the first chunk's signature depends on.
         seed: Seed,
-        /// Whether headers follow the last chunk, with a signature of their own.
+        /// Whether signed headers follow the last chunk.
         has_trailer: bool,
     },
     /// It comes in chunks that are not signed, and headers follow the last one.
     Chunks,
 }
 
-/// What a chain of signatures goes on from.
+/// The state of a chain of signatures.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seed {
     key: [u8; 32],
-    /// Date and scope, as they stand in each text that is signed.
+    /// Date and scope, as in each text that is signed.
     middle: String,
     last: String,
 }
@@ -57,20 +57,20 @@ impl std::fmt::Debug for Seed {
 }
 
 impl Seed {
-    /// Takes the signature of the next chunk, if it is the right one.
+    /// Checks the signature of the next chunk, and advances.
     ///
     /// # Errors
-    /// When it is not.
+    /// If the signature is wrong.
     pub fn take_chunk(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
         let text =
             format!("AWS4-HMAC-SHA256-PAYLOAD\n{}\n{}\n{EMPTY}\n{}", self.middle, self.last, hex(sha256));
         self.take(signature, &text)
     }
 
-    /// Takes the signature of the headers that follow the last chunk, if it is the right one.
+    /// Checks the signature of the headers that follow the last chunk, and advances.
     ///
     /// # Errors
-    /// When it is not.
+    /// If the signature is wrong.
     pub fn take_trailer(&mut self, signature: &str, sha256: &[u8]) -> Result<(), Fault> {
         let text = format!("AWS4-HMAC-SHA256-TRAILER\n{}\n{}\n{}", self.middle, self.last, hex(sha256));
         self.take(signature, &text)
@@ -83,7 +83,7 @@ impl Seed {
     }
 }
 
-/// What a request says of its signature.
+/// The signature in a request, with its fields.
 struct Claim {
     access_key: String,
     /// Date, region, service and `aws4_request`.
@@ -92,14 +92,14 @@ struct Claim {
     signature: String,
     date: String,
     payload: String,
-    /// In an address, and not in a header.
+    /// Whether it is in the address rather than in a header.
     presigned: bool,
 }
 
-/// What the body must be, of a request whose signature is right.
+/// Checks a request's signature, and returns what its body must be.
 ///
 /// # Errors
-/// When it has none, or a wrong one, or one that is too old.
+/// If there is no signature, or it is wrong or too old.
 pub fn verify(request: &Request, keys: &Credentials, now: Moment) -> Result<BodyRule, Fault> {
     let claim = match request.header("authorization") {
         Some(text) => in_header(request, text)?,
@@ -205,7 +205,7 @@ fn in_address(request: &Request) -> Result<Claim, Fault> {
     })
 }
 
-/// The key of access, which may hold slashes, and the four words of the scope.
+/// The access key, which may contain slashes, and the four words of the scope.
 fn credential(text: &str) -> Result<(String, [String; 4]), Fault> {
     let mut words: Vec<String> = text.rsplitn(5, '/').map(str::to_owned).collect();
     words.reverse();
@@ -256,7 +256,7 @@ fn keyed(key: &[u8], text: &str) -> Hmac<Sha256> {
     mac
 }
 
-/// Compares in a time that does not depend on where they differ.
+/// Compares in constant time.
 fn check(key: &[u8], text: &str, signature: &str) -> Result<(), Fault> {
     let claimed = unhex(signature).unwrap_or_default();
     keyed(key, text).verify_slice(&claimed).map_err(|_| {
@@ -264,13 +264,13 @@ fn check(key: &[u8], text: &str, signature: &str) -> Result<(), Fault> {
     })
 }
 
-/// Bytes as small hexadecimal digits.
+/// Bytes as lower-case hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Bytes of hexadecimal digits; none where there are others.
+/// The bytes of hexadecimal digits; none if there are other characters.
 #[must_use]
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);

@@ -1,29 +1,29 @@
-//! Where the bytes of a body come from, in runs.
+//! The source of the bytes of a body, in runs.
 
 use bytes::Bytes;
 
 use crate::fault::Fault;
 
-/// Bytes that come one run after the other.
+/// Bytes that arrive in consecutive runs.
 pub trait Source {
     /// The next run, which is not empty; none after the last one.
     ///
     /// # Errors
-    /// When the bytes do not come, or are not those that were promised.
+    /// If the bytes do not arrive, or are not those that were stated.
     fn next(&mut self) -> Result<Option<Bytes>, Fault>;
 
-    /// A header that follows the body, by its name in small letters, once the last run has come.
+    /// A header after the body, by its lower-case name, once the last run has arrived.
     fn trailer(&self, name: &str) -> Option<&str>;
 }
 
-/// Runs that lie in memory.
+/// Runs that are in memory.
 #[cfg(test)]
 #[derive(Debug, Default)]
 pub struct Runs(pub std::collections::VecDeque<Bytes>);
 
 #[cfg(test)]
 impl Runs {
-    /// Bytes in runs of `run`.
+    /// Bytes in runs of `run` bytes.
     #[must_use]
     pub fn of(bytes: &[u8], run: usize) -> Runs {
         Runs(bytes.chunks(run).map(Bytes::copy_from_slice).collect())

@@ -1,4 +1,4 @@
-//! Documents of S3: written as text, read as a small tree.
+//! The XML documents of S3: written as text, read as a small tree.
 
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
@@ -8,10 +8,10 @@ use crate::fault::{Code, Fault};
 /// The namespace of all documents of S3.
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 
-/// How deep a document may be.
+/// The greatest depth of a document.
 const DEPTH_MAX: usize = 8;
 
-/// A document that grows.
+/// A document being written.
 #[derive(Debug)]
 pub struct Writer {
     text: String,
@@ -19,21 +19,21 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins with its outermost element.
+    /// Begins a document with its outermost element.
     #[must_use]
     pub fn new(name: &'static str) -> Writer {
         let text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{name} xmlns=\"{NAMESPACE}\">");
         Writer { text, open: vec![name] }
     }
 
-    /// An element with text.
+    /// Writes an element with text.
     pub fn leaf(&mut self, name: &str, text: impl AsRef<str>) {
         self.text += &format!("<{name}>");
         escape(&mut self.text, text.as_ref());
         self.text += &format!("</{name}>");
     }
 
-    /// An element with others in it.
+    /// Writes an element that contains others.
     pub fn within(&mut self, name: &'static str, fill: impl FnOnce(&mut Writer)) {
         self.text += &format!("<{name}>");
         self.open.push(name);
@@ -42,7 +42,7 @@ impl Writer {
         self.text += &format!("</{name}>");
     }
 
-    /// The whole.
+    /// Ends the document and returns it.
     #[must_use]
     pub fn end(mut self) -> String {
         let name = self.open.pop().expect("the outermost element is open");
@@ -50,7 +50,7 @@ impl Writer {
     }
 }
 
-/// Control characters are written by number, as S3 does, though no parser of XML 1.0 takes them.
+/// Control characters are written as character references, as S3 does, although XML 1.0 parsers reject them.
 fn escape(to: &mut String, text: &str) {
     for letter in text.chars() {
         match letter {
@@ -64,34 +64,34 @@ fn escape(to: &mut String, text: &str) {
     }
 }
 
-/// An element that was read.
+/// An element of a parsed document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Element {
     /// Its name, without a namespace.
     pub name: String,
-    /// Its text, without that of elements in it.
+    /// Its text, without that of its children.
     pub text: String,
-    /// Elements in it, in order.
+    /// Its child elements, in order.
     pub children: Vec<Element>,
 }
 
 impl Element {
-    /// The elements in it of a name.
+    /// The children with this name.
     pub fn all<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// The text of the first element in it of a name, without blanks around it.
+    /// The text of the first child with this name, without surrounding blanks.
     #[must_use]
     pub fn child(&self, name: &str) -> Option<&str> {
         self.children.iter().find(|child| child.name == name).map(|child| child.text.trim())
     }
 }
 
-/// Reads a document whose outermost element has a name. Entities of its own are not read.
+/// Parses a document whose outermost element must have this name. Entities defined in it are not supported.
 ///
 /// # Errors
-/// When it is malformed, or another document.
+/// If it is malformed, or another document.
 pub fn parse(bytes: &[u8], name: &str) -> Result<Element, Fault> {
     let malformed = |why: String| Code::MalformedXml.because(format!("the document cannot be read: {why}"));
     let text = std::str::from_utf8(bytes).map_err(|_| malformed("it is no UTF-8".to_owned()))?;

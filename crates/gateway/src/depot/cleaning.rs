@@ -1,4 +1,4 @@
-//! What crashes have left behind: pieces that no object and no upload refers to, and parts of no upload.
+//! Removes what crashes leave behind: pieces that no object or upload refers to, and parts without an upload.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +10,23 @@ use crate::manifest::Manifest;
 use crate::names::{OBJECTS, PARTS, PIECES, UPLOADS};
 use crate::shelf::Shelf;
 
-/// What has been removed.
+/// The number of items removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
     /// Pieces that nothing referred to.
     pub pieces: u64,
-    /// Parts of uploads that are not there.
+    /// Parts whose upload does not exist.
     pub parts: u64,
 }
 
 impl<S: Shelf> Depot<S> {
-    /// Removes what runs before this one have left behind. Requests may be under way.
+    /// Removes what earlier runs left behind. Requests may be in progress.
     ///
-    /// Pieces are listed before what refers to them, and uploads before objects, since an upload becomes an
-    /// object and never the other way. What this run has written is not looked at.
+    /// Pieces are listed before the records that refer to them, and uploads before objects, because an upload
+    /// may become an object but never the reverse. Pieces written by this run are ignored.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store does not answer.
     pub fn clean(&self) -> Result<Cleaned, Fault> {
         let mut cleaned = Cleaned::default();
         let of_this_run = format!("{}-", self.run);
@@ -45,7 +45,7 @@ impl<S: Shelf> Depot<S> {
             if uploads.contains(upload) || upload.starts_with(&of_this_run) {
                 match Record::decode(labels) {
                     Ok(record) => drop(record.segment.and_then(|segment| left.remove(&segment.id))),
-                    // Whose it is cannot be told: all stay.
+                    // The owner of the pieces is unknown, so all stay.
                     Err(_) => left.clear(),
                 }
             } else {
@@ -59,7 +59,7 @@ impl<S: Shelf> Depot<S> {
             }
         })?;
         for name in large {
-            // What has been removed or made small meanwhile refers to nothing.
+            // An object removed or made small in the meantime refers to no pieces.
             let Some((labels, data)) = self.shelf.get(&name)? else { continue };
             if Attributes::decode(&labels)?.form == Form::Pieces {
                 Manifest::decode(&data)?.segments.iter().for_each(|segment| drop(left.remove(&segment.id)));

@@ -1,4 +1,4 @@
-//! Reads of objects: what a reader has begun, it can end, whatever becomes of the object meanwhile.
+//! Reads of objects: a reader can finish, whatever happens to the object meanwhile.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ use crate::names::{Place, piece};
 use crate::shelf::Shelf;
 use crate::source::Source;
 
-/// An object that is being read. As long as it is, its pieces stay.
+/// An object being read. Its pieces stay as long as this value exists.
 pub struct Opened<'d, S: Shelf> {
     depot: &'d Depot<S>,
-    /// What is known of it.
+    /// The attributes of the object.
     pub attributes: Attributes,
-    /// The whole of it, where it has no pieces.
+    /// All its bytes, if it has no pieces.
     data: Bytes,
     manifest: Manifest,
 }
@@ -31,14 +31,14 @@ impl<S: Shelf> Drop for Opened<'_, S> {
 }
 
 impl<S: Shelf> Depot<S> {
-    /// Begins to read an object.
+    /// Opens an object for reading.
     ///
     /// # Errors
-    /// When there is none, or the store does not answer.
+    /// If it does not exist, or the store does not answer.
     pub fn open_object(&self, place: &Place) -> Result<Opened<'_, S>, Fault> {
         self.check_bucket(&place.bucket)?;
         let name = place.object();
-        // A writer that comes between the manifest and the lease would remove the pieces.
+        // Without the lock, a writer between manifest and lease could remove the pieces.
         let _lock = self.keys.read(&name);
         let (labels, data) = self.shelf.get(&name)?.ok_or_else(|| absent(place))?;
         let attributes = Attributes::decode(&labels)?;
@@ -56,14 +56,14 @@ impl<S: Shelf> Depot<S> {
 }
 
 impl<'d, S: Shelf> Opened<'d, S> {
-    /// Bytes of each part, of an object that was written in parts; none of another.
+    /// The lengths of the parts of an object that was uploaded in parts; none for other objects.
     #[must_use]
     pub fn parts(&self) -> Option<Vec<u64>> {
         let is_of_parts = self.attributes.upload.is_some();
         is_of_parts.then(|| self.manifest.segments.iter().map(|segment| segment.length).collect())
     }
 
-    /// The bytes of a range that lies in the object.
+    /// A reader of a range, which must lie within the object.
     #[must_use]
     pub fn reader(self, range: Range<u64>) -> Reader<'d, S> {
         let slices: Vec<Slice> = self.manifest.slices(range.start, range.end).collect();
@@ -75,7 +75,7 @@ impl<'d, S: Shelf> Opened<'d, S> {
     }
 }
 
-/// Bytes of an object, a piece at a time.
+/// The bytes of an object, one piece at a time.
 pub struct Reader<'d, S: Shelf> {
     opened: Opened<'d, S>,
     run: Bytes,

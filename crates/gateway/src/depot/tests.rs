@@ -1,5 +1,5 @@
-//! A depot on a store in memory: against a map of keys, with crashes after each write, with readers and
-//! writers at once.
+//! A depot on a store in memory: compared with a map of keys, with a crash after each write, and with
+//! concurrent readers and writers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ fn chosen(parts: &[(u32, Attributes)]) -> Vec<Chosen> {
     parts.iter().map(of).collect()
 }
 
-/// Parts of these lengths, and their bytes.
+/// Uploads parts of these lengths; returns the upload's id, its parts and all bytes.
 fn upload(
     depot: &Depot<Arc<Memory>>,
     key: &str,
@@ -184,11 +184,11 @@ proptest! {
     }
 }
 
-/// What is cut off by a crash.
+/// An operation that a crash interrupts.
 type Work = fn(&Depot<Arc<Memory>>) -> Result<(), Fault>;
 
-/// After a crash at any write readers see the old object or the new one, and cleaning leaves nothing that
-/// belongs to nobody.
+/// After a crash at any write, readers see the old object or the new one, and cleaning leaves nothing without
+/// an owner.
 #[test]
 fn crashes_leave_the_old_or_the_new() {
     let (old, new) = (bytes(30, 1), bytes(40, 2));
@@ -234,7 +234,7 @@ fn crashes_leave_the_old_or_the_new() {
     }
 }
 
-/// The audit sees what it is for.
+/// The audit detects the faults that it checks for.
 #[test]
 fn planted_faults_are_noticed() {
     let memory = Memory::new();
@@ -257,7 +257,7 @@ fn planted_faults_are_noticed() {
     assert!(planted(&|objects| drop(objects.remove(&first(objects)))).contains("is missing"));
     let under = place("b").upload(&id);
     assert!(planted(&|objects| drop(objects.remove(&under))).contains("has no upload"));
-    // Cleaning is what makes the first good, and it takes nothing else.
+    // Cleaning repairs the first fault, and removes nothing else.
     memory.objects.lock().expect("no test panics with it").insert(stray, Default::default());
     assert_eq!(super::tests::depot(&memory, "run1").clean().expect("it answers").pieces, 1);
     assert_eq!(memory.audit(), Ok(()));
@@ -328,14 +328,14 @@ fn uploads_that_cannot_be_are_refused() {
     assert_eq!(refused(&[other]), Err(Code::InvalidPart));
     let absent = Chosen { number: 99, ..parts[0].clone() };
     assert_eq!(refused(&[absent]), Err(Code::InvalidPart));
-    // The part that is not named is removed with the upload.
+    // A part that is not chosen is removed with the upload.
     assert_eq!(refused(&[parts[0].clone(), parts[2].clone()]), Ok(()));
     assert_eq!(read(&depot, "a").map(|data| data.len()), Some(12));
     assert_eq!(memory.audit(), Ok(()));
     assert_eq!(depot.abort(&place("a"), &id).map_err(|fault| fault.code), Err(Code::NoSuchUpload));
 }
 
-/// The checksum of the whole is worked out from those of parts, and compared with what the caller says.
+/// The checksum of the object is computed from those of its parts, and compared with the caller's.
 #[test]
 fn checksums_of_uploads_are_those_of_the_whole() {
     let memory = Memory::new();

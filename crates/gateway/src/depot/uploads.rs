@@ -1,4 +1,4 @@
-//! Uploads in parts: each part is a segment of its own, and the last request makes an object of them.
+//! Uploads in parts: each part is a separate segment, and the last request makes an object of them.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -22,40 +22,40 @@ pub const PARTS_MAX: u32 = 10_000;
 /// The largest object: 5 TiB.
 const OBJECT_MAX: u64 = 5 << 40;
 
-/// An upload that is under way.
+/// An upload in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upload {
-    /// The key of the object that it will be.
+    /// The key of the future object.
     pub key: String,
     /// Its id.
     pub id: String,
     /// When it began.
     pub begun: Moment,
-    /// How its parts, and the object, are summed up.
+    /// The checksum of its parts and of the object.
     pub checksum: Option<ToldChecksum>,
 }
 
-/// A part of an upload, as the caller names it at the end.
+/// A part of an upload, as the caller names it when completing the upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
     /// Its number.
     pub number: u32,
     /// Its ETag, without quotes.
     pub etag: String,
-    /// Its checksum in base64, if the caller tells it.
+    /// Its checksum in base64, if the caller supplied it.
     pub checksum: Option<String>,
 }
 
-/// A part that has come.
+/// A part that was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Its number.
     pub number: u32,
-    /// What is known of it.
+    /// Its attributes.
     pub attributes: Attributes,
 }
 
-/// Parts of an upload, and whether more follow.
+/// A page of the parts of an upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartsPage {
     /// The upload.
@@ -66,11 +66,11 @@ pub struct PartsPage {
     pub is_cut: bool,
 }
 
-/// What the store keeps of a part.
+/// The store's record of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) attributes: Attributes,
-    /// Where its bytes lie; none of an empty part.
+    /// Where its bytes are; none for an empty part.
     pub(super) segment: Option<Segment>,
 }
 
@@ -99,10 +99,10 @@ fn no_upload() -> Fault {
 }
 
 impl<S: Shelf> Depot<S> {
-    /// Begins an upload, and gives its id.
+    /// Begins an upload, and returns its id.
     ///
     /// # Errors
-    /// When there is no such bucket, or the store does not answer.
+    /// If the bucket does not exist, or the store does not answer.
     pub fn begin_upload(
         &self,
         place: &Place,
@@ -118,7 +118,7 @@ impl<S: Shelf> Depot<S> {
         Ok(id)
     }
 
-    /// Ends the uploads that became objects just before a crash: their parts are the objects'.
+    /// Ends uploads that became objects just before a crash: their parts now belong to the objects.
     pub(super) fn end_uploads(&self) -> Result<(), Fault> {
         for (bucket, _) in self.buckets() {
             for Upload { key, id, .. } in self.uploads(&bucket, "")? {
@@ -144,10 +144,10 @@ impl<S: Shelf> Depot<S> {
         Attributes::decode(&labels.ok_or_else(no_upload)?)
     }
 
-    /// Takes a part. One of the same number that came before is replaced.
+    /// Receives a part. It replaces an earlier one with the same number.
     ///
     /// # Errors
-    /// When there is no such upload, the body is not what its request says, or the store does not answer.
+    /// If the upload does not exist, the body does not match its request, or the store does not answer.
     pub fn put_part(
         &self,
         place: &Place,
@@ -204,11 +204,12 @@ impl<S: Shelf> Depot<S> {
         Ok(records)
     }
 
-    /// Makes an object of the parts that the caller names, in order. `want` is the checksum of the whole, if
-    /// the caller tells it. An upload that this has been done to tells the object once more.
+    /// Makes an object of the parts that the caller names, in order. `want` is the checksum of the whole
+    /// object, if the caller supplied it. If the upload was completed before, the object's attributes are
+    /// returned again.
     ///
     /// # Errors
-    /// When there is no such upload, a part is missing, too small or another, or the store does not answer.
+    /// If the upload does not exist, a part is missing, too small or different, or the store does not answer.
     pub fn complete(
         &self,
         place: &Place,
@@ -250,7 +251,7 @@ impl<S: Shelf> Depot<S> {
         let segments: Vec<Segment> = picked.iter().filter_map(|record| record.segment.clone()).collect();
         let manifest = Manifest { segments };
         self.commit(place, &attributes, &manifest.encode(), &manifest.segments, condition)?;
-        // The object is there. What fails from here on is done at the next start.
+        // The object exists. Whatever fails from here on is repaired at the next start.
         let numbers = chosen.iter().map(|it| it.number).chain(records.keys().copied());
         if self.end_upload(place, id, numbers).is_err() {
             self.ended.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
@@ -267,15 +268,16 @@ impl<S: Shelf> Depot<S> {
         Ok(())
     }
 
-    /// Ends an upload, and removes its parts.
+    /// Aborts an upload, and removes its parts.
     ///
     /// # Errors
-    /// When there is no such upload, or the store does not answer.
+    /// If the upload does not exist, or the store does not answer.
     pub fn abort(&self, place: &Place, id: &str) -> Result<(), Fault> {
         let _lock = self.uploads.write(id);
         self.upload(place, id)?;
         let records = self.records(id)?;
-        // A crash may have come between the object and the end of its upload: what it has stays.
+        // A crash may have happened between writing the object and ending its upload: segments used by the
+        // object stay.
         let used = {
             let name = place.object();
             let _lock = self.keys.read(&name);
@@ -288,10 +290,10 @@ impl<S: Shelf> Depot<S> {
         Ok(())
     }
 
-    /// Parts of an upload after a number, at most so many.
+    /// Parts of an upload with numbers after `after`, at most `most` of them.
     ///
     /// # Errors
-    /// When there is no such upload, or the store does not answer.
+    /// If the upload does not exist, or the store does not answer.
     pub fn parts(&self, place: &Place, id: &str, after: u32, most: usize) -> Result<PartsPage, Fault> {
         let upload = self.upload(place, id)?;
         let (key, id) = (place.key.clone(), id.to_owned());
@@ -308,7 +310,7 @@ impl<S: Shelf> Depot<S> {
     /// Uploads of a bucket whose keys begin with `prefix`, in the order of keys and ids.
     ///
     /// # Errors
-    /// When there is no such bucket, or the store does not answer.
+    /// If the bucket does not exist, or the store does not answer.
     pub fn uploads(&self, bucket: &str, prefix: &str) -> Result<Vec<Upload>, Fault> {
         self.check_bucket(bucket)?;
         let before = format!("{UPLOADS}{bucket}/");
@@ -327,7 +329,7 @@ impl<S: Shelf> Depot<S> {
     }
 }
 
-/// The records that the caller names; those that it does not name stay in `records`.
+/// Takes the records that the caller names; the others stay in `records`.
 fn pick(records: &mut BTreeMap<u32, Record>, chosen: &[Chosen], part_min: u64) -> Result<Vec<Record>, Fault> {
     if chosen.is_empty() {
         return Err(Code::MalformedXml.because("no part is named"));
@@ -356,7 +358,7 @@ fn pick(records: &mut BTreeMap<u32, Record>, chosen: &[Chosen], part_min: u64) -
     Ok(picked)
 }
 
-/// The MD5 of the MD5s of parts, and how many they are.
+/// The MD5 of the parts' MD5s, followed by the number of parts.
 fn etag_of(parts: &[Record]) -> String {
     let mut md5 = Md5::new();
     for part in parts {
@@ -365,7 +367,7 @@ fn etag_of(parts: &[Record]) -> String {
     format!("{}-{}", hex(&md5.finalize()), parts.len())
 }
 
-/// The checksum of the whole from those of its parts; none where a part has none.
+/// The checksum of the object from those of its parts; none if a part has none.
 fn sum_up(kind: &ToldChecksum, parts: &[Record]) -> Option<ToldChecksum> {
     let ToldChecksum { algorithm, is_composite, .. } = *kind;
     let of = |part: &Record| {

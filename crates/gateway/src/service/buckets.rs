@@ -1,4 +1,4 @@
-//! Operations on buckets: making, listing, removing.
+//! Operations on buckets: creating, listing, removing.
 
 use super::{Service, document, most_of, not_allowed, owner};
 use crate::attributes::Attributes;
@@ -13,10 +13,10 @@ use crate::request::Request;
 use crate::shelf::Shelf;
 use crate::xml::Writer;
 
-/// Keys of a page, and of a removal, at most.
+/// The most keys of a page or of a removal.
 const KEYS_MAX: usize = 1_000;
 
-/// The region of all buckets, which S3 writes as none.
+/// The region of all buckets, which S3 writes as an empty value.
 const REGION: &str = "us-east-1";
 
 impl<S: Shelf> Service<S> {
@@ -65,7 +65,7 @@ impl<S: Shelf> Service<S> {
         }
     }
 
-    /// A document that is empty, of a bucket that is there: its region is the first, and it has no versions.
+    /// An empty document about a bucket that exists: it is in the default region, and has no versions.
     fn about(&self, bucket: &str, name: &'static str) -> Result<Reply<'_>, Fault> {
         self.depot.check_bucket(bucket)?;
         Ok(Reply::document(Writer::new(name)))
@@ -75,7 +75,7 @@ impl<S: Shelf> Service<S> {
         if request.header("x-amz-bucket-object-lock-enabled").is_some_and(|text| text != "false") {
             return Err(Code::NotImplemented.because("object locks are not implemented"));
         }
-        // Whichever region it names is this one.
+        // Any region that the request names is accepted.
         if payload.length() > 0 {
             document(payload, "CreateBucketConfiguration")?;
         } else {
@@ -160,7 +160,7 @@ impl<S: Shelf> Service<S> {
     }
 }
 
-/// What a request wants listed.
+/// The parameters of a listing request.
 struct Asked {
     question: Question,
     escapes: bool,

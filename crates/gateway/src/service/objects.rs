@@ -18,15 +18,15 @@ use crate::request::Request;
 use crate::shelf::Shelf;
 use crate::xml::Writer;
 
-/// What headers of a condition on a copy's source begin with.
+/// The prefix of headers with conditions on the source of a copy.
 const SOURCE: &str = "x-amz-copy-source-";
 
-/// The bytes of an object that a request asks for.
+/// The bytes of an object that a request wants.
 struct Wanted {
     range: Range<u64>,
-    /// They are a part of it, and the answer says which.
+    /// Whether they are only a part of it, which the reply must state.
     is_part: bool,
-    /// Parts of the object, where the request names one.
+    /// The number of parts of the object, if the request names a part.
     parts: Option<usize>,
 }
 
@@ -43,7 +43,7 @@ impl<S: Shelf> Service<S> {
 
     pub(super) fn head(&self, request: &Request, place: &Place) -> Result<Reply<'_>, Fault> {
         let (object, parts) = match request.parameter("partNumber") {
-            // Where parts end stands in the manifest.
+            // The ends of parts are recorded in the manifest.
             Some(_) => {
                 let opened = self.depot.open_object(place)?;
                 (opened.attributes.clone(), opened.parts())
@@ -62,7 +62,7 @@ impl<S: Shelf> Service<S> {
         payload: Payload<'_>,
     ) -> Result<Reply<'_>, Fault> {
         let labels = Labels::of(request)?;
-        // Before the body is taken too: it may be large.
+        // Also checked before the body is received, because it may be large.
         if request.header("if-match").is_some() || request.header("if-none-match").is_some() {
             check_write(request, self.depot.look(place).ok().as_ref())?;
         }
@@ -146,7 +146,7 @@ fn wanted(request: &Request, object: &Attributes, parts: Option<&[u64]>) -> Resu
         let is_part = parts.len() > 1;
         return Ok(Wanted { range: first..first + parts[before], is_part, parts: Some(parts.len()) });
     }
-    // A range is of the object that the caller knows, if it says so.
+    // If the request has `if-range`, the range applies only to the version with that tag.
     let is_known = request.header("if-range").is_none_or(|tag| tag.trim_matches('"') == object.etag);
     let range = range(request.header("range").filter(|_| is_known), length)?;
     let is_part = range.is_some();

@@ -1,4 +1,4 @@
-//! Requests as clients sign them, on a store in memory.
+//! Requests signed as by clients, on a store in memory.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Answered {
         std::str::from_utf8(&self.body).expect("it is text")
     }
 
-    /// The texts of all elements of a name.
+    /// The texts of all elements with this name.
     fn all(&self, name: &str) -> Vec<String> {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
         let parts = self.text().split(open.as_str()).skip(1);

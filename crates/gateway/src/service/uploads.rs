@@ -13,15 +13,15 @@ use crate::request::Request;
 use crate::shelf::Shelf;
 use crate::xml::{Element, Writer};
 
-/// Parts or uploads of a page at most.
+/// The most parts or uploads of a page.
 const ROWS_MAX: usize = 1_000;
 
-/// The id of the upload that a request names.
+/// The id of the upload in a request.
 fn id_of(request: &Request) -> &str {
     request.parameter("uploadId").unwrap_or_default()
 }
 
-/// A number in a parameter; 0 where there is none.
+/// A numeric parameter; 0 if it is absent.
 fn number_of(request: &Request, name: &str) -> Result<u32, Fault> {
     let Some(text) = request.parameter(name).filter(|text| !text.is_empty()) else { return Ok(0) };
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -183,7 +183,8 @@ impl<S: Shelf> Service<S> {
     }
 }
 
-/// How an upload is to be summed up. Digests of parts cannot be joined; CRC-64 is of the whole alone.
+/// The kind of checksum of an upload. SHA digests of parts cannot be joined; CRC-64 covers only the whole
+/// object.
 fn kind_of(request: &Request) -> Result<Option<ToldChecksum>, Fault> {
     let name = request.header("x-amz-checksum-algorithm").or(request.header("x-amz-sdk-checksum-algorithm"));
     let Some(name) = name else { return Ok(None) };

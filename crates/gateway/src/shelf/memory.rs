@@ -1,4 +1,4 @@
-//! A store in memory that can crash, and the law that what a depot leaves in it must obey.
+//! A store in memory that can crash, and the invariant of what a depot leaves in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,7 +13,7 @@ use crate::names::{OBJECTS, PARTS, PIECES, UPLOADS};
 /// Objects by name.
 pub struct Memory {
     pub objects: Mutex<BTreeMap<String, Found>>,
-    /// Writes that are done before it crashes.
+    /// The number of writes that succeed before it crashes.
     pub writes_left: AtomicI64,
 }
 
@@ -31,7 +31,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Each piece belongs to one object or part, none is missing, and each part belongs to an upload.
+    /// Checks that each piece belongs to one object or part, none is missing, and each part belongs to an
+    /// upload.
     pub fn audit(&self) -> Result<(), String> {
         let objects = self.objects.lock().expect("no test panics with it");
         let below = |prefix: &'static str| {

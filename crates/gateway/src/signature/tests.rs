@@ -1,4 +1,4 @@
-//! The examples of the reference of S3, and what is refused.
+//! The examples of the S3 reference, and requests that must be refused.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn get() -> Request {
     )
 }
 
-/// "Example: Signature Calculation" of query parameters.
+/// "Example: Signature Calculation" with query parameters.
 fn presigned() -> Request {
     let target = "/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256\
         &X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request\
@@ -101,7 +101,7 @@ fn refused(request: &Request, keys: &Credentials, now: Moment, want: Code) {
     assert_eq!(found, Err(want), "{request:?}");
 }
 
-/// Each change that a planted caller makes is noticed.
+/// Every change that a faulty caller makes is detected.
 #[test]
 fn what_is_not_as_it_was_signed_is_refused() {
     let changes: [fn(&mut Request); 6] = [
