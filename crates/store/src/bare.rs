@@ -1,5 +1,4 @@
-//! The embedded tree alone: what the disk and the tree take for a write, without replicas, network and
-//! protocol.
+//! The embedded tree alone: how long disk and tree take for a write, without replicas, network and protocol.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,8 +6,9 @@ use std::time::Duration;
 use crate::clock::{Clock, now};
 use crate::engine::{Engine, EngineError, Sync, Table};
 
-/// Has so many threads write objects of `bytes` for a time, each in a transaction of its own that is as
-/// durable as those of a store; how long each write took. The directory must be empty or not exist.
+/// Has `writers` threads write objects of `bytes` bytes for a time, each object in a separate transaction
+/// that is as durable as those of a store. Returns how long each write took. The directory must be empty or
+/// not exist.
 ///
 /// # Errors
 /// When the disk cannot be read or written.

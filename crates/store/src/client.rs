@@ -1,5 +1,5 @@
-//! Reads and writes of objects: through the primary of each object's group, with the same request until it is
-//! answered.
+//! Reads and writes of objects through the primary of each object's group; a request is repeated unchanged
+//! until it is answered.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,16 +18,16 @@ use crate::settings::{Home, Settings};
 use crate::ways;
 use crate::wire::{self, ClusterKey};
 
-/// Before a group that is not ready is asked again.
+/// How long to wait before a group that is not ready is asked again.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// How long one daemon may take, before the map is looked at again.
+/// How long one daemon may take before the client looks for a newer map.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 
-/// How long a monitor may take until it listens.
+/// How long a monitor may take to start listening.
 const START_TIME: Duration = Duration::from_secs(10);
 
-/// Names that are asked for at once.
+/// The number of names per request of a listing.
 const PAGE: u32 = 1_000;
 
 /// An object that was read.
@@ -37,20 +37,20 @@ pub struct Object {
     pub head: Head,
     /// Its version.
     pub version: Version,
-    /// What it holds.
+    /// Its data.
     pub data: Vec<u8>,
 }
 
-/// What comparing all replicas has found.
+/// The result of comparing all replicas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
-    /// Objects, each counted once.
+    /// The number of distinct objects.
     pub objects: u64,
-    /// Replicas of groups that were read.
+    /// The number of replicas of groups that were read.
     pub replicas: u64,
-    /// Copies that are not as they were written.
+    /// The number of copies whose bytes are not those that were written.
     pub damaged: u64,
-    /// What is wrong.
+    /// Descriptions of the faults.
     pub faults: Vec<String>,
 }
 
@@ -67,12 +67,12 @@ pub struct Client {
     asked: u64,
     patience: Duration,
     answer_time: Duration,
-    /// The answer to the next request is to be lost, so long after it was asked.
+    /// If present, the connection is closed this long after the next request, so that its answer is lost.
     loses_answer: Option<Duration>,
 }
 
 impl Client {
-    /// Reaches a cluster. What it asks afterwards fails after `patience` without an answer.
+    /// Connects to a cluster. Later requests fail after `patience` without an answer.
     ///
     /// # Errors
     /// When there is no cluster, or its monitor does not answer.
@@ -97,7 +97,7 @@ impl Client {
         })
     }
 
-    /// The same, of a cluster whose monitor has just been started: waits until it listens.
+    /// Like [`Client::open`], for a cluster whose monitor has just been started: waits until it listens.
     ///
     /// # Errors
     /// When there is no cluster, or its monitor does not answer in time.
@@ -111,24 +111,24 @@ impl Client {
         }
     }
 
-    /// How long one daemon may take for an answer before the map is looked at again; 5 s unless told
-    /// otherwise.
+    /// Sets how long one daemon may take to answer before the client looks for a newer map; the default is 5
+    /// s.
     pub fn answers_within(&mut self, span: Duration) {
         self.answer_time = span;
     }
 
-    /// Ends the connection so long after the next request was sent, as if its answer were lost on the way.
-    /// The request is then repeated.
+    /// Closes the connection this long after the next request was sent, as if the answer were lost on the
+    /// way. The request is then repeated.
     pub fn lose_next_answer(&mut self, after: Duration) {
         self.loses_answer = Some(after);
     }
 
-    /// Asks the monitor for the newest map, without waiting for a daemon that does not answer.
+    /// Asks the monitor for the newest map now, without waiting for a daemon to time out.
     pub fn learn_map(&mut self) {
         self.renew_map(now() + ANSWER_TIME);
     }
 
-    /// How the cluster stands.
+    /// The state of the cluster.
     ///
     /// # Errors
     /// When the monitor does not answer.
@@ -139,10 +139,10 @@ impl Client {
         }
     }
 
-    /// Asks the monitor for a change.
+    /// Requests a change from the monitor.
     ///
     /// # Errors
-    /// When it does not answer, or says no.
+    /// When the monitor does not answer, or refuses.
     pub fn change(&self, ask: &ToMonitor) -> Result<FromMonitor, StoreError> {
         match Line::open(&self.home, &self.key)?.ask(ask)? {
             FromMonitor::Refused(why) => Err(StoreError::Refused(why)),
@@ -150,10 +150,10 @@ impl Client {
         }
     }
 
-    /// Writes an object, whether or not there is one of the name.
+    /// Writes an object, whether or not one with this name exists.
     ///
     /// # Errors
-    /// When the name or the data cannot be an object's, or nobody answers.
+    /// When the name or the data is not valid for an object, or the group does not answer in time.
     pub fn put(
         &mut self,
         name: &str,
@@ -173,10 +173,10 @@ impl Client {
         }
     }
 
-    /// Removes an object, if there is one.
+    /// Removes an object, if it exists.
     ///
     /// # Errors
-    /// When nobody answers.
+    /// When the group does not answer in time.
     pub fn remove(&mut self, name: &str) -> Result<Version, StoreError> {
         match self.operate(name, Operation::Delete)? {
             Told::Done(version) => Ok(version),
@@ -184,10 +184,10 @@ impl Client {
         }
     }
 
-    /// Reads an object; none where there is none.
+    /// Reads an object; none if it does not exist.
     ///
     /// # Errors
-    /// When its bytes are not those that were written, or nobody answers.
+    /// When its bytes are not those that were written, or the group does not answer in time.
     pub fn get(&mut self, name: &str) -> Result<Option<Object>, StoreError> {
         match self.operate(name, Operation::Read)? {
             Told::Found(None) => Ok(None),
@@ -200,11 +200,11 @@ impl Client {
         }
     }
 
-    /// What is known of an object without reading it; none where there is none. It is what the primary has,
-    /// which may be a write that is not answered yet.
+    /// The head of an object, without reading its data; none if the object does not exist. It is the
+    /// primary's state, which may include a write that is not answered yet.
     ///
     /// # Errors
-    /// When nobody answers.
+    /// When the group does not answer in time.
     pub fn head(&mut self, name: &str) -> Result<Option<ObjectHead>, StoreError> {
         let at = address(name, self.settings.groups);
         match self.ask(at.group, &Wanted::Head { key: at.key })? {
@@ -214,10 +214,10 @@ impl Client {
     }
 
     /// Heads of at most `most` objects of one group, in the order of their names, from `from` on; and whether
-    /// no name follows. There may be fewer, where they are large.
+    /// no name follows. There may be fewer heads, if they are large.
     ///
     /// # Errors
-    /// When nobody answers.
+    /// When the group does not answer in time.
     pub fn heads(
         &mut self,
         group: u32,
@@ -232,10 +232,11 @@ impl Client {
         }
     }
 
-    /// Names of objects that begin with `prefix`, with the bytes that a replica holds of each, in order.
+    /// The names of objects that begin with `prefix`, with the bytes that a replica holds of each; in order
+    /// of names.
     ///
     /// # Errors
-    /// When nobody answers.
+    /// When a group does not answer in time.
     pub fn list(&mut self, prefix: &str) -> Result<Vec<(String, u64)>, StoreError> {
         let mut all = Vec::new();
         for group in 0..self.settings.groups {
@@ -255,10 +256,11 @@ impl Client {
         Ok(all)
     }
 
-    /// What a daemon holds of a group. With `repairs` it has what is damaged made good.
+    /// The objects that a daemon holds of a group. With `repairs`, damaged ones are repaired from other
+    /// replicas.
     ///
     /// # Errors
-    /// When it does not answer.
+    /// When the daemon does not answer.
     pub fn inventory(&mut self, osd: u32, group: u32, repairs: bool) -> Result<Inventory, StoreError> {
         let ask = Ask { request: self.request(), group, what: Wanted::Inventory { repairs } };
         match self.exchange(osd, &ask, Duration::from_secs(60))? {
@@ -267,7 +269,7 @@ impl Client {
         }
     }
 
-    /// Reads all replicas of all groups, and compares them. With `repairs` what is damaged is made good.
+    /// Reads all replicas of all groups, and compares them. With `repairs`, damaged objects are repaired.
     ///
     /// # Errors
     /// When a daemon does not answer.
@@ -313,13 +315,13 @@ impl Client {
         Ok(found)
     }
 
-    /// Daemons that should hold a group, by the newest map that is known.
+    /// The daemons that should hold a group, according to the newest map that is known.
     #[must_use]
     pub fn holders(&self, group: u32) -> Vec<u32> {
         self.places.up(group)
     }
 
-    /// How the cluster was made.
+    /// The settings of the cluster.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -344,8 +346,8 @@ impl Client {
         self.ask(group, &Wanted::Object { key, operation })
     }
 
-    /// Asks the primary of a group until it answers. The request stays the same, so that nothing is done
-    /// twice.
+    /// Asks the primary of a group until it answers. The request id stays the same, so that nothing is
+    /// executed twice.
     fn ask(&mut self, group: u32, what: &Wanted) -> Result<Told, StoreError> {
         let ask = Ask { request: self.request(), group, what: what.clone() };
         let until = now() + self.patience;
@@ -357,7 +359,7 @@ impl Client {
                     Ok(Told::Retry(_)) => {}
                     Ok(Told::Refused(why)) => return Err(StoreError::Refused(why)),
                     Ok(told) => return Ok(told),
-                    // It may have gone: the next map says so.
+                    // The daemon may be gone: then the next map tells.
                     Err(StoreError::Wire(_) | StoreError::Io(_)) => drop(self.lines.remove(&primary.0)),
                     Err(error) => return Err(error),
                 }
@@ -372,7 +374,7 @@ impl Client {
     }
 
     fn renew_map(&mut self, until: Instant) {
-        // While the monitor is away the map that is known may still be right.
+        // While the monitor is away, the known map may still be right.
         if now() < until
             && let Ok(Some(map)) = newest(&self.home, &self.key, self.map.epoch)
         {
@@ -395,7 +397,7 @@ impl Client {
             let Some(answer) = answer else {
                 return Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset).into());
             };
-            // An answer to what was asked before, and given up.
+            // Otherwise it answers an earlier request that was given up.
             if answer.request == ask.request {
                 return Ok(answer.told);
             }

@@ -1,53 +1,53 @@
-//! An object as replicas hold it: its name, its attributes and its data in one run of bytes, with a checksum.
+//! An object as replicas hold it: its name, its attributes and its data in one byte string, with a checksum.
 //!
-//! The protocol moves these bytes without looking into them, so that a replica that was filled anew has names
-//! and attributes too.
+//! The protocol moves these bytes without interpreting them, so a replica after a backfill also has names and
+//! attributes.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-/// The largest object, in bytes of data. Larger files need several objects.
+/// The largest object, in bytes of data. Larger files must be split into several objects.
 pub const DATA_MAX: usize = 64 << 20;
 
-/// The layout of the bytes.
+/// The version of the encoding.
 const FORMAT: u8 = 1;
 
 const CHECKSUM_BYTES: usize = 8;
 
-/// What is known of an object beside its data.
+/// Everything that is known of an object besides its data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Its name.
     pub name: String,
-    /// What its owner says of it.
+    /// The attributes that its owner set.
     pub attributes: BTreeMap<String, String>,
-    /// Bytes of data.
+    /// The number of bytes of data.
     pub length: u64,
 }
 
-/// Why bytes are no object.
+/// Why bytes are not a valid object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContentError {
-    /// They are not those that were written.
+    /// The bytes are not those that were written.
     #[error("the object is damaged: its checksum is {found:016x}, and {want:016x} was written")]
     Checksum {
-        /// Of the bytes that are there.
+        /// The checksum of the bytes found.
         found: u64,
-        /// That was written.
+        /// The checksum that was written.
         want: u64,
     },
-    /// They end too early, or have another layout.
+    /// The bytes end too early, or have another encoding.
     #[error("the object cannot be read: {0}")]
     Layout(&'static str),
 }
 
-/// The bytes of an object.
+/// Encodes an object.
 ///
 /// # Panics
-/// If its name or its attributes cannot be written, which plain text always can.
+/// If its name or its attributes cannot be encoded, which never happens for plain text.
 #[must_use]
 pub fn encode(name: &str, attributes: &BTreeMap<String, String>, data: &[u8]) -> Vec<u8> {
     let head = Head { name: name.to_owned(), attributes: attributes.clone(), length: data.len() as u64 };
@@ -62,10 +62,10 @@ pub fn encode(name: &str, attributes: &BTreeMap<String, String>, data: &[u8]) ->
     bytes
 }
 
-/// The head of an object, and where its data begins. The checksum is not looked at.
+/// The head of an object, and the offset of its data. The checksum is not checked.
 ///
 /// # Errors
-/// Where the bytes are no object.
+/// When the bytes are not an object.
 pub fn head(bytes: &[u8]) -> Result<(Head, usize), ContentError> {
     let layout = ContentError::Layout;
     let (format, rest) = bytes.split_first().ok_or(layout("there are no bytes"))?;
@@ -79,10 +79,10 @@ pub fn head(bytes: &[u8]) -> Result<(Head, usize), ContentError> {
     Ok((head, 1 + 4 + length))
 }
 
-/// The head and the data of an object whose checksum is right.
+/// The head and the data of an object, after checking its checksum.
 ///
 /// # Errors
-/// Where the bytes are not those that were written.
+/// When the bytes are not those that were written.
 pub fn decode(bytes: &[u8]) -> Result<(Head, &[u8]), ContentError> {
     let (body, checksum) =
         bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(ContentError::Layout("it ends in its checksum"))?;

@@ -1,4 +1,4 @@
-//! The processes of a cluster on this machine: which run, and how to start and end them.
+//! The processes of a cluster on this machine: which of them run, and how to start and end them.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -30,30 +30,30 @@ impl std::fmt::Display for Daemon {
     }
 }
 
-/// How a process is to end.
+/// How a process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It is asked to, and says so to the monitor.
+    /// Gracefully: it is asked to end, and tells the monitor.
     Asked,
-    /// At once, as in a crash.
+    /// Immediately, as in a crash.
     Killed,
 }
 
-/// How long a process may take to end when it is asked.
+/// How long a process may take to end after it is asked.
 const END_TIME: Duration = Duration::from_secs(10);
 
 fn pid_file(daemon: Daemon) -> String {
     format!("run/{daemon}.pid")
 }
 
-/// The number of the process, if it runs.
+/// The process id of a daemon, if it runs.
 #[must_use]
 pub fn running(home: &Home, daemon: Daemon) -> Option<u32> {
     let pid: u32 = std::fs::read_to_string(home.path(&pid_file(daemon))).ok()?.trim().parse().ok()?;
     is_ours(home, daemon, pid).then_some(pid)
 }
 
-/// Numbers of processes are used again: one of another program is not ours.
+/// Process ids are reused: a process of another program is not the daemon.
 fn is_ours(home: &Home, daemon: Daemon, pid: u32) -> bool {
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
@@ -62,11 +62,11 @@ fn is_ours(home: &Home, daemon: Daemon, pid: u32) -> bool {
     words.contains(&directory) && words.contains(&name.as_bytes())
 }
 
-/// Starts a process of a cluster with this program, apart from the terminal. Its words go to a file of its
-/// name in `log/`.
+/// Starts a process of a cluster with this program, detached from the terminal. Its output goes to the file
+/// with its name in `log/`.
 ///
 /// # Errors
-/// When it runs already, or cannot be started.
+/// When it is already running, or cannot be started.
 pub fn start(home: &Home, program: &Path, daemon: Daemon) -> Result<Child, StoreError> {
     if let Some(pid) = running(home, daemon) {
         return Err(StoreError::Refused(format!("{daemon} runs already, as process {pid}")));
@@ -87,7 +87,7 @@ pub fn start(home: &Home, program: &Path, daemon: Daemon) -> Result<Child, Store
 /// Ends a process of a cluster, and waits until it has ended.
 ///
 /// # Errors
-/// When it does not run, or does not end.
+/// When it is not running, or does not end.
 pub fn end(home: &Home, daemon: Daemon, ending: Ending) -> Result<(), StoreError> {
     let Some(pid) = running(home, daemon) else {
         return Err(StoreError::Refused(format!("{daemon} does not run")));
@@ -103,16 +103,16 @@ pub fn end(home: &Home, daemon: Daemon, ending: Ending) -> Result<(), StoreError
     Ok(())
 }
 
-/// It has ended, and whoever started it has not asked how.
+/// Whether the process has ended but its parent has not collected its status.
 fn is_zombie(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
 }
 
-/// Has a process stand still, or go on.
+/// Stops or continues a process.
 ///
 /// # Errors
-/// When it does not run.
+/// When it is not running.
 pub fn pause(home: &Home, daemon: Daemon, stands: bool) -> Result<(), StoreError> {
     let pid = running(home, daemon).ok_or_else(|| StoreError::Refused(format!("{daemon} does not run")))?;
     send(pid, if stands { Signal::SIGSTOP } else { Signal::SIGCONT })
@@ -125,13 +125,13 @@ fn signal(pid: u32, ending: Ending) -> Result<(), StoreError> {
 fn send(pid: u32, signal: Signal) -> Result<(), StoreError> {
     let pid = i32::try_from(pid).map_err(|_| StoreError::Refused(format!("{pid} is no process")))?;
     match kill(nix::unistd::Pid::from_raw(pid), signal) {
-        // It has just ended by itself.
+        // The process has just ended by itself.
         Ok(()) | Err(nix::errno::Errno::ESRCH) => Ok(()),
         Err(error) => Err(std::io::Error::from(error).into()),
     }
 }
 
-/// Processes of a cluster that this one has started. None stays behind: what still runs is killed with it.
+/// Processes of a cluster started by this one. Those that still run are killed when this value is dropped.
 #[derive(Debug)]
 pub struct Children {
     home: Home,
@@ -140,32 +140,32 @@ pub struct Children {
 }
 
 impl Children {
-    /// None yet, of the cluster in this directory; `program` is what runs them.
+    /// No processes yet, for the cluster in this directory; `program` is the executable to run.
     #[must_use]
     pub fn new(home: &Home, program: &Path) -> Children {
         Children { home: home.clone(), program: program.to_owned(), running: BTreeMap::new() }
     }
 
-    /// Starts one.
+    /// Starts a process.
     ///
     /// # Errors
-    /// When it runs already, or cannot be started.
+    /// When it is already running, or cannot be started.
     pub fn start(&mut self, daemon: Daemon) -> Result<(), StoreError> {
         let child = start(&self.home, &self.program, daemon)?;
         self.running.insert(daemon, child);
         Ok(())
     }
 
-    /// Starts the monitor, and so many device daemons.
+    /// Starts the monitor and `osds` device daemons.
     ///
     /// # Errors
-    /// When one runs already, or cannot be started.
+    /// When one is already running, or cannot be started.
     pub fn start_all(&mut self, osds: u32) -> Result<(), StoreError> {
         self.start(Daemon::Monitor)?;
         (0..osds).try_for_each(|osd| self.start(Daemon::Osd(osd)))
     }
 
-    /// Ends one that was started, and waits until it has ended.
+    /// Ends a process started here, and waits until it has ended.
     ///
     /// # Errors
     /// When it does not end.
@@ -176,7 +176,7 @@ impl Children {
         Ok(())
     }
 
-    /// Asks all to end, the monitor last, and waits until they have.
+    /// Asks all processes to end, the monitor last, and waits until they have.
     ///
     /// # Errors
     /// When one does not end.
@@ -185,16 +185,16 @@ impl Children {
         daemons.into_iter().try_for_each(|daemon| self.end(daemon, Ending::Asked))
     }
 
-    /// Whether one was started, and nobody has ended it.
+    /// Whether a process was started here and has not been ended.
     #[must_use]
     pub fn has(&self, daemon: Daemon) -> bool {
         self.running.contains_key(&daemon)
     }
 
-    /// Those that have ended by themselves, and how. They do not count as started any more.
+    /// The processes that have ended by themselves, with their status. They no longer count as started.
     ///
     /// # Errors
-    /// When the system does not tell.
+    /// When the system does not report their status.
     pub fn ended_by_themselves(&mut self) -> Result<Vec<(Daemon, ExitStatus)>, StoreError> {
         let mut ended = Vec::new();
         for (daemon, child) in &mut self.running {
@@ -208,29 +208,29 @@ impl Children {
 impl Drop for Children {
     fn drop(&mut self) {
         for child in self.running.values_mut() {
-            // It may have ended already.
+            // The process may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// What a process has used so far.
+/// The resources that a process has used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Used {
-    /// Seconds of processor time, of user and system together; to a hundredth.
+    /// User and system processor time in seconds, to a hundredth.
     pub cpu_s: f64,
-    /// The most memory that it had at once, in bytes.
+    /// The peak resident memory in bytes.
     pub peak_bytes: u64,
 }
 
-/// What a process of a cluster has used so far; none where it does not run.
+/// The resources that a process of a cluster has used so far; none if it does not run.
 #[must_use]
 pub fn used(home: &Home, daemon: Daemon) -> Option<Used> {
     let pid = running(home, daemon)?;
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // After the name, which may hold anything, come the fields from the third on; times are the 14th and
-    // 15th, in hundredths of a second (proc(5); Linux has 100 ticks a second for programs everywhere).
+    // The fields from the third on follow the name, which may contain anything; times are the 14th and 15th
+    // field, in hundredths of a second (proc(5); Linux reports 100 ticks per second to programs everywhere).
     let fields: Vec<&str> = stat.rsplit(") ").next()?.split_whitespace().collect();
     let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

@@ -1,8 +1,8 @@
-//! What a device has on its disk: an embedded log-structured merge tree, and transactions on it.
+//! The on-disk state of a device: an embedded log-structured merge tree, and transactions on it.
 //!
-//! Objects lie in two tables, so that a look at all versions does not read data: `heads` has version, size,
-//! name and attributes of each, `data` its bytes. `names` finds them in the order of their names. `staged`
-//! has parts of objects that are being received, `groups` what each group must not forget.
+//! Objects are in two tables, so that listing versions reads no data: `heads` has version, size, name and
+//! attributes of each object, `data` its bytes. `names` indexes objects in the order of their names. `staged`
+//! has parts of objects that are being received, `groups` the durable state of each group.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -15,17 +15,17 @@ use towtank_replication::{Key, Version};
 use crate::crash;
 use crate::space::Space;
 
-/// Why the disk does not do what it is asked.
+/// Why a disk operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The tree reports it.
+    /// The tree reported an error.
     #[error("the disk cannot be read or written: {0}")]
     Disk(#[from] fjall::Error),
-    /// What lies there was not written by this version.
+    /// The data on disk was not written by this version.
     #[error("{what} cannot be read: {why}")]
     Damaged {
-        /// Which part.
+        /// The kind of data.
         what: String,
         /// What is wrong with it.
         why: String,
@@ -36,25 +36,25 @@ pub enum EngineError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sync {
-    /// When it would survive a loss of power.
+    /// When it survives a loss of power.
     #[default]
     Always,
-    /// When it would survive the end of the process, but not of the machine.
+    /// When it survives the end of the process, but not of the machine.
     Never,
 }
 
-/// What is known of an object without its data.
+/// Everything that is known of an object without its data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectHead {
     /// Its version.
     pub version: Version,
-    /// Bytes that the replica holds of it.
+    /// The number of bytes that the replica holds of it.
     pub size: u64,
     /// Its name.
     pub name: String,
-    /// Bytes of its data.
+    /// The number of bytes of its data.
     pub length: u64,
-    /// What its owner says of it.
+    /// The attributes that its owner set.
     pub attributes: BTreeMap<String, String>,
 }
 
@@ -83,20 +83,20 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// Bytes of blocks that are kept in memory.
+/// Bytes of blocks cached in memory.
 const CACHE_BYTES: u64 = 64 << 20;
 
-/// Bytes of journals before the tables are written out.
+/// Bytes of journals before the tables are flushed.
 const JOURNAL_BYTES: u64 = 512 << 20;
 
-/// On a disk of less than this, journals and memory take less, so that the reserve of a full disk has room
+/// Disks smaller than this use smaller journals and less memory, so that the reserve of a full disk suffices
 /// for what must still be written.
 const SMALL_DISK: u64 = 8 << 30;
 const JOURNAL_BYTES_SMALL: u64 = 64 << 20;
 const MEMORY_BYTES_SMALL: u64 = 8 << 20;
 
 impl Engine {
-    /// Opens the tables of a directory, or makes them.
+    /// Opens the tables in a directory, or creates them.
     ///
     /// # Errors
     /// When the disk cannot be read or written, or another process has the directory open.
@@ -128,7 +128,7 @@ impl Engine {
             if is_small { options.max_memtable_size(MEMORY_BYTES_SMALL) } else { options }
         };
         let plain = |name: &str| database.keyspace(name, options);
-        // Values of some KiB and more lie apart from the keys, and are not written again when tables are
+        // Values of some KiB and more are stored apart from the keys, and are not rewritten when tables are
         // merged.
         let apart = || options().with_kv_separation(Some(KvSeparationOptions::default()));
         let tables = [
@@ -141,34 +141,34 @@ impl Engine {
         Ok(Engine { database, tables, sync, directory: directory.to_owned() })
     }
 
-    /// A transaction.
+    /// Begins a transaction.
     #[must_use]
     pub fn begin(&self) -> Transaction<'_> {
         Transaction { engine: self, writes: Default::default(), bytes: 0, failed: None }
     }
 
-    /// The room on its file system; endless where the system does not tell.
+    /// The space on the device's file system; unlimited if the system does not report it.
     #[must_use]
     pub fn space(&self) -> Space {
         Space::of(&self.directory).unwrap_or(Space::ENDLESS)
     }
 
-    /// Gives back the room of what was removed or written anew: memory is written out and all tables are
-    /// merged. It takes as long as reading and writing all keys.
+    /// Frees the space of removed or overwritten data: flushes memory and merges all tables. It takes as long
+    /// as reading and writing all keys.
     ///
     /// # Errors
     /// When the disk cannot be read or written.
     pub fn reclaim(&self) -> Result<(), EngineError> {
         for table in &self.tables {
             table.rotate_memtable_and_wait()?;
-            // The first merge counts what values are not needed any more, the second leaves them out.
+            // The first merge counts the values that are no longer needed, the second omits them.
             table.major_compact()?;
             table.major_compact()?;
         }
         Ok(())
     }
 
-    /// Bytes that the tables take on the disk.
+    /// The bytes of the tables on disk.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.database.disk_space().unwrap_or_default()
@@ -179,9 +179,9 @@ impl Engine {
     }
 }
 
-/// Opens a database, which is made where the directory is empty. The tree cannot open one whose making was
-/// interrupted: a file beside the directory says that it is being made, and then it is made anew. Nothing was
-/// written to it by then.
+/// Opens a database, creating it if the directory is empty. The tree cannot open a database whose creation
+/// was interrupted. A file beside the directory marks a creation in progress, and then the database is
+/// created again; nothing was written to it by then.
 pub(crate) fn made_whole<T>(
     directory: &Path,
     open: impl Fn() -> Result<T, EngineError>,
@@ -212,13 +212,13 @@ pub(crate) fn made_whole<T>(
     Ok(opened)
 }
 
-/// Takes the end away from the last transaction of the newest journal, so that it counts as one that was not
-/// finished.
+/// Removes the end of the last transaction of the newest journal, so that the transaction counts as
+/// unfinished.
 ///
-/// A crash of the machine may leave a transaction of which the end was written and blocks before it were not.
-/// The tree discards a transaction without its end, and refuses a journal with one that has an end and
-/// another checksum. That transaction was not synced, so nobody was told of it. One in the middle of a
-/// journal is another matter: the tree still refuses it.
+/// A crash of the machine may leave a transaction whose end was written while blocks before it were not. The
+/// tree discards a transaction without its end, but refuses a journal with one that has an end and a wrong
+/// checksum. That transaction was not synced, so nobody was told of it. A damaged transaction in the middle
+/// of a journal is different: the tree still refuses it.
 fn discard_torn(directory: &Path) -> std::io::Result<()> {
     const BLOCK: u64 = 1 << 16;
     let numbered = |path: PathBuf| {
@@ -229,7 +229,7 @@ fn discard_torn(directory: &Path) -> std::io::Result<()> {
     let Some((_, path)) = paths.max() else { return Ok(()) };
     let mut file = std::fs::OpenOptions::new().read(true).write(true).open(path)?;
     let mut end = file.metadata()?.len();
-    // What was allocated and not written is zeros.
+    // Space that was allocated but not written is zeros.
     while end > 0 {
         let begin = end.saturating_sub(BLOCK);
         let mut block = vec![0; (end - begin) as usize];
@@ -244,10 +244,10 @@ fn discard_torn(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Changes of one table, by key: new values, or none where the key is removed.
+/// Changes of one table, by key: new values, or `None` for a removed key.
 type Writes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
-/// Changes that become durable together. Who reads through it sees them before that.
+/// Changes that become durable together. Reads through the transaction see them before that.
 #[derive(Debug)]
 pub struct Transaction<'e> {
     engine: &'e Engine,
@@ -263,16 +263,16 @@ impl Transaction<'_> {
         self.writes.iter().all(BTreeMap::is_empty) && self.failed.is_none()
     }
 
-    /// Bytes of values that it has taken so far.
+    /// The bytes of values written so far.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Makes all changes durable, or none of them.
+    /// Makes all changes durable, or none.
     ///
     /// # Errors
-    /// When the disk cannot be read or written, also earlier in the transaction.
+    /// When the disk cannot be read or written, including earlier in the transaction.
     pub fn commit(self) -> Result<(), EngineError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -317,7 +317,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// The value of a key; none also where the disk cannot be read, and then the transaction fails.
+    /// The value of a key; also none if the disk cannot be read, in which case the transaction fails.
     pub(crate) fn get(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>> {
         if let Some(written) = self.writes[table as usize].get(key) {
             return written.clone();
@@ -326,8 +326,8 @@ impl Transaction<'_> {
         self.expect(found).map(|value| value.to_vec())
     }
 
-    /// The same of a value that others have too: one that cannot be read is none, and the transaction goes
-    /// on.
+    /// Like `get`, for a value of which other replicas have copies: one that cannot be read counts as none,
+    /// and the transaction continues.
     pub(crate) fn get_if_sound(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>> {
         match self.writes[table as usize].get(key) {
             Some(written) => written.clone(),
@@ -335,7 +335,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// At most `most` keys with their values, from `from` on, all of which begin with `prefix`.
+    /// At most `most` keys with their values, from `from` on, that begin with `prefix`.
     pub(crate) fn scan(
         &mut self,
         table: Table,
@@ -346,7 +346,7 @@ impl Transaction<'_> {
         self.scan_while(table, from, most, &|key| key.starts_with(prefix))
     }
 
-    /// At most `most` keys with their values, from `from` on, up to the first one that does not belong.
+    /// At most `most` keys with their values, from `from` on, up to the first key that does not belong.
     pub(crate) fn scan_while(
         &mut self,
         table: Table,
@@ -397,12 +397,12 @@ impl Transaction<'_> {
         found
     }
 
-    /// Something went wrong: the transaction cannot be made durable.
+    /// Records a failure: the transaction can no longer be committed.
     pub(crate) fn fail(&mut self, error: impl Into<EngineError>) {
         self.failed.get_or_insert(error.into());
     }
 
-    /// What is read, or the transaction fails.
+    /// The value of a result; an error makes the transaction fail.
     pub(crate) fn expect<T: Default, E: Into<EngineError>>(&mut self, result: Result<T, E>) -> T {
         result.unwrap_or_else(|error| {
             self.fail(error);
@@ -411,7 +411,7 @@ impl Transaction<'_> {
     }
 }
 
-/// The key of an object in the tables: they lie in the order of their group.
+/// The key of an object in the tables, which are ordered by group.
 #[must_use]
 pub(crate) fn key_bytes(group: u32, key: Key) -> [u8; 16] {
     let mut bytes = [0; 16];
@@ -421,26 +421,26 @@ pub(crate) fn key_bytes(group: u32, key: Key) -> [u8; 16] {
     bytes
 }
 
-/// The object of a key.
+/// The object with this table key.
 pub(crate) fn key_of(bytes: &[u8]) -> Option<Key> {
     let position = u32::from_be_bytes(bytes.get(4..8)?.try_into().ok()?);
     let id = u64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?);
     Some(Key { position, id })
 }
 
-/// The key of a name in the table of names.
+/// The key of a name in the table `names`.
 #[must_use]
 pub(crate) fn name_bytes(group: u32, name: &str) -> Vec<u8> {
     [&group.to_be_bytes()[..], name.as_bytes()].concat()
 }
 
-/// What was written of a value of ours.
+/// Decodes a stored value.
 pub(crate) fn read<T: for<'a> Deserialize<'a>>(what: &str, bytes: &[u8]) -> Result<T, EngineError> {
     postcard::from_bytes(bytes)
         .map_err(|error| EngineError::Damaged { what: what.to_owned(), why: error.to_string() })
 }
 
-/// A value of ours as bytes.
+/// Encodes a value for storage.
 pub(crate) fn written<T: Serialize>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).expect("plain data can be written")
 }

@@ -1,9 +1,9 @@
-//! Backfills of real replicas, measured: the experiment of the thesis on trees.
+//! Measures backfills of real replicas: the experiment of the thesis on trees.
 //!
 //! For each size a cluster of one group is filled once. Each case then runs on a copy of it: one replica is
-//! stopped, some objects are written again, the replica is started, and what its backfill took is read from
-//! the daemon that led it. What was measured is written down case by case, so that an experiment that was
-//! interrupted goes on where it stopped.
+//! stopped, some objects are overwritten, the replica is started, and the cost of its backfill is read from
+//! the daemon that led it. Results are written case by case, so that an interrupted experiment continues
+//! where it stopped.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,98 +24,98 @@ use crate::frames::{Counters, GroupReport, Standing};
 use crate::health::Health;
 use crate::settings::{Home, Settings, SettingsError};
 
-/// How long a cluster may take for a step.
+/// How long a cluster may take for one step.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Between two looks at a cluster.
+/// How often the state of the cluster is polled.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Clients that fill a cluster, and that write again.
+/// The number of clients that fill the cluster and overwrite objects.
 const CLIENTS: u32 = 32;
 
-/// Devices, and replicas.
+/// The number of devices, and of replicas.
 const OSDS: u32 = 3;
 
-/// Writes after which the log reaches back no further than its length.
+/// The number of writes after which the log holds no more entries than its limit.
 const TRIMMING: u32 = 3;
 
-/// How long a daemon may take to tell the monitor what it has counted.
+/// How long a daemon may take to report its counters to the monitor.
 const REPORT_TIME: Duration = Duration::from_secs(5);
 
 const EXPERIMENT: Purpose = Purpose(91);
 
-/// What is to be measured: all combinations.
+/// The parameters of an experiment: all combinations are measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Objects of the group.
+    /// Numbers of objects in the group.
     pub objects: Vec<u32>,
-    /// The share of them that is written while a replica is away.
+    /// Shares of the objects that are written while a replica is away.
     pub stale: Vec<f64>,
-    /// Leaves of a tree and ranges of a bitmap, as powers of two.
+    /// Base-2 logarithms of the leaves of a tree and the ranges of a bitmap.
     pub leaf_bits: Vec<u8>,
-    /// How what differs is found.
+    /// The ways to find differences.
     pub discoveries: Vec<Discovery>,
-    /// How often each case is run.
+    /// The number of runs of each case.
     pub repeat: u32,
     /// Bytes of an object.
     pub object_bytes: usize,
-    /// What the objects that are written again are drawn from.
+    /// The seed for drawing the objects to overwrite.
     pub seed: u64,
 }
 
-/// One run.
+/// One run of the experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Case {
     /// Objects of the group.
     pub objects: u32,
-    /// So many of them are written again.
+    /// The number of objects that are overwritten.
     pub stale: u32,
-    /// How what differs is found.
+    /// How differences are found.
     pub discovery: Discovery,
-    /// Leaves or ranges, as a power of two; none where the method has none.
+    /// The base-2 logarithm of leaves or ranges; none for a method without them.
     pub leaf_bits: Option<u8>,
-    /// Which of the runs of the case, from 0.
+    /// The number of the run of this case, from 0.
     pub repeat: u32,
     /// Bytes of an object.
     pub object_bytes: usize,
-    /// What the objects that are written again are drawn from.
+    /// The seed for drawing the objects to overwrite.
     pub seed: u64,
 }
 
-/// What one run took.
+/// The result of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Of which.
+    /// The case.
     pub case: Case,
-    /// From the beginning of the backfill to its end, by the primary's clock.
+    /// The time from the beginning of the backfill to its end, by the primary's clock.
     pub backfill_s: f64,
-    /// From its beginning until it was known where to look; none where that is not found out beforehand.
+    /// The time from the beginning to the end of discovery; none for a method without discovery.
     pub discovery_s: Option<f64>,
     /// Objects whose versions were compared, on the side that compared more.
     pub looked_at: u64,
-    /// Objects that were copied.
+    /// The number of objects copied.
     pub recovered: u64,
-    /// Bytes of trees, sketches and bitmaps.
+    /// Bytes of trees, sketches and bitmaps exchanged.
     pub exchanged_bytes: u64,
-    /// Processor time of all daemons, from the start of the one that was away until the group was clean.
+    /// Processor time of all daemons, from the start of the stopped one until the group was clean.
     pub cpu_s: f64,
-    /// The most memory that a daemon had.
+    /// The highest peak memory of a daemon.
     pub peak_bytes: u64,
-    /// Bytes of trees, sketches and bitmaps in the memory of the device that has most.
+    /// The largest number of bytes of trees, sketches and bitmaps in the memory of one device.
     pub summary_bytes: u64,
-    /// Writes of clients in the outage, and the seconds that they took together.
+    /// The number of client writes during the outage, and the seconds that they took in total.
     pub writes: (u32, f64),
 }
 
-/// How many of so many objects a share is.
+/// The number of objects in a share of `objects`.
 #[must_use]
 pub fn stale_of(objects: u32, share: f64) -> u32 {
     (f64::from(objects) * share).round() as u32
 }
 
 impl Case {
-    /// Cells of a sketch that is enough for all that was written: twice what is expected, since a small one
-    /// may need more, and one that is too small would be measured as a scan.
+    /// The cells of a sketch that suffices for all overwritten objects: twice the expected need, because a
+    /// small sketch may need more, and with too few cells the run would measure another method.
     #[must_use]
     pub fn sketch_cells(&self) -> u32 {
         (2 * towtank_merkle::plan::cells_for(f64::from(self.stale)) as u32).clamp(128, 1 << 20)
@@ -123,7 +123,7 @@ impl Case {
 }
 
 impl Plan {
-    /// All runs, in order. A method that has no ranges runs once for all of them.
+    /// All runs, in order. A method without ranges runs once for all values of `leaf_bits`.
     #[must_use]
     pub fn cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
@@ -154,17 +154,17 @@ impl Plan {
     }
 }
 
-/// Who hears how it goes, and may stop it.
+/// Receives the progress of an experiment, and may stop it.
 pub trait Watch: std::marker::Sync {
-    /// A run begins: which, of how many.
+    /// A run begins: its case, its number, and the number of runs.
     fn begins(&self, case: &Case, number: usize, of: usize);
-    /// A cluster is being filled.
+    /// A cluster with this many objects is being filled.
     fn fills(&self, objects: u32);
-    /// Whether to stop: the run that is under way does not count.
+    /// Whether to stop; the run in progress is discarded.
     fn stops(&self) -> bool;
 }
 
-/// Runs all cases that have not been run in this directory. Fewer are returned where `watch` stopped it.
+/// Runs all cases that have no result in this directory. Returns fewer results if `watch` stopped it.
 ///
 /// # Errors
 /// When a cluster cannot be made or started, does not become clean, or its replicas differ at the end.
@@ -208,7 +208,7 @@ pub fn run(
     Ok(measured)
 }
 
-/// What each device daemon has used.
+/// The resources that each device daemon has used.
 fn used(home: &Home) -> Vec<Used> {
     (0..OSDS).filter_map(|osd| control::used(home, Daemon::Osd(osd))).collect()
 }
@@ -221,7 +221,7 @@ fn settings(case: &Case) -> Settings {
         discovery: case.discovery,
         leaf_bits: case.leaf_bits.unwrap_or(0),
         sketch_cells: case.sketch_cells(),
-        // So short that nothing is recovered by the log.
+        // So small that nothing is recovered by the log.
         log_entries_max: 2,
         log_entries_min: 1,
         grace_ms: 2_000,
@@ -263,14 +263,14 @@ fn measure(home: &Home, program: &Path, case: &Case, watch: &dyn Watch) -> Resul
     let began = now();
     write(home, &stale, case.object_bytes, round)?;
     let writing = now().duration_since(began).as_secs_f64();
-    // Of writes that come together none trims the log of the others: the last ones come one by one.
+    // Concurrent writes do not trim each other's log entries, so the last writes are made one by one.
     for _ in 0..TRIMMING {
         write(home, &stale[..1], case.object_bytes, round)?;
     }
     let before = counted(&client.standing()?);
     let used_before = used(home);
     daemons.start(Daemon::Osd(away))?;
-    // A group is clean before anybody has noticed that a replica is back.
+    // The group still counts as clean until the return of the replica is noticed.
     let back = |standing: &Standing| standing.map.osds.get(&away).is_some_and(|osd| osd.is_up);
     until(&client, watch, back)?;
     until(&client, watch, is_clean)?;
@@ -300,7 +300,7 @@ fn measure(home: &Home, program: &Path, case: &Case, watch: &dyn Watch) -> Resul
     })
 }
 
-/// Replicas that differ make a measurement worthless.
+/// Fails if replicas differ, which would make the measurement worthless.
 fn check(client: &mut Client) -> Result<(), StoreError> {
     match client.compare_replicas(false)?.faults.first() {
         Some(fault) => {
@@ -310,7 +310,7 @@ fn check(client: &mut Client) -> Result<(), StoreError> {
     }
 }
 
-/// Objects that are written again, each once.
+/// Draws the objects to overwrite, each once.
 fn drawn(case: &Case) -> Vec<u32> {
     let mut draws = Draws::new(Seed(case.seed), case.objects, 0);
     let mut all: Vec<u32> = (0..case.objects).collect();
@@ -322,7 +322,7 @@ fn drawn(case: &Case) -> Vec<u32> {
     all
 }
 
-/// Many clients write objects, each of them a part.
+/// Writes objects with several clients, each of which writes a part.
 fn write(home: &Home, objects: &[u32], bytes: usize, round: u64) -> Result<(), StoreError> {
     let part = objects.len().div_ceil(CLIENTS as usize).max(1);
     let writing = |objects: &[u32]| -> Result<(), StoreError> {
@@ -340,7 +340,7 @@ fn write(home: &Home, objects: &[u32], bytes: usize, round: u64) -> Result<(), S
     })
 }
 
-/// The group, as whoever leads it reports.
+/// The report on the group from its primary.
 fn leading(standing: &Standing) -> Option<&GroupReport> {
     standing.reports.values().filter_map(|report| report.led.get(&0)).max_by_key(|group| group.epoch)
 }
@@ -349,7 +349,7 @@ fn is_clean(standing: &Standing) -> bool {
     Health::of(standing).is_clean()
 }
 
-/// What all daemons have counted of backfills: who leads the group may change when it ends.
+/// The sum of all daemons' backfill counters: the primary of the group may change when a backfill ends.
 fn counted(standing: &Standing) -> Counters {
     standing.reports.values().fold(Counters::default(), |sum, report| {
         let one = &report.counters;
@@ -373,7 +373,7 @@ fn until(
 ) -> Result<Standing, StoreError> {
     let end = now() + PATIENCE;
     loop {
-        // A monitor that has just been started does not answer yet.
+        // A monitor that has just been started may not answer yet.
         if let Ok(standing) = client.standing()
             && is_so(&standing)
         {
@@ -398,7 +398,7 @@ fn results(directory: &Path) -> PathBuf {
     directory.join("measured.jsonl")
 }
 
-/// What was measured in a directory so far. A last line that was not written to its end does not count.
+/// The results in a directory so far. An incomplete last line is ignored.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -415,7 +415,7 @@ pub fn measured_in(directory: &Path) -> Result<BTreeMap<Case, Measured>, StoreEr
 
 fn note(directory: &Path, measured: &Measured) -> Result<(), StoreError> {
     let path = results(directory);
-    // A line that was cut stays alone.
+    // An incomplete last line is kept on a line of its own.
     let is_cut = fs::read(&path).is_ok_and(|text| text.last().is_some_and(|last| *last != b'\n'));
     let line = serde_json::to_string(measured).expect("numbers can be written");
     let mut file = fs::OpenOptions::new().create(true).append(true).open(&path)?;

@@ -1,4 +1,4 @@
-//! What the processes of a cluster say to each other.
+//! The messages between the processes of a cluster.
 
 use std::collections::BTreeMap;
 
@@ -8,73 +8,73 @@ use towtank_replication::{Epoch, Key, Message, Operation, RequestId, Version};
 use crate::engine::ObjectHead;
 use crate::map::ClusterMap;
 
-/// To the monitor. Each is answered by one [`FromMonitor`].
+/// Requests to the monitor. Each is answered by one [`FromMonitor`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToMonitor {
     /// A daemon has started.
     Boot {
-        /// Which.
+        /// The daemon.
         osd: u32,
-        /// Which of its runs.
+        /// The number of its run.
         instance: u64,
-        /// Where it listens.
+        /// The address on which it listens.
         address: String,
     },
-    /// It runs.
+    /// A daemon is running.
     Ping {
-        /// Which.
+        /// The daemon.
         osd: u32,
-        /// Which of its runs.
+        /// The number of its run.
         instance: u64,
-        /// How it stands.
+        /// Its state.
         report: Report,
     },
-    /// It ends.
+    /// A daemon ends.
     Leave {
-        /// Which.
+        /// The daemon.
         osd: u32,
-        /// Which of its runs.
+        /// The number of its run.
         instance: u64,
     },
-    /// A primary asks for others to act.
+    /// A primary asks for other acting replicas.
     Wants {
-        /// Of which group.
+        /// The group.
         group: u32,
-        /// In which interval this was found.
+        /// The interval in which the need was found.
         epoch: Epoch,
-        /// Whom, the primary first.
+        /// The daemons wanted, the primary first.
         acting: Vec<u32>,
     },
-    /// The maps after one; the answer waits until there is one.
+    /// Requests the maps after an epoch; the answer is delayed until there is one.
     Maps {
-        /// After which.
+        /// The last epoch known.
         after: Epoch,
-        /// Milliseconds to wait at most.
+        /// The longest time to wait, in milliseconds.
         wait_ms: u32,
     },
-    /// How the cluster stands.
+    /// Requests the state of the cluster.
     Status,
-    /// Objects are placed on a daemon, or no more.
+    /// Marks a daemon as in or out: whether objects are placed on it.
     Mark {
-        /// On which.
+        /// The daemon.
         osd: u32,
-        /// Whether.
+        /// Whether objects are placed on it.
         is_in: bool,
     },
-    /// Another daemon will come.
+    /// Adds another daemon to the cluster.
     Add,
 }
 
-/// From the monitor.
+/// Answers of the monitor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromMonitor {
-    /// It is done.
+    /// The request is done.
     Done,
-    /// It is not done.
+    /// The request is refused, with the reason.
     Refused(String),
     /// Maps, in order.
     Maps(Vec<ClusterMap>),
-    /// How the cluster stands.
+    /// The state of the cluster.
     Status(Standing),
     /// The number of the daemon that was added.
     Added(u32),
@@ -83,188 +83,187 @@ pub enum FromMonitor {
     Clean(Vec<(u32, Epoch)>),
 }
 
-/// How a daemon stands.
+/// The state of a daemon.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The last map that it has worked with.
+    /// The last map that it has applied.
     pub epoch: Epoch,
-    /// The groups that it leads.
+    /// The groups of which it is the primary.
     pub led: BTreeMap<u32, GroupReport>,
-    /// Objects on it, of all groups.
+    /// The number of objects on it, over all groups.
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Bytes on its disk.
+    /// Bytes that its tables take on disk.
     pub disk_bytes: u64,
     /// Bytes of trees, sketches and bitmaps in its memory.
     pub summary_bytes: u64,
     /// Bytes that are free on its file system.
     pub free_bytes: u64,
-    /// Its file system is nearly full: it takes no new data.
+    /// Whether its file system is nearly full: then it takes no new data.
     pub is_full: bool,
-    /// Groups that it holds and should not, with the interval that each replica knows.
+    /// Groups that it holds but should not, with the interval that each replica knows.
     pub strays: Vec<(u32, Epoch)>,
-    /// Since it started.
+    /// Its counters since it started.
     pub counters: Counters,
 }
 
-/// What a daemon has counted since it started.
+/// The counters of a daemon since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Requests of clients that were answered.
+    /// Requests of clients that it answered.
     pub requests: u64,
-    /// Transactions that were made durable.
+    /// Transactions that it made durable.
     pub transactions: u64,
-    /// Objects that its groups have recovered to replicas, by logs and by backfills.
+    /// Objects that its groups recovered to replicas, by logs and by backfills.
     pub recovered: u64,
-    /// Objects that backfills that it led have looked at.
+    /// Objects that the backfills it led looked at.
     pub looked_at: u64,
-    /// Bytes of trees, sketches and bitmaps, both ways.
+    /// Bytes of trees, sketches and bitmaps, in both directions.
     pub exchanged_bytes: u64,
-    /// Nanoseconds of backfills that it led, and how many of them have ended.
+    /// The total duration in nanoseconds of the ended backfills that it led.
     pub backfill_ns: u64,
-    /// Backfills that have ended.
+    /// The number of backfills that have ended.
     pub backfills: u64,
-    /// Nanoseconds from the beginning of a backfill until it was known where to look, and how many times that
-    /// was known.
+    /// The total time in nanoseconds from the beginning of a backfill to the end of its discovery.
     pub discovery_ns: u64,
-    /// Backfills that found out where to look before they looked at objects.
+    /// Backfills whose discovery has ended.
     pub discovered: u64,
-    /// Objects that backfills have copied.
+    /// Objects copied by backfills.
     pub backfilled: u64,
-    /// Objects that were found to be damaged here.
+    /// Objects found damaged on this daemon.
     pub damaged: u64,
 }
 
-/// How a group stands, by its primary.
+/// The state of a group, as reported by its primary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupReport {
-    /// Its last interval.
+    /// Its current interval.
     pub epoch: Epoch,
-    /// Replicas that serve.
+    /// The replicas that serve.
     pub acting: Vec<u32>,
-    /// All are equal and complete, and as many as they should be.
+    /// Whether all replicas are equal and complete, and as many as intended.
     pub is_clean: bool,
-    /// It finds out who has what.
+    /// Whether it is peering.
     pub is_peering: bool,
-    /// It waits for daemons that are not there.
+    /// Whether it waits for daemons that are not available.
     pub is_down: bool,
-    /// It takes requests.
+    /// Whether it accepts requests.
     pub serves: bool,
-    /// Objects that are missing on some replica, as far as logs say.
+    /// Objects missing on some replica, as far as logs tell.
     pub missing: u64,
     /// Replicas that are being backfilled.
     pub targets: u32,
-    /// Its objects.
+    /// The number of its objects.
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// How the cluster stands.
+/// The state of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// The newest map.
     pub map: ClusterMap,
-    /// Replicas of an object.
+    /// The number of replicas of an object.
     pub replicas: u32,
-    /// Placement groups.
+    /// The number of placement groups.
     pub groups: u32,
-    /// What daemons have reported last, of those that are up.
+    /// The latest reports of the daemons that are up.
     pub reports: BTreeMap<u32, Report>,
 }
 
-/// To a device daemon: the first frame of a connection says who comes.
+/// The first frame of a connection to a device daemon, which identifies the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hello {
-    /// Another daemon, which sends [`PeerFrame`]s and hears [`Taken`].
+    /// Another daemon, which sends [`PeerFrame`]s and receives [`Taken`].
     Peer {
-        /// Which.
+        /// The sending daemon.
         osd: u32,
-        /// Which of its runs.
+        /// The number of its run.
         instance: u64,
-        /// The run that it means.
+        /// The run of the receiver that it addresses.
         to_instance: u64,
         /// The number of the first frame.
         first: u64,
     },
-    /// A client, which sends [`Ask`]s and hears [`Answer`]s.
+    /// A client, which sends [`Ask`]s and receives [`Answer`]s.
     Client,
 }
 
-/// A message of a replica to another.
+/// A message from one replica to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerFrame {
-    /// Counts on over connections.
+    /// Counts frames across connections.
     pub sequence: u64,
-    /// Of which group.
+    /// The group.
     pub group: u32,
-    /// What it says.
+    /// The message.
     pub message: Message<Vec<u8>>,
 }
 
-/// All frames up to this one have been taken.
+/// All frames up to this number have been taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken(pub u64);
 
-/// What a client asks a daemon.
+/// A request of a client to a daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
-    /// For the answer; the same where it is asked again.
+    /// The request id for the answer; the same when the request is repeated.
     pub request: RequestId,
     /// The group.
     pub group: u32,
-    /// What.
+    /// What is requested.
     pub what: Wanted,
 }
 
-/// What a client wants.
+/// What a client requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wanted {
     /// An operation on an object.
     Object {
-        /// Which.
+        /// The object.
         key: Key,
-        /// What to do with it.
+        /// The operation.
         operation: Operation<Vec<u8>>,
     },
-    /// Heads of objects of the group, in the order of their names. No data is read.
+    /// The heads of objects of the group, in the order of their names. No data is read.
     Names {
-        /// Of those whose names begin so.
+        /// Only names with this prefix.
         prefix: String,
-        /// From this name on.
+        /// Only names from this one on.
         from: String,
-        /// At most so many.
+        /// The most heads to return.
         most: u32,
     },
-    /// The head of one object. No data is read. It is what the primary has, which may be a write that is not
-    /// answered yet.
+    /// The head of one object. No data is read. It is the primary's state, which may include a write that is
+    /// not answered yet.
     Head {
-        /// Which.
+        /// The object.
         key: Key,
     },
     /// Versions and checksums of all objects that this daemon holds of the group.
     Inventory {
-        /// Whether those that are damaged are to be made good from other replicas.
+        /// Whether to repair damaged objects from other replicas.
         repairs: bool,
     },
 }
 
-/// What a client is told.
+/// The answer to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Of which request.
+    /// The request that is answered.
     pub request: RequestId,
-    /// What.
+    /// The result.
     pub told: Told,
 }
 
-/// What a client is told.
+/// The result of a client's request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Told {
-    /// It is written or removed, on all replicas that serve.
+    /// The object is written or removed on all replicas that serve.
     Done(Version),
-    /// What an object holds; none where there is none.
+    /// The object's version and bytes; none if it does not exist.
     Found(Option<(Version, Vec<u8>)>),
     /// Heads of objects, in the order of their names.
     Names {
@@ -273,25 +272,25 @@ pub enum Told {
         /// Whether no name follows.
         is_last: bool,
     },
-    /// The head of an object; none where there is none.
+    /// The head of an object; none if it does not exist.
     Head(Option<ObjectHead>),
-    /// Objects of one replica.
+    /// The objects of one replica.
     Inventory(Inventory),
-    /// Ask again: who asked is told by a newer map, or the group is not ready.
+    /// Repeat the request: the group is not ready, or a newer map names another primary.
     Retry(Epoch),
-    /// It cannot be done.
+    /// The request cannot be executed, with the reason.
     Refused(String),
 }
 
-/// What a replica holds.
+/// The objects of a replica.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
     /// Whether the replica is complete.
     pub is_complete: bool,
     /// Key, version and checksum of each object.
     pub objects: Vec<(Key, Version, u64)>,
-    /// Objects of which the bytes are not those that were written, with their names.
+    /// Objects whose bytes are not those that were written, with their names.
     pub damaged: Vec<(Key, String)>,
-    /// Whether tree and sketch are those of the objects.
+    /// Whether tree and sketch match the objects.
     pub sums_up: bool,
 }

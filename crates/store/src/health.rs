@@ -1,21 +1,22 @@
-//! What is wrong with a cluster, from what the monitor knows of it.
+//! The health of a cluster, from what the monitor knows of it.
 
 use std::collections::BTreeMap;
 
 use crate::frames::{GroupReport, Standing};
 
-/// What is wrong, the worst first.
+/// The health of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// Groups by their state, as Ceph words it. What nobody has told stands as `unknown`.
+    /// The number of groups in each state, in Ceph's terms. Groups without a current report count as
+    /// `unknown`.
     pub states: BTreeMap<String, u32>,
-    /// Groups that take no requests now, those of which nothing is known among them.
+    /// Groups that accept no requests now, including those without a current report.
     pub unavailable: u32,
-    /// Groups of which an object has fewer copies than it should.
+    /// Groups of which some object has fewer copies than intended.
     pub degraded: u32,
-    /// Objects that are missing on a replica, as far as logs say.
+    /// Objects missing on a replica, as far as logs tell.
     pub missing: u64,
-    /// Replicas that are being backfilled, or wait for it.
+    /// Replicas that are being backfilled or wait for a backfill.
     pub targets: u32,
     /// Daemons whose disks are full.
     pub full: Vec<u32>,
@@ -24,10 +25,10 @@ pub struct Health {
 }
 
 impl Health {
-    /// Of what the monitor has told.
+    /// The health that follows from the monitor's state of the cluster.
     #[must_use]
     pub fn of(standing: &Standing) -> Health {
-        // What was said before the last change is not known to hold any more.
+        // Reports from before the last change of the map may be out of date.
         let reports = standing.reports.values().filter(|report| report.epoch == standing.map.epoch);
         let newest: BTreeMap<u32, &GroupReport> =
             reports.flat_map(|report| &report.led).map(|(group, told)| (*group, told)).collect();
@@ -67,7 +68,7 @@ impl Health {
         self.clean == self.groups
     }
 
-    /// The word of Ceph for it: `HEALTH_OK`, `HEALTH_WARN` or `HEALTH_ERR`.
+    /// Ceph's term for it: `HEALTH_OK`, `HEALTH_WARN` or `HEALTH_ERR`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -78,7 +79,7 @@ impl Health {
     }
 }
 
-/// Daemons that run and whose disks are full.
+/// Running daemons whose disks are full.
 fn full_of(standing: &Standing) -> Vec<u32> {
     let is_full = |(id, osd): &(&u32, &crate::map::OsdState)| {
         osd.is_up && (osd.is_full || standing.reports.get(id).is_some_and(|report| report.is_full))
@@ -86,7 +87,7 @@ fn full_of(standing: &Standing) -> Vec<u32> {
     standing.map.osds.iter().filter(is_full).map(|(id, _)| *id).collect()
 }
 
-/// The words of Ceph: `active+undersized+degraded+backfilling`.
+/// The state in Ceph's terms: `active+undersized+degraded+backfilling`.
 fn state_of(told: &GroupReport, is_undersized: bool, is_degraded: bool) -> String {
     if told.is_down {
         return "down".to_owned();

@@ -1,21 +1,21 @@
-//! A replicated object store on real disks and sockets, which runs the protocol of the simulator.
+//! A replicated object store on real disks and sockets that runs the same protocol as the simulator.
 //!
-//! `towtank-replication` decides, as it does in the study of backfills: here its messages go over sockets,
-//! its objects lie in an embedded log-structured merge tree, and time passes.
+//! `towtank-replication` makes the decisions, as in the study of backfills. Here its messages are sent over
+//! sockets, its objects are in an embedded log-structured merge tree, and time is real.
 //!
 //! - [`monitor`] keeps the map of the cluster; [`osd`] is a device daemon; [`client`] reads and writes
-//!   objects, and [`walk`] goes over their names in order.
-//! - [`health`] is what is wrong with a cluster, [`metrics`] what the monitor tells of it to Prometheus.
-//! - [`settings`] is how a cluster was made and where its files lie; [`control`] starts and ends its
+//!   objects, and [`walk`] lists them in the order of their names.
+//! - [`health`] is the health of a cluster, [`metrics`] what the monitor exports to Prometheus.
+//! - [`settings`] has the parameters of a cluster and the paths of its files; [`control`] starts and ends its
 //!   processes.
-//! - [`wire`] seals what they say, [`frames`] is what they say.
+//! - [`wire`] encrypts the messages between processes, [`frames`] defines them.
 //! - [`torture`] checks all of it under faults; [`ways`] and [`relays`] let it cut the network.
 //! - [`experiment`] measures backfills, and [`bare`] the disk alone.
-//! - [`engine`], [`objects`] and [`saved`] are what lies on a device's disk.
+//! - [`engine`], [`objects`] and [`saved`] are the on-disk state of a device.
 //!
-//! **What is durable when.** A daemon takes what has arrived, has the protocol handle it, and makes all that
-//! changed durable in one transaction before anything that follows from it is sent. A write is answered when
-//! all replicas that serve have done so.
+//! **When changes are durable.** A daemon takes the messages that have arrived, has the protocol handle them,
+//! and makes all changes durable in one transaction before it sends anything that follows from them. A write
+//! is answered when all replicas that serve have done so.
 //!
 //! What is deliberately absent: erasure codes, snapshots, more than one monitor.
 
@@ -47,37 +47,37 @@ pub mod walk;
 pub mod ways;
 pub mod wire;
 
-/// Why something of a store failed.
+/// Why an operation of the store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Its directory is of no use.
+    /// The cluster's directory cannot be used.
     #[error(transparent)]
     Settings(#[from] settings::SettingsError),
-    /// Its disk.
+    /// An error of the disk.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
-    /// Its network.
+    /// An error of the network.
     #[error(transparent)]
     Wire(#[from] wire::WireError),
-    /// The system.
+    /// An error of the operating system.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// A process of the cluster says no.
+    /// A process of the cluster refused the request.
     #[error("{0}")]
     Refused(String),
-    /// Nobody answers.
+    /// Nothing answered in time.
     #[error("{what} after {seconds} s")]
     TimedOut {
         /// What did not happen.
         what: String,
-        /// How long it was waited for.
+        /// How long it was waited for, in seconds.
         seconds: u64,
     },
     /// An object is not as it was written.
     #[error("`{name}`: {why}")]
     Content {
-        /// Which.
+        /// The name of the object.
         name: String,
         /// What is wrong with it.
         why: content::ContentError,

@@ -1,9 +1,9 @@
-//! Frames that no correct process sends, against a daemon that runs: before the handshake, in it, and after
-//! it with the right key.
+//! Sends frames that no correct process sends to a running daemon: before the handshake, in it, and after it
+//! with the right key.
 //!
-//! Whoever has the key is trusted to follow the protocol of replicas, which is not checked message by
-//! message. So no well-formed message of a replica is forged here. All else is: what breaks off, what is
-//! changed or drawn at random, frames of the wrong kind, and requests for what cannot be.
+//! A process that has the key is trusted to follow the replication protocol, whose messages are not checked
+//! one by one. So no well-formed message of a replica is forged here. Everything else is: truncated frames,
+//! frames changed or drawn at random, frames of the wrong kind, and requests for things that cannot exist.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,40 +20,40 @@ use crate::names::address;
 use crate::settings::{Home, Settings};
 use crate::wire::{self, ClusterKey};
 
-/// What was sent, by kind.
+/// The number of frames sent, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sent {
-    /// Bytes of strangers, with no handshake.
+    /// Connections that send random bytes instead of a handshake.
     pub beginnings: u64,
     /// Handshakes with another key.
     pub wrong_keys: u64,
-    /// Of those, how many were refused.
+    /// How many of those handshakes were refused.
     pub wrong_keys_refused: u64,
-    /// After a handshake: packets that are not sealed with the key, repeated or cut off.
+    /// After a handshake: packets that are not sealed with the key, repeated or truncated.
     pub packets: u64,
-    /// Sealed frames of bytes that are drawn at random.
+    /// Sealed frames of random bytes.
     pub random: u64,
-    /// Sealed frames that are sound up to a byte that is changed or where they end.
+    /// Sealed frames that are valid except for changed bytes or a wrong length.
     pub changed: u64,
-    /// Well-formed requests for what cannot be.
+    /// Well-formed requests for things that cannot exist.
     pub impossible: u64,
 }
 
 impl Sent {
-    /// All of them.
+    /// The number of all frames sent.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.beginnings + self.wrong_keys + self.packets + self.random + self.changed + self.impossible
     }
 }
 
-/// How long a connection may take.
+/// The longest time for a connection.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// Frames that are sent over one connection at most: as many as a daemon takes without an answer being read.
+/// The most frames sent over one connection: as many as a daemon takes while its answers are not read.
 const FRAMES: u64 = 60;
 
-/// The longest frame that is drawn.
+/// The longest frame drawn.
 const BYTES_MAX: u64 = 300;
 
 const PURPOSE: Purpose = Purpose(91);
@@ -67,10 +67,10 @@ struct Sender<'a> {
     sent: Sent,
 }
 
-/// Sends so many malformed frames to a daemon, and says what they were.
+/// Sends this many malformed frames to a daemon, and returns how many of each kind were sent.
 ///
 /// # Errors
-/// When there is no cluster, or the daemon does not take connections any more.
+/// When there is no cluster, or the daemon no longer accepts connections.
 pub fn send(
     home: &Home,
     address: &str,
@@ -112,7 +112,7 @@ impl Sender<'_> {
     fn beginning(&mut self) -> Result<(), StoreError> {
         let bytes = self.bytes(BYTES_MAX);
         let mut stream = self.connect()?;
-        // The other side may end it before it has all.
+        // The other side may close the connection before it has all bytes.
         let _ = stream.write_all(&bytes);
         self.sent.beginnings += 1;
         Ok(())
@@ -127,14 +127,14 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// A sound handshake, and then packets that nobody with the key has sealed.
+    /// A valid handshake, then packets that were not sealed with the key.
     fn packets(&mut self) -> Result<(), StoreError> {
         let stream = self.connect()?;
         let mut raw = stream.try_clone()?;
         let (_sender, _receiver) = wire::connect(stream, &self.key)?;
         let mut bytes = self.bytes(BYTES_MAX);
         if self.below(2) == 0 {
-            // A length that fits.
+            // A length that matches.
             let length = (bytes.len() as u16).to_be_bytes();
             bytes.splice(0..0, length);
         }
@@ -143,8 +143,8 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// A sound handshake, then requests that are refused, and at last a frame that cannot be read, which ends
-    /// the connection.
+    /// A valid handshake, then requests that are refused, and finally a frame that cannot be decoded, which
+    /// ends the connection.
     fn frames(&mut self) -> Result<(), StoreError> {
         let stream = self.connect()?;
         let mut raw = stream.try_clone()?;
@@ -169,8 +169,8 @@ impl Sender<'_> {
             }
         }
         let bytes = if self.below(2) == 0 { self.random() } else { self.changed(false) };
-        // Answers are taken until the other side ends the connection; a frame that can be read by chance does
-        // not.
+        // Reads answers until the other side closes the connection; a frame that is decodable by chance does
+        // not close it.
         let _ = sender.send_bytes(&bytes);
         let _ = raw.shutdown(std::net::Shutdown::Write);
         let mut buffer = [0; 4096];
@@ -188,8 +188,8 @@ impl Sender<'_> {
         }
     }
 
-    /// A frame of some kind, cut off or with some bytes changed: one that is a request all the same, or one
-    /// that is not, and none that a replica's message would be read from.
+    /// A frame that was truncated, extended or changed. With `is_request` it still decodes to a client's
+    /// request, otherwise it does not; it never decodes to a replica's message.
     fn changed(&mut self, is_request: bool) -> Vec<u8> {
         self.sent.changed += 1;
         loop {
@@ -211,8 +211,8 @@ impl Sender<'_> {
         }
     }
 
-    /// Whether bytes would be taken for a message of a replica, or for an order to the monitor: who has the
-    /// key may send it.
+    /// Whether bytes decode to a replica's message, or to an order to the monitor, which a holder of the key
+    /// may send.
     fn is_forged(&self, bytes: &[u8]) -> bool {
         let orders = self.is_monitor && postcard::from_bytes::<ToMonitor>(bytes).is_ok();
         let is_message = !self.is_monitor
@@ -242,7 +242,7 @@ impl Sender<'_> {
         }
     }
 
-    /// A sound request for an object that others do not use.
+    /// A valid request for an object that is not used elsewhere.
     fn ask(&mut self) -> Vec<u8> {
         let name = format!("malformed {}", self.below(4));
         let at = address(&name, self.settings.groups);
@@ -256,7 +256,7 @@ impl Sender<'_> {
         postcard::to_stdvec(&Ask { request, group: at.group, what }).expect("plain data can be written")
     }
 
-    /// A request that is well-formed, for a group or an object that cannot be.
+    /// A well-formed request for a group or an object that cannot exist.
     fn impossible(&mut self) -> Vec<u8> {
         self.sent.impossible += 1;
         let request = RequestId { client: self.below(u64::MAX), number: self.below(u64::MAX) };

@@ -1,4 +1,4 @@
-//! The state of the cluster from one change to the next, and what follows from it for each group.
+//! The state of the cluster after each change, and the placement of groups that follows from it.
 
 use std::collections::BTreeMap;
 
@@ -10,46 +10,46 @@ use towtank_replication::{DeviceId, Epoch, Map};
 
 use crate::settings::Settings;
 
-/// A device daemon.
+/// The state of a device daemon.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OsdState {
-    /// It runs, as far as is known.
+    /// Whether it runs, as far as is known.
     pub is_up: bool,
-    /// Objects are placed on it.
+    /// Whether objects are placed on it.
     pub is_in: bool,
-    /// It is out because it was away for long, and is in again when it comes back.
+    /// Whether it is out because it was away for long; then it is in again when it returns.
     pub was_away: bool,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: String,
-    /// Which of its runs this is: a number that it draws when it starts.
+    /// The number of its run, which it draws at random when it starts.
     pub instance: u64,
-    /// Its disk is full: it takes no new data.
+    /// Whether its disk is full: then it takes no new data.
     pub is_full: bool,
 }
 
-/// What is new in a map.
+/// What changed in a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// Daemons came or went: a new interval begins for all groups.
+    /// Daemons came or left: a new interval begins for all groups.
     Osds,
-    /// Others serve one group for a while: a new interval begins for it.
+    /// Other replicas serve one group temporarily: a new interval begins for it.
     Group(u32),
-    /// A disk is full, or is not any more: no interval begins.
+    /// A disk became full, or is no longer full: no interval begins.
     Room,
 }
 
-/// A state of the cluster.
+/// A version of the cluster's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterMap {
-    /// Its number.
+    /// Its epoch.
     pub epoch: Epoch,
-    /// The oldest map that is still needed: all groups have been clean since.
+    /// The oldest map that is still needed: all groups have been clean since then.
     pub oldest: Epoch,
-    /// What is new.
+    /// What changed.
     pub change: Change,
     /// The daemons that the cluster knows.
     pub osds: BTreeMap<u32, OsdState>,
-    /// Who serves groups of which the devices are not ready.
+    /// The acting replicas of groups whose intended devices are not ready.
     pub temporary: BTreeMap<u32, Vec<u32>>,
 }
 
@@ -64,15 +64,15 @@ impl ClusterMap {
         }
     }
 
-    /// Daemons that run.
+    /// The daemons that run.
     #[must_use]
     pub fn alive(&self) -> Vec<DeviceId> {
         self.osds.iter().filter(|(_, osd)| osd.is_up).map(|(id, _)| DeviceId(*id)).collect()
     }
 }
 
-/// Where the groups of a state of the cluster lie: CRUSH (straw2, each daemon a failure domain), less those
-/// that are down.
+/// The placement of groups in a state of the cluster: CRUSH (straw2, each daemon a failure domain), without
+/// the daemons that are down.
 #[derive(Debug)]
 pub struct Places {
     crush: CrushMap,
@@ -81,10 +81,10 @@ pub struct Places {
 }
 
 impl Places {
-    /// For a state of a cluster.
+    /// The placement in a state of a cluster.
     ///
     /// # Panics
-    /// If the cluster has no daemons, or more than CRUSH can tell apart.
+    /// If the cluster has no daemons, or more than CRUSH supports.
     #[must_use]
     pub fn new(settings: &Settings, map: &ClusterMap) -> Places {
         let count = map.osds.keys().next_back().map_or(1, |last| last + 1);
@@ -110,14 +110,14 @@ impl Places {
         Places { crush: built.map, overlay, pool }
     }
 
-    /// Who should hold a group, of those that are up; the primary first.
+    /// The daemons that should hold a group and are up; the primary first.
     #[must_use]
     pub fn up(&self, group: u32) -> Vec<u32> {
         let placed = Placer::new(&self.crush, &self.overlay).place(&self.pool, group).up;
         placed.devices.iter().filter_map(|device| u32::try_from(*device).ok()).collect()
     }
 
-    /// What the replicas of a group are told.
+    /// The map for the replicas of a group.
     #[must_use]
     pub fn map_of(&self, map: &ClusterMap, group: u32) -> Map {
         let devices = |ids: &[u32]| ids.iter().map(|id| DeviceId(*id)).collect::<Vec<_>>();

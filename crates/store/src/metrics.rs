@@ -1,7 +1,7 @@
-//! How a cluster stands, in the text format of Prometheus (exposition format 0.0.4).
+//! The state of a cluster in the text format of Prometheus (exposition format 0.0.4).
 //!
-//! Names follow the rules of Prometheus: base units, `_total` for what only grows, a `HELP` and a `TYPE` for
-//! each family. What daemons count begins at 0 when they start, as counters of Prometheus may.
+//! Names follow the conventions of Prometheus: base units, `_total` for counters, a `HELP` and a `TYPE` line
+//! for each family. Daemons' counters begin at 0 when they start, as Prometheus allows.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use crate::frames::{Counters, GroupReport, Report, Standing};
 use crate::health::Health;
 
-/// All families, each with its rows.
+/// All metric families, each with its rows.
 #[must_use]
 pub fn text_of(standing: &Standing, health: &Health) -> String {
     let mut page = Page(String::new());
@@ -19,10 +19,10 @@ pub fn text_of(standing: &Standing, health: &Health) -> String {
     page.0
 }
 
-/// A family: its name, its help, and how a row's value is had.
+/// A family: its name, its help text, and the function that yields a row's value.
 type Family<T, V> = (&'static str, &'static str, fn(&T) -> V);
 
-/// A page that grows by families.
+/// A page to which families are appended.
 struct Page(String);
 
 impl Page {
@@ -49,7 +49,7 @@ impl Page {
     }
 }
 
-/// A label in braces. Values are names of our own, which need nothing before their letters.
+/// A label in braces. Values are names chosen by the store, which need no escaping.
 fn label(name: &str, value: impl std::fmt::Display) -> String {
     format!("{{{name}=\"{value}\"}}")
 }

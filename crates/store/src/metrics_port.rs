@@ -1,8 +1,8 @@
-//! The port on which the monitor answers Prometheus: one page, over a small part of HTTP/1.1.
+//! The port on which the monitor serves metrics to Prometheus: one page, over a small subset of HTTP/1.1.
 //!
-//! Whoever reaches the port is a stranger. A request's head may have [`HEAD_MAX`] bytes and take
-//! [`HEAD_TIME`]; a body is not read; [`CONNECTIONS_MAX`] are served at once, and others are closed. Each
-//! answer ends its connection.
+//! Clients of the port are not authenticated. A request's head may have at most [`HEAD_MAX`] bytes and take
+//! [`HEAD_TIME`]; a body is not read; at most [`CONNECTIONS_MAX`] connections are served at once, and others
+//! are closed. Each answer ends its connection.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -15,13 +15,13 @@ use crate::clock::now;
 /// The longest head of a request, in bytes.
 const HEAD_MAX: usize = 4 << 10;
 
-/// How long a head may take to come, and an answer to be taken.
+/// How long a head may take to arrive, and an answer to be received.
 const HEAD_TIME: Duration = Duration::from_secs(5);
 
-/// Connections that are served at once.
+/// The most connections served at once.
 const CONNECTIONS_MAX: usize = 16;
 
-/// How an answer begins.
+/// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Page,
@@ -43,7 +43,7 @@ impl Status {
     }
 }
 
-/// What a head asks for, and whether without the page's text (`HEAD`).
+/// The status for a request's head, and whether the page's text is omitted (`HEAD`).
 fn asked(head: &[u8]) -> (Status, bool) {
     let bad = (Status::BadRequest, false);
     let Some(line) = head.split(|byte| *byte == b'\n').next().map(<[u8]>::trim_ascii_end) else { return bad };
@@ -67,7 +67,7 @@ fn is_whole(head: &[u8]) -> bool {
     head.windows(4).any(|four| four == b"\r\n\r\n") || head.windows(2).any(|two| two == b"\n\n")
 }
 
-/// Answers as long as the process lives.
+/// Serves requests as long as the process lives.
 pub(crate) fn open(listener: TcpListener, page: impl Fn() -> String + Send + Sync + 'static) {
     let (page, open) = (Arc::new(page), Arc::new(AtomicUsize::new(0)));
     std::thread::spawn(move || {
@@ -78,7 +78,7 @@ pub(crate) fn open(listener: TcpListener, page: impl Fn() -> String + Send + Syn
             }
             let (page, open) = (Arc::clone(&page), Arc::clone(&open));
             std::thread::spawn(move || {
-                // Whoever breaks the connection does not want the answer.
+                // If the client breaks the connection, it does not want the answer.
                 let _ = answer(stream, &*page);
                 open.fetch_sub(1, Ordering::SeqCst);
             });
@@ -105,13 +105,13 @@ fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> std::io::Result<(
         stream.write_all(text.as_bytes())?;
     }
     stream.shutdown(Shutdown::Write)?;
-    // What has come and is not read would end the connection before the answer has arrived.
+    // Bytes that have arrived and are not read would reset the connection before the answer has arrived.
     let mut rest = [0; HEAD_MAX];
     stream.set_read_timeout(Some(Duration::from_millis(200)))?;
     stream.read(&mut rest).map(|_| ())
 }
 
-/// The head of a request; none where it is too long.
+/// The head of a request; none if it is too long.
 fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
     let until = now() + HEAD_TIME;
     let mut head = Vec::new();
@@ -184,7 +184,7 @@ mod tests {
         assert!(served(&long).starts_with("HTTP/1.1 431"));
     }
 
-    /// Connections that say nothing do not keep others from coming once there are as many as may be.
+    /// Connections that send nothing do not block others for ever once the limit is reached.
     #[test]
     fn too_many_connections_are_closed() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
@@ -194,7 +194,7 @@ mod tests {
             (0..CONNECTIONS_MAX).map(|_| TcpStream::connect(at).expect("it listens")).collect();
         let mut refused = TcpStream::connect(at).expect("it listens");
         let mut answer = String::new();
-        // A reset is a refusal too.
+        // A reset also counts as refused.
         let _ = refused.read_to_string(&mut answer);
         assert_eq!(answer, "");
         drop(silent);

@@ -1,7 +1,7 @@
-//! The monitor: which daemons there are, which of them run, and who serves each group.
+//! The monitor: which daemons exist, which of them run, and which serve each group.
 //!
-//! Every change is a new [`ClusterMap`], durable before anybody hears of it. There is one monitor: while it
-//! is away daemons go on as they are, and nothing changes hands.
+//! Every change is a new [`ClusterMap`], which is durable before anybody receives it. There is only one
+//! monitor: while it is away, daemons continue with the last map, and no group changes its daemons.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpListener, TcpStream};
@@ -22,16 +22,16 @@ use crate::settings::{Home, Settings};
 use crate::wire::{self, WireError};
 use crate::{metrics, metrics_port};
 
-/// How often it looks who has not been heard of.
+/// How often the monitor checks for silent daemons.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Maps that are forgotten at a time, at least.
+/// The least number of maps that are forgotten at a time.
 const TRIM_LEAST: usize = 16;
 
-/// The longest that a question for new maps waits.
+/// The longest that a request for new maps waits.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// What the monitor knows.
+/// The state of the monitor.
 struct State {
     settings: Settings,
     maps: Vec<ClusterMap>,
@@ -49,12 +49,12 @@ struct Shared {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A thread that panics ends the process: nobody goes on with half a state.
+        // A thread that panics ends the process, so the state is never left incomplete.
         self.state.lock().expect("no thread that holds it panics")
     }
 }
 
-/// Runs the monitor of a cluster until `stopped` says so.
+/// Runs the monitor of a cluster until `stopped` returns true.
 ///
 /// # Errors
 /// When its files cannot be read or written, or it cannot listen.
@@ -78,7 +78,7 @@ pub fn serve(home: &Home, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> 
         for stream in listener.incoming().flatten() {
             let shared = Arc::clone(&taking);
             std::thread::spawn(move || {
-                // A connection that breaks is the other side's to renew.
+                // If a connection breaks, the other side must renew it.
                 let _ = talk(stream, &key, &shared);
             });
         }
@@ -93,7 +93,7 @@ pub fn serve(home: &Home, stopped: &dyn Fn() -> bool) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// The port that it had before, if it is free: others find it without looking.
+/// Listens on the port used before, if it is free, so that others need not look it up again.
 fn listen(before: Option<String>, settings: &Settings) -> Result<TcpListener, StoreError> {
     if let Some(before) = before
         && let Ok(listener) = TcpListener::bind(before)
@@ -112,7 +112,7 @@ fn talk(stream: TcpStream, key: &wire::ClusterKey, shared: &Shared) -> Result<()
                 let mut state = shared.lock();
                 let before = state.map().epoch;
                 let answer = state.take(ask).unwrap_or_else(|error| {
-                    // What is not on the disk must not be told to anybody.
+                    // A change that is not on disk must not be reported to anybody.
                     eprintln!("monitor: {error}");
                     std::process::exit(1);
                 });
@@ -164,7 +164,7 @@ impl State {
             let temporary = BTreeMap::new();
             state.publish(ClusterMap { epoch: 1, oldest: 1, change: Change::Osds, osds, temporary })?;
         }
-        // Whoever ran before gets its time to be heard of again.
+        // Daemons that ran before get time to report again.
         let up: Vec<u32> = state.map().osds.iter().filter(|(_, osd)| osd.is_up).map(|(id, _)| *id).collect();
         state.heard.extend(up.into_iter().map(|id| (id, now())));
         Ok(state)
@@ -195,8 +195,8 @@ impl State {
         Ok(())
     }
 
-    /// A map with another state of daemons. Who served a group for a while stops where one of them is gone,
-    /// or where others should hold it now.
+    /// Publishes a map with other daemon states. Temporary acting replicas end if one of them is down, or if
+    /// other daemons should hold the group now.
     fn change_osds(&mut self, change: impl FnOnce(&mut BTreeMap<u32, OsdState>)) -> Result<(), StoreError> {
         let before = Places::new(&self.settings, self.map());
         let mut map = ClusterMap { epoch: self.map().epoch + 1, change: Change::Osds, ..self.map().clone() };
@@ -216,7 +216,8 @@ impl State {
         self.change_osds(|osds| osds.entry(id).or_default().is_up = false)
     }
 
-    /// Who has not been heard of is down, and who was down for long is out. Whether anything changed.
+    /// Marks silent daemons as down, and daemons that were down for long as out. Returns whether anything
+    /// changed.
     fn look(&mut self) -> Result<bool, StoreError> {
         let epoch = self.map().epoch;
         let grace = Duration::from_millis(self.settings.grace_ms);
@@ -242,7 +243,7 @@ impl State {
         Ok(self.map().epoch > epoch)
     }
 
-    /// A disk is full, or is not any more.
+    /// Publishes that a disk became full, or is no longer full.
     fn note_room(&mut self, osd: u32, is_full: bool) -> Result<(), StoreError> {
         if self.map().osds.get(&osd).is_none_or(|state| state.is_full == is_full) {
             return Ok(());
@@ -252,13 +253,13 @@ impl State {
         self.publish(map)
     }
 
-    /// The first epoch of a group's present interval.
+    /// The first epoch of a group's current interval.
     fn interval_of(&self, group: u32) -> Epoch {
         let begins = self.maps.iter().rev().find(|map| map.begins_interval_of(group));
         begins.or(self.maps.first()).map_or(0, |map| map.epoch)
     }
 
-    /// The replicas of a group that is clean in its present interval, by its primary's word.
+    /// The replicas of a group that is clean in its current interval, according to its primary.
     fn clean_acting(&self, group: u32) -> Option<&[u32]> {
         let interval = self.interval_of(group);
         let led = self.reports.values().filter_map(|report| report.led.get(&group));
@@ -268,7 +269,7 @@ impl State {
         clean.next().map(|told| &told.acting[..])
     }
 
-    /// Of groups that a daemon should not hold, those that are clean elsewhere.
+    /// Of the groups that a daemon should not hold, those that are clean elsewhere.
     fn clean_elsewhere(&self, osd: u32, strays: &[(u32, Epoch)]) -> Vec<(u32, Epoch)> {
         let is_clean = |(group, known): &&(u32, Epoch)| {
             self.interval_of(*group) == *known
@@ -277,9 +278,10 @@ impl State {
         strays.iter().filter(is_clean).copied().collect()
     }
 
-    /// Forgets maps when all groups are clean, up to the first of their present intervals. Whoever comes back
-    /// knows some earlier intervals and none of those in between. That is enough: a replica that was complete
-    /// in the clean interval knows all that was acknowledged before it, and peering waits for one of those.
+    /// When all groups are clean, forgets maps before the first of their current intervals. A daemon that
+    /// returns knows some earlier intervals and none of those in between. That is enough: a replica that was
+    /// complete in the clean interval knows all that was acknowledged before it, and peering waits for one of
+    /// those.
     fn trim(&mut self) -> Result<(), StoreError> {
         let intervals = (0..self.settings.groups).map(|group| self.interval_of(group));
         let oldest = intervals.min().unwrap_or(0);
@@ -352,8 +354,8 @@ impl State {
         self.map().osds.get(&osd).is_some_and(|state| state.is_up && state.instance == instance)
     }
 
-    /// A daemon that restarts is down in one map before it is up in the next: what was sent to its former run
-    /// is void.
+    /// Registers a daemon that started. A daemon that restarts is down in one map before it is up in the
+    /// next: messages to its former run are void.
     fn boot(&mut self, osd: u32, instance: u64, address: String) -> Result<FromMonitor, StoreError> {
         let Some(state) = self.map().osds.get(&osd) else {
             return Ok(FromMonitor::Refused(format!("there is no osd.{osd}")));
@@ -362,8 +364,8 @@ impl State {
             if state.is_up {
                 self.mark_down(osd)?;
             }
-            // Who was out because it was away is in again; who was marked out stays out until it is marked
-            // in.
+            // A daemon that was out because it was away is in again; one that was marked out stays out until
+            // it is marked in.
             self.down_since.remove(&osd);
             self.change_osds(|osds| {
                 let state = osds.entry(osd).or_default();
@@ -379,7 +381,7 @@ impl State {
     fn let_act(&mut self, group: u32, epoch: Epoch, acting: Vec<u32>) -> Result<FromMonitor, StoreError> {
         let interval = self.maps.iter().rev().find(|map| map.begins_interval_of(group)).map(|map| map.epoch);
         let is_up = |osd: &u32| self.map().osds.get(osd).is_some_and(|state| state.is_up);
-        // Whoever asked in an interval that is over will ask again.
+        // A request from a past interval is ignored: the primary will ask again.
         let are_different = acting.iter().collect::<BTreeSet<_>>().len() == acting.len();
         let is_sound = group < self.settings.groups && are_different && acting.iter().all(is_up);
         if !is_sound || interval != Some(epoch) {

@@ -1,10 +1,10 @@
-//! Where an object belongs: its group, and its place in the order of the group.
+//! Where an object belongs: its group, and its key in the order of the group.
 
 use towtank_placement::crush::objects::{name_hash, stable_mod};
 use towtank_replication::Key;
 use twox_hash::XxHash3_64;
 
-/// The longest name of an object, in bytes: that of S3 (1,024), and room for what a gateway puts around it.
+/// The longest name of an object, in bytes: that of S3 (1,024), plus what a gateway adds to it.
 pub const NAME_MAX: usize = 1_200;
 
 /// The group and the key of an object.
@@ -12,12 +12,12 @@ pub const NAME_MAX: usize = 1_200;
 pub struct Address {
     /// The number of the placement group.
     pub group: u32,
-    /// The place in the order of the group.
+    /// The key in the order of the group.
     pub key: Key,
 }
 
-/// The address of a name in a store with so many groups. The group is the one that Ceph gives an object of
-/// this name in a pool with as many groups (`name_hash` is rjenkins).
+/// The address of a name in a store with this many groups. The group is the one that Ceph assigns to an
+/// object of this name in a pool with as many groups (`name_hash` is rjenkins).
 ///
 /// # Panics
 /// If there are no groups.
@@ -28,19 +28,19 @@ pub fn address(name: &str, groups: u32) -> Address {
     Address { group: stable_mod(hash, groups), key }
 }
 
-/// The first name after this one.
+/// The least name greater than this one.
 #[must_use]
 pub fn after(name: &str) -> String {
     [name, "\0"].concat()
 }
 
-/// The first name after all that begin with `prefix`; none where no name can follow them.
+/// The least name greater than all that begin with `prefix`; none if no name follows them.
 #[must_use]
 pub fn after_all(prefix: &str) -> Option<String> {
     let mut rest = prefix;
     while let Some(last) = rest.chars().next_back() {
         rest = &rest[..rest.len() - last.len_utf8()];
-        // Surrogates are no characters.
+        // Surrogates are not characters.
         let next = if last == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(last as u32 + 1) };
         if let Some(next) = next {
             return Some([rest, next.encode_utf8(&mut [0; 4])].concat());
@@ -49,7 +49,7 @@ pub fn after_all(prefix: &str) -> Option<String> {
     None
 }
 
-/// Why a name cannot be one of an object; `None` if it can.
+/// Why a name is not valid for an object; `None` if it is valid.
 #[must_use]
 pub fn fault_of(name: &str) -> Option<String> {
     if name.is_empty() {
@@ -83,8 +83,8 @@ mod tests {
         }
     }
 
-    /// `osdmaptool --test-map-object` of Ceph 16.2.15 puts `foo` of a pool of 64 groups into group 1.1f... of
-    /// which the number is the name's hash modulo the groups.
+    /// `osdmaptool --test-map-object` of Ceph 16.2.15 gives the group of `foo` in a pool of 64 groups: its
+    /// number is the name's hash modulo the number of groups.
     #[test]
     fn the_group_is_that_of_ceph() {
         assert_eq!(address("foo", 64).key.hash(), 0x7fc1_f406);

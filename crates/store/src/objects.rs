@@ -1,4 +1,4 @@
-//! The objects of one group on a device, as the protocol sees them: reads and writes of a transaction.
+//! The objects of one group on a device, as the protocol sees them: reads and writes in a transaction.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use towtank_replication::{Cursor, DeviceId, Key, Listed, Objects, Version};
 use crate::content;
 use crate::engine::{ObjectHead, Table, Transaction, key_bytes, key_of, name_bytes, read, written};
 
-/// What a group holds here, all objects together.
+/// The totals of a group's objects on this device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// How many objects.
+    /// The number of objects.
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -20,8 +20,8 @@ pub struct Totals {
 
 /// The objects of a group, seen through a transaction.
 ///
-/// The protocol's calls cannot fail. Where the disk does, the transaction fails, nothing of the call counts,
-/// and the device stops. Since looks are noted too if they fail, what it holds lies in a cell.
+/// The protocol's calls cannot fail. If the disk fails, the transaction fails, none of the call's changes
+/// count, and the device stops. Lookups also record failures, so the state is in a `RefCell`.
 #[derive(Debug)]
 pub struct View<'t, 'e>(RefCell<Inner<'t, 'e>>);
 
@@ -33,7 +33,7 @@ struct Inner<'t, 'e> {
 }
 
 impl<'t, 'e> View<'t, 'e> {
-    /// Of a group; `totals` is kept up to date.
+    /// The objects of a group; `totals` is kept up to date.
     #[must_use]
     pub fn new(transaction: &'t mut Transaction<'e>, group: u32, totals: &'t mut Totals) -> View<'t, 'e> {
         View(RefCell::new(Inner { transaction, group, totals }))
@@ -51,8 +51,8 @@ impl Inner<'_, '_> {
         self.forget(key);
         let content::Head { name, attributes, length } = match content::head(&bytes) {
             Ok((head, _)) => head,
-            // What a peer sent is damaged. It is kept as it is, so that replicas stay equal; reading it is an
-            // error.
+            // The bytes that a peer sent are damaged. They are kept unchanged, so that replicas stay equal;
+            // reading the object is an error.
             Err(_) => content::Head::default(),
         };
         let size = bytes.len() as u64;
@@ -94,7 +94,7 @@ impl Objects for View<'_, '_> {
         let mut view = self.0.borrow_mut();
         let group = view.group;
         let mut listed = Vec::new();
-        // No further than is asked for: a backfill looks at many short ranges.
+        // Reads no further than requested: a backfill looks at many short ranges.
         let (first, prefix) = (key_bytes(group, from), group.to_be_bytes());
         let belongs = |at: &[u8]| at.starts_with(&prefix) && key_of(at).is_some_and(|key| to.covers(key));
         for (at, bytes) in view.transaction.scan_while(Table::Heads, &first, most, &belongs) {
@@ -110,8 +110,8 @@ impl Objects for View<'_, '_> {
         let mut view = self.0.borrow_mut();
         let row = key_bytes(view.group, key);
         let size = view.head(key)?.size as usize;
-        // Bytes that cannot be read are told as others of the same length: their checksum is not right, and
-        // whoever gets them notices.
+        // Unreadable bytes are replaced by others of the same length: their checksum is wrong, and the reader
+        // notices.
         let mut bytes = view.transaction.get_if_sound(Table::Data, &row).unwrap_or_default();
         bytes.resize(size, 0);
         let first = at.min(bytes.len() as u64) as usize;

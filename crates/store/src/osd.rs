@@ -1,8 +1,8 @@
-//! A device daemon: the replicas of one device, its disk, and the ways to all others.
+//! A device daemon: the replicas of one device, its disk, and the connections to all other processes.
 //!
-//! One thread, the `core`, does all that concerns replicas: it takes what has arrived, in portions, and
-//! makes what follows durable before it sends anything. Around it are threads that read connections
-//! (`doors`), that send to other daemons (`peers`), and that talk to the monitor.
+//! One thread, the `core`, handles everything that concerns replicas: it takes arrivals in portions, and
+//! makes their changes durable before it sends anything. Other threads read connections (`doors`), send to
+//! other daemons (`peers`), and talk to the monitor.
 
 mod core;
 mod doors;
@@ -23,10 +23,10 @@ use crate::engine::Engine;
 use crate::settings::Home;
 use crate::ways::Ways;
 
-/// Arrivals that wait for the core; more wait in sockets.
+/// The most arrivals that wait for the core; more wait in sockets.
 const ARRIVALS_MAX: usize = 256;
 
-/// Runs a device daemon until `stopped` says so.
+/// Runs a device daemon until `stopped` returns true.
 ///
 /// # Errors
 /// When its files cannot be read or written, or it cannot listen.

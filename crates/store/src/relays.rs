@@ -1,9 +1,10 @@
 //! Relays between the processes of a cluster, which can be cut in either direction: a network partition on
 //! one machine.
 //!
-//! There is one relay for each ordered pair of a daemon and whom it connects to. What crosses a direction
-//! that is cut is kept back, as by a network that loses packets and a transport that repeats them. When the
-//! cut ends, the bytes go on; or the connections are broken, and what was kept back is lost.
+//! There is one relay for each ordered pair of a daemon and a process that it connects to. Bytes in a
+//! direction that is cut are held back, as by a network that loses packets under a transport that repeats
+//! them. When the cut ends, either the bytes continue, or the connections are broken and the bytes held back
+//! are lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -16,10 +17,10 @@ use crate::control::Daemon;
 use crate::settings::Home;
 use crate::ways::{RELAYS_FILE, Relayed, open};
 
-/// Bytes go from the first to the second.
+/// A direction: bytes go from the first daemon to the second.
 pub type Direction = (Daemon, Daemon);
 
-/// How long a relay waits for the process that it is to connect to.
+/// How long a relay waits for the process that it connects to.
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 
 const BUFFER_BYTES: usize = 1 << 16;
@@ -27,7 +28,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 #[derive(Debug, Default)]
 struct State {
     cut: BTreeSet<Direction>,
-    /// Open streams by number, with the directions of the connection that they belong to.
+    /// Open streams by number, with the direction of their connection.
     streams: BTreeMap<u64, (Direction, TcpStream)>,
     opened: u64,
     stops: bool,
@@ -44,7 +45,7 @@ impl Network {
         self.state.lock().expect("no thread that holds it panics")
     }
 
-    /// Waits as long as a direction is cut; whether the connection of this number is still to be used.
+    /// Waits while a direction is cut; returns whether the connection with this number is still in use.
     fn passes(&self, direction: Direction, number: u64) -> bool {
         let is_kept_back = |state: &mut State| {
             !state.stops && state.streams.contains_key(&number) && state.cut.contains(&direction)
@@ -53,10 +54,10 @@ impl Network {
         !state.stops && state.streams.contains_key(&number)
     }
 
-    /// Forgets a connection and ends both of its streams.
+    /// Forgets a connection and closes both of its streams.
     fn end(&self, number: u64) {
         if let Some((_, stream)) = self.lock().streams.remove(&number) {
-            // It may have ended already.
+            // It may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         }
         self.news.notify_all();
@@ -71,8 +72,8 @@ pub struct Relays {
 }
 
 impl Relays {
-    /// Opens the relays of so many device daemons, and writes their addresses where the daemons look for
-    /// them.
+    /// Opens the relays of `osds` device daemons, and writes their addresses to the file that the daemons
+    /// read.
     ///
     /// # Errors
     /// When there are not enough ports, or the file cannot be written.
@@ -100,13 +101,13 @@ impl Relays {
         Ok(Relays { network, addresses })
     }
 
-    /// Cuts some directions.
+    /// Cuts these directions.
     pub fn cut(&self, directions: &[Direction]) {
         self.network.lock().cut.extend(directions);
     }
 
-    /// Ends the cut of some directions; with `breaks` the connections that use them end, and what was kept
-    /// back is lost.
+    /// Ends the cut of these directions. With `breaks`, the connections that use them end, and the bytes held
+    /// back are lost.
     pub fn heal(&self, directions: &[Direction], breaks: bool) {
         let mut state = self.network.lock();
         state.cut.retain(|direction| !directions.contains(direction));
@@ -115,7 +116,7 @@ impl Relays {
             state.streams.retain(|_, (direction, stream)| {
                 let ends = is_of(direction);
                 if ends {
-                    // It may have ended already.
+                    // It may be closed already.
                     let _ = stream.shutdown(Shutdown::Both);
                 }
                 !ends
@@ -131,7 +132,7 @@ impl Drop for Relays {
         self.heal(&[], false);
         self.network.lock().stops = true;
         self.network.news.notify_all();
-        // Threads that wait for connections look once more, and end.
+        // Threads that wait for connections wake up once more, and end.
         self.addresses.iter().for_each(|address| drop(open(address, CONNECT_TIME)));
     }
 }
@@ -143,13 +144,13 @@ fn take(network: &Arc<Network>, listener: &TcpListener, direction: Direction) {
         }
         let network = Arc::clone(network);
         std::thread::spawn(move || {
-            // Who was cut off connects again.
+            // A daemon whose connection fails connects again.
             let _ = relay(&network, stream, direction);
         });
     }
 }
 
-/// Carries one connection, until either side ends it.
+/// Relays one connection, until either side ends it.
 fn relay(network: &Arc<Network>, mut near: TcpStream, (from, to): Direction) -> std::io::Result<()> {
     near.set_nodelay(true)?;
     let number = {
@@ -189,7 +190,7 @@ fn pump(
 ) {
     let mut buffer = vec![0; BUFFER_BYTES];
     while let Ok(count) = source.read(&mut buffer) {
-        // The end of a connection crosses the network too.
+        // The end of a connection is also held back by a cut.
         if !network.passes(direction, number) || count == 0 || sink.write_all(&buffer[..count]).is_err() {
             break;
         }
@@ -207,8 +208,7 @@ mod tests {
     const B: Daemon = Daemon::Osd(1);
     const SOON: Duration = Duration::from_millis(300);
 
-    /// A directory of its own, two relays, and a connection from daemon 0 to a listener that stands for
-    /// daemon 1.
+    /// A separate directory, two relays, and a connection from daemon 0 to a listener in place of daemon 1.
     fn connected(name: &str) -> (Home, Relays, TcpStream, TcpStream) {
         let directory = std::env::temp_dir().join(format!("towtank-relays-{}-{name}", std::process::id()));
         let home = Home::at(&directory);

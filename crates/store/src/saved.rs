@@ -1,9 +1,10 @@
-//! What a group must not forget, as rows of a table: written with the objects that changed, in one
+//! The durable state of a group, as rows of a table: written with the objects that changed, in one
 //! transaction.
 //!
-//! A row of the table of groups has the group's number, a letter and what the letter asks for. `h` is the
-//! head, `l` an entry of the log, `d` a request whose entry was trimmed, `m` an object that is missing, `b`
-//! the bitmap. `t` and `s` are the images of tree and sketch, `u` and `v` the records of what changed since.
+//! The key of a row in the table of groups is the group's number, a letter and a suffix that depends on the
+//! letter. `h` is the head, `l` an entry of the log, `d` a request whose entry was trimmed, `m` an object
+//! that is missing, `b` the bitmap. `t` and `s` are the images of tree and sketch, `u` and `v` the records of
+//! the changes since.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use towtank_replication::{
 use crate::engine::{EngineError, ObjectHead, Table, Transaction, key_bytes, key_of, read, written};
 use crate::objects::Totals;
 
-/// Records are joined into a new image when they have grown to its length, and to so many bytes.
+/// Records are replaced by a new image when they exceed the image's length and this many bytes.
 const RECORDS_LEAST: usize = 64 << 10;
 
 /// The row that is written with each transaction.
@@ -29,17 +30,17 @@ struct GroupHead {
     cursor: Cursor,
     log_tail: Version,
     totals: Totals,
-    /// The records of tree and sketch begin with these numbers.
+    /// The numbers of the first records of tree and sketch.
     first_records: [u64; 2],
 }
 
-/// What lies on the disk of a group's durable state.
+/// What the disk holds of a group's durable state.
 #[derive(Debug)]
 pub struct Saved {
     group: u32,
     head: Option<GroupHead>,
     log_head: Version,
-    /// Requests of trimmed entries, oldest first, by the versions they got.
+    /// The versions of trimmed requests, oldest first.
     trimmed: std::collections::VecDeque<Version>,
     missing: BTreeMap<Key, Version>,
     tree: Track<Tree>,
@@ -47,7 +48,7 @@ pub struct Saved {
     dirty: Option<(Epoch, usize)>,
 }
 
-/// An image with its records.
+/// An image and its records.
 #[derive(Debug)]
 struct Track<T> {
     letters: [u8; 2],
@@ -81,7 +82,7 @@ impl<T: Restorable> Track<T> {
         transaction.set(Table::Groups, row(group, self.letters[0], &[]), image);
     }
 
-    /// What lies there is of no use any more.
+    /// Removes the image and its records.
     fn forget(&mut self, group: u32, transaction: &mut Transaction<'_>) {
         for number in self.first..self.next {
             transaction.remove(Table::Groups, row(group, self.letters[1], &number.to_be_bytes()));
@@ -115,7 +116,7 @@ impl<T: Restorable> Track<T> {
 }
 
 impl Saved {
-    /// Of a group of which nothing lies on the disk.
+    /// The state of a group that has nothing on disk.
     #[must_use]
     pub fn nothing(group: u32) -> Saved {
         Saved {
@@ -130,7 +131,7 @@ impl Saved {
         }
     }
 
-    /// Writes what has changed since.
+    /// Writes the changes since the last call.
     pub fn save(&mut self, durable: &mut Durable, totals: Totals, transaction: &mut Transaction<'_>) {
         self.save_log(&durable.log, transaction);
         self.save_missing(&durable.missing, transaction);
@@ -201,8 +202,8 @@ impl Saved {
         self.log_head = log.head();
     }
 
-    /// Entries after `tail` that the log no longer holds become requests that are remembered, as long as they
-    /// are.
+    /// Turns entries after `tail` that the log no longer holds into remembered requests, and drops requests
+    /// that it no longer remembers.
     fn trim(&mut self, log: &Log, tail: Version, transaction: &mut Transaction<'_>) {
         let prefix = row(self.group, b'l', &[]);
         let first = row(self.group, b'l', &version_bytes(tail));
@@ -243,10 +244,10 @@ impl Saved {
         self.missing.clone_from(missing);
     }
 
-    /// What lies on the disk of a group; none where nothing does.
+    /// Loads a group from disk; none if nothing is stored.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the disk or the rows cannot be read.
     pub fn load(
         group: u32,
         config: &Config,
@@ -260,7 +261,8 @@ impl Saved {
         saved.trimmed = trimmed.iter().map(|done| done.version).collect();
         let prefix = row(group, b'm', &[]);
         for (at, value) in transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX) {
-            // Four bytes of group and a letter, where a key of an object has four bytes of group alone.
+            // The key has four bytes of group and a letter; `key_of` expects only four bytes before the
+            // object.
             let key = at.get(1..).and_then(key_of).expect("the rows of a group have keys");
             saved.missing.insert(key, read("a missing object", &value)?);
         }
@@ -282,7 +284,7 @@ impl Saved {
         Ok(Some((saved, durable, totals)))
     }
 
-    /// What the group's settings ask for: as it was kept, or made from the objects where it was not.
+    /// The summaries that the group's settings require: as stored, or built from the objects if not stored.
     fn load_summary(
         &mut self,
         config: &Config,
@@ -313,7 +315,7 @@ impl Saved {
         Ok(Summary::of_parts(tree, sketch, dirty))
     }
 
-    /// A bitmap that was not kept has all ranges, until the group is clean.
+    /// A bitmap that was not stored has all ranges marked, until the group is clean.
     fn load_bitmap(
         &mut self,
         wanted: &Summary,
@@ -338,7 +340,7 @@ impl Saved {
         Ok(Some(Dirty { since, ranges }))
     }
 
-    /// The groups of which something lies on the disk.
+    /// The groups that have rows on disk.
     pub fn groups(groups: u32, transaction: &mut Transaction<'_>) -> Vec<u32> {
         (0..groups)
             .filter(|group| transaction.get(Table::Groups, &row(*group, b'h', &[])).is_some())
@@ -346,7 +348,7 @@ impl Saved {
     }
 }
 
-/// Versions of all objects of a group.
+/// The versions of all objects of a group.
 fn versions(group: u32, transaction: &mut Transaction<'_>) -> Result<Vec<(Key, Version)>, EngineError> {
     let prefix = group.to_be_bytes();
     let rows = transaction.scan(Table::Heads, &prefix, &prefix, usize::MAX);

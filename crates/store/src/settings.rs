@@ -1,8 +1,9 @@
-//! What a cluster is made with, and where its files lie.
+//! The settings of a cluster, and the paths of its files.
 //!
-//! A directory holds all of it: `cluster.json` says how it was made, `cluster.key` is what its processes know
-//! each other by, `monitor.address` where the monitor listens, `metrics.address` where it answers Prometheus,
-//! `monitor/` and `osd.N/` what they keep, `log/` what they say, and `run/` which processes they are.
+//! A single directory holds everything: `cluster.json` has the settings, `cluster.key` the key by which its
+//! processes authenticate each other, `monitor.address` the monitor's address, `metrics.address` the one
+//! where it serves Prometheus, `monitor/` and `osd.N/` the daemons' data, `log/` their output, and `run/` the
+//! ids of running processes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,62 +17,62 @@ use towtank_units::SimSpan;
 use crate::engine::Sync;
 use crate::wire::{ClusterKey, FRAME_MAX};
 
-/// How a cluster was made.
+/// The settings of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Device daemons at the beginning.
+    /// The number of device daemons at the beginning.
     pub osds: u32,
     /// Placement groups.
     pub groups: u32,
     /// Copies of each object.
     pub replicas: u32,
-    /// How a backfill finds what differs.
+    /// How a backfill finds differences.
     pub discovery: Discovery,
-    /// Leaves of a group's tree, and ranges of its bitmap, as a power of two.
+    /// The base-2 logarithm of the leaves of a group's tree, and of the ranges of its bitmap.
     pub leaf_bits: u8,
     /// Cells of a group's sketch.
     pub sketch_cells: u32,
     /// Entries that a log keeps while its group is clean.
     pub log_entries_min: u32,
-    /// Entries that it keeps at most.
+    /// The most entries that it keeps.
     pub log_entries_max: u32,
-    /// Backfills that a device leads at once, and as many that it takes in.
+    /// The most backfills that a device leads at once, and the most that it receives at once.
     pub backfills: u32,
-    /// The rest after each operation of recovery, in milliseconds.
+    /// The pause after each operation of recovery, in milliseconds.
     pub recovery_sleep_ms: u64,
     /// When a write counts as durable.
     pub sync: Sync,
-    /// A device that has not been heard of for so long counts as down, in milliseconds.
+    /// A device that is silent for this long counts as down, in milliseconds.
     pub grace_ms: u64,
-    /// A device that is down for so long is out: its objects go to others. In seconds.
+    /// A device that is down for this long is out: its objects move to other devices. In seconds.
     pub out_after_s: u64,
-    /// The address that all listen on.
+    /// The IP address on which all processes listen.
     pub listen: String,
-    /// What goes first on a device; none has all work done as it comes.
+    /// The scheduling of a device's work; without it all work is done as it arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
-    /// A rule of the protocol that is broken on purpose, so that a test proves that it would notice.
+    /// A rule of the protocol that is broken on purpose, so that a test can prove that it would notice.
     #[doc(hidden)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<Planted>,
 }
 
-/// The scheduler before a device's work, and what it is told of clients and of recovery. The unit of cost is
-/// an operation, and one more for each 64 KiB of it.
+/// The scheduler in front of a device's work, with the parameters of the two flows, clients and recovery. An
+/// operation costs one unit, plus one for each 64 KiB.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pacing {
-    /// Which. Its depth is the cost that is under way at once.
+    /// The scheduler. Its depth is the cost in progress at once.
     pub scheduler: Description,
     /// Reads and writes of clients.
     pub client: FlowSpec,
-    /// Looks, reads and writes of log recovery and of backfills.
+    /// Lookups, reads and writes of log recovery and of backfills.
     pub recovery: FlowSpec,
 }
 
 impl Pacing {
-    /// Both flows, in their order.
+    /// Both flows, in this order.
     #[must_use]
     pub fn flows(&self) -> Flows {
         Flows::new(vec![self.client.clone(), self.recovery.clone()])
@@ -101,44 +102,44 @@ impl Default for Settings {
     }
 }
 
-/// Why the files of a cluster are of no use.
+/// Why the files of a cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// There is no cluster.
+    /// The directory holds no cluster.
     #[error("there is no cluster in `{0}`")]
     Absent(PathBuf),
-    /// There is one already.
+    /// The directory holds a cluster already.
     #[error("there is a cluster in `{0}` already")]
     Present(PathBuf),
     /// A file cannot be read or written.
     #[error("`{path}`: {why}")]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
     },
-    /// The scheduler cannot be.
+    /// The scheduler is not valid.
     #[error("{0}")]
     Pacing(#[from] DescriptionError),
     /// A setting is out of its range.
     #[error("`{key}` is {found}, but it must lie {range}")]
     Range {
-        /// Which.
+        /// The name of the setting.
         key: &'static str,
-        /// What it is.
+        /// Its value.
         found: u64,
-        /// What it may be.
+        /// The range allowed.
         range: String,
     },
 }
 
 impl Settings {
-    /// The first of them that cannot be.
+    /// Checks all settings, and reports the first that is not valid.
     ///
     /// # Errors
-    /// Where one is out of its range.
+    /// When one is out of its range.
     pub fn check(&self) -> Result<(), SettingsError> {
         let within = |key: &'static str, found: u64, least: u64, most: u64| {
             if (least..=most).contains(&found) {
@@ -163,7 +164,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The rules of a group.
+    /// The protocol parameters of a group.
     ///
     /// # Panics
     /// For settings that have not been checked.
@@ -181,12 +182,13 @@ impl Settings {
             log_trim_min: 100.min(log),
             requests_max: log.max(3_000),
             sleep: SimSpan::from_ms(self.recovery_sleep_ms),
-            // A target that is full says so by itself soon; Ceph asks again after 30 s.
+            // A full target soon reports so itself; Ceph asks again after 30 s.
             retry: SimSpan::from_secs(5),
-            // Whole objects, so that their checksums can be looked at.
+            // Whole objects, so that their checksums can be checked.
             chunk_bytes: FRAME_MAX as u64,
-            // A former primary that is cut off from the others must not answer reads after they have gone on:
-            // it asks them, and they promise for less than the time after which it counts as down.
+            // A former primary that is cut off from the others must not answer reads after they have
+            // continued without it: it asks them for a lease, which they grant for less than the time after
+            // which it counts as down.
             lease: Some(SimSpan::from_ms(self.grace_ms / 2)),
             planted: self.planted,
             ..config.expect("the settings have been checked")
@@ -201,31 +203,31 @@ pub struct Home {
 }
 
 impl Home {
-    /// In this directory, which need not exist.
+    /// The directory of a cluster, which need not exist.
     #[must_use]
     pub fn at(directory: &Path) -> Home {
         Home { directory: directory.to_owned() }
     }
 
-    /// Where it is.
+    /// The path of the directory.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// A file or directory in it.
+    /// The path of a file or directory in it.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// Whether a cluster was made here.
+    /// Whether the directory holds a cluster.
     #[must_use]
     pub fn is_made(&self) -> bool {
         self.path("cluster.json").exists()
     }
 
-    /// Makes the files of a new cluster.
+    /// Creates the files of a new cluster.
     ///
     /// # Errors
     /// When there is one already, the settings are out of range, or a file cannot be written.
@@ -247,11 +249,11 @@ impl Home {
         self.write_settings(settings)
     }
 
-    /// Gives a cluster of which nothing runs other settings. Trees, sketches and bitmaps that they need are
-    /// made when its daemons start.
+    /// Changes the settings of a cluster of which nothing runs. Trees, sketches and bitmaps that the new
+    /// settings need are built when its daemons start.
     ///
     /// # Errors
-    /// When there is none, they are out of range, or the file cannot be written.
+    /// When there is no cluster, the settings are out of range, or the file cannot be written.
     pub fn change(&self, settings: &Settings) -> Result<(), SettingsError> {
         self.settings()?;
         settings.check()?;
@@ -263,10 +265,10 @@ impl Home {
         self.write("cluster.json", format!("{text}\n").as_bytes())
     }
 
-    /// How the cluster was made.
+    /// Reads the settings of the cluster.
     ///
     /// # Errors
-    /// When there is none, or its file cannot be read.
+    /// When there is no cluster, or its file cannot be read.
     pub fn settings(&self) -> Result<Settings, SettingsError> {
         if !self.is_made() {
             return Err(SettingsError::Absent(self.directory.clone()));
@@ -279,10 +281,10 @@ impl Home {
         Ok(settings)
     }
 
-    /// The cluster's key.
+    /// Reads the cluster's key.
     ///
     /// # Errors
-    /// When it cannot be read, or is no key.
+    /// When it cannot be read, or is not a key.
     pub fn key(&self) -> Result<ClusterKey, SettingsError> {
         let path = self.path("cluster.key");
         let fault = |why: String| SettingsError::File { path: path.clone(), why };
@@ -292,18 +294,18 @@ impl Home {
             .map_err(|bytes: Vec<u8>| fault(format!("it has {} bytes, and a key 32", bytes.len())))
     }
 
-    /// Where the monitor listens.
+    /// The address on which the monitor listens.
     ///
     /// # Errors
-    /// When it has never run.
+    /// When the monitor has never run.
     pub fn monitor_address(&self) -> Result<String, SettingsError> {
         self.address("monitor.address")
     }
 
-    /// Where the monitor tells how the cluster stands in the text format of Prometheus.
+    /// The address on which the monitor serves the state of the cluster in the text format of Prometheus.
     ///
     /// # Errors
-    /// When it has never run.
+    /// When the monitor has never run.
     pub fn metrics_address(&self) -> Result<String, SettingsError> {
         self.address("metrics.address")
     }
@@ -315,7 +317,7 @@ impl Home {
             .map_err(|error| SettingsError::File { path, why: error.to_string() })
     }
 
-    /// Writes a file that only its owner can read, whole or not at all.
+    /// Writes a file that only its owner can read; the write is atomic.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -1,34 +1,34 @@
-//! How much room is left on the file system of a device, and when it counts as full.
+//! The free space on a device's file system, and when the device counts as full.
 //!
-//! A device that is full takes no new data, so that what it must still write (logs, removals, tables that are
-//! merged) has room: an embedded tree that meets the end of its disk stops for good. Ceph's `full_ratio` is
-//! the same guard.
+//! A full device takes no new data, so that space is left for what it must still write (logs, removals,
+//! merged tables): an embedded tree that reaches the end of its disk stops for good. Ceph's `full_ratio` is
+//! the same safeguard.
 
 use std::path::Path;
 
-/// The room on a file system.
+/// The space on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// Bytes that can still be written.
     pub free_bytes: u64,
-    /// Bytes in all.
+    /// Bytes in total.
     pub total_bytes: u64,
 }
 
-/// The most that is kept free, however large the file system is.
+/// The largest reserve, however large the file system is.
 const RESERVE_MOST: u64 = 4 << 30;
 
-/// What is kept free at least: about one table that is written out while the journal grows.
+/// The least reserve: about one table that is flushed while the journal grows.
 const RESERVE_LEAST: u64 = 64 << 20;
 
 impl Space {
-    /// Of a file system that is never full.
+    /// The space of a file system that is never full.
     pub const ENDLESS: Space = Space { free_bytes: u64::MAX, total_bytes: u64::MAX };
 
-    /// The room where a directory lies.
+    /// The space on the file system of a directory.
     ///
     /// # Errors
-    /// When the system does not tell.
+    /// When the system does not report it.
     #[cfg(unix)]
     pub fn of(directory: &Path) -> std::io::Result<Space> {
         let told = nix::sys::statvfs::statvfs(directory)?;
@@ -36,7 +36,7 @@ impl Space {
         Ok(Space { free_bytes: bytes(told.blocks_available()), total_bytes: bytes(told.blocks()) })
     }
 
-    /// The room where a directory lies, which is not known here.
+    /// The space on the file system of a directory, which is unknown on this platform.
     ///
     /// # Errors
     /// Never.
@@ -45,20 +45,20 @@ impl Space {
         Ok(Space::ENDLESS)
     }
 
-    /// What is kept free: a twentieth of the file system, and at least 64 MiB; but no more than 4 GiB.
+    /// The reserve: a twentieth of the file system, at least 64 MiB and at most 4 GiB.
     #[must_use]
     pub fn reserve_bytes(self) -> u64 {
         (self.total_bytes / 20).clamp(RESERVE_LEAST, RESERVE_MOST)
     }
 
-    /// What is used of it.
+    /// The bytes used.
     #[must_use]
     pub fn used_bytes(self) -> u64 {
         self.total_bytes.saturating_sub(self.free_bytes)
     }
 
-    /// Whether the device counts as full. One that was full takes data again when an eighth more than the
-    /// reserve is free, so that it does not change its mind with each object.
+    /// Whether the device counts as full. A device that was full takes data again only when an eighth more
+    /// than the reserve is free, so that its state does not change with each object.
     #[must_use]
     pub fn is_full(self, was_full: bool) -> bool {
         let reserve = self.reserve_bytes();

@@ -1,11 +1,11 @@
 //! Clients that write and read while daemons are killed, stopped, paused, cut off and started, and a checker
-//! that knows all that they were told.
+//! that knows every answer that the clients received.
 //!
-//! Every write has a number of its own. A run goes in rounds: faults under load, then all faults end and the
-//! load goes on for a while, then the clients pause. When all groups are clean, all objects are read, and
-//! what each object's clients were told must be what a single copy could have shown
-//! (`towtank_replication::history`): an acknowledged write that was lost shows there. All replicas of all
-//! groups are read and compared. The next round begins with what was read.
+//! Every write has a unique number. A run consists of rounds: faults under load, then all faults end and the
+//! load continues for a while, then the clients pause. When all groups are clean, all objects are read, and
+//! the answers of each object's clients must be possible with a single copy (`towtank_replication::history`);
+//! a lost acknowledged write is detected there. All replicas of all groups are read and compared. The next
+//! round starts from the values read.
 
 mod faults;
 mod load;
@@ -30,37 +30,37 @@ use crate::names::Address;
 use crate::settings::{Home, Settings};
 use faults::Cluster;
 
-/// How a store is tortured.
+/// The parameters of a torture run.
 #[derive(Clone, Debug)]
 pub struct Torture {
-    /// An empty directory.
+    /// An empty directory for the cluster.
     pub home: Home,
-    /// This program, which runs the daemons.
+    /// The executable that runs the daemons.
     pub program: PathBuf,
-    /// The cluster.
+    /// The settings of the cluster.
     pub settings: Settings,
-    /// For how long.
+    /// How long the run takes.
     pub span: Duration,
-    /// What all draws come from. What happens in between depends on the machine too.
+    /// The seed of all random draws. The interleaving also depends on the machine.
     pub seed: u64,
-    /// Clients.
+    /// The number of clients.
     pub clients: u32,
-    /// Objects.
+    /// The number of objects.
     pub objects: u32,
 }
 
-/// What came of it.
+/// The results of a torture run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Tortured {
     /// Writes and removals that were answered.
     pub acknowledged_writes: u64,
     /// Reads that were answered.
     pub reads: u64,
-    /// Answers that were lost on purpose, so that the request was repeated.
+    /// Answers that were dropped on purpose, so that the request was repeated.
     pub answers_lost: u64,
-    /// Acknowledged writes and removals that a later read did not show, and no read after it.
+    /// Acknowledged writes and removals that a later read did not return, nor any read after it.
     pub lost_writes: u64,
-    /// Rounds: times that all was read and compared.
+    /// Rounds: the number of times that everything was read and compared.
     pub rounds: u64,
     /// Daemons that were killed.
     pub kills: u64,
@@ -68,30 +68,30 @@ pub struct Tortured {
     pub stops: u64,
     /// Daemons that were started again.
     pub restarts: u64,
-    /// Times that a daemon stood still for a while.
+    /// Times that a daemon was paused for a while.
     pub pauses: u64,
-    /// Times that some processes could not reach others for a while.
+    /// Times that some processes were cut off from others for a while.
     pub partitions: u64,
-    /// Copies that were damaged on a daemon that was away.
+    /// Copies that were damaged on a daemon that was down.
     pub corruptions: u64,
-    /// Damaged copies that the daemons have noticed since they were started for the last time.
+    /// Damaged copies that the daemons have detected since their last start.
     pub corruptions_noticed: u64,
-    /// Damaged copies that were sound again at the end: made good from another replica, or written anew.
+    /// Damaged copies that were valid again at the end: repaired from another replica, or overwritten.
     pub corruptions_repaired: u64,
     /// Times that the monitor was killed and started again.
     pub monitor_kills: u64,
     /// Times that objects were moved off a daemon for a while.
     pub moves: u64,
-    /// Whether every object's history is one that a single copy could have shown.
+    /// Whether the history of every object could come from a single copy.
     pub linearizable: bool,
-    /// What is wrong, object by object.
+    /// Descriptions of the violations, per object.
     pub violations: Vec<String>,
-    /// Faults that reading all replicas has found.
+    /// Faults found by reading all replicas.
     pub faults: Vec<String>,
 }
 
 impl Tortured {
-    /// Whether nothing was lost, and nothing is wrong.
+    /// Whether nothing was lost and no fault was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.linearizable && self.lost_writes == 0 && self.faults.is_empty()
@@ -104,34 +104,35 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How long the cluster may take at the end of a round until all replicas are equal.
 const SETTLE: Duration = Duration::from_secs(120);
 
-/// How long faults go on until all is looked at: short, since what differs may be made good by the next
-/// backfill.
+/// How long faults continue before everything is checked: short, because the next backfill may repair
+/// differences.
 const ROUND: Duration = Duration::from_secs(8);
 
-/// How long the load goes on when all faults have ended, so that writes meet recovery and backfills.
+/// How long the load continues after all faults have ended, so that writes overlap with recovery and
+/// backfills.
 const AFTERMATH: Duration = Duration::from_millis(2_000);
 
 const TORTURE: Purpose = Purpose(90);
 
-/// What a client was told of each object.
+/// The operations of a client on each object.
 type Told = BTreeMap<u32, Vec<Operation>>;
 
-/// Draws of a client, or of the faults: 0 is nobody's number among clients.
+/// The draws of a client, or of the faults, which use 0; clients are numbered from 1.
 fn draws_of(seed: u64, who: u32) -> impl FnMut(u64) -> u64 {
     let mut draws = Draws::new(Seed(seed), who, 0);
     move |below| draws.of(TORTURE).below(below.max(1))
 }
 
-/// What clients, faults and the checker share.
+/// The state shared by clients, faults and the checker.
 struct Shared<'a> {
     plan: &'a Torture,
     clock: Clock,
     ends: AtomicBool,
-    /// A client has given up.
+    /// Whether a client has given up.
     failed: AtomicBool,
-    /// Held by each client during an operation, and by the checker alone while it looks.
+    /// Held by each client during an operation, and exclusively by the checker while it checks.
     gate: RwLock<()>,
-    /// What each client was told in this round.
+    /// The operations of each client in this round.
     told: Vec<Mutex<Told>>,
     writes: AtomicU64,
     reads: AtomicU64,
@@ -158,10 +159,10 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Tortures a new cluster. Ends early where something is wrong.
+/// Tortures a new cluster. Ends early if a fault is found.
 ///
 /// # Errors
-/// When the cluster cannot be made, a daemon cannot be started, or a client is not answered for longer than
+/// When the cluster cannot be made, a daemon cannot be started, or a client gets no answer for longer than
 /// any fault lasts.
 pub fn torture(plan: &Torture, stopped: &(dyn Fn() -> bool + Sync)) -> Result<Tortured, StoreError> {
     plan.home.make(&plan.settings)?;
@@ -204,7 +205,7 @@ fn rounds(
     loop {
         let until = plan.span.min(shared.clock.elapsed() + ROUND);
         let goes_on = || !stopped() && !shared.failed.load(Ordering::Relaxed);
-        // Two rounds of three have one fault after the other.
+        // Two of three rounds have one fault at a time.
         let is_dense = found.rounds % 3 == 2;
         let faults = cluster.faults(
             plan,
@@ -217,7 +218,7 @@ fn rounds(
         if goes_on() {
             std::thread::sleep(AFTERMATH);
         }
-        // Every client has been answered when it lets go of the gate.
+        // Every client has been answered before it releases the gate.
         let alone = shared.gate.write().expect("no client panics");
         settle(plan, found)?;
         let read = read_all(shared)?;
@@ -231,7 +232,7 @@ fn rounds(
     }
 }
 
-/// Reads all objects, as a client that is alone.
+/// Reads all objects with a single client.
 fn read_all(shared: &Shared<'_>) -> Result<Told, StoreError> {
     let mut line = Client::reach(&shared.plan.home, PATIENCE)?;
     let mut told = Told::new();
@@ -243,15 +244,15 @@ fn read_all(shared: &Shared<'_>) -> Result<Told, StoreError> {
     Ok(told)
 }
 
-/// What was read last.
+/// The value of the last operation.
 fn value_read(told: &[Operation]) -> Option<u64> {
     told.last().and_then(|operation| match operation.act {
         Act::Read(value) | Act::Set(value) => value,
     })
 }
 
-/// Holds what clients were told in a round, and what was read after it, against what a single copy could
-/// show.
+/// Checks the clients' operations of a round, and the reads after it, against what a single copy could
+/// return.
 fn judge(shared: &Shared<'_>, before: &BTreeMap<u32, Option<u64>>, read: &Told, found: &mut Tortured) {
     let all: Vec<Told> =
         shared.told.iter().map(|told| std::mem::take(&mut *told.lock().expect("no client panics"))).collect();
@@ -268,7 +269,7 @@ fn judge(shared: &Shared<'_>, before: &BTreeMap<u32, Option<u64>>, read: &Told, 
     }
 }
 
-/// Flips a bit of an object on a device whose daemon does not run; whether there was one.
+/// Flips a bit of an object on a device whose daemon does not run; returns whether the object existed.
 ///
 /// # Errors
 /// When the disk cannot be read or written.
@@ -288,7 +289,7 @@ pub fn damage(home: &Home, osd: u32, at: Address) -> Result<bool, StoreError> {
 fn settle(plan: &Torture, found: &mut Tortured) -> Result<(), StoreError> {
     let mut line = Client::reach(&plan.home, PATIENCE)?;
     wait_until_clean(&line, found)?;
-    // What nobody has read since it was damaged is found by looking.
+    // Damage that nobody has read is found by comparing all replicas.
     if line.compare_replicas(true)?.damaged > 0 {
         std::thread::sleep(Duration::from_secs(1));
         wait_until_clean(&line, found)?;

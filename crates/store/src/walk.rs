@@ -1,4 +1,4 @@
-//! Objects in the order of their names, over all groups: a merge of what each group has, in small portions.
+//! Objects in the order of their names, over all groups: a merge of the groups' listings, in small portions.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,24 @@ use crate::client::Client;
 use crate::engine::ObjectHead;
 use crate::names::after;
 
-/// Heads that a group is asked for at once, until a walk has taken many: most listings end soon, or leave out
-/// most names.
+/// The number of heads in the first request to a group, which doubles with each request: most listings end
+/// soon, or skip most names.
 const PORTION_FIRST: u32 = 64;
 
-/// The most that a group is asked for at once.
+/// The most heads in one request to a group.
 const PORTION_MAX: u32 = 1_000;
 
-/// What one group has from somewhere on.
+/// The heads of one group that were fetched but not yet returned.
 #[derive(Debug)]
 struct Lane {
     heads: VecDeque<ObjectHead>,
-    /// The group has been asked for all names before this one.
+    /// The next name to request: all names before it have been fetched.
     from: String,
     ended: bool,
     portion: u32,
 }
 
-/// A walk over the objects of a store whose names begin alike.
+/// A walk over the objects of a store whose names have a common prefix.
 #[derive(Debug)]
 pub struct Walk {
     prefix: String,
@@ -32,7 +32,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Begins at the first name from `from` on that begins with `prefix`.
+    /// A walk over names with this prefix, beginning at the first one from `from` on.
     #[must_use]
     pub fn new(client: &Client, prefix: &str, from: &str) -> Walk {
         let lane =
@@ -40,22 +40,22 @@ impl Walk {
         Walk { prefix: prefix.to_owned(), lanes: (0..client.settings().groups).map(|_| lane()).collect() }
     }
 
-    /// The next object; none where there are no more.
+    /// The next object; none if there are no more.
     ///
     /// # Errors
-    /// When nobody answers.
+    /// When a group does not answer in time.
     pub fn next(&mut self, client: &mut Client) -> Result<Option<ObjectHead>, StoreError> {
         let Walk { prefix, lanes } = self;
         next_of(lanes, |group, lane| client.heads(group, prefix, &lane.from, lane.portion))
     }
 
-    /// Leaves out all names before this one.
+    /// Skips all names before this one.
     pub fn skip_to(&mut self, name: &str) {
         skip(&mut self.lanes, name);
     }
 }
 
-/// The least of all lanes, each of which is asked for more where it is empty.
+/// The least head of all lanes; a lane that is empty is filled first.
 fn next_of<E>(
     lanes: &mut [Lane],
     mut ask: impl FnMut(u32, &Lane) -> Result<(Vec<ObjectHead>, bool), E>,
@@ -67,7 +67,7 @@ fn next_of<E>(
                 lane.from = after(&last.name);
             }
             lane.portion = (lane.portion * 2).min(PORTION_MAX);
-            // A group that has nothing more to tell ends, whatever it says.
+            // A group that returns no heads has ended, whatever `is_last` says.
             lane.ended = is_last || heads.is_empty();
             lane.heads = heads.into();
         }
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// Names of each group, in portions of at most `most`.
+    /// Walks over the names of each group, fetched in portions of at most `most`.
     fn walk_over(groups: &[Vec<String>], most: usize, from: &str, skips: &[String]) -> Vec<String> {
         let lane = || Lane { heads: VecDeque::new(), from: from.to_owned(), ended: false, portion: 1 };
         let mut lanes: Vec<Lane> = groups.iter().map(|_| lane()).collect();

@@ -1,8 +1,8 @@
-//! How a daemon reaches the monitor and the other daemons: directly, or through relays that can be cut.
+//! How a daemon connects to the monitor and the other daemons: directly, or through relays that can be cut.
 //!
-//! In normal operation there is no `run/relays.json`, and all connections are direct. Torture writes the file
-//! before it starts daemons ([`relays`](crate::relays)). A daemon then opens each connection at its relay,
-//! and the first bytes tell the relay which address to connect to.
+//! In normal operation there is no `run/relays.json`, and all connections are direct. A torture run writes
+//! the file before it starts daemons ([`relays`](crate::relays)). A daemon then opens each connection at its
+//! relay, and the first bytes tell the relay which address to connect to.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::control::Daemon;
 use crate::settings::{Home, SettingsError};
 
-/// The file that names the relays, in the directory of the cluster.
+/// The file with the relays' addresses, in the directory of the cluster.
 pub const RELAYS_FILE: &str = "run/relays.json";
 
-/// Addresses of the relays of one daemon's outgoing connections.
+/// The addresses of the relays for one daemon's outgoing connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relayed {
     /// The relay to the monitor.
@@ -27,23 +27,23 @@ pub struct Relayed {
     pub osds: BTreeMap<u32, String>,
 }
 
-/// The ways from one process to the others.
+/// How one process connects to the others.
 #[derive(Clone, Debug, Default)]
 pub struct Ways {
     relayed: Option<Arc<Relayed>>,
 }
 
 impl Ways {
-    /// All connections are direct.
+    /// Direct connections only.
     #[must_use]
     pub fn direct() -> Ways {
         Ways::default()
     }
 
-    /// The ways of a device daemon: direct where the cluster has no relays.
+    /// How a device daemon connects: directly if the cluster has no relays.
     ///
     /// # Errors
-    /// When the file of the relays is there and cannot be read.
+    /// When the file of the relays exists and cannot be read.
     pub fn of_daemon(home: &Home, osd: u32) -> Result<Ways, SettingsError> {
         let path = home.path(RELAYS_FILE);
         if !path.exists() {
@@ -67,7 +67,7 @@ impl Ways {
     /// Connects to a process of the cluster that listens on `address`.
     ///
     /// # Errors
-    /// When nobody listens there, or the address is none.
+    /// When nothing listens there, or the address is not valid.
     pub fn connect(&self, to: Daemon, address: &str, within: Duration) -> std::io::Result<TcpStream> {
         let Some(relay) = self.relay_to(to) else { return open(address, within) };
         let mut stream = open(relay, within)?;
@@ -78,7 +78,7 @@ impl Ways {
     }
 }
 
-/// A connection to the first address that a text stands for.
+/// A connection to the first address that a text resolves to.
 pub(crate) fn open(address: &str, within: Duration) -> std::io::Result<TcpStream> {
     let at = address.to_socket_addrs()?.next().ok_or(std::io::ErrorKind::AddrNotAvailable)?;
     TcpStream::connect_timeout(&at, within)

@@ -1,10 +1,10 @@
 //! Frames between the processes of a cluster, encrypted and authenticated by the cluster's key.
 //!
 //! The handshake is Noise NNpsk0 (Perrin, The Noise Protocol Framework, revision 34): two messages, of which
-//! the first can be made by nobody without the key. Until it is done, nothing is read but these messages, of
-//! at most [`HANDSHAKE_MAX`] bytes and within [`HANDSHAKE_TIME`]. Afterwards a frame is cut into packets of
-//! at most 65,535 bytes, each sealed with a number that counts up in its direction: a packet that is changed,
-//! left out, repeated or moved ends the connection.
+//! nobody can make the first without the key. Until it is done, only these messages are read, of at most
+//! [`HANDSHAKE_MAX`] bytes and within [`HANDSHAKE_TIME`]. After it, a frame is divided into packets of at
+//! most 65,535 bytes, each sealed with a number that counts up per direction: a packet that is changed,
+//! omitted, repeated or reordered ends the connection.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ use snow::{Builder, HandshakeState, StatelessTransportState};
 /// The key of a cluster.
 pub type ClusterKey = [u8; 32];
 
-/// The largest frame: an object with its name, and what goes with it.
+/// The largest frame: an object with its name, and the message around it.
 pub const FRAME_MAX: usize = 80 << 20;
 
 /// The longest message of a handshake.
@@ -27,35 +27,35 @@ pub const HANDSHAKE_TIME: Duration = Duration::from_secs(5);
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 
-/// Both sides must say the same, so that versions that do not understand each other do not begin to talk.
+/// Both sides must use the same prologue, so that incompatible versions fail in the handshake.
 const PROLOGUE: &[u8] = b"towtank store, frames 2";
 
 const PACKET_MAX: usize = 65_535;
 const TAG_BYTES: usize = 16;
 const PLAIN_MAX: usize = PACKET_MAX - TAG_BYTES;
 
-/// Why a connection ends.
+/// Why a connection failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// The network says so.
+    /// An error of the network.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The other side has another key, or is no part of a store.
+    /// The other side has another key, or is not part of a store.
     #[error("the other side does not have the key of this cluster, or is of another version")]
     Stranger,
     /// A packet is not as it was sent.
     #[error("a packet is damaged, repeated or out of order")]
     Forged,
-    /// A frame is longer than any can be.
+    /// A frame exceeds the limit.
     #[error("a frame of {0} bytes; at most {FRAME_MAX} are possible")]
     TooLong(u64),
-    /// A frame that cannot be read.
+    /// A frame cannot be decoded.
     #[error("a frame cannot be read: {0}")]
     Unreadable(#[from] postcard::Error),
 }
 
-/// The half of a connection that receives.
+/// The receiving half of a connection.
 #[derive(Debug)]
 pub struct Receiver {
     stream: BufReader<TcpStream>,
@@ -63,7 +63,7 @@ pub struct Receiver {
     number: u64,
 }
 
-/// The half of a connection that sends.
+/// The sending half of a connection.
 #[derive(Debug)]
 pub struct Sender {
     stream: TcpStream,
@@ -72,7 +72,7 @@ pub struct Sender {
     packet: Vec<u8>,
 }
 
-/// Begins a connection.
+/// Performs the handshake as the side that connects.
 ///
 /// # Errors
 /// When the other side does not have the key, or the network fails.
@@ -84,7 +84,7 @@ pub fn connect(stream: TcpStream, key: &ClusterKey) -> Result<(Sender, Receiver)
     halves(state, stream)
 }
 
-/// Takes a connection that another side begins.
+/// Performs the handshake as the side that accepts.
 ///
 /// # Errors
 /// When the other side does not have the key, or the network fails.
@@ -151,7 +151,7 @@ impl Sender {
         self.send_bytes(&postcard::to_stdvec(frame)?)
     }
 
-    /// Sends a frame that has been encoded.
+    /// Sends an encoded frame.
     ///
     /// # Errors
     /// When the network fails.
@@ -181,23 +181,23 @@ impl Sender {
         Ok(self.stream.write_all(&self.packet[..2 + length])?)
     }
 
-    /// Ends the connection in both directions.
+    /// Closes the connection in both directions.
     pub fn close(&self) {
         // It may be closed already.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 
-    /// A handle by which another thread can end the connection.
+    /// A handle with which another thread can close the connection.
     ///
     /// # Errors
-    /// When the system has no more handles.
+    /// When the system has no more file handles.
     pub fn closer(&self) -> Result<TcpStream, WireError> {
         Ok(self.stream.try_clone()?)
     }
 }
 
 impl Receiver {
-    /// The next frame; none where the other side has ended the connection between two frames.
+    /// The next frame; none if the other side has closed the connection between two frames.
     ///
     /// # Errors
     /// When the network fails, or a packet or a frame is not as it was sent.
@@ -216,7 +216,7 @@ impl Receiver {
         if length > FRAME_MAX {
             return Err(WireError::TooLong(length as u64));
         }
-        // Memory is taken as packets come, and not as the length says.
+        // Memory is allocated as packets arrive, not from the stated length.
         let mut frame = first.to_vec();
         while frame.len() < length {
             frame.extend(self.receive_packet()?.ok_or(WireError::Forged)?);
@@ -239,8 +239,8 @@ impl Receiver {
         Ok(Some(plain))
     }
 
-    /// How long to wait for a frame at most; none waits for ever. After a wait that was too long the
-    /// connection is of no use.
+    /// Sets the longest time to wait for a frame; `None` waits for ever. After a timeout the connection can
+    /// no longer be used.
     ///
     /// # Errors
     /// When the system refuses it.
@@ -290,7 +290,8 @@ mod tests {
         assert!(here.is_err(), "{here:?}");
     }
 
-    /// Bytes of a stranger end the connection, and take no memory beyond a handshake.
+    /// Random bytes from an unauthenticated sender end the connection, and take no more memory than a
+    /// handshake.
     #[test]
     fn malformed_beginnings_are_refused() {
         let mut state = 1_u64;
@@ -306,7 +307,7 @@ mod tests {
                     (state >> 33) as u8
                 })
                 .collect();
-            // The other side may have ended it already.
+            // The other side may have closed it already.
             let _ = stream.write_all(&bytes);
             drop(stream);
             assert!(there.join().expect("it does not panic").is_err(), "{length} bytes");
@@ -319,7 +320,7 @@ mod tests {
         let ((mut sender, _), (_, mut receiver)) = (here.expect("one key"), there.expect("one key"));
         sender.send_bytes(b"sound").expect("it is sent");
         assert_eq!(receiver.receive_bytes().expect("it is sound").as_deref(), Some(&b"sound"[..]));
-        // Left out: the next packet has another number.
+        // A packet is omitted: the next one has another number.
         sender.number += 1;
         sender.send_bytes(b"one later").expect("it is sent");
         assert!(matches!(receiver.receive_bytes(), Err(WireError::Forged)));

@@ -1,4 +1,4 @@
-//! Which cases there are, which objects are written again, and what is kept of an experiment.
+//! The cases of a plan, the objects drawn, and the file of results.
 
 use super::*;
 

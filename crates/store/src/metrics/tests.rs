@@ -1,4 +1,4 @@
-//! What a page says of a small cluster; whether its form is right, the tests of the command hold.
+//! The page for a small cluster; the tests of the command check its format.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ fn everything_that_the_monitor_knows_is_told() {
     }
 }
 
-/// What was said before the last map is not told as how groups stand now.
+/// Reports from before the last map are not shown as the current state of groups.
 #[test]
 fn old_reports_say_nothing_of_groups() {
     let mut standing = standing();

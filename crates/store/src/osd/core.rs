@@ -1,7 +1,7 @@
-//! The replicas of a device, in one thread.
+//! The replicas of a device, in a single thread.
 //!
-//! Arrivals are taken in portions. All that a portion changes is one transaction; once that is durable, what
-//! follows from it is sent. So many writes share one wait for the disk.
+//! Arrivals are taken in portions. All changes of a portion are one transaction; once it is durable, the
+//! resulting messages are sent. So many writes share one sync of the disk.
 
 mod room;
 mod strays;
@@ -35,14 +35,14 @@ use crate::saved::Saved;
 use crate::settings::Settings;
 use room::Room;
 
-/// A portion ends when it has so many arrivals, or bytes to write.
+/// A portion ends after this many arrivals, or bytes to write.
 const PORTION_ARRIVALS: usize = 128;
 const PORTION_BYTES: usize = 32 << 20;
 
-/// How often the report for the monitor is made anew.
+/// How often the report for the monitor is updated.
 const REPORT: Duration = Duration::from_millis(100);
 
-/// What a core is made of.
+/// The components of a core.
 pub(super) struct Parts {
     pub settings: Settings,
     pub engine: Engine,
@@ -51,16 +51,16 @@ pub(super) struct Parts {
     pub report: Arc<Mutex<Report>>,
 }
 
-/// A replica with what lies on the disk of it.
+/// A replica and its state on disk.
 struct Held {
     replica: Replica<Vec<u8>>,
     saved: Saved,
     totals: Totals,
-    /// Since when each target is being backfilled.
+    /// Since when each target has been backfilled.
     filling: BTreeMap<u32, Instant>,
-    /// Who serves it, by the last map.
+    /// The acting replicas, by the last map.
     acting: Vec<DeviceId>,
-    /// Who serves it or should hold it, by the last map.
+    /// The daemons that serve the group or should hold it, by the last map.
     holders: Vec<u32>,
     /// Reads for recovery that wait until no disk of the group is full.
     stalled: Vec<Token>,
@@ -80,10 +80,10 @@ impl Held {
     }
 }
 
-/// A client that waits.
+/// The clients that wait for an answer.
 type Waiting = BTreeMap<RequestId, (u32, Key, Arc<ClientDoor>)>;
 
-/// Messages of a group that came before its first map, with who sent them.
+/// Messages of a group that arrived before its first map, with their senders.
 type Early = Vec<(DeviceId, Message<Vec<u8>>)>;
 
 /// All replicas of the device.
@@ -102,11 +102,11 @@ pub(super) struct Core {
     timers: BinaryHeap<Reverse<(Instant, u32, Token)>>,
     pace: Pace,
     waiting: Waiting,
-    /// Messages for groups of which no map has told yet.
+    /// Messages for groups for which no map has arrived yet.
     early: BTreeMap<u32, Early>,
     /// Objects that are not as they were written, until the next interval of their group.
     damaged: BTreeMap<u32, BTreeSet<Key>>,
-    /// Groups that have moved elsewhere, of which objects are still to be removed.
+    /// Groups that have moved to other daemons, with objects still to be removed.
     purging: BTreeSet<u32>,
     room: Room,
     counters: Counters,
@@ -153,7 +153,7 @@ impl Core {
         })
     }
 
-    /// Takes what arrives until `stopped` says so.
+    /// Handles arrivals until `stopped` returns true.
     pub(super) fn run(
         mut self,
         arrivals: &Receiver<Arrival>,
@@ -180,7 +180,7 @@ impl Core {
         Ok(())
     }
 
-    /// How long nothing needs to be done, unless something arrives.
+    /// How long the core may sleep if nothing arrives.
     fn idle(&self) -> Duration {
         let timer = self.timers.peek().map(|Reverse((at, ..))| at.saturating_duration_since(now()));
         let paced = self
@@ -190,7 +190,7 @@ impl Core {
         [timer, paced].into_iter().flatten().fold(REPORT, Duration::min)
     }
 
-    /// One portion: what waits is handled, made durable, and then what follows is carried out.
+    /// Handles one portion: processes what waits, commits it, and then carries out the resulting actions.
     fn portion(
         &mut self,
         first: Option<Arrival>,
@@ -270,7 +270,7 @@ impl Core {
         turn.actions.extend(actions.into_iter().map(|action| (group, action)));
     }
 
-    /// New maps, each to the groups for which it begins an interval.
+    /// Passes each new map to the groups for which it begins an interval.
     fn take_maps(&mut self, maps: Vec<ClusterMap>, transaction: &mut Transaction<'_>, turn: &mut Turn) {
         for map in maps {
             if self.maps.last().is_some_and(|(last, _)| last.epoch >= map.epoch) {
@@ -300,7 +300,7 @@ impl Core {
         }
     }
 
-    /// A replica that is new here hears of all intervals of its group.
+    /// Passes a map to a replica; a replica that is new here receives all intervals of its group.
     fn tell_map(
         &mut self,
         group: u32,
@@ -378,8 +378,8 @@ impl Core {
         turn.answers.push((door, Answer { request, told }));
     }
 
-    /// What is wrong with a request: no client of ours asks for an object of another group, or writes what is
-    /// none.
+    /// What is wrong with a request: a correct client never names an object of another group, or writes bytes
+    /// that are not an object.
     fn fault_of(&self, group: u32, key: Key, operation: &Operation<Vec<u8>>) -> Option<String> {
         if let Operation::Write(bytes) = operation {
             let name = match content::decode(bytes) {
@@ -394,7 +394,8 @@ impl Core {
         (!space.contains(key.at())).then(|| format!("{key:?} is no object of group {group}"))
     }
 
-    /// What no data need be read for; asked again while the log names objects that are not here yet.
+    /// Answers requests that need no data; none, so that the client retries, while the log names objects
+    /// missing here.
     fn look(&self, group: u32, what: &Wanted, transaction: &mut Transaction<'_>) -> Option<Told> {
         let held = self.groups.get(&group)?;
         let missing = &held.replica.durable().missing;
@@ -407,7 +408,7 @@ impl Core {
         }
     }
 
-    /// All that this daemon holds of a group, its checksums checked.
+    /// Everything that this daemon holds of a group, with checksums checked.
     fn inventory(&self, group: u32, transaction: &mut Transaction<'_>) -> Inventory {
         let Some(held) = self.groups.get(&group) else { return Inventory::default() };
         let durable = held.replica.durable();
@@ -415,8 +416,8 @@ impl Core {
         Inventory { is_complete: durable.is_complete() && durable.missing.is_empty(), ..inventory }
     }
 
-    /// An object is not as it was written. It counts as missing from the group's next interval on, which is
-    /// asked for.
+    /// Records that an object is not as it was written. It counts as missing from the group's next interval
+    /// on, which is requested from the monitor.
     fn damaged(&mut self, group: u32, key: Key) {
         let Some(held) = self.groups.get(&group) else { return };
         if self.damaged.entry(group).or_default().insert(key) {
@@ -445,7 +446,7 @@ impl Core {
             {
                 self.stall(group, token);
             }
-            // What was to be written is durable, and what was to be read has been read.
+            // The writes of this work are durable already, and its reads have been done.
             Action::Work { token, work } => self.pace.arrive(self.clock.sim(), group, token, work),
             Action::Wake { token, after } => {
                 self.timers.push(Reverse((now() + Duration::from_nanos(after.as_ns()), group, token)));
@@ -474,7 +475,7 @@ impl Core {
         let retry = Told::Retry(self.maps.last().map_or(0, |(map, _)| map.epoch));
         let told = match outcome {
             Outcome::Done(version) => Told::Done(version),
-            // It is asked for again, and read once another replica has made it good.
+            // The client repeats the read, which succeeds once another replica has supplied the object.
             Outcome::Read { found: Some((_, bytes)), .. } if content::decode(&bytes).is_err() => {
                 self.damaged(group, key);
                 retry
@@ -562,7 +563,7 @@ impl Core {
     }
 }
 
-/// What has come of a portion so far.
+/// The results of a portion so far.
 struct Turn {
     actions: Vec<(u32, Action<Vec<u8>>)>,
     answers: Vec<(Arc<ClientDoor>, Answer)>,

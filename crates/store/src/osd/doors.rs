@@ -1,4 +1,4 @@
-//! What comes in: connections of other daemons and of clients, each with a thread that reads it.
+//! Incoming connections of other daemons and of clients, each read by its own thread.
 
 use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
@@ -11,10 +11,10 @@ use crate::frames::{Answer, Ask, Hello, PeerFrame, Taken};
 use crate::map::ClusterMap;
 use crate::wire::{self, ClusterKey, Receiver, Sender, WireError};
 
-/// Requests of one connection that are not answered; more wait in the socket.
+/// The most unanswered requests of one connection; more wait in the socket.
 const OPEN_MAX: usize = 64;
 
-/// What reaches the daemon.
+/// An input of the daemon.
 #[derive(Debug)]
 pub(super) enum Arrival {
     /// A message for a replica.
@@ -23,19 +23,19 @@ pub(super) enum Arrival {
     Maps(Vec<ClusterMap>),
     /// Groups that are clean elsewhere, with the interval.
     Clean(Vec<(u32, Epoch)>),
-    /// A client's question.
+    /// A client's request.
     Ask { ask: Ask, door: Arc<ClientDoor> },
 }
 
-/// The way back to a client.
+/// The channel for answers to a client.
 #[derive(Debug)]
 pub(super) struct ClientDoor {
     answers: std::sync::mpsc::Sender<Answer>,
     open: Arc<Open>,
 }
 
-/// Requests of a connection whose answers have not been written to it: a client that does not read answers is
-/// not heard any more.
+/// Counts requests of a connection whose answers have not been written to it: a client that does not read its
+/// answers is no longer read from.
 #[derive(Debug, Default)]
 struct Open {
     count: Mutex<usize>,
@@ -44,7 +44,7 @@ struct Open {
 
 impl ClientDoor {
     pub(super) fn answer(&self, answer: Answer) {
-        // A client that has gone does not want it.
+        // If the client is gone, the answer is dropped.
         let _ = self.answers.send(answer);
     }
 }
@@ -64,17 +64,17 @@ impl Open {
     }
 }
 
-/// Numbers of the last frames that came from runs of daemons.
+/// The numbers of the last frames from each run of each daemon.
 type Last = Arc<Mutex<BTreeMap<(u32, u64), u64>>>;
 
-/// Takes connections as long as the process lives.
+/// Accepts connections as long as the process lives.
 pub(super) fn open(listener: TcpListener, key: ClusterKey, instance: u64, arrivals: SyncSender<Arrival>) {
     let last = Last::default();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let (arrivals, last) = (arrivals.clone(), Arc::clone(&last));
             std::thread::spawn(move || {
-                // Who was cut off comes again.
+                // A daemon whose connection fails connects again.
                 let _ = take(stream, &key, instance, &arrivals, &last);
             });
         }
@@ -93,22 +93,22 @@ fn take(
         Some(Hello::Peer { osd, instance: from, to_instance, first }) if to_instance == instance => {
             {
                 let mut last = last.lock().expect("no thread that holds it panics");
-                // Runs that have ended do not send any more.
+                // Former runs of the daemon do not send any more.
                 last.retain(|(other, run), _| *other != osd || *run == from);
-                // What was void is not sent any more: numbers may go on later than the last one.
+                // Void frames are not sent any more, so numbers may continue later than after the last one.
                 let before = last.entry((osd, from)).or_insert(0);
                 *before = (*before).max(first.saturating_sub(1));
             }
             from_peer((osd, from), sender, receiver, arrivals, last)
         }
         Some(Hello::Client) => from_client(sender, receiver, arrivals),
-        // It means another run of this daemon, or says nothing.
+        // It addresses another run of this daemon, or sent nothing.
         Some(Hello::Peer { .. }) | None => Ok(()),
     }
 }
 
-/// A frame counts as taken when it waits in line: a crash of this daemon, which would lose it, ends the
-/// interval.
+/// Receives frames from another daemon. A frame counts as taken once it is queued: a crash of this daemon,
+/// which would lose it, ends the interval.
 fn from_peer(
     from: (u32, u64),
     mut sender: Sender,
@@ -152,7 +152,7 @@ fn from_client(
             }
         }
         sender.close();
-        // Whoever waits for room learns that the connection has ended.
+        // Lets the threads that wait for room know that the connection has ended.
         while outgoing.recv().is_ok() {
             open.answered();
         }

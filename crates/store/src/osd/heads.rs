@@ -1,18 +1,18 @@
-//! Heads of objects, one or those of a run of names: what a listing needs, without data.
+//! The heads of objects, single or in a range of names: what a listing needs, without data.
 
 use towtank_replication::Key;
 
 use crate::engine::{ObjectHead, Table, Transaction, key_bytes, name_bytes, read};
 use crate::frames::Told;
 
-/// The most heads in an answer.
+/// The most heads in one answer.
 const HEADS_MAX: usize = 1_000;
 
-/// An answer that has so many bytes of names and attributes ends: one head more is a part of it.
+/// An answer ends once it holds this many bytes of names and attributes; the last head may exceed the limit.
 const BYTES_MAX: usize = 4 << 20;
 
-/// Heads of objects whose names begin with `prefix`, from `from` on; none where the tables contradict each
-/// other, which the disk's transaction notes.
+/// Heads of objects whose names begin with `prefix`, from `from` on; none if the tables contradict each other
+/// or cannot be read.
 pub(super) fn names(
     group: u32,
     (prefix, from): (&str, &str),
@@ -21,7 +21,7 @@ pub(super) fn names(
 ) -> Option<Told> {
     let most = most.clamp(1, HEADS_MAX);
     let (begin, first) = (name_bytes(group, prefix), name_bytes(group, from.max(prefix)));
-    // One more tells whether any follows; damaged objects have no name.
+    // One more row tells whether another name follows; damaged objects have an empty name, which is skipped.
     let rows = transaction.scan(Table::Names, &begin, &first, most + 2);
     let mut heads = Vec::new();
     let mut bytes = 0;

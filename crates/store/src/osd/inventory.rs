@@ -1,4 +1,4 @@
-//! All that a device holds of a group, looked at object by object.
+//! The inventory of a group on a device, object by object.
 
 use towtank_replication::{Cursor, Key, Replica, Summary};
 
@@ -9,8 +9,8 @@ use crate::frames::Inventory;
 /// Objects that are looked at together.
 const PAGE: usize = 64;
 
-/// Versions and checksums of a group's objects, and those of which the bytes are not as they were written.
-/// Whether the replica is complete is not looked at.
+/// Versions and checksums of a group's objects, and those whose bytes are not as they were written. Whether
+/// the replica is complete is not checked.
 pub(super) fn of_group(
     group: u32,
     replica: &Replica<Vec<u8>>,

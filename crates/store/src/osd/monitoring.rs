@@ -1,4 +1,4 @@
-//! What a daemon says to the monitor, and hears of it: over connections that are renewed as long as it lives.
+//! A daemon's communication with the monitor, over connections that are renewed as long as it lives.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex};
@@ -14,16 +14,16 @@ use crate::settings::Home;
 use crate::ways::Ways;
 use crate::wire::{self, ClusterKey};
 
-/// How often a daemon says that it runs.
+/// How often a daemon reports that it runs.
 const PING: Duration = Duration::from_millis(200);
 
-/// Before the next try to reach the monitor.
+/// How long to wait before trying to reach the monitor again.
 const RETRY: Duration = Duration::from_millis(100);
 
 /// How long the monitor may take for an answer.
 const ANSWER_TIME: Duration = Duration::from_secs(10);
 
-/// Who talks.
+/// The identity of the daemon, and its report.
 #[derive(Clone, Debug)]
 pub(super) struct Me {
     pub home: Home,
@@ -35,7 +35,7 @@ pub(super) struct Me {
     pub report: Arc<Mutex<Report>>,
 }
 
-/// The way to the monitor.
+/// A channel to the thread that talks to the monitor.
 #[derive(Clone, Debug)]
 pub(super) struct Monitor {
     asks: Sender<(ToMonitor, Option<Sender<()>>)>,
@@ -43,13 +43,13 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// Asks for others to act in a group. If the monitor is away, it is asked when it is back; what is out of
-    /// date then does no harm.
+    /// Asks for other acting replicas of a group. If the monitor is away, it is asked when it is back; a
+    /// request that is out of date then does no harm.
     pub(super) fn want(&self, group: u32, epoch: Epoch, acting: Vec<u32>) {
         let _ = self.asks.send((ToMonitor::Wants { group, epoch, acting }, None));
     }
 
-    /// Says that the daemon ends, and waits a moment until that is known.
+    /// Tells the monitor that the daemon ends, and waits up to 2 s for its answer.
     pub(super) fn leave(&self) {
         let (done, wait) = channel();
         if self.asks.send((self.leave.clone(), Some(done))).is_ok() {
@@ -65,12 +65,12 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Reaches the monitor of a cluster.
+    /// Connects to the monitor of a cluster.
     pub(crate) fn open(home: &Home, key: &ClusterKey) -> Result<Line, StoreError> {
         Line::by(&Ways::direct(), home, key)
     }
 
-    /// The same, by the ways of a daemon.
+    /// Connects through the daemon's `ways`.
     fn by(ways: &Ways, home: &Home, key: &ClusterKey) -> Result<Line, StoreError> {
         let stream = ways.connect(Daemon::Monitor, &home.monitor_address()?, ANSWER_TIME)?;
         let (sender, receiver) = wire::connect(stream, key)?;
@@ -78,7 +78,7 @@ impl Line {
         Ok(Line { sender, receiver })
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request, and waits for the answer.
     pub(crate) fn ask(&mut self, ask: &ToMonitor) -> Result<FromMonitor, StoreError> {
         self.sender.send(ask)?;
         let answer = self.receiver.receive()?;
@@ -86,7 +86,7 @@ impl Line {
     }
 }
 
-/// Begins to talk: one thread pings and asks, another waits for maps.
+/// Starts two threads: one pings and sends requests, the other waits for maps.
 pub(super) fn begin(me: Me, arrivals: SyncSender<Arrival>) -> Monitor {
     let (asks, outgoing) = channel();
     let leave = ToMonitor::Leave { osd: me.osd, instance: me.instance };
@@ -111,7 +111,7 @@ fn hear_maps(me: &Me, arrivals: &SyncSender<Arrival>) {
             }
             Ok(())
         })();
-        // The monitor is away: all goes on as it is.
+        // The monitor is away: everything continues with the last map.
         drop(heard);
         std::thread::sleep(RETRY);
     }
@@ -147,7 +147,7 @@ fn talk(me: &Me, asks: &Receiver<(ToMonitor, Option<Sender<()>>)>, arrivals: &Sy
     }
 }
 
-/// Says that the daemon runs, and how it stands; whether anybody is there to hear what the monitor answers.
+/// Reports that the daemon runs, and its state; returns whether the core still takes arrivals.
 fn ping(me: &Me, line: &mut Line, arrivals: &SyncSender<Arrival>) -> Result<bool, StoreError> {
     let Me { osd, instance, .. } = *me;
     let report = me.report.lock().expect("no thread that holds it panics").clone();

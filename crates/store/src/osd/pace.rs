@@ -1,8 +1,8 @@
-//! Who goes first on a device: the work of clients, or that of recovery.
+//! Schedules a device's work: that of clients against that of recovery.
 //!
-//! A replica asks for work, and goes on when that is done. Between them the work waits here, in a scheduler
-//! of `towtank-iosched`. What the scheduler gives goes with one portion of the daemon's work, and is under
-//! way until that is durable.
+//! A replica requests work, and continues when it is done. In between the work waits here, in a scheduler of
+//! `towtank-iosched`. Work that the scheduler dispatches is part of the daemon's next portion, and is in
+//! progress until that portion is durable.
 
 use towtank_iosched::{Discipline, FlowId, Request, Scheduler};
 use towtank_replication::{Token, Work};
@@ -10,10 +10,10 @@ use towtank_units::SimTime;
 
 use crate::settings::Pacing;
 
-/// The cost of work goes up by one for each so many bytes.
+/// The cost of work increases by one for each of so many bytes.
 const COST_BYTES: u64 = 64 << 10;
 
-/// The cost that is under way at once, where the scheduler names no depth.
+/// The cost in progress at once, if the scheduler names no depth.
 const DEPTH: u32 = 32;
 
 /// The work that waits.
@@ -22,7 +22,7 @@ pub(super) struct Pace {
     scheduler: Option<Scheduler<(u32, Token)>>,
     waiting: usize,
     under_way: Vec<Request<(u32, Token)>>,
-    /// Done as it came, without a scheduler.
+    /// Work that is done as it arrives, without a scheduler.
     free: Vec<(u32, Token)>,
 }
 
@@ -38,7 +38,7 @@ impl Pace {
         Pace { scheduler, waiting: 0, under_way: Vec::new(), free: Vec::new() }
     }
 
-    /// A replica of a group asks for work.
+    /// Adds work that a replica of a group requests.
     pub(super) fn arrive(&mut self, now: SimTime, group: u32, token: Token, work: Work) {
         let Some(scheduler) = &mut self.scheduler else {
             self.free.push((group, token));
@@ -54,7 +54,8 @@ impl Pace {
         scheduler.arrive(now, Request::new(FlowId(flow), cost.max(1), (group, token)));
     }
 
-    /// What was under way is done, and what may go now is. It goes with the daemon's next portion.
+    /// Completes the work in progress, and returns the work that may start now, which is part of the daemon's
+    /// next portion.
     pub(super) fn next(&mut self, now: SimTime) -> Vec<(u32, Token)> {
         let Some(scheduler) = &mut self.scheduler else { return std::mem::take(&mut self.free) };
         for request in std::mem::take(&mut self.under_way) {
@@ -70,12 +71,12 @@ impl Pace {
         self.under_way.iter().map(|request| request.item).collect()
     }
 
-    /// Whether something may go at once.
+    /// Whether some work may start now.
     pub(super) fn is_ready(&self) -> bool {
         !self.free.is_empty() || (self.waiting > 0 && !self.under_way.is_empty())
     }
 
-    /// When something may go that may not go yet.
+    /// When waiting work may start that may not start yet.
     pub(super) fn wake_at(&self) -> Option<SimTime> {
         self.scheduler.as_ref().filter(|_| self.waiting > 0).and_then(Discipline::wake_at)
     }
@@ -113,7 +114,7 @@ mod tests {
         }
     }
 
-    /// How many of each group went in so many portions.
+    /// The number of requests of each group dispatched in this many portions.
     fn shares(pace: &mut Pace, portions: usize) -> [usize; 2] {
         let mut went = [0; 2];
         for _ in 0..portions {
@@ -140,7 +141,7 @@ mod tests {
         let [clients, recoveries] = shares(&mut pace, 50);
         assert_eq!(clients + recoveries, 400, "eight at once");
         assert!((295..=305).contains(&clients), "three of four: {clients}");
-        // Planted: with equal weights the same check fails.
+        // A planted fault: with equal weights the same check fails.
         let mut equal = Pace::new(Some(&pacing("sfq:8", weighted(1), weighted(1))));
         fill(&mut equal, 400);
         assert!(!(295..=305).contains(&shares(&mut equal, 50)[0]));
@@ -156,7 +157,7 @@ mod tests {
         let (mut went, mut now) = (0, SimTime::ZERO);
         while now <= after(SimTime::ZERO, SimSpan::from_secs(2)) {
             went += pace.next(now).len();
-            // Whoever waits is told when to come back, and does not go round in circles.
+            // A wake-up time is given for work that waits, so that the loop does not spin.
             now = match pace.wake_at() {
                 Some(at) if !pace.is_ready() => at.max(after(now, SimSpan::from_ns(1))),
                 _ => after(now, SimSpan::from_ms(1)),
@@ -166,7 +167,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes goes, once.
+        /// All work that arrives is dispatched exactly once.
         #[test]
         fn nothing_is_lost(
             work in prop::collection::vec((any::<bool>(), 0_u64..300_000, any::<bool>()), 1..200),

@@ -1,9 +1,8 @@
-//! Messages to other daemons: kept until they have been taken, over as many connections as that needs.
+//! Messages to other daemons: kept until they have been taken, over as many connections as needed.
 //!
-//! The protocol asks that messages of an interval are not lost. A frame has a number that counts on over
-//! connections; the other side says up to which number all is durable, and what is left is sent again after a
-//! connection breaks. What was sent to a run of a daemon that has ended is void, since an interval ends with
-//! it.
+//! The protocol requires that messages of an interval are not lost. Frames are numbered across connections;
+//! the receiver reports up to which number it has queued them, and the rest is sent again after a connection
+//! breaks. Frames for a run of a daemon that has ended are void, because an interval ends with it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -16,11 +15,11 @@ use crate::frames::{Hello, PeerFrame, Taken};
 use crate::ways::Ways;
 use crate::wire::{self, ClusterKey, Receiver, Sender, WireError};
 
-/// How long to wait for a connection, and before the next try.
+/// The longest time to connect, and the time before the next attempt.
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 const RETRY: Duration = Duration::from_millis(50);
 
-/// Who sends.
+/// The identity of the sender.
 #[derive(Clone, Debug)]
 pub(super) struct Me {
     pub osd: u32,
@@ -29,7 +28,7 @@ pub(super) struct Me {
     pub ways: Ways,
 }
 
-/// Where another daemon is.
+/// The address and run of another daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Target {
     address: String,
@@ -42,16 +41,16 @@ struct Queue {
     /// Frames that have not been taken, from number `first` on.
     frames: VecDeque<Arc<Vec<u8>>>,
     first: u64,
-    /// Frames at the front that have been sent over this connection.
+    /// The number of frames at the front that have been sent over this connection.
     sent: usize,
-    /// A new one makes the thread that sends begin again.
+    /// A new generation makes the sending thread start again.
     generation: u64,
     stops: bool,
 }
 
 impl Default for Queue {
     fn default() -> Queue {
-        // Number 0 is of no frame, so that a daemon that has taken none can say so.
+        // No frame has number 0, so that a daemon that has taken none can report 0.
         Queue { target: None, frames: VecDeque::new(), first: 1, sent: 0, generation: 0, stops: false }
     }
 }
@@ -68,7 +67,7 @@ impl Link {
     }
 }
 
-/// The ways to all other daemons.
+/// The links to all other daemons.
 #[derive(Debug)]
 pub(super) struct Peers {
     me: Me,
@@ -80,7 +79,7 @@ impl Peers {
         Peers { me, links: BTreeMap::new() }
     }
 
-    /// Where a daemon is from now on; none where it is down.
+    /// Sets the address and run of a daemon; none if it is down.
     pub(super) fn locate(&mut self, osd: u32, at: Option<(&str, u64)>) {
         let target = at.map(|(address, instance)| Target { address: address.to_owned(), instance });
         let me = &self.me;
@@ -140,7 +139,7 @@ fn send_all(me: &Me, to: u32, link: &Arc<Link>) {
         if let Ok((sender, receiver)) = begin(me, (to, &target), first) {
             let taking = Arc::clone(link);
             std::thread::spawn(move || hear_taken(receiver, &taking, generation));
-            // What was not sent is sent again.
+            // Frames that were not sent are sent again.
             let _ = send_on(sender, link, generation);
         }
         std::thread::sleep(RETRY);
@@ -155,7 +154,7 @@ fn begin(me: &Me, (to, target): (u32, &Target), first: u64) -> Result<(Sender, R
     Ok((sender, receiver))
 }
 
-/// Sends frames over one connection as long as it holds.
+/// Sends frames over one connection as long as it works.
 fn send_on(mut sender: Sender, link: &Link, generation: u64) -> Result<(), WireError> {
     loop {
         let frame = {
@@ -175,7 +174,7 @@ fn send_on(mut sender: Sender, link: &Link, generation: u64) -> Result<(), WireE
     }
 }
 
-/// Forgets what has been taken, until the connection ends. Then whoever sends begins again.
+/// Forgets frames that were taken, until the connection ends. Then the sending thread starts again.
 fn hear_taken(mut receiver: Receiver, link: &Link, generation: u64) {
     while let Ok(Some(Taken(last))) = receiver.receive::<Taken>() {
         let mut queue = link.lock();

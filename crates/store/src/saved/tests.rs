@@ -1,4 +1,4 @@
-//! What is loaded is what was saved, or what the objects say, under any settings.
+//! Loaded state equals the saved state, or the state that follows from the objects, under any settings.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::engine::{Engine, Sync};
 use crate::objects::View;
 use crate::settings::Settings;
 
-/// A directory of its own, which goes with the test.
+/// A separate directory, which is removed after the test.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -36,7 +36,7 @@ fn version(counter: u64) -> Version {
     Version { epoch: 3, counter }
 }
 
-/// Writes or removes an object, and says so to the summaries, as the protocol does.
+/// Writes or removes an object, and updates the summaries, as the protocol does.
 fn change(
     durable: &mut Durable,
     totals: &mut Totals,
@@ -57,7 +57,7 @@ fn change(
     }
 }
 
-/// What the objects say themselves.
+/// The summary built from the objects.
 fn expected(config: &Config, engine: &Engine) -> Summary {
     let mut transaction = engine.begin();
     let all = versions(0, &mut transaction).expect("the disk can be read");
@@ -72,7 +72,7 @@ fn settings() -> impl Strategy<Value = (Discovery, u8, u32)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever a store was told to keep before, it begins with the tree and the sketch of its objects.
+    /// Whatever settings a store had before, it starts with the tree and the sketch of its objects.
     #[test]
     fn summaries_are_those_of_the_objects_under_any_settings(
         rounds in prop::collection::vec((settings(), prop::collection::vec(0_u64..60, 0..40)), 1..6),
@@ -106,7 +106,8 @@ proptest! {
     }
 }
 
-/// Planted: a change that the summaries are not told of, and an old tree that is taken for the present one.
+/// Planted faults: a change that does not reach the summaries, and an old tree that is taken for the current
+/// one.
 #[test]
 fn a_summary_that_misses_a_change_is_noticed() {
     let directory = Directory::new("planted");

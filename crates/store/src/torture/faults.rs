@@ -1,5 +1,5 @@
-//! The processes of a cluster that is tortured, and the faults that they are given: drawn one after the
-//! other, each for a time of its own.
+//! The processes of a tortured cluster, and the faults injected into them: drawn one after the other, each
+//! with its own duration.
 
 use std::time::{Duration, Instant};
 
@@ -13,19 +13,19 @@ use crate::names::address;
 use crate::relays::{Direction, Relays};
 use crate::settings::Home;
 
-/// Between two looks at what is due.
+/// How often due faults are checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Between two faults, at least, and what is drawn on top, in milliseconds.
+/// The time between two faults: a minimum, and the range of a random addition, in milliseconds.
 const PAUSE_MS: (u64, u64) = (80, 500);
 
-/// How long a daemon is away, stands still or is cut off, at least, and what is drawn on top, in
-/// milliseconds. The grace after which a daemon counts as down lies in between; where one fault comes after
-/// the other, most last longer.
+/// How long a daemon is down, paused or cut off: a minimum, and the range of a random addition, in
+/// milliseconds. The grace after which a daemon counts as down lies within this range; with one fault at a
+/// time, most faults last longer than the grace.
 const SPAN_DENSE_MS: (u64, u64) = (150, 2_850);
 const SPAN_SPARSE_MS: (u64, u64) = (600, 2_600);
 
-/// What has to end some time.
+/// A fault that must end at some time.
 enum Outage {
     Away(Daemon),
     Paused(Daemon),
@@ -58,7 +58,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Draws faults as long as `goes_on` says so: many at a time if they are dense.
+    /// Injects faults while `goes_on` returns true: several at a time if they are dense.
     pub(super) fn faults(
         &mut self,
         plan: &Torture,
@@ -79,7 +79,7 @@ impl Cluster {
             for (_, outage) in due {
                 self.end_outage(plan, draws, outage, found)?;
             }
-            // One fault after the other shows what many at a time hide: then hardly anything is served.
+            // Single faults reveal what several at a time hide: then hardly any request is served.
             let may_begin = is_dense || self.outages.is_empty();
             if at >= next && may_begin {
                 next = at + Duration::from_millis(PAUSE_MS.0 + draws(PAUSE_MS.1));
@@ -89,7 +89,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A daemon that has ended by itself is a fault of its own.
+    /// Starts daemons that have ended by themselves, and records that as a fault.
     fn look(&mut self, found: &mut Tortured) -> Result<(), StoreError> {
         for (daemon, status) in self.children.ended_by_themselves()? {
             found.faults.push(format!("{daemon} has ended by itself: {status}"));
@@ -132,7 +132,7 @@ impl Cluster {
                 found.monitor_kills += 1;
                 self.last(draws, Outage::Away(Daemon::Monitor));
             }
-            // All at once, as when power fails.
+            // All at once, as in a power failure.
             8 if draws(3) == 0 => {
                 let acts = |osd: &Daemon| self.children.has(*osd) && !self.stands_still(*osd);
                 let all: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(acts).collect();
@@ -176,7 +176,7 @@ impl Cluster {
     ) -> Result<(), StoreError> {
         match outage {
             Outage::Away(daemon) => {
-                // Of one device alone: of each object another copy is sound.
+                // Only one device is damaged, so that a valid copy of each object remains.
                 if daemon == Daemon::Osd(0) {
                     let object = load::name(draws(plan.objects.into()) as u32);
                     let at = address(&object, plan.settings.groups);
@@ -196,7 +196,7 @@ impl Cluster {
                     directions.into_iter().filter(|direction| !others.contains(direction)).collect();
                 self.relays.heal(&healed, draws(2) == 0);
             }
-            // While the monitor is away it is tried again.
+            // While the monitor is away, the move is tried again later.
             Outage::MovedOff(osd) => {
                 if self.mark(osd, true).is_err() {
                     self.last(draws, Outage::MovedOff(osd));
@@ -206,7 +206,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// All outages end, and everybody runs again.
+    /// Ends all faults, and restarts all processes.
     pub(super) fn heal(&mut self, found: &mut Tortured) -> Result<(), StoreError> {
         let outages = std::mem::take(&mut self.outages);
         let mut moved = Vec::new();
@@ -231,8 +231,8 @@ impl Cluster {
     }
 }
 
-/// Which directions a partition cuts: between two daemons, one way or both; a daemon from all others and the
-/// monitor; a daemon from the monitor alone, one way or both.
+/// The directions that a partition cuts: between two daemons, one way or both; between a daemon and all
+/// others and the monitor; or between a daemon and the monitor only, one way or both.
 fn cut_of(osds: u32, osd: Daemon, draws: Draw<'_>) -> Vec<Direction> {
     let others: Vec<Daemon> = (0..osds).map(Daemon::Osd).filter(|other| *other != osd).collect();
     let other = others.get(draws(others.len() as u64) as usize).copied().unwrap_or(Daemon::Monitor);

@@ -1,8 +1,8 @@
-//! What clients do while a store is tortured: one operation after the other, drawn at random.
+//! The clients' load during a torture run: one random operation after the other.
 //!
-//! A few objects get a third of all requests, so that requests for one object meet each other. Half of the
-//! clients read one of these and hardly do anything else: such a client talks to one daemon, and does not
-//! learn of a new primary as long as the former one answers. Some answers are lost on purpose, and the
+//! A few objects get a third of all requests, so that requests for one object overlap. Half of the clients
+//! read one of these objects and do hardly anything else: such a client talks to one daemon, and does not
+//! learn of a new primary as long as the former one answers. Some answers are dropped on purpose, and the
 //! request is repeated.
 
 use std::collections::BTreeMap;
@@ -15,19 +15,20 @@ use super::{PATIENCE, Shared, draws_of};
 use crate::StoreError;
 use crate::client::Client;
 
-/// Objects that get a third of all requests, at least; with many clients half as many as there are clients.
+/// The least number of objects that get a third of all requests; with many clients it is half the number of
+/// clients.
 const HOT: u64 = 4;
 
 /// How long a client waits for one daemon: shorter than most faults last.
 const ANSWER_TIME: Duration = Duration::from_millis(700);
 
-/// How often a client that writes asks for the newest map.
+/// How often a client that writes asks for the newest map, in nanoseconds.
 const LEARN_NS: u64 = 150_000_000;
 
-/// The longest time from a request until its connection ends, where its answer is to be lost.
+/// The longest time from a request until its connection is closed to lose its answer, in milliseconds.
 const LOSE_AFTER_MS: u64 = 120;
 
-/// One client, until the torture ends.
+/// Runs one client until the torture ends.
 pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
     let mut draws = draws_of(shared.plan.seed, client + 1);
     let mut line = Client::reach(&shared.plan.home, PATIENCE)?;
@@ -37,7 +38,7 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
     while !shared.ends.load(Ordering::Relaxed) {
         let open = shared.gate.read().expect("no thread that holds it panics");
         let objects = u64::from(shared.plan.objects);
-        // The search for an order takes longer with each write to one object at the same time.
+        // The search for an order takes longer with each concurrent write to one object.
         let hot = u64::from(shared.plan.clients / 2).max(HOT).min(objects);
         let (object, what) = match draws(1_000) {
             1.. if reads_mostly => (u64::from(client / 2) % hot, 9),
@@ -46,8 +47,8 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
         };
         let object = object as u32;
         number += 1;
-        // Whoever writes knows a new primary before a write is stuck at the former one, where it would hold
-        // up readers.
+        // A client that writes learns of a new primary before a write is stuck at the former one, where it
+        // would block readers.
         if !reads_mostly && shared.now() - learned > LEARN_NS {
             line.learn_map();
             learned = shared.now();
@@ -80,12 +81,12 @@ pub(super) fn load(shared: &Shared<'_>, client: u32) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The name of an object by its number.
+/// The name of an object, from its number.
 pub(super) fn name(object: u32) -> String {
     format!("object {object}")
 }
 
-/// Reads an object: the number that was written, if there is one.
+/// Reads an object and returns the number that was written, if the object exists.
 pub(super) fn read(line: &mut Client, object: u32) -> Result<Option<u64>, StoreError> {
     Ok(line.get(&name(object))?.map(|found| value_of(&found.data)))
 }
@@ -96,7 +97,7 @@ fn content(value: u64, size: u64) -> Vec<u8> {
     data
 }
 
-/// The number that was written; one that nobody writes where the data is something else.
+/// The number that was written; a number that is never written if the data is anything else.
 fn value_of(data: &[u8]) -> u64 {
     let value = data.first_chunk::<8>().map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes));
     if data.iter().skip(8).all(|byte| *byte == value as u8) { value } else { u64::MAX }

@@ -1,4 +1,4 @@
-//! One device with one replica of one group, which writes as a daemon does.
+//! One device with one replica of one group, which writes like a daemon.
 
 use std::path::Path;
 
@@ -16,18 +16,18 @@ use towtank_units::SimTime;
 
 const ME: DeviceId = DeviceId(0);
 
-/// All that is there between two transactions.
+/// The complete state between two transactions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// Key, version and bytes of each object.
     objects: Vec<(Key, Version, Vec<u8>)>,
     log: (Version, Version, usize),
     totals: Totals,
-    /// Whether tree and sketch are those of the objects.
+    /// Whether tree and sketch match the objects.
     sums_up: bool,
 }
 
-/// Something that a transaction changes.
+/// A part of a transaction's changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Objects,
@@ -62,7 +62,7 @@ impl Device {
     }
 
     pub fn try_open(directory: &Path) -> Result<Device, String> {
-        // The process ends, and the machine does not: what was handed to the system is not lost.
+        // The process ends, but the machine does not: data passed to the system is not lost.
         let engine = Engine::open(directory, Sync::Never).map_err(|error| error.to_string())?;
         let mut transaction = engine.begin();
         let loaded = Saved::load(0, &config(), &mut transaction).map_err(|error| error.to_string())?;
@@ -74,17 +74,17 @@ impl Device {
         Ok(Device { engine, replica, saved, totals, epoch, asked: 0 })
     }
 
-    /// Begins an interval in which the replica is alone, and writes some objects.
+    /// Begins an interval in which this is the only replica, and writes some objects.
     pub fn fill(&mut self) {
         (100..110).for_each(|number| self.write(number));
     }
 
-    /// One write or removal of a few hundred objects' worth of names, in one transaction.
+    /// Writes or removes one of a few objects in one transaction.
     pub fn write(&mut self, number: u64) {
         self.transact(number, None);
     }
 
-    /// The same, but a part of it is left out, as a disk would that tears a transaction.
+    /// The same, but omits a part of the transaction, like a disk that tears transactions.
     pub fn write_but(&mut self, number: u64, part: Part) {
         self.transact(number, Some(part));
     }
@@ -101,7 +101,7 @@ impl Device {
     }
 
     fn ask(&mut self, number: u64, leaves_out: Option<Part>) {
-        // The same few objects are written again, in other sizes, and one is removed now and then.
+        // The same few objects are overwritten with other sizes, and one is removed now and then.
         let name = format!("object {}", number % 7);
         let operation = if number % 5 == 4 {
             Operation::Delete
@@ -116,7 +116,7 @@ impl Device {
         self.handle(vec![input], &engine, leaves_out);
     }
 
-    /// As the core of a daemon: all that some inputs change is one transaction.
+    /// Like the core of a daemon: all changes of some inputs are one transaction.
     fn handle(&mut self, inputs: Vec<Input<Vec<u8>>>, engine: &Engine, leaves_out: Option<Part>) {
         let mut transaction = engine.begin();
         let mut left_out = engine.begin();

@@ -1,5 +1,4 @@
-//! The journal of an embedded tree as a file: it is allocated beforehand, so that what was not written is
-//! zeros.
+//! The journal file of an embedded tree: it is allocated in advance, so that unwritten space is zeros.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -9,7 +8,7 @@ pub fn is_journal(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jnl")
 }
 
-/// The one journal of a directory.
+/// The only journal in a directory.
 pub fn of(directory: &Path) -> PathBuf {
     let names = std::fs::read_dir(directory).expect("it is there").map(|entry| entry.expect("listed").path());
     let mut journals: Vec<PathBuf> = names.filter(|path| is_journal(path)).collect();
@@ -17,7 +16,7 @@ pub fn of(directory: &Path) -> PathBuf {
     journals.pop().expect("there is one")
 }
 
-/// What was written of a journal: all up to the zeros at its end.
+/// The written part of a journal: everything before the zeros at its end.
 pub fn read(path: &Path) -> Vec<u8> {
     let mut bytes = std::fs::read(path).expect("a journal can be read");
     let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
@@ -25,7 +24,7 @@ pub fn read(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Writes a journal, allocated as it is by the tree.
+/// Writes a journal, with the same allocation as the tree's.
 pub fn write(path: &Path, bytes: &[u8]) {
     const ALLOCATED: u64 = 64 << 20;
     let mut file = File::create(path).expect("a journal can be written");

@@ -1,11 +1,12 @@
-//! A transaction is durable whole or not at all, whenever the process or the machine stops.
+//! A transaction is durable as a whole or not at all, whenever the process or the machine stops.
 //!
-//! Writes go the way of a daemon: the protocol, the tables of objects, the log with tree and sketch, one
-//! commit. Either a child process ends at the n-th step of them; or the journal of the disk is cut off, torn
-//! and filled with holes at each byte of the last transaction. What is there when the disk is opened again
-//! must be one of the states between two transactions, and none that was acknowledged may be missing.
+//! Writes take the same path as in a daemon: the protocol, the tables of objects, the log with tree and
+//! sketch, one commit. Either a child process ends at the n-th step; or the journal on disk is truncated,
+//! torn and filled with holes at points spread over the last transaction. The state after reopening the disk
+//! must be one of the states between two transactions, and no acknowledged write may be missing.
 //!
-//! `CRASH_POINTS=1000 cargo test -p towtank-store --test crash -- --nocapture` goes through so many of each.
+//! `CRASH_POINTS=1000 cargo test -p towtank-store --test crash -- --nocapture` tests that many points of each
+//! kind.
 
 mod device;
 mod journal;
@@ -16,25 +17,25 @@ use std::process::Command;
 use device::{Device, State};
 use towtank_store::crash::CRASH_AT;
 
-/// How many points of each kind unless told otherwise.
+/// The default number of points of each kind.
 const POINTS: usize = 100;
 
-/// Writes of a child: each has some twenty steps.
+/// The number of writes of a child: each has some twenty steps.
 fn writes() -> u64 {
     (points() / 20).max(10) as u64
 }
 
-/// What stands for a panic of the tree while it reads a journal.
+/// The error reported if the tree panics while it reads a journal.
 const ASSERTED: &str = "the tree panics";
 
-/// In the environment of a child: where it writes.
+/// The environment variable with a child's directory.
 const CHILD: &str = "TOWTANK_CRASH_CHILD";
 
 fn points() -> usize {
     std::env::var("CRASH_POINTS").map_or(POINTS, |points| points.parse().expect("a number"))
 }
 
-/// An empty directory, in memory where the system has one there.
+/// An empty directory, in memory if the system has a RAM disk at `/dev/shm`.
 fn folder(name: &str) -> PathBuf {
     let shared = Path::new("/dev/shm");
     let root = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
@@ -61,8 +62,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What a child does: it writes, and says what is durable. Without its place in the environment it is no
-/// child.
+/// The child process: it writes, and reports what is durable. Without the environment variable this test does
+/// nothing.
 #[test]
 fn child() {
     let Ok(directory) = std::env::var(CHILD) else { return };
@@ -76,7 +77,7 @@ fn child() {
     println!("survived");
 }
 
-/// Runs a child on a copy of a disk; how many writes it has acknowledged, and whether it came to its end.
+/// Runs a child on a copy of a disk; returns how many writes it acknowledged, and whether it finished.
 fn run_child(directory: &Path, crash_at: usize) -> (usize, bool) {
     let mut command = Command::new(std::env::current_exe().expect("a test knows itself"));
     command.args(["--exact", "child", "--nocapture"]);
@@ -85,7 +86,7 @@ fn run_child(directory: &Path, crash_at: usize) -> (usize, bool) {
     (told.matches("acknowledged").count(), told.contains("survived"))
 }
 
-/// All states between transactions, the first one before all writes.
+/// All states between transactions, beginning with the one before all writes.
 fn states(base: &Path) -> Vec<State> {
     let whole = folder("whole");
     copy(base, &whole);
@@ -111,7 +112,7 @@ fn a_process_that_ends_at_any_step_leaves_whole_transactions() {
         std::fs::remove_dir_all(&scene).expect("a directory of ours can be removed");
         survived
     };
-    // The steps of a child: a power of two that it survives, and then by halves.
+    // The number of steps of a child: first a power of two that it survives, then by bisection.
     let mut last = 1;
     while !survives(last) {
         last *= 2;
@@ -141,7 +142,8 @@ fn a_process_that_ends_at_any_step_leaves_whole_transactions() {
     std::fs::remove_dir_all(&base).expect("a directory of ours can be removed");
 }
 
-/// The disk before and after one more transaction, with the journals of both.
+/// The disk before and after one more transaction, with the journal; its first `before` bytes are those
+/// before the transaction.
 struct Torn {
     base: PathBuf,
     states: [State; 2],
@@ -165,13 +167,13 @@ impl Torn {
         Torn { base, states, before, journal }
     }
 
-    /// Opens the disk with another journal: which of the two states is there.
+    /// Opens the disk with another journal, and returns the index of the resulting state.
     fn state_with(&self, journal: &[u8]) -> Result<usize, String> {
         let scene = folder("torn-scene");
         copy(&self.base, &scene);
         journal::write(&journal::of(&scene), journal);
         let open = || Device::try_open(&scene).map(|mut device| device.state());
-        // Builds for development have an assertion of the tree on what it reads.
+        // In debug builds the tree has an assertion on the data it reads.
         let opened = std::panic::catch_unwind(open).unwrap_or_else(|_| Err(ASSERTED.to_owned()));
         std::fs::remove_dir_all(&scene).expect("a directory of ours can be removed");
         let state = opened?;
@@ -179,7 +181,7 @@ impl Torn {
     }
 }
 
-/// A crash of the machine leaves a beginning of what was written, or blocks of it.
+/// A crash of the machine leaves a prefix of what was written, or some blocks of it.
 #[test]
 fn a_journal_that_is_torn_anywhere_leaves_whole_transactions() {
     let torn = Torn::new();
@@ -189,13 +191,13 @@ fn a_journal_that_is_torn_anywhere_leaves_whole_transactions() {
     let points = points();
     let (mut faults, mut asserted) = (Vec::new(), 0);
     for cut in (0..points).map(|point| torn.before + point * length / points) {
-        // What follows is not there; or it is as it was before, which is zeros.
+        // The rest is missing, or has its former content, which is zeros.
         match torn.state_with(&torn.journal[..cut]) {
             Ok(0) => {}
             Err(why) if why == ASSERTED && cfg!(debug_assertions) => asserted += 1,
             other => faults.push(format!("cut at {} of {length}: {other:?}", cut - torn.before)),
         }
-        // A block in the middle was not written, and all others were.
+        // A block in the middle was not written, although all others were.
         let mut holed = torn.journal.clone();
         let end = holed.len().min(cut + 512);
         holed[cut..end].fill(0);
@@ -210,8 +212,8 @@ fn a_journal_that_is_torn_anywhere_leaves_whole_transactions() {
         "{points} cuts and {points} holes in a transaction of {length} bytes, {count} faults, {asserted} assertions"
     );
     assert!(faults.is_empty(), "{count} faults: {some:#?}");
-    // Damage of an earlier transaction is none of a crash: whoever was told of it must not be left without
-    // it.
+    // Damage of an earlier transaction is not the result of a crash: acknowledged data must not be lost
+    // silently.
     let mut damaged = torn.journal.clone();
     damaged[torn.before - 40] ^= 1;
     let refused = torn.state_with(&damaged);
@@ -219,7 +221,7 @@ fn a_journal_that_is_torn_anywhere_leaves_whole_transactions() {
     std::fs::remove_dir_all(&torn.base).expect("a directory of ours can be removed");
 }
 
-/// What the check looks at changes with each part of a transaction: one that is applied in part is noticed.
+/// The check covers each part of a transaction, so it detects one that is applied in part.
 #[test]
 fn part_of_a_transaction_is_noticed() {
     let base = folder("part");
@@ -241,7 +243,8 @@ fn part_of_a_transaction_is_noticed() {
     std::fs::remove_dir_all(&base).expect("a directory of ours can be removed");
 }
 
-/// A daemon that is killed while it makes its tables starts again; tables that were made are never made anew.
+/// A daemon killed while it creates its tables starts again; tables that were completed are never created
+/// again.
 #[test]
 fn a_disk_that_was_not_made_whole_is_made_anew() {
     let base = folder("making");
@@ -252,7 +255,7 @@ fn a_disk_that_was_not_made_whole_is_made_anew() {
     let state = filled.state();
     drop(filled);
     assert!(Device::open(&base).state() == state, "it is not made anew");
-    // Tables without a list of them, as a crash leaves them.
+    // Tables without their list, as a crash leaves them.
     std::fs::write(&marker, "").expect("a file can be written");
     let journal = journal::of(&base);
     std::fs::remove_file(journal).expect("a file of ours can be removed");

@@ -1,8 +1,8 @@
-//! What a daemon does when a disk is full, its own or that of another replica.
+//! What a daemon does when a disk is full, its own or another replica's.
 //!
-//! New data is refused by the primary of a group that has a replica on a full disk. Recovery and backfills
-//! that would add to it wait. Reads and removals go on, and what was removed is given back to the file
-//! system.
+//! The primary of a group with a replica on a full disk refuses new data. Recovery and backfills that would
+//! add to the disk wait. Reads and removals continue, and the space of removed objects is returned to the
+//! file system.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::space::Space;
 /// The least time between two merges of all tables.
 const RECLAIM: Duration = Duration::from_secs(2);
 
-/// The room on this daemon's disk.
+/// The space on this daemon's disk.
 pub(super) struct Room {
     pub(super) space: Space,
     pub(super) is_full: bool,
     reclaims: Arc<AtomicBool>,
     reclaimed: Instant,
-    /// Transactions when room was last given back.
+    /// The number of transactions when space was last reclaimed.
     transactions: u64,
 }
 
@@ -41,7 +41,7 @@ impl Room {
         }
     }
 
-    /// Slots for backfills, and none for those that would fill the disk.
+    /// A reserver of backfill slots that rejects backfills which would fill the disk.
     pub(super) fn reserver(&self, slots: usize) -> Reserver {
         let full_at = self.space.total_bytes.saturating_sub(self.space.reserve_bytes());
         let mut reserver = Reserver::new(slots).full_at(full_at);
@@ -51,7 +51,7 @@ impl Room {
 }
 
 impl Core {
-    /// Looks how much room is left. On a full disk, room is given back after each change.
+    /// Checks how much space is left. On a full disk, space is reclaimed after each change.
     pub(super) fn look_at_room(&mut self) {
         let was_full = self.room.is_full;
         self.room.space = self.engine.space();
@@ -77,7 +77,7 @@ impl Core {
         }
     }
 
-    /// Daemons with full disks among those that hold a group.
+    /// The holders of a group whose disks are full.
     pub(super) fn full_holders(&self, group: u32) -> Vec<u32> {
         let Some(held) = self.groups.get(&group) else { return Vec::new() };
         let Some((map, _)) = self.maps.last() else { return Vec::new() };
@@ -88,7 +88,7 @@ impl Core {
         held.holders.iter().copied().filter(is_full).collect()
     }
 
-    /// Why a request is refused: it would write to a full disk, and has not been done already.
+    /// Why a request is refused: it would write to a full disk, and has not been executed already.
     pub(super) fn refusal(
         &self,
         group: u32,
@@ -105,14 +105,14 @@ impl Core {
         Some(format!("{} {verb} full: remove objects, or add a daemon", full.join(" and ")))
     }
 
-    /// Recovery of a group with a full disk waits.
+    /// Delays recovery of a group with a full disk.
     pub(super) fn stall(&mut self, group: u32, token: Token) {
         if let Some(held) = self.groups.get_mut(&group) {
             held.stalled.push(token);
         }
     }
 
-    /// Recovery goes on where no disk is full any more.
+    /// Continues recovery of groups in which no disk is full any more.
     pub(super) fn go_on(&mut self, inputs: &mut VecDeque<(u32, Input<Vec<u8>>)>) {
         let stalled = self.groups.iter().filter(|(_, held)| !held.stalled.is_empty());
         let groups: Vec<u32> = stalled.map(|(group, _)| *group).collect();

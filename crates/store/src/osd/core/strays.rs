@@ -1,8 +1,8 @@
-//! Replicas of groups that have moved to other daemons: removed once the group is clean there.
+//! Replicas of groups that have moved to other daemons: they are removed once the group is clean there.
 //!
-//! The monitor says which groups are clean in an interval in which this daemon does not hold them. By then
+//! The monitor reports which groups are clean in an interval in which this daemon does not hold them. By then
 //! each replica of that interval knows all that was ever acknowledged, and peering does not go further back.
-//! A daemon that is asked all the same answers as one that has never held anything.
+//! If this daemon is queried nevertheless, it answers like one that has never held anything.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use towtank_replication::{DeviceId, Epoch, Message};
 use super::{Core, Turn};
 use crate::engine::{ObjectHead, Table, Transaction, name_bytes, read};
 
-/// Objects that are removed in one transaction.
+/// The number of objects removed per transaction.
 const OBJECTS_AT_ONCE: usize = 256;
 
 impl Core {
-    /// Groups that this daemon holds and should not, with the interval that each knows.
+    /// Groups that this daemon holds but should not, with the interval that each knows.
     pub(super) fn strays(&self) -> Vec<(u32, Epoch)> {
         let is_stray = |holders: &[u32]| !holders.is_empty() && !holders.contains(&self.me.osd);
         let strays = self.groups.iter().filter(|(_, held)| is_stray(&held.holders));
         strays.map(|(group, held)| (*group, held.replica.durable().epoch)).collect()
     }
 
-    /// Forgets groups that are clean elsewhere in the interval that their replicas here know too.
+    /// Drops groups that are clean elsewhere in the interval that their replicas here also know.
     pub(super) fn drop_strays(
         &mut self,
         clean: Vec<(u32, Epoch)>,
@@ -31,7 +31,7 @@ impl Core {
     ) {
         let strays = self.strays();
         for (group, interval) in clean {
-            // What was begun in this portion is not over: the monitor will say it again.
+            // Work begun in this portion is not finished: the monitor will report the group again.
             if !strays.contains(&(group, interval)) || turn.touched.contains(&group) {
                 continue;
             }
@@ -40,7 +40,7 @@ impl Core {
             self.damaged.remove(&group);
             self.early.remove(&group);
             self.timers.retain(|due| due.0.1 != group);
-            // Without these rows nothing is left of the replica; objects follow, some at a time.
+            // Removing these rows removes the replica; its objects follow, some at a time.
             let prefix = group.to_be_bytes();
             for (row, _) in transaction.scan(Table::Groups, &prefix, &prefix, usize::MAX) {
                 transaction.remove(Table::Groups, row);
@@ -57,16 +57,16 @@ impl Core {
         }
     }
 
-    /// All that is left of a group that was dropped, before it is held anew.
+    /// Removes everything left of a dropped group, before the daemon holds the group again.
     pub(super) fn purge_all(&mut self, group: u32, transaction: &mut Transaction<'_>) {
         if self.purging.remove(&group) {
             purge(group, usize::MAX, transaction);
         }
     }
 
-    /// A message for a group that is not held here. If it belongs to the present interval, its sender asks a
-    /// daemon that held the group once, and the group is held anew. If it belongs to a later one, its map
-    /// will come.
+    /// Handles a message for a group that is not held here. If it belongs to the current interval, its sender
+    /// is querying a daemon that once held the group, and the group is created here again. If it belongs to a
+    /// later interval, the map will follow.
     pub(super) fn take_strange(
         &mut self,
         group: u32,
@@ -91,7 +91,7 @@ impl Core {
     }
 }
 
-/// Groups of which objects are left without a replica.
+/// Groups with objects but without a replica.
 pub(super) fn left_over(
     groups: u32,
     held: impl Fn(u32) -> bool,
@@ -107,7 +107,7 @@ pub(super) fn left_over(
     (0..groups).filter(is_left).collect()
 }
 
-/// Removes at most so many objects of a group; whether none is left.
+/// Removes at most `most` objects of a group; returns whether none is left.
 fn purge(group: u32, most: usize, transaction: &mut Transaction<'_>) -> bool {
     let prefix = group.to_be_bytes();
     let rows = transaction.scan(Table::Heads, &prefix, &prefix, most);
