@@ -11,10 +11,11 @@ use towtank_streams::{Purpose, Uniform, mix};
 use towtank_units::SimSpan;
 
 use crate::context::Context;
-use crate::error::Fault;
+use crate::error::{Fault, RunError};
 use crate::key::EntityId;
 use crate::links::Links;
 use crate::model::{Model, UndoBy};
+use crate::{Outcome, Prepared, RunOptions};
 
 const REMOTE: Purpose = Purpose(0);
 const DELAY: Purpose = Purpose(1);
@@ -42,6 +43,23 @@ pub struct Phold {
 pub struct Process(pub u64);
 
 impl Phold {
+    /// [`prepare`](crate::prepare) for this model. The executors are compiled in this crate, in one part, so
+    /// that what is measured does not depend on the settings of the crate that measures.
+    ///
+    /// # Errors
+    /// As [`prepare`](crate::prepare).
+    pub fn prepare<'m, 'o>(&'m self, options: RunOptions<'o>) -> Result<Prepared<'m, 'o, Phold>, RunError> {
+        crate::prepare(self, options)
+    }
+
+    /// [`Prepared::run`] for this model, compiled in this crate.
+    ///
+    /// # Errors
+    /// As [`Prepared::run`].
+    pub fn run(prepared: Prepared<'_, '_, Phold>) -> Result<Outcome<Phold>, RunError> {
+        prepared.run()
+    }
+
     fn delay(&self, uniform: &mut impl Uniform) -> SimSpan {
         let mean = (self.mean.as_ns() - self.look_ahead.as_ns()) as f64;
         // Rounded down to whole nanoseconds.

@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use towtank::Trouble;
 use towtank_kernel::phold::Phold;
-use towtank_kernel::{Executor, Outcome, RunError, RunOptions, UndoBy, prepare};
+use towtank_kernel::{Executor, Outcome, RunError, RunOptions, UndoBy};
 use towtank_scenario::Problem;
 use towtank_streams::Seed;
 use towtank_units::{SimSpan, SimTime};
@@ -125,9 +125,9 @@ pub fn run(flags: &Flags) -> Result<Exit, Trouble> {
         RunError::Options(message) => Trouble::input(message),
         error => Trouble::failed(error),
     };
-    let prepared = prepare(&model, options).map_err(trouble)?;
+    let prepared = model.prepare(options).map_err(trouble)?;
     let ready = Instant::now();
-    let outcome = prepared.run().map_err(trouble)?;
+    let outcome = Phold::run(prepared).map_err(trouble)?;
     let run_seconds = ready.elapsed().as_secs_f64();
     for notice in &outcome.notices {
         screen::say(&format!("note: {notice}\n"));

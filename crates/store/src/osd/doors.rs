@@ -121,6 +121,10 @@ fn from_peer(
         let is_next = {
             let mut last = last.lock().expect("no thread that holds it panics");
             let Some(before) = last.get_mut(&from) else { return Ok(()) };
+            if sequence > *before + 1 {
+                // What lies between has not come. The other side sends it again over a new connection.
+                return Ok(());
+            }
             let is_next = sequence == *before + 1;
             if is_next {
                 *before = sequence;
