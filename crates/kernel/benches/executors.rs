@@ -1,10 +1,10 @@
-//! PHOLD on the parallel executors against the sequential one, and under pressure.
+//! Compares the parallel executors with the sequential one on PHOLD, also under memory pressure.
 //!
 //! `cargo bench -p towtank-kernel --bench executors [-- --rounds 5 --workers 2 --lps 16384 --end 20]`
 //!
-//! The contestants take turns; quoted are medians by the wall clock, with the least and the greatest,
-//! initialisation excluded, and the median of the speed-ups round by round. On a machine with fewer free
-//! cores than workers the figures say nothing. The digests are compared: a fast wrong result is no result.
+//! The executors take turns. Reported are medians by the wall clock, with minimum and maximum, without
+//! initialisation, and the median of the speed-ups of the rounds. On a machine with fewer free cores than
+//! workers the figures mean nothing. The digests are compared, so a fast wrong result is not accepted.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
@@ -17,10 +17,10 @@ use towtank_kernel::{Executor, RunOptions, RunStatistics, prepare};
 use towtank_streams::Seed;
 use towtank_units::{SimSpan, SimTime};
 
-/// Integer steps of about a microsecond together, on the machine of `BENCHMARKS.md`.
+/// Integer steps that take about a microsecond on the machine of `BENCHMARKS.md`.
 const MICROSECOND: u32 = 500;
 
-/// Nanoseconds in PHOLD's unit of time.
+/// Nanoseconds per unit of time of PHOLD.
 const UNIT_NS: f64 = 1e9;
 
 /// One run.

@@ -1,12 +1,12 @@
-//! The candidates for the pending-event set, on the distributions of delays that simulations have: the table
-//! in `docs/measurements/pending-set.md`.
+//! Compares the candidates for the pending-event set on the distributions of delays that simulations have;
+//! produces the table in `docs/measurements/pending-set.md`.
 //!
 //! `cargo bench -p towtank-kernel --bench pending [-- --records 100,16384] [--rounds 5] [--only exponential]`
 //!
 //! The hold model (Jones, "An empirical comparison of priority-queue and event-set implementations", 1986): a
-//! set is filled, then a record is popped and pushed back after a delay, over and over. Given is the
-//! processor time of one such hold in nanoseconds, the draw of the delay included, as the median of rounds in
-//! which the candidates take turns.
+//! set is filled, then a record is popped and pushed back after a delay, repeatedly. The result is the
+//! processor time of one such hold in nanoseconds, including the draw of the delay, as the median of rounds
+//! in which the candidates take turns.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
@@ -21,7 +21,7 @@ use towtank_units::SimTime;
 
 type Record = Scheduled<()>;
 
-/// The delay of a hold at a time, from a random word. A time unit is 10^9 ns.
+/// The delay of a hold at a given time, from a random word. A time unit is 10^9 ns.
 type Delay = fn(noise: u64, now: u64) -> u64;
 
 const UNIT: u64 = 1_000_000_000;
@@ -85,7 +85,7 @@ fn compare(name: &str, delay: Delay, records: u64, rounds: usize) {
     println!("| {name} | {records} | {heap:.0} | {ladder:.0} | {radix:.0} | {:.2} |", heap / ladder);
 }
 
-/// Fills a set and times holds; the check depends on every record popped.
+/// Fills a set and times holds; the checksum depends on every record popped.
 fn hold<S: PendingSet<Record> + Default>(records: u64, delay: Delay, rates: &mut Rates) -> Outcome {
     let mut set = S::default();
     let mut pushed = 0;
@@ -103,7 +103,7 @@ fn hold<S: PendingSet<Record> + Default>(records: u64, delay: Delay, rates: &mut
         push(set, popped.at.as_ns());
         popped.sequence
     };
-    // Past the first records, which are unlike those that follow.
+    // Skips the first records, which differ from those that follow.
     for _ in 0..records / 2 {
         hold(&mut set);
     }

@@ -1,12 +1,10 @@
-//! PHOLD on the kernel's sequential executor against two loops that have PHOLD written into them (see
-//! `bare`).
+//! Compares the kernel's sequential executor with two hand-written PHOLD loops (see `bare`).
 //!
 //! `cargo bench -p towtank-kernel --bench phold [-- --lps 1024,16384] [--rounds 5] [--remote 0.25]`
 //!
-//! The contestants take turns, so that whatever else the machine does hits all of them alike; quoted are
-//! medians, with the least and the greatest. A rate is events handled by the second of the run,
-//! initialisation excluded: by the wall clock, and by the processor time the run got, which tells more on a
-//! busy machine.
+//! The contestants take turns, so that other load on the machine affects all of them alike. Reported are
+//! medians, with minimum and maximum. A rate is the number of events handled per second of the run, without
+//! initialisation: by the wall clock, and by processor time, which is more reliable on a busy machine.
 
 #![allow(clippy::disallowed_methods, reason = "a bench measures time")]
 
@@ -21,7 +19,7 @@ use bare::heap_loop::HeapLoop;
 use engine::engine;
 use measure::{Arguments, Rates, Span};
 
-/// Sizes and ends: long enough for a steady state, short enough to be run often.
+/// Sizes with their end times: long enough for a steady state, short enough to be run often.
 const SIZES: [(u32, f64); 4] = [(1_024, 1_000.0), (16_384, 60.0), (262_144, 8.0), (1_048_576, 4.0)];
 
 fn main() {

@@ -1,65 +1,66 @@
-//! How often does the slowest of eight workers keep the others waiting for more than 20 ms? A model with a
-//! barrier, a timer, random draws, statistics and a law that is checked.
+//! How often does the slowest of eight workers make the others wait for more than 20 ms? A model with a
+//! barrier, a timer, random draws, statistics and an audit.
 //!
 //! Run it with `cargo run -p towtank-kernel --example barrier`.
 
 use serde::{Deserialize, Serialize};
 use towtank_kernel::prelude::*;
 
-/// Workers that do a step each, meet, and go on together. Entity 0 is the barrier; the others are workers.
+/// Workers that do one step each and wait for each other at a barrier. Entity 0 is the barrier; the others
+/// are workers.
 pub struct Steps {
-    /// How many workers.
+    /// The number of workers.
     pub workers: u32,
-    /// How many steps each does.
+    /// The number of steps of each worker.
     pub steps: u32,
-    /// How long a step takes.
+    /// The duration of a step.
     pub work: distributions::Exponential,
 }
 
-/// Where kinds of entities differ, the state is an enum. All that may travel between processes implements
-/// serde's traits.
+/// If there are several kinds of entities, the state is an enum. Everything that may be sent between
+/// processes implements serde's traits.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub enum Entity {
-    /// Where workers meet.
+    /// The barrier.
     Barrier(Barrier),
-    /// Who works.
+    /// A worker.
     Worker {
-        /// Steps done.
+        /// The number of steps done.
         done: u32,
     },
 }
 
-/// Who waits at the barrier.
+/// The state of the barrier.
 #[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Barrier {
     passed: u32,
     waiting: u32,
-    /// Set by the first to come, cancelled by the last.
+    /// Set when the first worker arrives, cancelled when the last one does.
     patience: Option<TimerId>,
 }
 
-/// What happens.
+/// The events of the model.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub enum Event {
     /// To a worker from itself: its step is done.
     Done,
-    /// To the barrier: a worker is there.
+    /// To the barrier: a worker has arrived.
     Here,
-    /// To the barrier from itself: somebody has waited for long.
+    /// To the barrier from itself: a worker has waited too long.
     Late,
-    /// To a worker: all were there.
+    /// To a worker: all workers have arrived.
     Go,
 }
 
-/// What is counted. Samples of events that are taken back never get here, so nothing of it has to be undone.
+/// The statistics. Samples of events that are undone never get here, so nothing has to be undone.
 #[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Counts {
-    /// Steps that kept somebody waiting for long.
+    /// The number of steps that made a worker wait too long.
     pub late: u64,
 }
 
 impl Statistics for Counts {
-    /// One thing worth counting: here, that a step was late.
+    /// A sample: one step was late.
     type Sample = ();
 
     fn add(&mut self, (): ()) {
@@ -74,13 +75,13 @@ impl Statistics for Counts {
 const BARRIER: EntityId = EntityId(0);
 const MESSAGE: SimSpan = SimSpan::from_us(100);
 const PATIENCE: SimSpan = SimSpan::from_ms(20);
-/// Draws are named by what they are for: one more purpose elsewhere changes no value here.
+/// Draws are keyed by purpose: a new purpose elsewhere changes no value here.
 const WORK: Purpose = Purpose(1);
 
 impl Steps {
     fn work(&self, context: &mut Context<'_, Self>) {
         let span = self.work.sample_span(&mut context.draws(WORK));
-        // To itself an entity may send after any delay.
+        // An entity may send to itself after any delay.
         context.send(context.me(), span, Event::Done);
     }
 
@@ -93,7 +94,7 @@ impl Steps {
             return;
         }
         if let Some(timer) = barrier.patience.take() {
-            // No matter whether it has fired.
+            // Has no effect if the timer has fired.
             context.cancel(timer);
         }
         barrier.waiting = 0;
@@ -116,7 +117,7 @@ impl Model for Steps {
     }
 
     fn links(&self) -> Links {
-        // Class 0 is the barrier, class 1 the workers, who do not talk to each other.
+        // Class 0 is the barrier, class 1 the workers, which do not send to each other.
         let classes = (0..self.entities()).map(|id| u16::from(id > 0)).collect();
         Links::by_class(classes).join(0, 1, MESSAGE).join(1, 0, MESSAGE)
     }
@@ -151,7 +152,7 @@ impl Model for Steps {
         Ok(())
     }
 
-    /// A law that must hold at the end of every run: everybody has done each step that was passed.
+    /// A law that must hold at the end of every run: each worker has done every step that was passed.
     fn audit(&self, committed: &Committed<'_, Self>) -> Result<(), Fault> {
         let steps = |entity: &Entity| match entity {
             Entity::Barrier(barrier) => barrier.passed,
@@ -170,7 +171,7 @@ pub fn model() -> Steps {
     Steps { workers: 8, steps: 1_000, work: work.expect("10 ms are more than nothing") }
 }
 
-/// What the outcome says.
+/// The answer, from the outcome of a run.
 pub fn answer(model: &Steps, outcome: &Outcome<Steps>) -> String {
     format!("{} of {} steps were late", outcome.merged_statistics().late, model.steps)
 }

@@ -1,33 +1,33 @@
-//! How long do ten round trips take? Two players send a ball to each other: a whole model in forty lines.
+//! How long do ten round trips take? Two players send a ball to each other: a complete model in forty lines.
 //!
 //! Run it with `cargo run -p towtank-kernel --example ping`. Then read `barrier.rs` and `undo.rs` beside it.
 
 use towtank_kernel::prelude::*;
 
-/// What is the same for all entities and never changes: here, how many round trips there are.
+/// The constant part of the model: here, the number of round trips.
 pub struct Ping {
-    /// Round trips.
+    /// The number of round trips.
     pub rounds: u32,
 }
 
-/// The state of one entity. Only its own events change it, and nobody else reads it during the run.
+/// The state of one entity. Only its own events change it, and no other entity can read it during the run.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Player {
     caught: u32,
 }
 
-/// What entities send each other: a plain value.
+/// The event type: a plain value that entities send to each other.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Ball;
 
-/// How long the ball flies. Declared as the least delay of every link, it tells parallel executors how far
-/// apart two entities are in time.
+/// The flight time of the ball. It is declared as the least delay of every link, which gives parallel
+/// executors their look-ahead.
 const FLIGHT: SimSpan = SimSpan::from_us(250);
 
 impl Model for Ping {
     type Entity = Player;
     type Event = Ball;
-    /// Nothing is needed to take an event back: executors that speculate clone the player before each event.
+    /// Undo needs no data: executors that speculate clone the player before each event.
     type Undo = ();
     type Statistics = ();
     type Output = ();
@@ -61,7 +61,7 @@ impl Model for Ping {
     }
 }
 
-/// What the outcome says.
+/// The answer, from the outcome of a run.
 pub fn answer(outcome: &Outcome<Ping>) -> String {
     format!("{} round trips take {}", outcome.entities[0].caught, outcome.now)
 }

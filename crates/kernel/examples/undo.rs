@@ -1,35 +1,35 @@
-//! How often is the most wanted of 4,096 pages asked for? A model with large entities, whose events are taken
-//! back by hand.
+//! How often is the most popular of 4,096 pages requested? A model with large entities and a hand-written
+//! undo.
 //!
-//! An executor that speculates must be able to take an event back. By default it clones the entity before
-//! each event: here 256 counters for a change of one. So the handler returns what it overwrote, and
-//! [`Model::undo`] puts it back. The check executor proves that it does; run it whenever you have written an
-//! undo: `cargo run -p towtank-kernel --example undo`.
+//! An executor that speculates must be able to undo an event. By default it clones the entity before each
+//! event: here 256 counters for a change of one. So the handler returns what it overwrote, and
+//! [`Model::undo`] restores it. The check executor proves that the undo is correct; run it whenever you have
+//! written one: `cargo run -p towtank-kernel --example undo`.
 
 use towtank_kernel::prelude::*;
 
-/// Servers with pages, and readers that go from one to the next.
+/// Servers with pages, and readers that request one page after another.
 pub struct Pages {
-    /// How many servers.
+    /// The number of servers.
     pub servers: u32,
-    /// How many readers.
+    /// The number of readers.
     pub readers: u32,
 }
 
-/// A server: how often each of its pages was asked for, and when it will have answered all who came.
+/// A server: the number of requests for each of its pages, and when it will have answered all of them.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Server {
     hits: Vec<u32>,
     free_at: SimTime,
 }
 
-/// A reader asks for a page.
+/// A reader's request for a page.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Ask {
     page: u32,
 }
 
-/// What an event overwrote. Small: one is kept for each event that may be taken back.
+/// What an event overwrote. It should be small: one is kept for each event that may be undone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Before {
     hits: u32,
@@ -45,7 +45,7 @@ impl Pages {
     fn ask(&self, after: SimSpan, context: &mut Context<'_, Self>) {
         let mut draws = context.draws(NEXT);
         let server = EntityId(draws.below(u64::from(self.servers)) as u32);
-        // The lesser of three: early pages are wanted more than late ones.
+        // The smallest of three: low page numbers are more popular than high ones.
         let page = (0..3).map(|_| draws.below(u64::from(PAGES))).min().unwrap_or(0) as u32;
         context.send(server, after.saturating_add(TRIP), Ask { page });
     }
@@ -92,9 +92,9 @@ impl Model for Pages {
         Ok(before)
     }
 
-    /// Exactly what the handler changed, and nothing else: sends, draws, timers and statistics are the
-    /// kernel's to take back. Where a handler changes more than fits in a small value, `journal` has
-    /// containers that keep track by themselves.
+    /// Restores exactly what the handler changed: the kernel undoes sends, draws, timers and statistics. If a
+    /// handler changes more than fits in a small value, use the containers of `journal`, which record their
+    /// changes.
     fn undo(&self, server: &mut Server, ask: &Ask, before: Before) {
         server.hits[ask.page as usize] = before.hits;
         server.free_at = before.free_at;
@@ -111,7 +111,7 @@ pub fn options() -> RunOptions<'static> {
     RunOptions { end: Some(SimTime::from_ns(50_000_000)), ..RunOptions::default() }
 }
 
-/// What the outcome says.
+/// The answer, from the outcome of a run.
 pub fn answer(outcome: &Outcome<Pages>) -> String {
     let hits = || outcome.entities.iter().flat_map(|server| &server.hits);
     format!(

@@ -1,15 +1,15 @@
-//! The rollback-check executor: every event is done, undone and compared, then done again.
+//! The rollback-check executor: every event is executed, undone and compared, then executed again.
 //!
-//! It is the proof that a model is reversible, and that its handlers depend on nothing but their entity and
-//! context. It uses the undo the optimistic executor would use.
+//! It proves that a model is reversible, and that its handlers depend on nothing but their entity and
+//! context. It uses the same kind of undo as the optimistic executor.
 //!
-//! Each entity has a twin to which every event is done once and never undone: what the entity is before the
-//! event, when the event was undone, and what it must be when the event was done again. So nothing is cloned
-//! for the comparison. What an event sends, counts, writes and returns is compared for every event. The
-//! states are too where an entity is small; one that is large is compared now and then, so that comparing
-//! costs about as much an event as for a small one, and at the end of the run. An undo that leaves a large
-//! entity wrong is found then, unless later events put right what it left: the error says since when the
-//! states were not compared.
+//! Each entity has a twin on which every event is executed once and never undone. Before an event the twin is
+//! the reference for the undone entity; after it, for the entity on which the event was executed again. So
+//! nothing is cloned for the comparison. What an event sends, records, emits and returns is compared for
+//! every event. The states of small entities are compared at every event too; those of large entities at
+//! intervals, so that the cost per event is about that of a small one, and at the end of the run. An undo
+//! that leaves a large entity wrong is found then, unless later events correct it: the error says since when
+//! the states were not compared.
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -29,14 +29,14 @@ use crate::pending::PendingSet;
 use crate::plain::{Plain, panic_message};
 use crate::slot::Slot;
 
-/// Words of a state that are compared at every event: as many as take about the time of an event. An entity
-/// of n times as many is compared at one event in n.
+/// The number of words of a state that are compared at every event: as many as take about the time of an
+/// event. An entity n times as large is compared at one event in n.
 const WORDS_AN_EVENT: u64 = 256;
 
-/// Comparisons of an entity between two counts of its words: it seldom grows much meanwhile.
+/// The number of comparisons of an entity between two counts of its words; it seldom grows much meanwhile.
 const COMPARISONS_A_COUNT: u64 = 16;
 
-/// Runs a model event by event, checking each.
+/// The state of a checked run.
 pub(crate) struct Check<'m, M: Model> {
     plain: Plain<'m, M, Whole>,
     twins: Vec<Slot<M, Watch>>,
@@ -46,17 +46,18 @@ pub(crate) struct Check<'m, M: Model> {
 /// When an entity is compared with its twin.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
-    /// The ordinal of the next event at which it is.
+    /// The ordinal of the next event at which it is compared.
     next: u64,
-    /// The ordinal of the last.
+    /// The ordinal of the last event at which it was compared.
     last: u64,
-    /// Events between two comparisons, about; none for an entity that is small.
+    /// The approximate number of events between two comparisons; 0 for a small entity.
     gap: u64,
-    /// Comparisons so far: the words of the state are counted at one in so many, for counting costs as much.
+    /// The number of comparisons so far. Words are counted at only some of them, because counting costs as
+    /// much as comparing.
     count: u64,
 }
 
-/// All a handler put down, to be compared.
+/// Everything a handler put on the desk, for comparison.
 struct Effects<M: Model> {
     undo: M::Undo,
     sends: Vec<Scheduled<M::Event>>,
@@ -111,7 +112,7 @@ impl<'m, M: Model> Check<'m, M> {
         Ok(self.plain.share(end, partial))
     }
 
-    /// Does, undoes, compares, does again and compares.
+    /// Executes, undoes and compares an event, then executes it again and compares.
     fn event(&mut self, scheduled: &Scheduled<M::Event>) -> Result<(), Box<RunError>> {
         let Plain { rules, slots, desk, run, .. } = &mut self.plain;
         let slot = &mut slots[scheduled.to.index()];
@@ -124,8 +125,8 @@ impl<'m, M: Model> Check<'m, M> {
             same(place, &what, &twin.state, &slot.state)?;
         }
         let mut first = None;
-        // To undo by a clone costs the clone, and can only go wrong where handlers hide what they depend on:
-        // what the twin does shows that too.
+        // Undo by clone costs the clone, and can only fail if handlers have hidden dependencies; the
+        // comparison with the twin shows these too.
         if compared || self.undo_by == UndoBy::Inverse {
             let kernel_before = (slot.ordinal, slot.sequence, slot.chain);
             let undo = slot.perform(rules, desk, scheduled.due())?;
@@ -179,7 +180,7 @@ impl<'m, M: Model> Check<'m, M> {
         plain.take_desk(scheduled.key, scheduled.to, scheduled.to.index());
     }
 
-    /// The last comparison of each entity: nothing that was left wrong goes into the result.
+    /// Compares each entity a last time, so that no wrong state gets into the result.
     fn compare_all(&self) -> Result<(), RunError> {
         let Some((key, _)) = self.plain.last else { return Ok(()) };
         for (local, (slot, twin)) in self.plain.slots.iter().zip(&self.twins).enumerate() {
@@ -197,7 +198,7 @@ impl<'m, M: Model> Check<'m, M> {
     }
 }
 
-/// An entity as it is now, to which every event will be done once.
+/// A copy of an entity on which every event will be executed once.
 fn twin<M: Model>(slot: &Slot<M, ()>) -> Slot<M, Watch> {
     Slot {
         state: slot.state.clone(),
@@ -211,8 +212,8 @@ fn twin<M: Model>(slot: &Slot<M, ()>) -> Slot<M, Watch> {
 }
 
 impl Watch {
-    /// When an entity that has just been compared is compared again: at its next event if it is small. The
-    /// larger it is the later, and not at equal distances, which might always meet the same kind of event.
+    /// The time of the next comparison of an entity: its next event if it is small, later the larger it is.
+    /// The gaps vary, because equal gaps might always meet the same kind of event.
     fn after<M: Model>(twin: &Slot<M, Watch>, id: u64) -> Watch {
         let Watch { mut gap, count, .. } = twin.extra;
         if count.is_multiple_of(COMPARISONS_A_COUNT) {
@@ -239,7 +240,7 @@ impl Hasher for Words {
     }
 }
 
-/// What was done again against what was done once, and the two entities where it is their turn.
+/// Compares the repeated execution with the single one, and the two entities if `states` is set.
 fn compare_twins<M: Model>(
     place: impl Fn() -> Box<Place> + Copy,
     (twin, once): (&Slot<M, Watch>, &Effects<M>),
@@ -257,8 +258,8 @@ fn compare_twins<M: Model>(
     same(place, "the timers set and cancelled", &once.timer_changes, &again.timer_changes)
 }
 
-/// The first send that breaks what the event's slack promised. A send to the entity itself must promise as
-/// much again.
+/// The first send that breaks the slack promised for the event. A send to the entity itself must promise the
+/// same bound.
 fn too_soon<M: Model>(
     rules: &Rules<'_, M>,
     scheduled: &Scheduled<M::Event>,

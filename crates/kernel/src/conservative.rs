@@ -1,10 +1,10 @@
-//! The conservative executor: workers run side by side in windows no longer than the look-ahead.
+//! The conservative executor: workers run in parallel in windows no longer than the look-ahead.
 //!
-//! An event before `floor + look-ahead`, where `floor` is the least key anywhere, cannot be affected by
-//! another partition any more: whatever is sent there arrives later. Where the model knows more of its
-//! events, the bound lies further off (`reach`). So each worker runs its events up to that bound, sends each
-//! peer one packet with its events for it, its own floor and reach, and waits for one packet from each. All
-//! workers then know the same facts and draw the same conclusion, so none has to lead.
+//! An event before `floor + look-ahead`, where `floor` is the least pending key of all workers, can no longer
+//! be affected by another partition: any new message from there arrives later. If the model knows more about
+//! its events, the bound is later (`reach`). Each worker runs its events up to that bound, sends each peer
+//! one packet with the events for it, its own floor and reach, and waits for one packet from each. All
+//! workers then have the same facts and compute the same bound, so no leader is needed.
 
 use towtank_units::SimTime;
 
@@ -20,7 +20,7 @@ use crate::plain::Plain;
 use crate::reach::Reach;
 use crate::transport::{Message, Packet, Step, Transport, Window};
 
-/// Events between two looks at the stop flag.
+/// The number of events between two checks of the stop flag.
 const BATCH: u64 = 4096;
 
 /// One worker of the conservative executor.
@@ -30,7 +30,7 @@ pub(crate) struct Conservative<'m, M: Model> {
     me: usize,
     round: u64,
     phase: Phase,
-    /// Packets of this round and, from a peer that is ahead, of the next.
+    /// Packets of this round and, from peers that are ahead, of the next.
     heard: Vec<Window<M::Event>>,
     shares: Vec<Share<M>>,
     result: Option<Result<(), RunError>>,
@@ -42,13 +42,13 @@ pub(crate) struct Conservative<'m, M: Model> {
 enum Phase {
     /// Running events before a bound.
     Running(EventKey),
-    /// The packets of this round are on their way; what this worker itself told.
+    /// Waiting for the packets of this round; holds what this worker itself reported.
     Waiting(Told),
-    /// Over; worker 0 waits for the others' shares.
+    /// The run is over; worker 0 waits for the others' shares.
     Gathering,
 }
 
-/// What a worker told its peers about itself, for its own reckoning.
+/// What a worker reported to its peers about itself, for its own computation of the bound.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     floor: EventKey,
@@ -57,8 +57,8 @@ struct Told {
 }
 
 impl<'m, M: Model> Conservative<'m, M> {
-    /// Creates and starts the entities. If one cannot start, the first window tells the peers, and the run
-    /// ends with it.
+    /// Creates and starts the entities. If one cannot start, the first window reports it to the peers, and
+    /// the run ends.
     pub(crate) fn new(rules: Rules<'m, M>, plan: &Plan, me: usize) -> Self {
         let mut plain = Plain::new(rules, plan.territory(me));
         let error = plain.start().err();
@@ -89,7 +89,7 @@ impl<'m, M: Model> Conservative<'m, M> {
         self.plan.partitions() - 1
     }
 
-    /// Goes on until something has to be waited for, or a batch is done.
+    /// Runs until the worker has to wait, or a batch is done.
     pub(crate) fn step(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) -> Step {
         while let Some(Packet(message)) = transport.receive() {
             match message {
@@ -124,8 +124,8 @@ impl<'m, M: Model> Conservative<'m, M> {
             options
                 .report(self.plain.last.map_or(EventKey::MIN, |(key, _)| key).at, self.plain.run.committed);
         }
-        // Within a window no event touches another partition, so stopping in the middle of one leaves a
-        // consistent state.
+        // Within a window no event touches another partition, so a stop in the middle leaves a consistent
+        // state.
         let stop = options.stop_asked();
         if more && !stop && self.plain.run.committed <= options.event_limit {
             return;
@@ -164,7 +164,7 @@ impl<'m, M: Model> Conservative<'m, M> {
         self.phase = Phase::Waiting(Told { floor, reach, stop });
     }
 
-    /// When all packets of the round are here: what they mean for all.
+    /// Once all packets of the round have arrived, computes the next bound or ends the run.
     fn conclude(&mut self, told: Told, transport: &mut impl Transport<M>, options: &RunOptions<'_>) -> Step {
         let this_round = self.heard.iter().filter(|window| window.round == self.round).count();
         if this_round < self.peers() {
@@ -223,7 +223,7 @@ impl<'m, M: Model> Conservative<'m, M> {
         self.phase = Phase::Gathering;
     }
 
-    /// The shares of all workers, at worker 0; the error, at any.
+    /// The shares of all workers at worker 0, or the error at any worker.
     pub(crate) fn into_shares(self) -> Result<Vec<Share<M>>, RunError> {
         self.result.expect("a worker is asked for its shares when it has finished").map(|()| self.shares)
     }

@@ -1,6 +1,6 @@
-//! What a handler may do: know the time, draw random numbers, send events, set timers, count.
+//! What a handler may do: read the time, draw random numbers, send events, set timers, record samples.
 //!
-//! Everything a handler does through its context lands on a desk of the executor and takes effect when the
+//! Everything a handler does through its context lands on a desk of the executor and takes effect after the
 //! handler has returned. So a handler that fails or panics has sent nothing.
 
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::links::Links;
 use crate::model::{Model, Statistics};
 use crate::timers::{TimerId, Timers};
 
-/// What every executor needs to know to run a model's events.
+/// What every executor needs in order to run a model's events.
 pub(crate) struct Rules<'m, M: Model> {
     pub model: &'m M,
     pub links: Links,
@@ -23,14 +23,14 @@ pub(crate) struct Rules<'m, M: Model> {
     pub step_limit: u32,
 }
 
-/// What one event did to its entity's timers, so that it can be taken back.
+/// A change of an entity's timers by one event, recorded for undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimerChange {
     Set(u64),
     Cancelled(u64),
 }
 
-/// A send or timer that cannot be: kept until the handler returns.
+/// An invalid send or timer, kept until the handler returns.
 #[derive(Clone, Debug)]
 pub(crate) enum Refusal {
     NoEntity { to: EntityId },
@@ -41,7 +41,7 @@ pub(crate) enum Refusal {
     ZeroDelayChain,
 }
 
-/// What a handler has put down, waiting for the executor to take it.
+/// The effects of a handler, waiting for the executor to take them.
 pub(crate) struct Desk<M: Model> {
     pub sends: Vec<Scheduled<M::Event>>,
     pub samples: Vec<<M::Statistics as Statistics>::Sample>,
@@ -61,7 +61,7 @@ impl<M: Model> Desk<M> {
         }
     }
 
-    /// Forgets what a failed handler left behind.
+    /// Discards what a failed handler left on the desk.
     pub(crate) fn clear(&mut self) {
         self.sends.clear();
         self.samples.clear();
@@ -71,7 +71,7 @@ impl<M: Model> Desk<M> {
     }
 }
 
-/// What a handler sees of the run.
+/// The interface of a handler to the run.
 pub struct Context<'a, M: Model> {
     rules: &'a Rules<'a, M>,
     desk: &'a mut Desk<M>,
@@ -106,14 +106,14 @@ impl<'a, M: Model> Context<'a, M> {
         self.key.at
     }
 
-    /// Where the event being handled stands in the run.
+    /// The key of the event being handled.
     #[inline]
     #[must_use]
     pub fn key(&self) -> EventKey {
         self.key
     }
 
-    /// The entity whose event this is.
+    /// The entity that handles the event.
     #[inline]
     #[must_use]
     pub fn me(&self) -> EntityId {
@@ -137,7 +137,7 @@ impl<'a, M: Model> Context<'a, M> {
         self.put(to, after, false, event);
     }
 
-    /// Sends an event for a given time; an error if that time has passed.
+    /// Sends an event for a given time. A time in the past ends the run with an error.
     pub fn send_at(&mut self, to: EntityId, at: SimTime, event: M::Event) {
         if at < self.key.at {
             self.refuse(Refusal::Past { at });
@@ -146,7 +146,7 @@ impl<'a, M: Model> Context<'a, M> {
         }
     }
 
-    /// Sends an event to the entity itself, which it can still [`cancel`](Context::cancel).
+    /// Sends an event to the entity itself, which can be cancelled with [`cancel`](Context::cancel).
     pub fn set_timer(&mut self, after: SimSpan, event: M::Event) -> TimerId {
         let sequence = self.sequence;
         if self.put(self.me, after, true, event) {
@@ -156,7 +156,7 @@ impl<'a, M: Model> Context<'a, M> {
         TimerId(sequence)
     }
 
-    /// Cancels a timer of this entity. False if it has fired or was cancelled before.
+    /// Cancels a timer of this entity. Returns false if it has fired or was cancelled before.
     pub fn cancel(&mut self, timer: TimerId) -> bool {
         let live = self.timers.remove(timer.0);
         if live {
@@ -165,19 +165,19 @@ impl<'a, M: Model> Context<'a, M> {
         live
     }
 
-    /// Counts something. It reaches the statistics when this event commits.
+    /// Records a sample. It is added to the statistics when this event commits.
     #[inline]
     pub fn record(&mut self, sample: <M::Statistics as Statistics>::Sample) {
         self.desk.samples.push(sample);
     }
 
-    /// Writes something down. It reaches the outcome when this event commits.
+    /// Emits an output. It becomes part of the outcome when this event commits.
     #[inline]
     pub fn emit(&mut self, output: M::Output) {
         self.desk.outputs.push(output);
     }
 
-    /// Puts a send on the desk; false if it would lie outside time.
+    /// Puts a send on the desk; returns false if its time does not fit in 64 bits.
     #[inline]
     fn put(&mut self, to: EntityId, after: SimSpan, timer: bool, event: M::Event) -> bool {
         let Some(at) = self.key.at.checked_add(after) else {
@@ -207,7 +207,7 @@ impl<'a, M: Model> Context<'a, M> {
         }
     }
 
-    /// Only the first refusal counts: the rest may follow from it.
+    /// Keeps only the first refusal, because later ones may follow from it.
     #[cold]
     fn refuse(&mut self, refusal: Refusal) {
         self.desk.refusal.get_or_insert(refusal);
@@ -230,7 +230,7 @@ impl<M: Model> Rules<'_, M> {
         })
     }
 
-    /// A send that can be felt before its sender's slack allows.
+    /// The error for a send that can affect another entity before its sender's slack allows.
     #[cold]
     pub(crate) fn too_soon(&self, sent: &Scheduled<M::Event>, felt: SimTime, promised: SimTime) -> RunError {
         let origin = sent.key.origin;
@@ -247,7 +247,7 @@ impl<M: Model> Rules<'_, M> {
         }
     }
 
-    /// A refusal, with the event during which it happened.
+    /// The error for a refusal, with the event during which it happened.
     #[cold]
     pub(crate) fn refused(&self, place: Box<Place>, refusal: Refusal) -> RunError {
         let describe = |to: EntityId| self.model.describe(to);

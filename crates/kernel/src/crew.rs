@@ -1,8 +1,8 @@
 //! The workers of a parallel run, as step functions over a transport.
 //!
-//! [`Crew`] knows nothing of threads: whoever drives it calls [`Crew::step`] for each worker, on any thread
-//! or all on one, until every worker has finished. [`threads`](crate::threads) is one driver; a test with a
-//! seeded, reordering transport is another. Where workers live in several processes, each builds its own with
+//! [`Crew`] does not depend on threads: its driver calls [`Crew::step`] for each worker, on any thread or all
+//! on one, until every worker has finished. [`threads`](crate::threads) is one driver; a test with a seeded,
+//! reordering transport is another. If workers live in several processes, each process builds its own with
 //! [`Crew::member`].
 
 use crate::error::RunError;
@@ -25,7 +25,7 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
     /// Divides the entities among workers, creates and starts them.
     ///
     /// # Errors
-    /// When the executor is not a parallel one, an option cannot be used, or an entity cannot start.
+    /// If the executor is not a parallel one, an option is invalid, or an entity cannot start.
     pub fn new(model: &'m M, options: RunOptions<'o>) -> Result<Self, RunError> {
         let (plan, notices) = divide(model, &options)?;
         let create = |me: usize| Worker::new(model, &options, &plan, me);
@@ -45,38 +45,39 @@ impl<'m, 'o, M: Model> Crew<'m, 'o, M> {
         error.map_or(Ok(Crew { model, options, notices, workers }), Err)
     }
 
-    /// One worker of a crew whose others live in other processes; `me` counts from zero up to the `workers`
-    /// of the options. Only its own entities are created. Models and options must be the same everywhere, but
-    /// for what watches the run (the stop flag, progress, notices), which is the member's own.
+    /// One worker of a crew whose other workers live in other processes; `me` is from zero up to the
+    /// `workers` of the options, exclusive. Only the worker's own entities are created. Model and options
+    /// must be the same in all processes, except for the observers of the run (stop flag, progress, notices),
+    /// which belong to the member.
     ///
     /// # Errors
-    /// When the executor is not a parallel one, an option cannot be used, or there is no such member. An
-    /// entity that cannot start ends the run for all members: see [`Member::finish`].
+    /// If the executor is not a parallel one, an option is invalid, or there is no such member. An entity
+    /// that cannot start ends the run for all members: see [`Member::finish`].
     pub fn member(model: &'m M, options: RunOptions<'o>, me: usize) -> Result<Member<'m, 'o, M>, RunError> {
         Member::new(model, options, me)
     }
 
-    /// How many workers there are. No more than asked for.
+    /// The number of workers, at most the number requested.
     #[must_use]
     pub fn len(&self) -> usize {
         self.workers.len()
     }
 
-    /// Never: there is always one worker.
+    /// Always false: there is at least one worker.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.workers.is_empty()
     }
 
-    /// Lets one worker go on. `transport` must be its own.
+    /// Runs one step of a worker. `transport` must be that worker's own.
     pub fn step(&mut self, worker: usize, transport: &mut impl Transport<M>) -> Step {
         self.workers[worker].step(transport, &self.options)
     }
 
-    /// The outcome, when every worker has finished.
+    /// The outcome, after every worker has finished.
     ///
     /// # Errors
-    /// When the model failed, broke its own declarations, or a limit was reached.
+    /// If the model failed, broke its own declarations, or a limit was reached.
     pub fn finish(self) -> Result<Ended<M>, RunError> {
         let first = self.workers.into_iter().next().expect("there is always one worker");
         match first.into_shares()? {

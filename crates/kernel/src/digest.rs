@@ -1,9 +1,9 @@
-//! The fingerprint of a run: what must be equal on any executor and any number of workers.
+//! The digest of a run, which must be equal for every executor and any number of workers.
 //!
 //! A digest folds, in the order of entities: the final state, the chain of committed (key, payload), the
-//! statistics, and the events still pending. The chain depends on order; the pending events are summed, so
-//! that they need no sorting. It tells runs apart; it is no defence against somebody who looks for a
-//! collision.
+//! statistics, and the events still pending. The chain depends on order; the words of pending events are
+//! summed, so they need no sorting. The digest distinguishes runs; it is not secure against deliberate
+//! collisions.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -39,7 +39,7 @@ impl Folder {
         Folder(chain)
     }
 
-    /// A fresh start.
+    /// Starts with a fixed initial value.
     #[must_use]
     pub fn new() -> Folder {
         Folder(FOLD[0])
@@ -133,7 +133,7 @@ impl Hasher for Folder {
     }
 }
 
-/// The chain of an entity, one committed event longer.
+/// Extends the chain of an entity by one committed event.
 #[inline]
 pub(crate) fn link<E: Hash>(chain: u64, key: EventKey, event: &E) -> u64 {
     let place = (u64::from(key.origin.0) << 32) | u64::from(key.step);
@@ -143,19 +143,19 @@ pub(crate) fn link<E: Hash>(chain: u64, key: EventKey, event: &E) -> u64 {
     folder.finish()
 }
 
-/// What a pending event adds to its entity's sum.
+/// The contribution of a pending event to its entity's sum.
 pub(crate) fn pending_word<E: Hash>(scheduled: &Scheduled<E>) -> u64 {
     link(FOLD[0], scheduled.key, &scheduled.event)
 }
 
-/// The fingerprint of one value.
+/// The digest of one value.
 pub(crate) fn of<T: Hash>(value: &T) -> u64 {
     let mut folder = Folder::new();
     value.hash(&mut folder);
     folder.finish()
 }
 
-/// The digest of a run from the words of its entities, in their order.
+/// The digest of a run from the digests of its entities, in order.
 pub(crate) fn of_entities(words: impl Iterator<Item = u64>) -> Digest {
     let mut folder = Folder::new();
     let mut count = 0u64;

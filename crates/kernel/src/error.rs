@@ -1,8 +1,8 @@
-//! Why a run cannot start or go on. Every message names the entity, the event and the times.
+//! Why a run cannot start or continue. Every message names the entity, the event and the times.
 
 use crate::key::{EntityId, EventKey};
 
-/// A model's own complaint: an invariant that does not hold, an input that makes no sense.
+/// An error that the model itself reports: a violated invariant, an invalid input.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, thiserror::Error)]
 #[error("{0}")]
 pub struct Fault(pub String);
@@ -19,16 +19,16 @@ impl From<&str> for Fault {
     }
 }
 
-/// The event during which something went wrong, in words that can travel.
+/// The event during which an error occurred, in serialisable form.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Place {
-    /// Where the event stands in the run: of several errors, the least key is the one reported.
+    /// The key of the event; of several errors, the one with the least key is reported.
     pub key: EventKey,
-    /// Who was handling it.
+    /// The entity that was handling it.
     pub entity: EntityId,
     /// The entity's name.
     pub name: String,
-    /// The event as the model prints it.
+    /// The event as the model's `Debug` prints it.
     pub event: String,
 }
 
@@ -53,53 +53,53 @@ pub enum RunError {
     /// The model returned a fault.
     #[error("{place}: {fault}")]
     Model {
-        /// Where.
+        /// The event that failed.
         place: Box<Place>,
-        /// What the model said.
+        /// The fault that the model returned.
         fault: Fault,
     },
     /// The model panicked.
     #[error("{place}: panicked: {message}")]
     Panic {
-        /// Where.
+        /// The event that failed.
         place: Box<Place>,
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
     /// A send shorter than its link allows.
     #[error("{place}: sent to {to_name} after {after_ns} ns, but the link from entity {} to entity {to} declares at least {least_ns} ns; declare a shorter delay or send later", place.entity)]
     ShortLink {
-        /// Where.
+        /// The event that sent it.
         place: Box<Place>,
-        /// Whom it was sent to.
+        /// The receiver.
         to: EntityId,
         /// The receiver's name.
         to_name: String,
-        /// The delay asked for.
+        /// The requested delay.
         after_ns: u64,
-        /// The delay declared.
+        /// The declared least delay.
         least_ns: u64,
     },
-    /// Something that followed from an event reached another entity sooner than the model's slack promised.
+    /// A consequence of an event can reach another entity sooner than the model's slack promised.
     #[error(
         "{place}: this event for {to_name} can be felt by another entity at {at_ns} ns, but the model's slack promised nothing before {promised_ns} ns; promise less for what led to it"
     )]
     ShortSlack {
-        /// Where; the event is the one sent.
+        /// The event that was sent.
         place: Box<Place>,
         /// The receiver's name.
         to_name: String,
-        /// When it can be felt.
+        /// When it can first reach another entity.
         at_ns: u64,
-        /// Before that nothing should have been.
+        /// The promised earliest time.
         promised_ns: u64,
     },
     /// A send between entities that no link joins.
     #[error("{place}: sent to {to_name}, but no link from entity {} to entity {to} is declared; add it to the model's links", place.entity)]
     NoLink {
-        /// Where.
+        /// The event that sent it.
         place: Box<Place>,
-        /// Whom it was sent to.
+        /// The receiver.
         to: EntityId,
         /// The receiver's name.
         to_name: String,
@@ -107,91 +107,91 @@ pub enum RunError {
     /// A send to an entity that does not exist.
     #[error("{place}: sent to entity {to}, but the model has only {entities} entities")]
     NoEntity {
-        /// Where.
+        /// The event that sent it.
         place: Box<Place>,
-        /// Whom it was sent to.
+        /// The receiver.
         to: EntityId,
-        /// How many there are.
+        /// The number of entities.
         entities: u32,
     },
-    /// An event scheduled before the one that schedules it.
+    /// An event scheduled for a time before that of its cause.
     #[error("{place}: scheduled an event at {at_ns} ns, which lies in the past; the earliest possible is {} ns", place.key.at.as_ns())]
     Past {
-        /// Where.
+        /// The event that scheduled it.
         place: Box<Place>,
-        /// The time asked for.
+        /// The requested time.
         at_ns: u64,
     },
-    /// A time beyond what 64 bits of nanoseconds hold.
+    /// A time that does not fit in 64 bits of nanoseconds.
     #[error("{place}: a delay of {after_ns} ns leads past the end of time, {} ns", u64::MAX)]
     TimeOverflow {
-        /// Where.
+        /// The event that sent it.
         place: Box<Place>,
-        /// The delay asked for.
+        /// The requested delay.
         after_ns: u64,
     },
-    /// A chain of sends without delay that does not end.
+    /// A chain of zero-delay sends that exceeds the limit.
     #[error(
         "{place}: a chain of {limit} sends without delay has not let time move on; give one of its sends a delay, or raise the limit of zero-delay steps"
     )]
     ZeroDelayChain {
-        /// Where.
+        /// The event that exceeded the limit.
         place: Box<Place>,
-        /// How long a chain may be.
+        /// The maximum length of a chain.
         limit: u32,
     },
-    /// More events than the run allows.
+    /// More committed events than the run allows.
     #[error(
         "{place}: more than {limit} events were committed; the model may run away, or raise the limit of events"
     )]
     TooManyEvents {
-        /// Where.
+        /// The event that exceeded the limit.
         place: Box<Place>,
-        /// How many events are allowed.
+        /// The maximum number of events.
         limit: u64,
     },
-    /// A fault while an entity was being started.
+    /// A fault while an entity was started.
     #[error("{name} at the start: {fault}")]
     Start {
-        /// Which entity.
+        /// The entity.
         entity: EntityId,
         /// The entity's name.
         name: String,
-        /// What is wrong.
+        /// The fault that the model returned.
         fault: Fault,
     },
-    /// An undo that does not restore what was there.
+    /// An undo that does not restore the previous state.
     #[error("{place}: {what} differs after undo; before: {before}; after: {after}")]
     Irreversible {
-        /// Where.
+        /// The event that was undone.
         place: Box<Place>,
-        /// What differs.
+        /// Which part differs.
         what: String,
-        /// What was there.
+        /// The value before the event.
         before: String,
-        /// What is there now.
+        /// The value after the undo.
         after: String,
     },
     /// A conservation law that does not hold.
     #[error("the audit of the committed state failed: {0}")]
     Audit(Fault),
-    /// A worker's thread was lost: a defect of the kernel itself.
+    /// The thread of a worker was lost, which is a defect of the kernel itself.
     #[error(
         "worker {worker} stopped: {message}; this is a defect of towtank, please report it with the scenario and seed"
     )]
     WorkerLost {
-        /// Which worker.
+        /// The number of the worker.
         worker: u32,
-        /// What its panic said.
+        /// The message of its panic.
         message: String,
     },
-    /// An option that cannot be used.
+    /// An invalid option.
     #[error("{0}")]
     Options(String),
 }
 
 impl RunError {
-    /// Where in the run it happened; of several errors the least is the one to report.
+    /// The key of the event of the error; of several errors, the one with the least key is reported.
     #[must_use]
     pub fn key(&self) -> EventKey {
         match self {
@@ -211,7 +211,7 @@ impl RunError {
         }
     }
 
-    /// Of two errors, the one that happened first.
+    /// Of two errors, the one with the lesser key.
     #[must_use]
     pub fn earlier(left: Option<RunError>, right: Option<RunError>) -> Option<RunError> {
         match (left, right) {

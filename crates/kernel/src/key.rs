@@ -1,4 +1,4 @@
-//! Who an entity is, and where an event stands in the run.
+//! The identity of entities, and the keys that order events.
 
 use std::fmt;
 
@@ -25,30 +25,30 @@ impl fmt::Display for EntityId {
     }
 }
 
-/// Where an event stands in the run. Ties go to (step, origin, sequence), never to arrival order: arrival
-/// depends on which worker ran first, and a result must not. `step` counts zero-delay sends since time last
-/// moved, so that a child never sorts before its cause.
+/// The position of an event in the run. Ties are broken by (step, origin, sequence), never by arrival order:
+/// that depends on which worker ran first, and a result must not. `step` counts zero-delay sends since the
+/// time last advanced, so that a child never sorts before its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventKey {
     /// When the event happens.
     #[serde(with = "nanoseconds")]
     pub at: SimTime,
-    /// Zero for a send with a positive delay, the cause's step + 1 for a zero delay.
+    /// Zero for a send with a positive delay; the cause's step + 1 for a zero-delay send.
     pub step: u32,
-    /// Who sent it.
+    /// The entity that sent it.
     pub origin: EntityId,
-    /// How many events its origin had sent before.
+    /// The number of events that its origin had sent before.
     pub sequence: u64,
 }
 
 impl EventKey {
-    /// Sorts before every other key.
+    /// The key that sorts before every other key.
     pub const MIN: EventKey = EventKey::first_at(SimTime::ZERO);
-    /// Sorts after every key an event can have.
+    /// A key that sorts after every key that an event can have.
     pub const MAX: EventKey =
         EventKey { at: SimTime::MAX, step: u32::MAX, origin: EntityId(u32::MAX), sequence: u64::MAX };
 
-    /// The least key at a time: a bound that lies below every event at `at` and above every event before it.
+    /// The least key at a time: below or equal to every event at `at` and above every earlier event.
     #[inline]
     #[must_use]
     pub const fn first_at(at: SimTime) -> EventKey {
@@ -69,28 +69,28 @@ impl fmt::Display for EventKey {
     }
 }
 
-/// An event on its way: its key, whom it is for, and the model's payload.
+/// A sent event: its key, its receiver, and the model's payload.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Scheduled<E> {
-    /// Where it stands in the run.
+    /// Its position in the run.
     pub key: EventKey,
-    /// Who handles it.
+    /// The entity that handles it.
     pub to: EntityId,
-    /// Set by `set_timer`: it is handled only if it has not been cancelled.
+    /// Whether it is a timer: it is handled only if it has not been cancelled.
     pub timer: bool,
-    /// What the model said.
+    /// The model's payload.
     pub event: E,
 }
 
 impl<E> Scheduled<E> {
-    /// The event as it is handled.
+    /// The event in the form in which it is handled.
     #[inline]
     pub(crate) fn due(&self) -> Due<'_, E> {
         Due { key: self.key, to: self.to, event: &self.event }
     }
 }
 
-/// An event whose turn it is.
+/// An event that is ready to be handled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due<'e, E> {
     pub key: EventKey,
@@ -111,7 +111,7 @@ impl<E> Keyed for Scheduled<E> {
     }
 }
 
-/// Keys travel as plain nanoseconds: exact, short and the same in every format.
+/// Serialises times as plain nanoseconds: exact, short and the same in every format.
 pub(crate) mod nanoseconds {
     use serde::{Deserialize, Deserializer, Serializer};
     use towtank_units::SimTime;

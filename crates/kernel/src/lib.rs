@@ -1,11 +1,11 @@
 //! A parallel discrete-event kernel: one model, four executors, one result.
 //!
-//! A model ([`Model`]) is entities that handle events. [`run`] executes it, and whatever [`Executor`] is
-//! chosen, and however many workers, the result is the same: the order of events is that of their keys
-//! ([`EventKey`]), never that of arrival; draws are a function of who draws and when; statistics count only
-//! what commits. The [`Digest`] of a run is the proof.
+//! A model ([`Model`]) consists of entities that handle events. [`run`] executes it with the same result for
+//! every [`Executor`] and any number of workers: events are ordered by their keys ([`EventKey`]), never by
+//! arrival; draws are a function of the drawing entity and its event; statistics include only committed
+//! events. Equal [`Digest`]s prove it.
 //!
-//! A model in its entirety: eight clerks who pass each other forms, to whom they like, each in its own time.
+//! A complete model: eight clerks who pass forms to each other, to random receivers after random delays.
 //!
 //! ```
 //! use towtank_kernel::prelude::*;
@@ -53,10 +53,10 @@
 //! # Ok::<(), RunError>(())
 //! ```
 //!
-//! `examples/` has three more, to be read in this order: `ping`, `barrier` (timers, statistics, an audit) and
-//! `undo` (a hand-written one).
+//! `examples/` has three more, best read in this order: `ping`, `barrier` (timers, statistics, an audit) and
+//! `undo` (a hand-written undo).
 //!
-//! What is deliberately absent: storage words, clocks, files, ambient randomness, and floats in the order of
+//! Deliberately absent: terms of storage, clocks, files, ambient randomness, and floats in the order of
 //! events.
 
 mod check;
@@ -106,5 +106,5 @@ pub use towtank_journal as journal;
 pub use towtank_journal::journaled;
 pub use transport::{Packet, Portable, Step, Transport};
 
-/// The pending-event set the executors use.
+/// The pending-event set that the executors use.
 pub(crate) type Queue<R> = pending::Pending<R>;

@@ -1,8 +1,8 @@
-//! Who may send to whom, and after what delay at least.
+//! Which entities may send to which others, and the least delay of each link.
 //!
-//! The least delay of the links between two partitions is their look-ahead: what the conservative executor
-//! lives on. An entity may always send to itself, after any delay. The most specific declaration counts: a
-//! single link, else a link between classes, else the link of all with all.
+//! The least delay of the links between two partitions is their look-ahead, on which the conservative
+//! executor depends. An entity may always send to itself, after any delay. The most specific declaration
+//! applies: a single link, else a link between classes, else the link of all with all.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Links {
     single: BTreeMap<(u32, u32), SimSpan>,
 }
 
-/// Entities sorted into classes, and which classes are joined.
+/// The class of each entity, and the links between classes.
 #[derive(Clone, Debug)]
 struct Classes {
     of: Vec<u16>,
@@ -27,19 +27,19 @@ struct Classes {
 }
 
 impl Links {
-    /// No links yet: entities may send only to themselves.
+    /// No links: entities may send only to themselves.
     #[must_use]
     pub fn none() -> Links {
         Links::default()
     }
 
-    /// Everybody may send to everybody, after `least` at least.
+    /// Every entity may send to every other, after at least `least`.
     #[must_use]
     pub fn all(least: SimSpan) -> Links {
         Links { all: Some(least), ..Links::default() }
     }
 
-    /// Sorts the entities into classes: `of[id]` is the class of an entity. Join classes with
+    /// Assigns entities to classes: `of[id]` is the class of an entity. Add links between classes with
     /// [`Links::join`].
     #[must_use]
     pub fn by_class(of: Vec<u16>) -> Links {
@@ -47,10 +47,10 @@ impl Links {
         Links { classes: Some(Classes { of, count, least: vec![None; count * count] }), ..Links::default() }
     }
 
-    /// Every entity of class `from` may send to every entity of class `to`, after `least` at least.
+    /// Every entity of class `from` may send to every entity of class `to`, after at least `least`.
     ///
     /// # Panics
-    /// When the links were not made with [`Links::by_class`], or a class has no members: a model's defect.
+    /// If the links were not made with [`Links::by_class`], or a class has no members: a defect of the model.
     #[must_use]
     pub fn join(mut self, from: u16, to: u16, least: SimSpan) -> Links {
         let classes = self.classes.as_mut().expect("`join` needs classes: start from `Links::by_class`");
@@ -60,12 +60,12 @@ impl Links {
         self
     }
 
-    /// One entity may send to another, after `least` at least.
+    /// One entity may send to another, after at least `least`.
     pub fn connect(&mut self, from: EntityId, to: EntityId, least: SimSpan) {
         self.single.insert((from.0, to.0), least);
     }
 
-    /// The least delay between two entities; none if no link joins them.
+    /// The least delay between two entities; `None` if no link joins them.
     #[must_use]
     pub fn least(&self, from: EntityId, to: EntityId) -> Option<SimSpan> {
         if from == to {
@@ -83,15 +83,14 @@ impl Links {
         self.all
     }
 
-    /// Whether a send of this delay is fine for certain, without looking at the pair. True for most sends of
-    /// most models.
+    /// A fast check that this delay is allowed for any pair; true for most sends of most models.
     #[inline]
     pub(crate) fn surely_allows(&self, after: SimSpan) -> bool {
         self.single.is_empty() && self.classes.is_none() && self.all.is_some_and(|least| after >= least)
     }
 
-    /// Groups of entities that must share a partition because links without delay join them; `None` when
-    /// there are none.
+    /// Groups of entities that must share a partition because zero-delay links join them; `None` if there are
+    /// no such links.
     pub(crate) fn bound_together(&self, entities: u32) -> Option<Groups> {
         let mut groups = Groups::singletons(entities);
         let mut found = false;
@@ -127,7 +126,7 @@ impl Links {
         found.then_some(groups)
     }
 
-    /// The least delay of any link that leaves a partition; `SimSpan::MAX` when none does.
+    /// The least delay of any link between partitions; `SimSpan::MAX` if there is none.
     pub(crate) fn look_ahead(&self, entities: u32, owner: impl Fn(EntityId) -> usize) -> SimSpan {
         let mut least = SimSpan::MAX;
         let divided = (1..entities).any(|id| owner(EntityId(id)) != owner(EntityId(0)));
@@ -158,7 +157,7 @@ fn first_members(classes: &Classes) -> Vec<Option<u32>> {
 }
 
 fn classes_look_ahead(classes: &Classes, owner: impl Fn(EntityId) -> usize) -> SimSpan {
-    // For each class, the one partition that holds it all, if there is one.
+    // For each class, the partition that contains all of it, if there is one.
     let mut home: Vec<Option<usize>> = vec![None; classes.count];
     let mut spread = vec![false; classes.count];
     for (id, &class) in classes.of.iter().enumerate() {
@@ -196,12 +195,12 @@ impl Groups {
 
     fn unite(&mut self, left: u32, right: u32) {
         let (left, right) = (self.root(left), self.root(right));
-        // The smaller id is the root, so that groups come out in the order of their first members.
+        // The smaller id becomes the root, so that groups come out in the order of their first members.
         let (low, high) = (left.min(right), left.max(right));
         self.parent[high as usize] = low;
     }
 
-    /// The group's least member, which stands for it.
+    /// The least member of the group, which represents it.
     pub(crate) fn root(&mut self, mut id: u32) -> u32 {
         while self.parent[id as usize] != id {
             let grandparent = self.parent[self.parent[id as usize] as usize];

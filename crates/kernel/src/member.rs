@@ -1,8 +1,8 @@
-//! One worker by itself, where the others of its crew live in other processes.
+//! One worker of a crew whose other workers live in other processes.
 //!
 //! Every process builds the same model, and from it the same division of the entities, but creates only its
-//! own ones. The rest goes through its transport: events, what the executor has to say, and in the end what
-//! each member leaves, to member 0.
+//! own entities. Everything else goes through its transport: events, the messages of the executor, and at the
+//! end the share of each member, sent to member 0.
 
 use crate::error::RunError;
 use crate::model::Model;
@@ -11,14 +11,14 @@ use crate::outcome::{Ended, Notice, assemble};
 use crate::transport::{Step, Transport};
 use crate::worker::{Worker, divide};
 
-/// One worker of a crew that lives in several processes. Made by [`Crew::member`](crate::Crew::member).
+/// One worker of a crew that spans several processes. Made by [`Crew::member`](crate::Crew::member).
 pub struct Member<'m, 'o, M: Model> {
     model: &'m M,
     options: RunOptions<'o>,
     notices: Vec<Notice>,
     me: usize,
     partitions: usize,
-    /// None where there are fewer partitions than members.
+    /// `None` if there are fewer partitions than members and this one has none.
     worker: Option<Worker<'m, M>>,
 }
 
@@ -36,24 +36,24 @@ impl<'m, 'o, M: Model> Member<'m, 'o, M> {
         Ok(Member { model, options, notices, me, partitions, worker })
     }
 
-    /// How many members have entities: the first so many. The others finish at once, and nobody sends them
-    /// anything.
+    /// The number of members that have entities: members `0..partitions()`. The others finish at once, and no
+    /// messages are sent to them.
     #[must_use]
     pub fn partitions(&self) -> usize {
         self.partitions
     }
 
-    /// Lets the member go on, until it has finished.
+    /// Runs one step of the member; repeat until it has finished.
     pub fn step(&mut self, transport: &mut impl Transport<M>) -> Step {
         self.worker.as_mut().map_or(Step::Finished, |worker| worker.step(transport, &self.options))
     }
 
-    /// How the run ended, when the member has finished. Member 0 has the outcome. The others have nothing,
-    /// unless the run must begin again, which is told to every member that has entities.
+    /// How the run ended, after the member has finished. Member 0 has the outcome. The others have nothing,
+    /// unless the run must be restarted, which is reported to every member that has entities.
     ///
     /// # Errors
-    /// When the model failed, broke its own declarations, or a limit was reached: the same error at every
-    /// member that has entities. An audit that fails is known to member 0 alone.
+    /// If the model failed, broke its own declarations, or a limit was reached: the same error at every
+    /// member that has entities. A failed audit is known only to member 0.
     pub fn finish(self) -> Result<Option<Ended<M>>, RunError> {
         let Some(worker) = self.worker else { return Ok(None) };
         match worker.into_shares()? {

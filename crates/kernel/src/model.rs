@@ -1,9 +1,9 @@
-//! What a model author writes: entities, events, and what an event does.
+//! The interface that a model author implements: entities, events, and event handlers.
 //!
-//! A model is a shared, immutable description ([`Model`]) and one state a entity. The kernel calls
-//! [`Model::handle`] for each event in the order of their keys; the handler changes its entity and speaks to
-//! others only by sending events. What it must not do: keep state outside its entity, read a clock, or draw
-//! random numbers from anywhere but its context.
+//! A model is a shared, immutable description ([`Model`]) and one state per entity. The kernel calls
+//! [`Model::handle`] for each event in the order of their keys; the handler changes its entity and affects
+//! others only by sending events. It must not keep state outside its entity, read a clock, or draw random
+//! numbers from anywhere but its context.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -16,47 +16,46 @@ use crate::key::EntityId;
 use crate::links::Links;
 use crate::outcome::Committed;
 
-/// How speculation takes an event back.
+/// How speculation undoes an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndoBy {
     /// [`Model::undo`] restores the entity from the small value its handler returned.
     Inverse,
-    /// The kernel clones the entity before each event. No work for the author; costs a clone an event, only
-    /// in executors that speculate.
+    /// The kernel clones the entity before each event. This needs no work by the author; it costs one clone
+    /// per event, only in executors that speculate.
     Clone,
 }
 
-/// A model: its entities, how they are linked, and what their events do.
+/// A model: its entities, their links, and the handling of their events.
 pub trait Model: Sized + Sync {
-    /// The state of one entity. Where kinds differ, an enum.
+    /// The state of one entity; an enum if there are several kinds.
     type Entity: Clone + PartialEq + Debug + Hash + Send;
-    /// What entities send each other: a plain value.
+    /// The payload of events: a plain value.
     type Event: Clone + PartialEq + Debug + Hash + Send;
-    /// What [`Model::undo`] needs to take an event back; `()` with [`UndoBy::Clone`].
+    /// The data that [`Model::undo`] needs to undo an event; `()` with [`UndoBy::Clone`].
     type Undo: PartialEq + Debug + Send;
-    /// What is counted at each entity.
+    /// The statistics of each entity.
     type Statistics: Statistics;
-    /// What a run writes down as it goes, in the order of keys; `()` if nothing.
+    /// The outputs of a run, collected in the order of keys; `()` if there are none.
     type Output: Clone + PartialEq + Debug + Send;
 
-    /// How speculation undoes this model's events, unless the run asks for something else.
+    /// How speculation undoes this model's events, unless the run options say otherwise.
     const UNDO: UndoBy = UndoBy::Clone;
 
-    /// Whether [`Model::audit`] looks at pending events. They are gathered only then.
+    /// Whether [`Model::audit`] reads pending events. They are collected only then.
     const AUDITS_PENDING: bool = false;
 
-    /// How many entities there are; their ids are `0..entities()`.
+    /// The number of entities; their ids are `0..entities()`.
     fn entities(&self) -> u32;
 
-    /// Who may send to whom, and with what delay at least. Look-ahead comes from here, and every executor
-    /// checks it.
+    /// Which entities may send to which others, and the least delays. Look-ahead is computed from this, and
+    /// every executor checks it.
     fn links(&self) -> Links;
 
-    /// The state of an entity before anything happens.
+    /// The initial state of an entity.
     fn create(&self, id: EntityId) -> Self::Entity;
 
-    /// What an entity does at time zero, before the first event. Its sends carry step 1 if they have no
-    /// delay.
+    /// Runs for each entity at time zero, before the first event. Its zero-delay sends have step 1.
     ///
     /// # Errors
     /// A fault ends the run before it starts.
@@ -65,11 +64,11 @@ pub trait Model: Sized + Sync {
         Ok(())
     }
 
-    /// What an event does. Returns what [`Model::undo`] will need.
+    /// Handles an event. Returns what [`Model::undo`] will need.
     ///
     /// # Errors
-    /// A fault ends the run, naming the entity, the event and the time. Under speculation it counts only if
-    /// the event commits: a state that will be rolled back may well look impossible.
+    /// A fault ends the run; the error names the entity, the event and the time. Under speculation it counts
+    /// only if the event commits: a state that will be rolled back may look impossible.
     fn handle(
         &self,
         entity: &mut Self::Entity,
@@ -77,59 +76,59 @@ pub trait Model: Sized + Sync {
         context: &mut Context<'_, Self>,
     ) -> Result<Self::Undo, Fault>;
 
-    /// Takes an event back: leaves `entity` exactly as it was before [`Model::handle`]. Sends, draws, timers
-    /// and statistics are the kernel's to undo. Only called with [`UndoBy::Inverse`].
+    /// Undoes an event: restores `entity` exactly to its state before [`Model::handle`]. The kernel undoes
+    /// sends, draws, timers and statistics. Called only with [`UndoBy::Inverse`].
     fn undo(&self, entity: &mut Self::Entity, event: &Self::Event, undo: Self::Undo) {
         let _ = (entity, event, undo);
         unreachable!("a model undone by inverse implements `undo`");
     }
 
-    /// Told once at the start of a speculative run with hand-written undo, so that journaling containers
-    /// record from here on. Elsewhere they need not.
+    /// Called once at the start of a speculative run with hand-written undo, so that journaling containers
+    /// start recording. In other runs they need not record.
     fn begin_speculation(&self, entity: &mut Self::Entity) {
         let _ = entity;
     }
 
-    /// Told when an event can no longer be taken back, with what its undo would have needed.
+    /// Called when an event can no longer be undone, with the data that its undo would have needed.
     fn committed(&self, entity: &mut Self::Entity, undo: Self::Undo) {
         let _ = (entity, undo);
     }
 
-    /// Whether events at this entity may run before it is certain that they happen. `false` for models that
-    /// call code outside: their events run only when nothing earlier is left anywhere.
+    /// Whether events at this entity may run speculatively. `false` is for models that call external code:
+    /// their events run only when no earlier event is left anywhere.
     fn speculative(&self, id: EntityId) -> bool {
         let _ = id;
         true
     }
 
-    /// How long after `event`, for entity `id`, anything that follows from it can reach another entity at the
-    /// soonest: by its own sends, or by those of the events that the entity sends itself. What the links
-    /// declare is granted to every event; a model that knows more lets conservative workers run further
-    /// before they wait for each other. They and the check executor end a run in which the promise is not
-    /// kept.
+    /// The least time after `event`, at entity `id`, at which a consequence of it can reach another entity:
+    /// by its own sends, or by those of events that the entity sends to itself. Every event has at least the
+    /// slack that the links declare; a model that knows more lets conservative workers run further before
+    /// they wait for each other. Conservative workers and the check executor end a run in which the promise
+    /// is broken.
     fn slack(&self, id: EntityId, event: &Self::Event) -> SimSpan {
         let _ = (id, event);
         SimSpan::ZERO
     }
 
-    /// The slack that most events have at least. Those with less cost a place in a heap each; with nothing
-    /// here, slack is not asked for.
+    /// A lower bound of the slack of most events. Each event with less takes an entry in a heap; if this is
+    /// zero, slack is not used.
     fn usual_slack(&self) -> SimSpan {
         SimSpan::ZERO
     }
 
-    /// How much of the work falls to an entity, for sharing entities out among workers.
+    /// The relative amount of work of an entity, used to balance entities among workers.
     fn weight(&self, id: EntityId) -> u32 {
         let _ = id;
         1
     }
 
-    /// The entity's name in errors.
+    /// The entity's name in error messages.
     fn describe(&self, id: EntityId) -> String {
         format!("entity {id}")
     }
 
-    /// Checks the model's conservation laws on committed state, when the run is over.
+    /// Checks the model's conservation laws on the committed state at the end of the run.
     ///
     /// # Errors
     /// A fault says which law does not hold, and by how much.
@@ -139,20 +138,20 @@ pub trait Model: Sized + Sync {
     }
 }
 
-/// What is counted at an entity. Samples are taken when events happen and added when they commit, so nothing
-/// here is ever undone. Integers only, or merging would depend on the order.
+/// The statistics of an entity. Samples are taken when events are executed and added when they commit, so
+/// nothing here is ever undone. Use integers only; otherwise the result of merging would depend on the order.
 pub trait Statistics: Default + Clone + PartialEq + Debug + Hash + Send {
-    /// One thing worth counting.
+    /// One observation.
     type Sample: Clone + PartialEq + Debug + Send;
 
     /// Adds a sample taken at the entity.
     fn add(&mut self, sample: Self::Sample);
 
-    /// Joins the statistics of another entity to these.
+    /// Merges the statistics of another entity into these.
     fn merge(&mut self, other: &Self);
 }
 
-/// For models that count nothing.
+/// For models without statistics.
 impl Statistics for () {
     type Sample = ();
 

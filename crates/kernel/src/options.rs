@@ -1,4 +1,4 @@
-//! How to run: which executor, how many workers, and the limits.
+//! The options of a run: executor, number of workers, and limits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,22 +12,22 @@ use crate::error::RunError;
 use crate::model::{Model, UndoBy};
 use crate::outcome::Notice;
 
-/// How events are executed. The result is the same.
+/// How events are executed. All executors give the same result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Executor {
     /// One event after the other.
     #[default]
     Sequential,
-    /// Workers in windows bounded by look-ahead.
+    /// Parallel workers in windows bounded by look-ahead.
     Conservative,
-    /// Workers that speculate and roll back (Time Warp).
+    /// Parallel workers that speculate and roll back (Time Warp).
     Optimistic,
-    /// One event after the other, each done, undone, compared and done again.
+    /// One event after the other, each executed, undone, compared and executed again.
     Check,
 }
 
 impl Executor {
-    /// All of them, in the order of the documentation.
+    /// All executors, in the order of the documentation.
     pub const ALL: [Executor; 4] =
         [Executor::Sequential, Executor::Conservative, Executor::Optimistic, Executor::Check];
 
@@ -42,7 +42,7 @@ impl Executor {
         }
     }
 
-    /// Whether more than one worker can be used.
+    /// Whether the executor can use more than one worker.
     #[must_use]
     pub const fn is_parallel(self) -> bool {
         matches!(self, Executor::Conservative | Executor::Optimistic)
@@ -65,48 +65,51 @@ impl FromStr for Executor {
     }
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Nothing before this can change any more.
+    /// The simulated time reached: global virtual time with the optimistic executor, else the time of the
+    /// last event (with the conservative executor, of worker 0).
     pub now: SimTime,
-    /// Events committed so far, by this worker's share where there are several.
+    /// The number of events committed so far; with the conservative executor, by worker 0 alone.
     pub committed: u64,
 }
 
-/// Undo history by default. Measured on PHOLD: few enough that the history stays in the second-level cache,
-/// and that a worker whose peer is held up does not run far ahead into events it would have to take back.
+/// The default limit of undo history. Measured on PHOLD: small enough that the history stays in the
+/// second-level cache, and that a worker with a delayed peer does not run far ahead into events it would have
+/// to undo.
 const HISTORY_MAX: u32 = 8192;
 
-/// What a run may be told. Only `seed` and `end` (and the limits, when they are hit) change the result.
+/// The options of a run. Only `seed` and `end` (and the limits, if they are reached) change the result.
 #[derive(Clone)]
 pub struct RunOptions<'a> {
-    /// Where all random draws come from.
+    /// The seed of all random draws.
     pub seed: Seed,
-    /// Events at or after this time stay pending; with none, the run ends when no events are left.
+    /// Events at or after this time stay pending; if `None`, the run ends when no events are left.
     pub end: Option<SimTime>,
     /// How events are executed.
     pub executor: Executor,
-    /// How many workers a parallel executor may use.
+    /// The maximum number of workers of a parallel executor.
     pub workers: u32,
-    /// How speculation takes events back; what the model prefers, if nothing is said.
+    /// How speculation undoes events; if `None`, as the model prefers.
     pub undo: Option<UndoBy>,
-    /// Events between looking for messages (optimistic), or between looking at the stop flag (sequential).
+    /// The number of events between two polls for messages (optimistic), or between two checks of the stop
+    /// flag (sequential).
     pub batch: u32,
-    /// Batches between two computations of global virtual time.
+    /// The number of batches between two computations of global virtual time.
     pub gvt_interval: u32,
-    /// Events and early messages a worker may hold before it waits for global virtual time.
+    /// The number of events and early messages that a worker may hold before it waits for global virtual
+    /// time.
     pub history_max: u32,
-    /// Events that may be committed in all.
+    /// The maximum number of committed events.
     pub event_limit: u64,
-    /// Sends without delay that may follow each other.
+    /// The maximum length of a chain of zero-delay sends.
     pub step_limit: u32,
-    /// Ends the run early.
+    /// A flag that ends the run early.
     pub stop: Option<&'a AtomicBool>,
-    /// Told now and then how far the run is.
+    /// Called from time to time with the progress of the run.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-    /// Told at once what a user should know while it is still of use; what can wait is among the outcome's
-    /// notices.
+    /// Called at once with notices that are useful during the run; other notices are part of the outcome.
     pub notice: Option<&'a (dyn Fn(&Notice) + Sync)>,
 }
 
@@ -142,7 +145,7 @@ impl fmt::Debug for RunOptions<'_> {
 }
 
 impl RunOptions<'_> {
-    /// What of the options every event's handling depends on, with what the model declares.
+    /// The part of the options that event handling depends on, with what the model declares.
     pub(crate) fn rules<'m, M: Model>(&self, model: &'m M) -> Rules<'m, M> {
         Rules {
             model,
@@ -153,7 +156,7 @@ impl RunOptions<'_> {
         }
     }
 
-    /// Refuses options that cannot be used.
+    /// Refuses invalid options.
     pub(crate) fn examine(&self) -> Result<(), RunError> {
         let counts = [
             ("workers", self.workers),
@@ -175,7 +178,7 @@ impl RunOptions<'_> {
         Ok(())
     }
 
-    /// Whether somebody has asked the run to end.
+    /// Whether the stop flag is set.
     #[inline]
     pub(crate) fn stop_asked(&self) -> bool {
         self.stop.is_some_and(|flag| flag.load(Ordering::Relaxed))

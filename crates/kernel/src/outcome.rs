@@ -1,4 +1,4 @@
-//! What a run leaves: the model's final state and statistics, its digest, and how the run went.
+//! The result of a run: the model's final state and statistics, its digest, and statistics of the run itself.
 
 use towtank_units::SimTime;
 
@@ -7,53 +7,54 @@ use crate::error::RunError;
 use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::{Model, Statistics};
 
-/// Something written down by an event, with where it stands in the run.
+/// An output of an event, with its position in the run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Written<O> {
     /// The event that wrote it.
     pub key: EventKey,
     /// The entity that wrote it.
     pub by: EntityId,
-    /// What was written.
+    /// The output.
     pub output: O,
 }
 
-/// Committed state, as auditors see it.
+/// The committed state that an audit receives.
 #[derive(Debug)]
 pub struct Committed<'a, M: Model> {
-    /// The time up to which everything has happened.
+    /// The time up to which every event has happened.
     pub now: SimTime,
-    /// The entities, in order.
+    /// The final states of the entities, in order.
     pub entities: &'a [M::Entity],
-    /// Their statistics, in order.
+    /// The statistics of the entities, in order.
     pub statistics: &'a [M::Statistics],
-    /// How many events were sent and not yet handled: none where the run has come to its natural end.
+    /// The number of events that were sent and not yet handled; zero if the run ended because no events were
+    /// left.
     pub pending_count: u64,
-    /// Those events, in the order of keys, where the model audits them ([`Model::AUDITS_PENDING`]); else
-    /// none.
+    /// Those events, in the order of keys, if the model audits them ([`Model::AUDITS_PENDING`]); otherwise
+    /// empty.
     pub pending: &'a [Scheduled<M::Event>],
 }
 
-/// How the run went. It depends on the executor and the machine; it is not part of the digest.
+/// Statistics of the execution. They depend on the executor and the machine and are not part of the digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RunStatistics {
-    /// Events that happened.
+    /// Committed events.
     pub committed: u64,
-    /// Events executed, those taken back again included.
+    /// Executed events, including those undone later.
     pub executed: u64,
-    /// Events taken back.
+    /// Undone events.
     pub rolled_back: u64,
-    /// Rollbacks because an event came late.
+    /// Rollbacks caused by a late event.
     pub primary_rollbacks: u64,
-    /// Rollbacks because a send was taken back.
+    /// Rollbacks caused by a cancelled send.
     pub secondary_rollbacks: u64,
     /// Anti-messages sent to other workers.
     pub anti_messages: u64,
-    /// Sends taken back before they were executed.
+    /// Sends cancelled before they were executed.
     pub cancelled_before: u64,
-    /// Sends taken back after they were executed.
+    /// Sends cancelled after they were executed.
     pub cancelled_after: u64,
-    /// Anti-messages that came before what they cancel.
+    /// Anti-messages that arrived before the event they cancel.
     pub cancelled_early: u64,
     /// Events sent to another worker.
     pub messages: u64,
@@ -61,26 +62,26 @@ pub struct RunStatistics {
     pub gvt_rounds: u64,
     /// Windows of the conservative executor.
     pub windows: u64,
-    /// Batches in which the memory bound held a worker back.
+    /// Batches in which the memory bound limited a worker.
     pub throttled: u64,
-    /// Faults and panics of speculation that never happened in the end.
+    /// Faults and panics under speculation whose events were undone.
     pub faults_forgiven: u64,
-    /// Timers that were cancelled in time.
+    /// Timers that were cancelled before they fired.
     pub timers_dropped: u64,
-    /// The most events pending at once, summed over workers.
+    /// The maximum number of pending events, summed over workers.
     pub peak_pending: u64,
-    /// The most undo history at once, summed over workers.
+    /// The maximum length of the undo history, summed over workers.
     pub peak_history: u64,
 }
 
 impl RunStatistics {
-    /// Committed per executed: 1 where nothing was taken back.
+    /// Committed events divided by executed events: 1 if nothing was undone.
     #[must_use]
     pub fn efficiency(&self) -> f64 {
         if self.executed == 0 { 1.0 } else { self.committed as f64 / self.executed as f64 }
     }
 
-    /// Rollbacks of both kinds.
+    /// The number of rollbacks of both kinds.
     #[must_use]
     pub fn rollbacks(&self) -> u64 {
         self.primary_rollbacks + self.secondary_rollbacks
@@ -108,24 +109,24 @@ impl RunStatistics {
     }
 }
 
-/// Something about the run a user should know, though nothing is wrong.
+/// Information about the run that a user should know, though nothing is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// Links without delay leave fewer partitions than there are workers.
+    /// Zero-delay links leave fewer partitions than workers.
     FewerPartitions {
-        /// Workers asked for.
+        /// The number of workers requested.
         workers: u32,
-        /// Partitions there are.
+        /// The number of partitions.
         partitions: u32,
     },
-    /// A hand-written undo met a fault it could not step back over, so the run was started again with clones.
+    /// A hand-written undo met a fault that it could not undo, so the run was restarted with clones.
     RestartedWithClones,
-    /// Speculation is mostly wrong: another executor would be quicker.
+    /// Most speculation is undone: another executor would be faster.
     MostlyTakenBack {
-        /// Events committed when this was found.
+        /// The number of events committed when this was found.
         committed: u64,
-        /// Events taken back until then.
+        /// The number of events undone until then.
         rolled_back: u64,
     },
 }
@@ -151,34 +152,34 @@ impl std::fmt::Display for Notice {
     }
 }
 
-/// What a run leaves.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome<M: Model> {
     /// The final state of each entity.
     pub entities: Vec<M::Entity>,
-    /// What was counted at each entity.
+    /// The statistics of each entity.
     pub statistics: Vec<M::Statistics>,
-    /// What was written down, in the order of keys.
+    /// The outputs, in the order of keys.
     pub outputs: Vec<Written<M::Output>>,
-    /// The fingerprint of all this.
+    /// The digest of the run.
     pub digest: Digest,
-    /// The time up to which everything has happened.
+    /// The time up to which every event has happened.
     pub now: SimTime,
-    /// Ended early: somebody asked for it.
+    /// Whether the run was stopped early on request.
     pub partial: bool,
-    /// How many events were still pending.
+    /// The number of events that were still pending.
     pub pending: u64,
-    /// Those events, in the order of keys, where the model audits them ([`Model::AUDITS_PENDING`]); else
-    /// none.
+    /// Those events, in the order of keys, if the model audits them ([`Model::AUDITS_PENDING`]); otherwise
+    /// empty.
     pub in_flight: Vec<Scheduled<M::Event>>,
-    /// How the run went.
+    /// Statistics of the execution.
     pub run: RunStatistics,
-    /// What a user should know.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
 }
 
 impl<M: Model> Outcome<M> {
-    /// What [`Model::audit`] was given when the run ended.
+    /// The state that [`Model::audit`] received at the end of the run.
     #[must_use]
     pub fn committed(&self) -> Committed<'_, M> {
         Committed {
@@ -190,7 +191,7 @@ impl<M: Model> Outcome<M> {
         }
     }
 
-    /// The statistics of all entities, joined in their order.
+    /// The statistics of all entities, merged in order.
     #[must_use]
     pub fn merged_statistics(&self) -> M::Statistics {
         let mut all = M::Statistics::default();
@@ -205,12 +206,12 @@ impl<M: Model> Outcome<M> {
 pub enum Ended<M: Model> {
     /// With an outcome.
     Outcome(Box<Outcome<M>>),
-    /// An event failed under speculation and had to be taken back, which a hand-written undo cannot do: run
-    /// it again with [`UndoBy::Clone`](crate::UndoBy::Clone).
+    /// An event failed under speculation and had to be undone, which a hand-written undo cannot do: run the
+    /// model again with [`UndoBy::Clone`](crate::UndoBy::Clone).
     Restart,
 }
 
-/// What one entity leaves.
+/// The result of one entity.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Remains<S, T> {
     pub id: EntityId,
@@ -219,7 +220,7 @@ pub(crate) struct Remains<S, T> {
     pub digest: u64,
 }
 
-/// What one worker's partition leaves, in a form that can travel.
+/// The result of one worker's partition, in serialisable form.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(bound(
     serialize = "M::Event: serde::Serialize, M::Entity: serde::Serialize, M::Statistics: serde::Serialize, M::Output: serde::Serialize",
@@ -228,7 +229,7 @@ pub(crate) struct Remains<S, T> {
 pub(crate) struct Share<M: Model> {
     pub remains: Vec<Remains<M::Entity, M::Statistics>>,
     pub outputs: Vec<Written<M::Output>>,
-    /// Live events not yet handled; their payloads only where the model audits them.
+    /// Live events not yet handled; only collected if the model audits them.
     pub pending: Vec<Scheduled<M::Event>>,
     pub pending_count: u64,
     #[serde(with = "crate::key::nanoseconds")]
@@ -237,7 +238,7 @@ pub(crate) struct Share<M: Model> {
     pub run: RunStatistics,
 }
 
-/// Joins the shares of all workers to the outcome, in the order of entities, and audits it.
+/// Combines the shares of all workers into the outcome, in the order of entities, and audits it.
 pub(crate) fn assemble<M: Model>(
     model: &M,
     shares: Vec<Share<M>>,

@@ -1,9 +1,9 @@
-//! Who works on which entities.
+//! The division of entities among workers.
 //!
-//! Conservative workers cannot share entities joined by links without delay, so these stay together;
-//! optimistic workers keep them together where that leaves enough partitions, to have less to take back.
-//! Otherwise entities are cut into stretches of their order with about the same weight, so a model that
-//! numbers neighbours next to each other gets few messages between workers.
+//! Conservative workers cannot share entities joined by zero-delay links, so these stay in one partition;
+//! optimistic workers keep them together if that leaves enough partitions, to reduce rollbacks. Otherwise
+//! consecutive ranges of entities with about the same weight form the partitions, so a model that numbers
+//! neighbours consecutively has few messages between workers.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) struct Plan {
 enum Layout {
     /// Partition `p` has the entities `bounds[p]..bounds[p + 1]`.
     Stretches(Vec<u32>),
-    /// Groups are scattered over the order, so each entity is looked up.
+    /// Groups are spread over the numbering, so each entity is looked up in a table.
     Scattered(Arc<Table>),
 }
 
@@ -38,12 +38,12 @@ impl Layout {
     }
 }
 
-/// What becomes of entities joined by links without delay.
+/// How entities joined by zero-delay links are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joined {
     /// They share a partition, whatever the number of workers.
     StayTogether,
-    /// They share a partition unless workers would have nothing to do.
+    /// They share a partition unless some workers would have no entities.
     MayPart,
 }
 
@@ -79,7 +79,7 @@ impl Plan {
         self.layout.partitions()
     }
 
-    /// Which partition has an entity.
+    /// The partition of an entity.
     #[inline]
     pub(crate) fn owner(&self, id: EntityId) -> usize {
         match &self.layout {
@@ -111,13 +111,13 @@ impl Plan {
 pub(crate) trait Realm {
     fn len(&self) -> usize;
 
-    /// Whether an entity belongs to it.
+    /// Whether an entity belongs to the realm.
     fn has(&self, id: EntityId) -> bool;
 
-    /// The place of an entity that belongs to it.
+    /// The local index of an entity that belongs to the realm.
     fn own(&self, id: EntityId) -> usize;
 
-    /// The entity at a place.
+    /// The entity at a local index.
     fn entity(&self, local: usize) -> EntityId;
 }
 
@@ -189,8 +189,8 @@ fn stretches<M: Model>(rules: &Rules<'_, M>, workers: usize) -> Layout {
     let mut bounds = vec![0];
     let mut sum = 0;
     for id in 0..rules.entities {
-        // A new stretch begins where its share of the total begins, but never before it has an entity to
-        // itself.
+        // A new range begins where its share of the total weight begins, but only after the previous one has
+        // at least one entity.
         let due = total * bounds.len() as u64 / workers as u64;
         let last = *bounds.last().expect("bounds begin with zero");
         if bounds.len() < workers && id > last && sum >= due {
@@ -202,7 +202,7 @@ fn stretches<M: Model>(rules: &Rules<'_, M>, workers: usize) -> Layout {
     Layout::Stretches(bounds)
 }
 
-/// Gives whole groups to partitions, in the order of the groups' first members.
+/// Assigns whole groups to partitions, in the order of the groups' first members.
 fn gather<M: Model>(rules: &Rules<'_, M>, workers: usize, mut root: impl FnMut(u32) -> u32) -> Layout {
     let roots: Vec<u32> = (0..rules.entities).map(&mut root).collect();
     let weight = |id: u32| u64::from(rules.model.weight(EntityId(id)).max(1));

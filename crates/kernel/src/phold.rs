@@ -1,11 +1,11 @@
-//! PHOLD, the benchmark of the field: logical processes that answer each event with one more.
+//! PHOLD, the standard benchmark of parallel simulation: logical processes that answer each event with one
+//! more.
 //!
 //! The workload is that of ROSS's bundled model (github.com/ROSS-org/ROSS, `models/phold`), in our units:
-//! each process starts with a number of events to itself; each event draws whether it goes elsewhere, to
-//! whom, and when: a constant look-ahead plus an exponential delay whose mean, together with the look-ahead,
-//! is `mean`. Two differences, both deliberate: events past the end are created and kept, and each process
-//! folds the key of every event it commits into its state, so that a wrong order or a wrong undo shows in the
-//! result.
+//! each process starts with a number of events to itself; each event draws whether it goes to another
+//! process, to which, and when: a constant look-ahead plus an exponential delay, with a total mean of `mean`.
+//! Two deliberate differences: events past the end are created and kept, and each process folds the key of
+//! every event it commits into its state, so that a wrong order or a wrong undo shows in the result.
 
 use towtank_streams::{Purpose, Uniform, mix};
 use towtank_units::SimSpan;
@@ -24,9 +24,9 @@ const START: Purpose = Purpose(2);
 /// The benchmark's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phold {
-    /// How many logical processes.
+    /// The number of logical processes.
     pub processes: u32,
-    /// Events each starts with.
+    /// The number of initial events of each process.
     pub start_events: u32,
     /// The probability that an event goes to a process drawn from all.
     pub remote: f64,
@@ -34,7 +34,7 @@ pub struct Phold {
     pub look_ahead: SimSpan,
     /// The mean of the whole delay.
     pub mean: SimSpan,
-    /// Dependent integer steps an event takes, to stand for a model's own work.
+    /// The number of dependent integer steps per event, which represent a model's own work.
     pub work: u32,
 }
 
@@ -106,7 +106,7 @@ impl Model for Phold {
             place ^ key.sequence.rotate_left(20) ^ 0x9e37_79b9_7f4a_7c15,
         );
         for _ in 0..self.work {
-            // Shift and product in turn: a chain of products alone the compiler would fold into one.
+            // Shift and product alternate, because the compiler would fold a chain of products into one.
             folded = (folded ^ (folded >> 32)).wrapping_mul(6_364_136_223_846_793_005);
         }
         process.0 = folded;

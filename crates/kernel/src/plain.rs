@@ -1,4 +1,5 @@
-//! Executing events that are certain to happen: what the sequential, conservative and check executors share.
+//! Execution of events that are certain to happen, shared by the sequential, conservative and check
+//! executors.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,10 +17,10 @@ use crate::prefetch::prefetch;
 use crate::reach::Reach;
 use crate::slot::Slot;
 
-/// How many events ahead an entity's state is fetched into the cache.
+/// How many events ahead an entity's state is prefetched.
 const FETCH_AHEAD: usize = 6;
 
-/// The entities of one realm, their pending events, and what they have left so far.
+/// The entities of one realm, their pending events, and the results so far.
 pub(crate) struct Plain<'m, M: Model, R> {
     pub rules: Rules<'m, M>,
     pub realm: R,
@@ -29,7 +30,7 @@ pub(crate) struct Plain<'m, M: Model, R> {
     pub outputs: Vec<Written<M::Output>>,
     /// Sends to entities of other realms.
     pub outgoing: Vec<Scheduled<M::Event>>,
-    /// When pending events can be felt elsewhere, where somebody asks.
+    /// When pending events can reach other realms; `None` if not needed.
     pub reach: Option<Reach>,
     pub run: RunStatistics,
     /// The key and entity of the last committed event.
@@ -38,7 +39,7 @@ pub(crate) struct Plain<'m, M: Model, R> {
 }
 
 impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
-    /// Nothing has been created yet.
+    /// An executor without entities.
     pub(crate) fn new(rules: Rules<'m, M>, realm: R) -> Self {
         Plain {
             slots: Vec::with_capacity(realm.len()),
@@ -55,7 +56,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         }
     }
 
-    /// Creates and starts the entities of the realm; where one cannot start, those after it are missing.
+    /// Creates and starts the entities of the realm; if one cannot start, those after it are missing.
     pub(crate) fn start(&mut self) -> Result<(), RunError> {
         for local in 0..self.realm.len() {
             let id = self.realm.entity(local);
@@ -67,7 +68,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         Ok(())
     }
 
-    /// Runs up to `allowance` events before `bound`. False when none is left before it.
+    /// Runs up to `allowance` events before `bound`. Returns false if none is left before it.
     pub(crate) fn batch(&mut self, bound: EventKey, allowance: u64) -> Result<bool, RunError> {
         match catch_unwind(AssertUnwindSafe(|| self.events(bound, allowance))) {
             Ok(Ok(more)) => Ok(more),
@@ -79,8 +80,8 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     fn events(&mut self, bound: EventKey, allowance: u64) -> Result<bool, Box<RunError>> {
         for _ in 0..allowance {
             let Some(scheduled) = self.queue.pop_before(bound) else { return Ok(false) };
-            // Kept for a panic's sake. All but the event is taken from here and not from there: a read of
-            // what was written a moment ago, in other portions, waits.
+            // Kept so that a panic can be reported. Everything but the event is copied from `scheduled`, not
+            // from `current`: reading in different widths what was just written would stall.
             let (key, id) = (scheduled.key, scheduled.to);
             let timer = scheduled.timer;
             let event = &self.current.insert(scheduled).event;
@@ -101,7 +102,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         Ok(true)
     }
 
-    /// Takes what a handler has put down.
+    /// Takes the effects of a handler from the desk.
     #[inline]
     pub(crate) fn take_desk(&mut self, key: EventKey, id: EntityId, local: usize) {
         let desk = &mut self.desk;
@@ -126,7 +127,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
     }
 
-    /// An event comes from another realm.
+    /// Receives an event from another realm.
     #[inline]
     pub(crate) fn arrive(&mut self, event: Scheduled<M::Event>) {
         if let Some(reach) = &mut self.reach {
@@ -135,7 +136,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         self.queue.push(event);
     }
 
-    /// The next live event before `bound`, if there is one.
+    /// Removes the next live event before `bound`, if there is one.
     pub(crate) fn next_live(&mut self, bound: EventKey) -> Option<Scheduled<M::Event>> {
         while let Some(next) = self.queue.pop_before(bound) {
             if !next.timer || self.slots[self.realm.own(next.to)].timers.contains(next.key.sequence) {
@@ -145,7 +146,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         None
     }
 
-    /// The least key pending.
+    /// The least pending key.
     pub(crate) fn floor(&mut self) -> EventKey {
         self.queue.peek().map_or(EventKey::MAX, |next| next.key)
     }
@@ -155,7 +156,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
         RunError::Panic { place: self.rules.place(scheduled.due()), message: panic_message(payload) }
     }
 
-    /// What is left when the run is over: at `end`, or where it was stopped.
+    /// The result of the realm when the run is over: at `end`, or where it was stopped.
     pub(crate) fn share(&mut self, end: EventKey, partial: bool) -> Share<M> {
         self.run.executed = self.run.executed.max(self.run.committed);
         let mut sums = vec![0u64; self.slots.len()];
@@ -185,7 +186,7 @@ impl<'m, M: Model, R: Realm> Plain<'m, M, R> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
     payload
         .downcast_ref::<&str>()

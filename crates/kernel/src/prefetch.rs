@@ -1,6 +1,6 @@
-//! Fetching memory before it is needed. A hint to the processor; without effect where there is no such hint.
+//! Prefetches memory: a hint to the processor, without effect on machines that have no such hint.
 
-/// Asks for the cache lines where `value` begins and where it ends: a small value may well straddle two.
+/// Prefetches the cache lines in which `value` begins and ends: even a small value may span two.
 #[inline]
 #[allow(unsafe_code, reason = "the prefetch instruction has no safe wrapper")]
 pub(crate) fn prefetch<T>(value: &T) {

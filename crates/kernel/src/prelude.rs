@@ -1,8 +1,8 @@
-//! All that a model needs, in one line: `use towtank_kernel::prelude::*;`.
+//! Everything that a model needs, in one line: `use towtank_kernel::prelude::*;`.
 //!
-//! What a model implements and is given; random draws and distributions; times and spans; containers for a
-//! hand-written undo; and what it takes to run the model and to read its outcome. Who drives workers over a
-//! transport names the rest by path.
+//! The traits and types that a model implements and receives; random draws and distributions; times and
+//! spans; containers for a hand-written undo; and what is needed to run the model and read its outcome.
+//! Drivers of workers over a transport import the rest by path.
 
 pub use towtank_streams::distributions;
 pub use towtank_streams::{Purpose, Seed, Uniform};

@@ -1,9 +1,10 @@
-//! How soon what a partition still has to do can be felt in another one.
+//! How soon the pending events of a partition can reach another partition.
 //!
-//! Look-ahead alone says: a link's least delay after the next event. Often a model knows more, since a long
-//! transfer that has just begun disturbs nobody before it ends ([`Model::slack`]). The least of `time +
-//! slack` over all pending events is a later bound that is as safe. Most events have the model's usual slack
-//! or more, and for those the next event's time says enough; only the urgent rest is kept in a heap.
+//! Look-ahead alone gives the time of the next event plus the least delay of a link. Often a model knows
+//! more: a long transfer that has just begun affects no other entity before it ends ([`Model::slack`]). The
+//! least `time + slack` over all pending events is a later bound that is equally safe. Most events have at
+//! least the model's usual slack, and for those the time of the next event is enough; only the others are
+//! kept in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,29 +16,29 @@ use crate::model::Model;
 
 /// The bounds of one worker's pending events.
 pub(crate) struct Reach {
-    /// What links grant to every event.
+    /// The slack that links give to every event.
     look_ahead: SimSpan,
-    /// What all events have that are not in `urgent`.
+    /// The slack of all events that are not in `urgent`.
     usual: SimSpan,
-    /// When it can be felt, and when it happens.
+    /// Pairs of the time at which an event can reach another entity, and the time of the event.
     urgent: BinaryHeap<Reverse<(SimTime, SimTime)>>,
 }
 
 impl Reach {
-    /// None if the model knows no more than its links do.
+    /// `None` if the model's slack does not exceed the look-ahead.
     pub(crate) fn new<M: Model>(model: &M, look_ahead: SimSpan) -> Option<Reach> {
         let usual = model.usual_slack();
         (usual > look_ahead).then(|| Reach { look_ahead, usual, urgent: BinaryHeap::new() })
     }
 
-    /// When an event can be felt elsewhere.
+    /// The earliest time at which an event can reach another entity.
     #[inline]
     pub(crate) fn of<M: Model>(&self, model: &M, scheduled: &Scheduled<M::Event>) -> SimTime {
         let slack = model.slack(scheduled.to, &scheduled.event);
         scheduled.key.at.saturating_add(slack.max(self.look_ahead))
     }
 
-    /// An event is pending from now on.
+    /// Records an event that has become pending.
     #[inline]
     pub(crate) fn note<M: Model>(&mut self, model: &M, scheduled: &Scheduled<M::Event>) {
         let reach = self.of(model, scheduled);
@@ -46,8 +47,8 @@ impl Reach {
         }
     }
 
-    /// When the first of the pending events can be felt elsewhere, if the next one is `floor`. What lies
-    /// before it has happened.
+    /// The earliest time at which a pending event can reach another entity, if the next event is `floor`.
+    /// Drops entries of events before it, which have happened.
     pub(crate) fn least(&mut self, floor: EventKey) -> SimTime {
         let calm = floor.at.saturating_add(self.usual);
         while let Some(&Reverse((reach, at))) = self.urgent.peek() {

@@ -26,7 +26,7 @@ enum Ready<'m, 'o, M: Model> {
 /// Creates and starts the entities.
 ///
 /// # Errors
-/// When an option cannot be used, or an entity cannot start.
+/// If an option is invalid, or an entity cannot start.
 pub fn prepare<'m, 'o, M: Model>(
     model: &'m M,
     options: RunOptions<'o>,
@@ -48,7 +48,7 @@ pub fn prepare<'m, 'o, M: Model>(
 /// Prepares and runs a model.
 ///
 /// # Errors
-/// When the model fails, breaks its own declarations, or a limit is reached.
+/// If the model fails, breaks its own declarations, or a limit is reached.
 pub fn run<M: Model>(model: &M, options: RunOptions<'_>) -> Result<Outcome<M>, RunError> {
     prepare(model, options)?.run()
 }
@@ -57,7 +57,7 @@ impl<M: Model> Prepared<'_, '_, M> {
     /// Runs to the end.
     ///
     /// # Errors
-    /// When the model fails, breaks its own declarations, or a limit is reached.
+    /// If the model fails, breaks its own declarations, or a limit is reached.
     pub fn run(self) -> Result<Outcome<M>, RunError> {
         let share = match self.ready {
             Ready::Sequential(plain) => sequential::run(*plain, &self.options)?,

@@ -1,4 +1,5 @@
-//! The sequential executor: the least event, then the next. What every other executor is compared with.
+//! The sequential executor: one event after the other in key order. It is the reference for all other
+//! executors.
 
 use crate::error::RunError;
 use crate::key::EventKey;
@@ -8,10 +9,11 @@ use crate::outcome::Share;
 use crate::partition::Whole;
 use crate::plain::Plain;
 
-/// Events between two looks at the stop flag, at most: well below a millisecond for most models.
+/// The maximum number of events between two checks of the stop flag: well below a millisecond for most
+/// models.
 const BATCH: u64 = 4096;
 
-/// The first looks come sooner, so that a short run can be stopped too.
+/// The first checks come sooner, so that a short run can be stopped too.
 const FIRST_BATCH: u64 = 32;
 
 /// Runs all events of a model in the order of their keys.

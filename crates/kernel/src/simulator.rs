@@ -1,4 +1,4 @@
-//! Whoever runs models for others, and models that bring their own run.
+//! The trait of code that runs models on behalf of others, and that of models which compile their own run.
 
 use towtank_streams::Seed;
 use towtank_units::SimTime;
@@ -7,27 +7,28 @@ use crate::{Outcome, Portable, RunError, RunOptions};
 
 /// A model whose crate compiles its run.
 ///
-/// The executors are generic, and a run of a model compiles all of them: some minutes of a build where
-/// several models run in one crate. Implemented beside the model, with [`run`](crate::run) as its only line,
-/// they are compiled there, once, and whoever runs the model links them.
+/// The executors are generic, and a run of a model compiles all of them: some minutes of build time if
+/// several models are run in one crate. If this trait is implemented beside the model, with
+/// [`run`](crate::run) as its only line, the executors are compiled there, once, and every crate that runs
+/// the model links them.
 pub trait Runs: Portable {
-    /// As [`run`](crate::run).
+    /// Like [`run`](crate::run).
     ///
     /// # Errors
-    /// As [`run`](crate::run).
+    /// Like [`run`](crate::run).
     fn run(&self, options: RunOptions<'_>) -> Result<Outcome<Self>, RunError>;
 }
 
-/// Runs models. A procedure that runs several models, one after the other, takes one, so that it does not
-/// have to know how they are run.
+/// Runs models. A procedure that runs several models in sequence takes one of these, so that it does not
+/// depend on how they are run.
 pub trait Simulator {
-    /// The seed of what is to be run.
+    /// The seed of the run.
     fn seed(&self) -> Seed;
 
     /// Runs a model until `end`, or until no events are left.
     ///
     /// # Errors
-    /// When the model fails or a limit is reached.
+    /// If the model fails or a limit is reached.
     fn run_model<M: Runs>(&self, model: &M, seed: Seed, end: Option<SimTime>)
     -> Result<Outcome<M>, RunError>;
 }

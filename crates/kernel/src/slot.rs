@@ -1,4 +1,4 @@
-//! An entity as the executors hold it: the model's state and what the kernel keeps beside it.
+//! An entity as the executors hold it: the model's state and the kernel's own data.
 
 use std::hash::Hash;
 
@@ -10,12 +10,12 @@ use crate::model::{Model, Statistics};
 use crate::outcome::Remains;
 use crate::timers::Timers;
 
-/// One entity. `X` is what the executor itself needs to remember of it.
+/// One entity. `X` is executor-specific data.
 pub(crate) struct Slot<M: Model, X> {
     pub state: M::Entity,
-    /// How many events it has handled: names its draws.
+    /// The number of events it has handled, which keys its draws.
     pub ordinal: u64,
-    /// How many events it has sent.
+    /// The number of events it has sent.
     pub sequence: u64,
     /// The chain of its committed (key, payload).
     pub chain: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Slot<M: Model, X> {
 }
 
 impl<M: Model, X> Slot<M, X> {
-    /// Creates and starts an entity; its first sends lie on the desk.
+    /// Creates and starts an entity; its first sends are on the desk.
     pub(crate) fn start(
         rules: &Rules<'_, M>,
         desk: &mut Desk<M>,
@@ -58,8 +58,8 @@ impl<M: Model, X> Slot<M, X> {
         Ok(slot)
     }
 
-    /// Runs the handler. On success the slot has moved on by one event and the desk holds what the handler
-    /// put down; on failure the state may be anything, and the desk is empty.
+    /// Runs the handler. On success the slot has advanced by one event and the desk holds the handler's
+    /// effects; on failure the state is arbitrary and the desk is empty.
     #[inline]
     pub(crate) fn perform(
         &mut self,
@@ -101,7 +101,7 @@ impl<M: Model, X> Slot<M, X> {
         })
     }
 
-    /// Undoes what an event did to the timers.
+    /// Undoes the timer changes of an event.
     pub(crate) fn take_back_timers(&mut self, changes: &[TimerChange]) {
         for change in changes.iter().rev() {
             match *change {
@@ -113,7 +113,7 @@ impl<M: Model, X> Slot<M, X> {
         }
     }
 
-    /// What the entity leaves; `pending` is the sum over its pending events.
+    /// The final result of the entity; `pending` is the sum over its pending events.
     pub(crate) fn remains(self, id: EntityId, pending: u64) -> Remains<M::Entity, M::Statistics> {
         let words = (digest::of(&self.state), self.chain, digest::of(&self.statistics), pending);
         let mut folder = digest::Folder::new();

@@ -1,6 +1,6 @@
-//! Drives a crew with one thread a worker, over mailboxes in memory.
+//! Drives a crew with one thread per worker, over mailboxes in memory.
 //!
-//! A worker that waits yields its processor, so more workers than processors finish too.
+//! A waiting worker yields its processor, so a run with more workers than processors finishes too.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,17 +15,17 @@ use crate::plain::panic_message;
 use crate::transport::{Packet, Step, Transport};
 use crate::worker::Worker;
 
-/// How often a waiting worker looks again before it yields.
+/// How often a waiting worker polls before it yields.
 const SPINS: u32 = 64;
 
-/// Where packets for one worker lie.
+/// The packets for one worker.
 struct Mailbox<M: Model> {
     packets: Mutex<Vec<Packet<M>>>,
-    /// How many lie there: looked at without taking the lock.
+    /// The number of packets, readable without the lock.
     count: AtomicUsize,
 }
 
-/// The mailboxes of all workers, and whose this is.
+/// The mailboxes of all workers, and the index of the owner.
 struct Mailboxes<'a, M: Model> {
     all: &'a [Mailbox<M>],
     me: usize,

@@ -1,14 +1,15 @@
-//! The timers an entity has set and neither cancelled nor seen fire.
+//! The live timers of an entity: set, not cancelled, and not yet fired.
 //!
-//! A timer is an event an entity sends to itself; cancelling it only forgets its sequence here, and the event
-//! is dropped when its time comes. So nothing has to be searched for in the pending events.
+//! A timer is an event that an entity sends to itself; cancelling it only removes its sequence here, and the
+//! event is dropped when it is due. So the pending events need not be searched.
 
-/// Names a timer of one entity.
+/// Identifies a timer of one entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct TimerId(pub(crate) u64);
 
-/// The live timers of an entity, by the sequence of their event. Empty for most, so no more than a word.
+/// The live timers of an entity, by the sequence of their event. Most entities have none, so it takes one
+/// word.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timers(
     #[allow(clippy::box_collection, reason = "one word where there are no timers")] Option<Box<Vec<u64>>>,
@@ -36,7 +37,7 @@ impl Timers {
         }
     }
 
-    /// Forgets a timer; false if it was not live.
+    /// Removes a timer; returns false if it was not live.
     pub(crate) fn remove(&mut self, sequence: u64) -> bool {
         let Some(live) = &mut self.0 else { return false };
         match live.binary_search(&sequence) {

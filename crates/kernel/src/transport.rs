@@ -1,8 +1,8 @@
-//! The one way partitions speak to each other: packets, in batches, that may be delayed and reordered.
+//! The only communication between partitions: packets, in batches, that may be delayed and reordered.
 //!
-//! It is narrow so that it can be something else than memory: nothing above it shares anything with another
-//! worker, and what a worker leaves at the end goes through it too. Whoever implements it promises that each
-//! packet arrives exactly once; nothing about when, or in what order.
+//! The interface is narrow so that it can be implemented over something other than memory: workers share
+//! nothing above it, and even the final share of a worker goes through it. An implementation guarantees that
+//! each packet arrives exactly once; it guarantees nothing about time or order.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ use crate::key::{EntityId, EventKey, Scheduled};
 use crate::model::Model;
 use crate::outcome::Share;
 
-/// A model whose workers may live in several processes: what they send each other, and what they leave, can
-/// be serialised. Every model with serde's traits on its entities, events, statistics and outputs is one.
-/// Tables that the model itself borrows or owns stay where they are: each process builds its own.
+/// A model whose workers may live in several processes: their messages and results can be serialised. Every
+/// model whose entities, events, statistics and outputs implement serde's traits is portable. Tables that the
+/// model itself borrows or owns are not sent: each process builds its own.
 pub trait Portable:
     Model<
         Entity: Serialize + DeserializeOwned,
@@ -45,18 +45,18 @@ pub trait Transport<M: Model> {
     fn receive(&mut self) -> Option<Packet<M>>;
 }
 
-/// How a step of a worker went.
+/// The result of a step of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It did something.
+    /// The worker made progress.
     Worked,
-    /// It waits for a packet.
+    /// The worker is waiting for a packet.
     Waiting,
-    /// It is done and has sent its share.
+    /// The worker is done and has sent its share.
     Finished,
 }
 
-/// What one worker sends another. Opaque to transports, which may serialise it.
+/// A message between workers. Opaque to transports, which may serialise it.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(
     serialize = "M::Event: Serialize, M::Entity: Serialize, M::Statistics: Serialize, M::Output: Serialize",
@@ -70,7 +70,7 @@ pub struct Packet<M: Model>(pub(crate) Message<M>);
     deserialize = "M::Event: Deserialize<'de>, M::Entity: Deserialize<'de>, M::Statistics: Deserialize<'de>, M::Output: Deserialize<'de>"
 ))]
 pub(crate) enum Message<M: Model> {
-    /// All that a conservative worker has to say about a window.
+    /// Everything that a conservative worker reports about a window.
     Window(Window<M::Event>),
     /// Speculative events and anti-messages.
     Mail(Mail<M::Event>),
@@ -78,18 +78,18 @@ pub(crate) enum Message<M: Model> {
     Token(Token),
     /// A new global virtual time, and what follows from it.
     Announcement(Announcement),
-    /// What a worker leaves.
+    /// The final result of a worker.
     Share(Box<Share<M>>),
 }
 
-/// What a conservative worker sends each peer once a window.
+/// The packet that a conservative worker sends to each peer once per window.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Window<E> {
     pub round: u64,
     pub events: Vec<Scheduled<E>>,
-    /// The least key this worker still has or has sent, after the window.
+    /// The least key that this worker still has or has sent, after the window.
     pub floor: EventKey,
-    /// Before that nothing of it can be felt by another worker.
+    /// The time before which none of its pending events can reach another worker.
     #[serde(with = "crate::key::nanoseconds")]
     pub reach: SimTime,
     pub committed: u64,
@@ -101,13 +101,13 @@ pub(crate) struct Window<E> {
 /// A batch of speculative messages.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Mail<E> {
-    /// The round of global virtual time the sender was in.
+    /// The epoch of global virtual time in which the sender was.
     pub epoch: u32,
     pub letters: Vec<Letter<E>>,
 }
 
-/// One speculative message. `id` is unique to this transmission, so that a key sent again never meets an old
-/// cancellation.
+/// One speculative message. `id` is unique to this transmission, so that a key that is sent again never meets
+/// an old cancellation.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Letter<E> {
     Event(Sent<E>),
@@ -128,23 +128,23 @@ impl<E> crate::key::Keyed for Sent<E> {
     }
 }
 
-/// Goes round all workers, gathering the least key and the count of mail in transit (Mattern 1993).
+/// A token that visits all workers, collecting the least key and the count of mail in transit (Mattern 1993).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Token {
-    /// Which computation this is; it also halts workers that have not heard of it yet.
+    /// The number of this computation; it also halts workers that have not heard of it yet.
     pub round: u32,
-    /// Mail of earlier epochs sent, less received.
+    /// Mail of earlier epochs sent minus received.
     pub in_transit: i64,
     pub floor: EventKey,
     pub committed: u64,
     pub rolled_back: u64,
     pub last: Option<(EventKey, EntityId)>,
-    /// A worker holds more than its bound.
+    /// Whether a worker holds more than its bound.
     pub pressed: bool,
-    /// A worker's undo met a fault it cannot step back over.
+    /// Whether a worker's undo met a fault that it cannot undo.
     pub restart: bool,
     pub error: Option<RunError>,
-    /// No worker may speculate any more: only mail is delivered, until none is left.
+    /// If set, no worker may speculate any more: only mail is delivered, until none is left.
     pub halt: Option<EventKey>,
 }
 
@@ -161,11 +161,11 @@ pub(crate) struct Announcement {
 /// How the run ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Verdict {
-    /// Everything before the end has happened.
+    /// Every event before the end has happened.
     Done,
-    /// Somebody asked for it.
+    /// The run was stopped on request.
     Partial,
-    /// The run must begin again with clones as undo.
+    /// The run must be restarted with clones as undo.
     Restart,
     /// A committed event failed.
     Failed(RunError),

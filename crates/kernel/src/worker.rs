@@ -1,4 +1,4 @@
-//! One worker of a parallel run, whichever the executor, and how the entities are divided among all.
+//! One worker of a parallel run, for either executor, and the division of entities among workers.
 
 use crate::conservative::Conservative;
 use crate::error::RunError;
@@ -16,7 +16,7 @@ pub(crate) enum Worker<'m, M: Model> {
 }
 
 /// Divides the entities among workers: a function of the model and the options, so that workers in different
-/// processes come to the same division without talking.
+/// processes compute the same division without communication.
 pub(crate) fn divide<M: Model>(model: &M, options: &RunOptions<'_>) -> Result<(Plan, Vec<Notice>), RunError> {
     options.examine()?;
     let joined = match options.executor {
@@ -47,8 +47,8 @@ impl<'m, M: Model> Worker<'m, M> {
         }
     }
 
-    /// What went wrong here and has not been told to others. Before the first step: why an entity could not
-    /// start.
+    /// An error that occurred here and has not been reported to others. Before the first step: why an entity
+    /// could not start.
     pub(crate) fn error(&self) -> Option<&RunError> {
         match self {
             Worker::Conservative(worker) => worker.error(),
@@ -63,7 +63,8 @@ impl<'m, M: Model> Worker<'m, M> {
         }
     }
 
-    /// The shares of all workers, at worker 0, and none at the others; nothing if the run must begin again.
+    /// The shares of all workers at worker 0, and an empty list at the others; `None` if the run must be
+    /// restarted.
     pub(crate) fn into_shares(self) -> Result<Option<Vec<Share<M>>>, RunError> {
         match self {
             Worker::Conservative(worker) => worker.into_shares().map(Some),

@@ -1,5 +1,5 @@
-//! The check executor on large entities: it compares them seldom enough to be quick, and often enough to find
-//! what is wrong.
+//! The check executor on large entities: it compares them seldom enough to be fast, and often enough to find
+//! errors.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -13,7 +13,7 @@ thread_local! {
     static COMPARISONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A state of many words, which counts how often all of it is looked at.
+/// A state of many words, which counts how often all of it is cloned or compared.
 #[derive(Debug)]
 struct Large(Vec<u64>);
 
@@ -41,7 +41,7 @@ impl Hash for Large {
 struct Adder {
     words: usize,
     undo: UndoBy,
-    /// The event whose undo forgets to take something back.
+    /// The event whose undo is incomplete.
     wrong_at: u64,
 }
 
@@ -101,14 +101,15 @@ fn check(model: &Adder) -> Result<u64, RunError> {
     Ok(checked.run.committed)
 }
 
-/// It cloned and compared all of an entity three times at each event, and printed what undo needs: 350 times
-/// slower.
+/// Regression test: all of an entity was cloned and compared three times at each event, and the undo data
+/// printed, which was 350 times slower.
 #[test]
 fn a_large_entity_is_not_copied_or_compared_at_every_event() {
     for undo in [UndoBy::Inverse, UndoBy::Clone] {
         let model = Adder { words: 25_600, undo, wrong_at: u64::MAX };
         assert_eq!(check(&model), Ok(EVENTS));
-        // A hundred times what is compared at an event: at one event in a hundred, three times.
+        // The state is a hundred times as large as what is compared per event: three comparisons at one event
+        // in a hundred.
         let most = 3 * EVENTS / 100 * 3 / 2;
         assert!(
             (EVENTS / 100..most).contains(&COMPARISONS.get()),

@@ -1,4 +1,4 @@
-//! The examples answer what they ask, the same on every executor.
+//! The examples give their answers, the same on every executor.
 
 use towtank_kernel::{Executor, Model, Outcome, RunOptions, run};
 use towtank_streams::Seed;
@@ -14,7 +14,7 @@ mod ping;
 #[path = "../examples/undo.rs"]
 mod undo;
 
-/// The outcome that all executors agree on, with any number of workers.
+/// The outcome, after checking that it is the same for all executors and numbers of workers.
 fn agreed<M: Model>(model: &M, options: &RunOptions<'_>) -> Outcome<M> {
     let outcome = |executor, workers| {
         run(model, RunOptions { executor, workers, ..options.clone() }).expect("an example runs")

@@ -35,7 +35,7 @@ impl Ledger {
     }
 }
 
-/// Entities that keep their ledger by journal.
+/// A model whose entities are undone by journal.
 struct Ledgers;
 
 impl Model for Ledgers {

@@ -1,4 +1,4 @@
-//! Crews whose members are built one by one, each with the entities of its own partition alone.
+//! Crews whose members are built separately, each with only the entities of its own partition.
 
 use std::sync::Mutex;
 
@@ -22,7 +22,8 @@ fn options(end: u64, executor: Executor) -> RunOptions<'static> {
     }
 }
 
-/// Each entity answers what it gets by a message to somebody; the model remembers whom it has created.
+/// Each entity answers an event by sending another to some entity; the model records which entities it has
+/// created.
 #[derive(Debug, Default)]
 struct Answers {
     created: Mutex<Vec<u32>>,
@@ -123,7 +124,7 @@ fn generated_models_give_the_sequential_result() {
     }
 }
 
-/// An entity that cannot start is known only where it lives; the others must not wait for it for ever.
+/// An entity that cannot start is known only in its own process; the others must not wait for it for ever.
 #[test]
 fn every_member_learns_that_an_entity_cannot_start() {
     let model = || Answers { cannot_start: Some(7), ..Answers::default() };
@@ -160,7 +161,7 @@ fn every_member_learns_of_a_fault() {
     }
 }
 
-/// No packet is for a member without entities, so it needs no transport.
+/// No packet is sent to a member without entities, so it needs no transport.
 struct Nobody;
 
 impl<M: Model> Transport<M> for Nobody {

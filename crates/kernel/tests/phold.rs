@@ -1,4 +1,4 @@
-//! PHOLD on every executor and on 1, 2, 3 and 8 workers: one result.
+//! PHOLD gives one result on every executor with 1, 2, 3 and 8 workers.
 
 use std::sync::Mutex;
 use towtank_kernel::phold::Phold;
@@ -47,7 +47,8 @@ fn check_all(model: &Phold, end: u64, adjust: impl Fn(&mut RunOptions<'_>)) -> V
 
 #[test]
 fn the_count_is_that_of_the_reference() {
-    // ROSS commits 325,885 at these settings; streams differ, so half a per cent is allowed.
+    // ROSS commits 325,885 events with these settings; the random streams differ, so half a per cent is
+    // allowed.
     let outcome =
         run(&phold(1024, 0.25, UNIT / 10), options(20 * UNIT, Executor::Sequential, 1)).expect("it runs");
     let off = (outcome.run.committed as f64 / 325_885.0 - 1.0).abs();
@@ -85,8 +86,8 @@ fn a_tiny_memory_bound_slows_but_never_stops() {
     check_all(&phold(64, 0.9, 1000), 2 * UNIT, |options| options.history_max = 1);
 }
 
-/// Runs on a seeded crew, whose rollbacks are the same each time; what was told on the way, and how the run
-/// went.
+/// Runs on a seeded crew, whose rollbacks are reproducible; returns the notices given during the run, and the
+/// outcome.
 fn told(model: &Phold, workers: u32, delay_max: u64) -> (Vec<Notice>, Outcome<Phold>) {
     let notices = Mutex::new(Vec::new());
     let note = |notice: &Notice| notices.lock().expect("nobody panicked").push(notice.clone());
@@ -96,10 +97,10 @@ fn told(model: &Phold, workers: u32, delay_max: u64) -> (Vec<Notice>, Outcome<Ph
     (notices.into_inner().expect("nobody panicked"), *outcome)
 }
 
-/// Speculation was up to 160 times slower than the sequential executor, and said nothing.
+/// Regression test: speculation was up to 160 times slower than the sequential executor, without a notice.
 #[test]
 fn speculation_that_is_mostly_taken_back_is_told_early() {
-    // Everybody sends to everybody, and mail is slow.
+    // Every process sends to every other, and mail is slow.
     let (notices, outcome) = told(&phold(64, 1.0, 0), 4, 400);
     let run = outcome.run;
     assert!(run.rolled_back > 8 * run.committed, "it should be wasteful: {run:?}");

@@ -1,4 +1,4 @@
-//! Generated models on every executor, by threads and by a seeded transport that delays and reorders.
+//! Generated models on every executor, with threads and with a seeded transport that delays and reorders.
 
 use proptest::prelude::*;
 use towtank_kernel::{Ended, EntityId, Executor, Outcome, RunError, RunOptions, RunStatistics, UndoBy, run};
@@ -19,7 +19,7 @@ fn assert_same(want: &Outcome<RandomModel>, got: &Outcome<RandomModel>, replay: 
     assert_eq!(got.in_flight.len() as u64, want.pending, "{replay}");
 }
 
-/// Runs on a shuffled crew, starting again with clones where the executor asks for it.
+/// Runs on a shuffled crew, restarting with clones if the executor asks for it.
 fn shuffled(
     model: &RandomModel,
     options: RunOptions<'_>,
@@ -76,7 +76,7 @@ proptest! {
     }
 }
 
-/// From here on planted panics are not printed.
+/// Suppresses the messages of planted panics.
 fn hush() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -89,8 +89,8 @@ fn hush() {
     });
 }
 
-/// An event that failed halfway was taken back, and the inverses of the events before it met what it had left
-/// behind.
+/// Regression test: a failed event was undone, and the inverses of earlier events were applied to the state
+/// that it had left.
 #[test]
 fn no_inverse_is_applied_to_what_a_fault_left_behind() {
     let mut model = RandomModel::new(764_707);
@@ -119,7 +119,7 @@ fn threads_give_the_same_result() {
     }
 }
 
-/// The paths that matter were all taken: otherwise equal digests prove little.
+/// Checks that every important path was taken: otherwise equal digests prove little.
 #[test]
 fn every_kind_of_rollback_happened() {
     let mut sum = RunStatistics::default();

@@ -1,4 +1,4 @@
-//! What a model may not do, and what it is told then: the same on every executor.
+//! What a model must not do, and the resulting errors, which are the same on every executor.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,7 +7,7 @@ use towtank_kernel::{
 };
 use towtank_units::{SimSpan, SimTime};
 
-/// What entity 0 does when its event comes, at 10 ns.
+/// What entity 0 does when it handles its event, at 10 ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Deed {
     Nothing,
@@ -27,7 +27,7 @@ enum Deed {
 #[derive(Debug)]
 struct Script {
     deed: Deed,
-    /// Whether entity 2 waits for certainty.
+    /// Whether entity 2 does not speculate.
     careful: bool,
 }
 
@@ -289,8 +289,8 @@ fn options_that_make_no_sense_are_refused() {
     );
 }
 
-/// An inverse cannot step back over a failed handler. The seeded transport makes that happen for certain; the
-/// run is then to be done again with clones, and `run` says that it did.
+/// An inverse cannot undo a failed handler. The seeded transport makes this case certain; the run must then
+/// be restarted with clones, and `run` reports that.
 #[test]
 fn a_speculative_panic_under_an_inverse_asks_for_clones() {
     let mut restarted = 0;

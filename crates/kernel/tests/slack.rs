@@ -1,5 +1,5 @@
-//! A model that knows how long its events are of no concern to others: conservative workers wait for each
-//! other less often, the result is the same, and a promise that is not kept is found.
+//! A model with slack: conservative workers wait for each other less often, the result is the same, and a
+//! broken promise is detected.
 
 use proptest::prelude::*;
 use towtank_kernel::{Context, EntityId, Executor, Fault, Links, Model, Outcome, RunError, RunOptions, run};
@@ -8,19 +8,19 @@ use towtank_units::{SimSpan, SimTime};
 
 const LEAST: u64 = 5;
 
-/// Packers: a parcel is packed in some steps, each taking its time, and then goes to another packer.
+/// Packers: a parcel is packed in several steps, each taking time, and then goes to another packer.
 #[derive(Clone, Debug)]
 struct Packers {
     count: u32,
-    /// The longest step.
+    /// The duration of the longest step.
     longest: u64,
-    /// How much more than the truth it promises.
+    /// By how much the promised slack exceeds the truth.
     boast: u64,
-    /// Whether it promises anything.
+    /// Whether the model promises slack.
     knows: bool,
 }
 
-/// Steps left, and how long each takes.
+/// The remaining steps, and the duration of each.
 #[derive(Clone, Copy, Debug, PartialEq, Hash)]
 struct Parcel {
     steps: u8,

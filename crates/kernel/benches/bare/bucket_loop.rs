@@ -1,28 +1,27 @@
-//! The loop on a ring of time buckets of about 128 events, each sorted when it is reached, with the processes
-//! of the next few events fetched early.
+//! The loop on a ring of time buckets of about 128 events. Each bucket is sorted when it is reached, and the
+//! processes of the next few events are prefetched.
 //!
-//! The bucket width is chosen from the workload, which an engine cannot know: this loop is the better
-//! informed of the two.
+//! The bucket width is chosen from the workload, which an engine cannot know, so this loop has an advantage.
 
 use super::{Event, Lp, UNIT_NS, Workload, outcome};
 use crate::measure::Outcome;
 
-/// Events a bucket should hold.
+/// The intended number of events per bucket.
 const BUCKET_EVENTS: f64 = 128.0;
 
-/// How many mean delays the ring spans. Later events wait in a list that is looked through once a turn.
+/// The number of mean delays that the ring spans. Later events wait in a list that is scanned once per turn.
 const TURN_MEANS: f64 = 8.0;
 
-/// How many events ahead a process is fetched.
+/// How many events ahead a process is prefetched.
 const AHEAD: usize = 8;
 
-/// The loop's state between initialisation and run.
+/// The state of the loop between initialisation and run.
 pub struct BucketLoop {
     workload: Workload,
     processes: Vec<Lp>,
     ring: Vec<Vec<Event>>,
     shift: u32,
-    /// The bucket, counted from time zero, at which the later events are looked through again.
+    /// The bucket, counted from time zero, at which the later events are scanned again.
     turn_end: u64,
     later: Vec<Event>,
     sequence: u64,
@@ -51,7 +50,7 @@ impl BucketLoop {
         this
     }
 
-    /// Puts an event into its bucket, or among the later ones.
+    /// Puts an event into its bucket, or into the list of later events.
     #[inline]
     fn push(&mut self, at: u64, to: u32, current: u64) {
         let event = Event { at, sequence: self.sequence, to };

@@ -3,7 +3,7 @@
 use super::{Event, Lp, Workload, outcome};
 use crate::measure::Outcome;
 
-/// The loop's state between initialisation and run, so that the run can be timed alone.
+/// The state of the loop between initialisation and run, so that the run can be timed alone.
 pub struct HeapLoop {
     workload: Workload,
     processes: Vec<Lp>,
@@ -37,7 +37,7 @@ impl HeapLoop {
             }
             events += 1;
             let (to, at) = self.workload.handle(&event, &mut self.processes[event.to as usize]);
-            // One event out, one in: the new one takes the root's place.
+            // One event out, one in: the new one replaces the root.
             let sequence = self.sequence;
             self.sequence += 1;
             self.sift_down(Event { at, sequence, to });

@@ -1,9 +1,9 @@
-//! PHOLD written straight into a loop, without an engine: the bar that the kernel is held against.
+//! PHOLD written directly as a loop, without an engine: the baseline for the kernel.
 //!
 //! Both loops run one workload: `lps` logical processes with `start_events` events each, drawn from a
-//! SplitMix64 stream per process; an event folds its time and number into its process's state and sends one
-//! event on, to a process chosen uniformly with probability `remote`, else to itself, after `lookahead` plus
-//! an exponential delay. Time is in whole nanoseconds, rounded down. Events past the end are created and
+//! SplitMix64 stream per process. An event folds its time and number into its process's state and sends one
+//! event, with probability `remote` to a process chosen uniformly, else to its own process, after `lookahead`
+//! plus an exponential delay. Time is in whole nanoseconds, rounded down. Events past the end are created and
 //! kept.
 
 pub mod bucket_loop;
@@ -11,10 +11,10 @@ pub mod heap_loop;
 
 use crate::measure::Outcome;
 
-/// Nanoseconds in the workload's unit of time.
+/// Nanoseconds per unit of time of the workload.
 pub const UNIT_NS: f64 = 1e9;
 
-/// What the loops run.
+/// The parameters of the workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
     pub lps: u32,
@@ -35,14 +35,14 @@ impl Workload {
         self.lps as usize * self.start_events as usize
     }
 
-    /// One exponential delay on top of the look-ahead.
+    /// The look-ahead plus one exponential delay.
     #[inline]
     pub fn delay_ns(&self, lp: &mut Lp) -> u64 {
         let exponential = -lp.open_unit().ln() * (self.mean - self.lookahead);
         ((self.lookahead + exponential) * UNIT_NS) as u64
     }
 
-    /// Handles one event: whom the next one is for, and when.
+    /// Handles one event; returns the receiver and the time of the next one.
     #[inline]
     pub fn handle(&self, event: &Event, lp: &mut Lp) -> (u32, u64) {
         lp.fold(event);
@@ -55,7 +55,7 @@ impl Workload {
     }
 }
 
-/// An event: when, its number for ties, and whom it is for.
+/// An event: its time, its number (which breaks ties), and its receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Event {
     pub at: u64,
@@ -70,7 +70,7 @@ impl Event {
     }
 }
 
-/// A logical process: its stream and its state.
+/// A logical process: its random stream and its state.
 #[derive(Clone, Copy, Debug)]
 pub struct Lp {
     stream: u64,
@@ -110,7 +110,7 @@ impl Lp {
     }
 }
 
-/// A loop's end: how many events it handled, how many it left, and its processes.
+/// The result of a loop: the number of events handled, the number left, and a checksum of its processes.
 fn outcome(events: u64, pending: usize, processes: &[Lp]) -> Outcome {
     let check = processes.iter().fold(0u64, |sum, lp| sum.rotate_left(1) ^ lp.state);
     Outcome { events, pending: pending as u64, check }

@@ -1,4 +1,4 @@
-//! The loops' workload on the kernel's sequential executor.
+//! The workload of the loops on the kernel's sequential executor.
 
 use towtank_kernel::phold::Phold;
 use towtank_kernel::{RunOptions, prepare};
@@ -8,7 +8,7 @@ use towtank_units::{SimSpan, SimTime};
 use crate::bare::{UNIT_NS, Workload};
 use crate::measure::{Outcome, Rates};
 
-/// Runs it, notes the rate, and gives the number of events handled.
+/// Runs the workload, records the rate, and returns the number of events handled.
 pub fn engine(workload: Workload, rates: &mut Rates) -> u64 {
     let span = |units: f64| SimSpan::from_ns((units * UNIT_NS) as u64);
     let model = Phold {

@@ -1,9 +1,9 @@
-//! What the benches share: reading their flags, taking time, and medians.
+//! Shared code of the benches: parsing flags, measuring time, and medians.
 
 use std::fmt;
 use std::time::Instant;
 
-/// What a contestant did, and a value that depends on every event of it.
+/// The counts of a run, and a value that depends on every event of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub events: u64,
@@ -11,7 +11,7 @@ pub struct Outcome {
     pub check: u64,
 }
 
-/// The flags of a bench. Cargo's own `--bench` is passed over.
+/// The flags of a bench. Cargo's own `--bench` is ignored.
 pub struct Arguments(Vec<String>);
 
 impl Arguments {
@@ -40,14 +40,14 @@ impl Arguments {
     }
 }
 
-/// By which clock.
+/// The clock by which a span is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
     Wall,
     Cpu,
 }
 
-/// A moment on both clocks.
+/// A point in time on both clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     wall: Instant,
@@ -56,15 +56,15 @@ pub struct Moment {
 
 impl Moment {
     pub fn now() -> Self {
-        // Linux tells a thread's processor time in the first word of this file; elsewhere the wall clock has
-        // to do.
+        // On Linux the first word of this file is the thread's processor time; elsewhere the wall clock is
+        // used.
         let cpu_ns = std::fs::read_to_string("/proc/thread-self/schedstat")
             .ok()
             .and_then(|text| text.split_whitespace().next()?.parse().ok());
         Moment { wall: Instant::now(), cpu_ns }
     }
 
-    /// Seconds since then, by both clocks.
+    /// Seconds since then, by the wall clock and by processor time.
     pub fn seconds(&self) -> (f64, f64) {
         let now = Moment::now();
         let wall = now.wall.duration_since(self.wall).as_secs_f64();
@@ -73,7 +73,7 @@ impl Moment {
     }
 }
 
-/// The rates of one contestant, in millions of events a second.
+/// The rates of one contestant, in millions of events per second.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
     wall: Vec<f64>,
@@ -81,7 +81,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Runs and notes the rate.
+    /// Runs and records the rate.
     pub fn time(&mut self, run: impl FnOnce() -> Outcome) -> Outcome {
         let begin = Moment::now();
         let outcome = run();
@@ -100,14 +100,13 @@ impl Rates {
         rates
     }
 
-    /// Median, least and greatest.
+    /// Median, minimum and maximum.
     pub fn spread(&self, span: Span) -> String {
         let rates = self.sorted(span);
         format!("{:6.2} ({:.2} to {:.2})", rates[rates.len() / 2], rates[0], rates[rates.len() - 1])
     }
 
-    /// The median of how many times as fast as another contestant this one was by the wall clock, round by
-    /// round.
+    /// The median over the rounds of the ratio of this contestant's rate to the other's, by the wall clock.
     pub fn median_ratio(&self, other: &Rates) -> f64 {
         let mut ratios: Vec<f64> =
             self.wall.iter().zip(&other.wall).map(|(mine, theirs)| mine / theirs).collect();

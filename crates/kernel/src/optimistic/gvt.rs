@@ -1,11 +1,11 @@
-//! Global virtual time: the least key that is unprocessed or in transit, computed by a token (Mattern 1993).
+//! Global virtual time: the least key that is unprocessed or in transit, computed with a token (Mattern
+//! 1993).
 //!
-//! Mail carries the epoch of its sender. A token goes round; a worker that sees it for the first time moves
-//! on to the next epoch, so that mail of the old one becomes rare and then runs out. Each pass adds up how
-//! much old mail is in transit, and takes the least key any worker still has or has sent since it moved on.
-//! When no old mail is left, that least key is a lower bound of everything that can still happen: global
-//! virtual time. Worker 0 starts computations and announces results; nothing is assumed about the order in
-//! which packets arrive.
+//! Mail carries the epoch of its sender. A token visits all workers in turn; a worker that sees it for the
+//! first time moves to the next epoch, so that mail of the old epoch eventually runs out. Each pass sums the
+//! number of old messages in transit, and takes the least key that any worker still has or has sent since it
+//! moved on. When no old mail is left, that least key is a lower bound of everything that can still happen:
+//! global virtual time. Worker 0 starts computations and announces results; packets may arrive in any order.
 
 use super::Optimistic;
 use crate::error::{Place, RunError};
@@ -16,11 +16,12 @@ use crate::outcome::Notice;
 use crate::pending::PendingSet;
 use crate::transport::{Announcement, Mail, Message, Packet, Token, Transport, Verdict};
 
-/// What a worker counts for global virtual time.
+/// The message counts of a worker for global virtual time.
 #[derive(Debug, Default)]
 pub(super) struct Census {
     pub epoch: u32,
-    /// Mail sent less mail received, of earlier epochs, of this one, and of the next.
+    /// Mail sent minus mail received, of earlier epochs; `current` is that of this epoch, `ahead` of the
+    /// next.
     past: i64,
     current: i64,
     ahead: i64,
@@ -54,31 +55,31 @@ impl Census {
     }
 }
 
-/// What worker 0 remembers between computations.
+/// The state that worker 0 keeps between computations.
 #[derive(Debug, Default)]
 pub(super) struct Lead {
     pub under_way: bool,
     pub steps: u32,
     pub urgent: bool,
     round: u32,
-    /// The last announcement said that everything before the end has happened: the next computation only
-    /// waits for mail.
+    /// Whether the last announcement said that everything before the end has happened, so that the next
+    /// computation only waits for mail.
     closing: bool,
     halt: Option<EventKey>,
-    /// The user was told that another executor is quicker.
+    /// Whether the user was told that another executor would be faster.
     warned: bool,
 }
 
-/// Events after which speculation is judged: some ten rounds of two workers, so that the first guesses, which
-/// are the worst, do not decide.
+/// The number of events after which speculation is judged: about ten rounds of two workers, so that the first
+/// guesses, which are the worst, do not decide.
 ///
-/// Of `w` workers each does `c` in `c + r` events for good, at 0.74 of the sequential executor's speed (PHOLD
-/// with one worker, `BENCHMARKS.md`). So they are slower than that from `r = c (0.74 w - 1)` on; they are
-/// called so from `r = c w`, where no doubt is left.
+/// Of `w` workers, each executes `c + r` events of which `c` commit, at 0.74 of the sequential executor's
+/// speed (PHOLD with one worker, `BENCHMARKS.md`). So they are slower than the sequential executor from `r =
+/// c (0.74 w - 1)` on; the warning is given only from `r = c w` on, where the case is clear.
 const EVENTS_TO_JUDGE: u64 = 20_000;
 
 impl<M: Model> Optimistic<'_, M> {
-    /// Starts a computation; only worker 0 does.
+    /// Starts a computation; called only on worker 0.
     pub(super) fn start_round(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) {
         self.lead.under_way = true;
         self.lead.urgent = false;
@@ -102,7 +103,7 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// A token has come by: adds this worker's part and passes it on.
+    /// Handles a token: adds this worker's part and passes it on.
     pub(super) fn visit(
         &mut self,
         mut token: Token,
@@ -137,7 +138,7 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// Worker 0: the token has been everywhere.
+    /// Worker 0: handles the token after it has visited all workers.
     pub(super) fn token_is_back(
         &mut self,
         token: Token,
@@ -145,7 +146,7 @@ impl<M: Model> Optimistic<'_, M> {
         options: &RunOptions<'_>,
     ) {
         if token.in_transit != 0 {
-            // Old mail is still on its way. Go round again, after this worker has looked for its own.
+            // Old mail is still in transit. Repeat the round after this worker has received its own mail.
             self.again = true;
             return;
         }
@@ -183,7 +184,7 @@ impl<M: Model> Optimistic<'_, M> {
         self.hear(Announcement { round, gvt, pressed: token.pressed, halt, verdict }, transport, options);
     }
 
-    /// Worker 0: says once, as soon as it shows, that speculation does not pay.
+    /// Worker 0: gives one notice, as early as possible, if speculation does not pay.
     fn warn(&mut self, token: &Token, options: &RunOptions<'_>) {
         let Token { committed, rolled_back, .. } = *token;
         let workers = self.plan.partitions() as u64;
@@ -199,14 +200,14 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// Worker 0: sends the same token round once more.
+    /// Worker 0: sends the token round again.
     pub(super) fn repeat_round(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) {
         self.again = false;
         let token = self.fresh_token();
         self.visit(token, transport, options);
     }
 
-    /// A result has been announced.
+    /// Handles the announcement of a result.
     pub(super) fn hear(
         &mut self,
         news: Announcement,
@@ -226,7 +227,7 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// No more speculation; everything at or after `key` is taken back.
+    /// Stops speculation and undoes every event at or after `key`.
     fn halt(&mut self, key: EventKey) {
         if !self.halted {
             self.halted = true;
@@ -234,7 +235,7 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// Sends what lies in the outbox.
+    /// Sends the contents of the outbox.
     pub(super) fn flush(&mut self, transport: &mut impl Transport<M>) {
         for peer in 0..self.outbox.len() {
             if self.outbox[peer].is_empty() {
@@ -250,7 +251,7 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// The least key this worker has yet to execute.
+    /// The least key that this worker has not yet executed.
     fn floor(&mut self) -> EventKey {
         self.drop_doomed();
         let queued = self.queue.peek().map_or(EventKey::MAX, |sent| sent.scheduled.key);

@@ -1,9 +1,9 @@
-//! What a worker needs to take events back: one entry an event, in the order in which they were executed.
+//! The undo history of a worker: one entry per event, in the order of execution.
 //!
-//! Entries of one entity are chained backwards. A rollback leaves holes. Commits take entries from the front;
-//! since the order of execution is not quite that of keys, an entry may wait there for one that was executed
-//! before it and lies after global virtual time. So the log is a ring that reuses its memory and needs no
-//! allocation in steady state.
+//! Entries of one entity are linked backwards. A rollback leaves holes. Commits remove entries from the
+//! front; because the order of execution differs slightly from the order of keys, an entry may have to wait
+//! for an earlier executed one that lies after global virtual time. The log is a ring that reuses its memory,
+//! so it allocates nothing in steady state.
 
 use std::collections::VecDeque;
 
@@ -15,48 +15,48 @@ use crate::key::EntityId;
 use crate::model::{Model, Statistics};
 use crate::transport::Sent;
 
-/// The place of no entry.
+/// The position that stands for no entry.
 pub(crate) const NOWHERE: u64 = u64::MAX;
 
 /// One executed event.
 pub(crate) struct Entry<M: Model> {
     pub sent: Sent<M::Event>,
     pub deed: Deed<M>,
-    /// The entry of the same entity before this one.
+    /// The position of the previous entry of the same entity.
     pub previous: u64,
-    /// The entity's chain before.
+    /// The entity's chain before the event.
     pub chain_before: u64,
-    /// The transmission id of its first send; the others follow.
+    /// The transmission id of its first send; the others are numbered consecutively.
     pub first_id: u64,
-    /// Its first send. Most events send one other and do nothing else, so that one is kept here, the rest
-    /// apart.
+    /// Its first send. Most events have one send and no other effect, so this one is stored here and the rest
+    /// separately.
     pub first_send: Option<Sending>,
-    /// Where its other side effects lie.
+    /// The position of its first other side effect.
     effects_from: u64,
     effects: u32,
 }
 
-/// What became of an event.
+/// The state of an executed event.
 pub(crate) enum Deed<M: Model> {
-    /// Its handler runs, or has panicked. With the entity before it, where clones are the undo.
+    /// Its handler is running or has panicked. Holds the entity's state before it, if undo is by clone.
     Running(Option<M::Entity>),
-    /// Executed; can be taken back.
+    /// Executed; can be undone.
     Executed(Back<M>),
-    /// A timer that had been cancelled; nothing was executed.
+    /// A cancelled timer; no handler was run.
     Skipped,
-    /// The model failed. Its entity is suspended until this commits or is taken back.
+    /// The model failed. Its entity is suspended until this event commits or is undone.
     Faulted(Box<RunError>),
-    /// Taken back.
+    /// Undone.
     Undone,
 }
 
-/// How to take an event back.
+/// How to undo an event.
 pub(crate) enum Back<M: Model> {
     Inverse(M::Undo),
     Clone(M::Entity),
 }
 
-/// What is remembered of a send; its origin and number follow from where it is remembered.
+/// A recorded send; its origin and sequence follow from the entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
     pub at: SimTime,
@@ -64,7 +64,7 @@ pub(crate) struct Sending {
     pub to: EntityId,
 }
 
-/// Something an event did beside changing its entity.
+/// A side effect of an event other than the change of its entity.
 pub(crate) enum Effect<M: Model> {
     Sent(Sending),
     Timer(TimerChange),
@@ -72,7 +72,7 @@ pub(crate) enum Effect<M: Model> {
     Output(M::Output),
 }
 
-/// The log.
+/// The undo history of all entities of a worker.
 pub(crate) struct History<M: Model> {
     entries: VecDeque<Entry<M>>,
     first_entry: u64,
@@ -85,12 +85,12 @@ impl<M: Model> History<M> {
         History { entries: VecDeque::new(), first_entry: 0, effects: VecDeque::new(), first_effect: 0 }
     }
 
-    /// Entries held, holes included: what the memory bound counts.
+    /// The number of entries, including holes, which the memory bound limits.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Adds an entry; its side effects are noted after it. Gives its place.
+    /// Appends an entry, whose side effects are noted afterwards; returns its position.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -112,20 +112,20 @@ impl<M: Model> History<M> {
         self.first_entry + self.entries.len() as u64 - 1
     }
 
-    /// The entry pushed last.
+    /// The entry that was pushed last.
     #[inline]
     pub(crate) fn back_mut(&mut self) -> Option<&mut Entry<M>> {
         self.entries.back_mut()
     }
 
-    /// Notes a side effect of the entry pushed last.
+    /// Records a side effect of the entry that was pushed last.
     #[inline]
     pub(crate) fn note(&mut self, effect: Effect<M>) {
         self.effects.push_back(Some(effect));
         self.entries.back_mut().expect("an effect belongs to an entry").effects += 1;
     }
 
-    /// The entry at a place; none if it was given back.
+    /// The entry at a position; `None` if it was released.
     #[inline]
     pub(crate) fn get(&self, place: u64) -> Option<&Entry<M>> {
         self.entries.get(place.checked_sub(self.first_entry)? as usize)
@@ -136,12 +136,12 @@ impl<M: Model> History<M> {
         self.entries.get_mut(place.checked_sub(self.first_entry)? as usize)
     }
 
-    /// Where an entry's side effects lie.
+    /// The positions of an entry's side effects.
     pub(crate) fn effect_places(entry: &Entry<M>) -> std::ops::Range<u64> {
         entry.effects_from..entry.effects_from + u64::from(entry.effects)
     }
 
-    /// Takes a side effect out of the log.
+    /// Removes a side effect from the log.
     #[inline]
     pub(crate) fn take_effect(&mut self, place: u64) -> Effect<M> {
         self.effects[(place - self.first_effect) as usize].take().expect("a side effect is taken once")
@@ -153,7 +153,7 @@ impl<M: Model> History<M> {
         self.entries.front_mut()
     }
 
-    /// Gives back the space of the first entry; its side effects are shown to `show`.
+    /// Releases the first entry; passes its side effects to `show`.
     #[inline]
     pub(crate) fn drop_front(&mut self, mut show: impl FnMut(Effect<M>)) {
         let effects = self.entries.front().map_or(0, |entry| entry.effects);
@@ -167,8 +167,7 @@ impl<M: Model> History<M> {
         }
     }
 
-    /// Gives back the space of entries at the back that were taken back: a rollback usually undoes the
-    /// latest.
+    /// Releases undone entries at the back: a rollback usually undoes the latest events.
     pub(crate) fn trim(&mut self) {
         while let Some(entry) = self.entries.back()
             && matches!(entry.deed, Deed::Undone)

@@ -1,12 +1,13 @@
-//! The optimistic executor (Time Warp, Jefferson 1985): workers run ahead and take back what turns out wrong.
+//! The optimistic executor (Time Warp, Jefferson 1985): workers run ahead and undo events that turn out
+//! wrong.
 //!
-//! Each worker executes its own events in the order of their keys, without asking whether an earlier one is
-//! still on its way. If one arrives, the events of its entity after it are taken back ([`rollback`]) and
-//! executed again. What lies before global virtual time ([`gvt`]) can no longer be taken back: it commits,
-//! and only then do its statistics, outputs and faults exist for anybody.
+//! Each worker executes its own events in the order of their keys, without waiting for earlier ones that may
+//! still be in transit. If one arrives late, the later events of its entity are undone ([`rollback`]) and
+//! executed again. Events before global virtual time ([`gvt`]) can no longer be undone: they commit, and only
+//! then do their statistics, outputs and faults take effect.
 //!
 //! The memory bound counts undo history and early messages. A worker at its bound executes only the event
-//! whose key is global virtual time: that makes the run slow, but never stops it.
+//! whose key is global virtual time: that makes the run slow, but never blocks it.
 
 mod gvt;
 mod history;
@@ -35,16 +36,17 @@ use gvt::{Census, Lead};
 use history::{Back, Deed, Effect, History, Sending};
 use rollback::{Cancellation, no_trail};
 
-/// How many events ahead an entity's state is fetched into the cache.
+/// How many events ahead an entity's state is prefetched.
 const FETCH_AHEAD: usize = 6;
 
-/// Ids of transmissions count from here in each worker: the bits above name it.
+/// The number of bits of a transmission id that count within one worker; the higher bits are the worker's
+/// number.
 const ID_BITS: u32 = 48;
 
-/// A worker never holds back below this many events of history, so that each round has something to commit.
+/// The least history bound of a worker, so that each round has events to commit.
 const HISTORY_LEAST: usize = 16;
 
-/// A worker that takes back more than one in so many of its events looks less far ahead.
+/// A worker that undoes more than one in this many of its events reduces its history bound.
 const WASTE: u64 = 4;
 
 /// One worker of the optimistic executor.
@@ -54,14 +56,14 @@ pub(crate) struct Optimistic<'m, M: Model> {
     territory: Territory,
     me: usize,
     undo_by: UndoBy,
-    /// `extra` is the place of the entity's latest entry in the history.
+    /// `extra` is the position of the entity's latest entry in the history.
     slots: Vec<Slot<M, u64>>,
     queue: Queue<Sent<M::Event>>,
-    /// Events of entities that do not speculate, until their key is global virtual time.
+    /// Events of entities that do not speculate, held until their key is global virtual time.
     held: Queue<Sent<M::Event>>,
     /// Whether any entity here does not speculate.
     some_wait: bool,
-    /// Events of suspended entities, which come after the fault.
+    /// Events of suspended entities that come after the fault.
     suspended: BTreeMap<usize, Vec<Sent<M::Event>>>,
     /// Transmissions that were cancelled before they were executed, perhaps before they arrived.
     doomed: BTreeSet<u64>,
@@ -73,22 +75,23 @@ pub(crate) struct Optimistic<'m, M: Model> {
     run: RunStatistics,
     next_id: u64,
     gvt: EventKey,
-    /// The greatest key executed so far: what sorts after it cannot come late.
+    /// The greatest key executed so far: an event with a greater key cannot be late.
     watermark: EventKey,
-    /// The least key sent since this worker moved on to its epoch.
+    /// The least key sent since this worker moved to its epoch.
     sent_floor: EventKey,
     census: Census,
     lead: Lead,
-    /// Worker 0: the token must go round again.
+    /// Worker 0: the token must make another round.
     again: bool,
     last: Option<(EventKey, EntityId)>,
     error: Option<RunError>,
     restart: bool,
     halted: bool,
-    /// Events from other workers since the last announcement: those that sent them may yet take them back.
+    /// The number of events from other workers since the last announcement, whose senders may still cancel
+    /// them.
     early: u64,
     history_bound: usize,
-    /// Events executed and taken back up to the last announcement.
+    /// The numbers of events executed and undone up to the last announcement.
     seen: (u64, u64),
     result: Option<Verdict>,
     shares: Vec<Share<M>>,
@@ -160,7 +163,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.error.as_ref()
     }
 
-    /// Goes on for one batch of events.
+    /// Runs one batch of events.
     pub(crate) fn step(&mut self, transport: &mut impl Transport<M>, options: &RunOptions<'_>) -> Step {
         let mut worked = false;
         while let Some(Packet(message)) = transport.receive() {
@@ -194,12 +197,12 @@ impl<'m, M: Model> Optimistic<'m, M> {
         if worked || executed > 0 { Step::Worked } else { Step::Waiting }
     }
 
-    /// Takes in mail from another worker.
+    /// Receives mail from another worker.
     fn open(&mut self, mail: Mail<M::Event>) {
         self.census.received(mail.epoch);
         if self.slots.len() < self.territory.len() {
-            // An entity could not start, so those after it are missing. The run ends before anything of this
-            // counts.
+            // An entity could not start, so those after it are missing. The run ends before this mail
+            // matters.
             return;
         }
         for letter in mail.letters {
@@ -218,7 +221,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.run.peak_pending = self.run.peak_pending.max(self.queue.len() as u64);
     }
 
-    /// Executes up to a batch of events; gives how many were taken from the queue.
+    /// Executes up to a batch of events; returns how many were taken from the queue.
     fn execute(&mut self, options: &RunOptions<'_>) -> u32 {
         let _quiet = quiet::Quiet::begin();
         let mut taken = 0;
@@ -269,7 +272,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    /// Executes one event and enters it in the history.
+    /// Executes one event and records it in the history.
     #[inline]
     fn perform(&mut self, sent: Sent<M::Event>, local: usize) {
         let slot = &mut self.slots[local];
@@ -282,10 +285,10 @@ impl<'m, M: Model> Optimistic<'m, M> {
             UndoBy::Clone => Some(slot.state.clone()),
             UndoBy::Inverse => None,
         };
-        // Taken from here and not from the entry: a read of what was written a moment ago, in other portions,
-        // waits.
+        // Copied from `sent` and not from the entry: reading in different widths what was just written would
+        // stall.
         let (key, to) = (sent.scheduled.key, sent.scheduled.to);
-        // Entered first, so that a panic finds it there.
+        // Recorded first, so that a panic finds the entry.
         slot.extra = self.history.push(sent, Deed::Running(before), trail);
         let entry = self.history.back_mut().expect("an entry was just pushed");
         match slot.perform(&self.rules, &mut self.desk, Due { key, to, event: &entry.sent.scheduled.event }) {
@@ -302,7 +305,8 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    /// The handler of the latest entry has failed: its entity waits until that commits or is taken back.
+    /// Suspends the entity of the latest entry, whose handler has failed, until the event commits or is
+    /// undone.
     #[cold]
     fn suspend(&mut self, local: usize, error: Box<RunError>) {
         let entry = self.history.back_mut().expect("the failed event has an entry");
@@ -324,7 +328,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.suspend(local, Box::new(RunError::Panic { place, message }));
     }
 
-    /// Enters what the handler put down in the history, and sends its sends.
+    /// Moves what the handler put on the desk into the history, and sends its sends.
     #[inline]
     fn post_effects(&mut self) {
         let Desk { sends, samples, outputs, timer_changes, .. } = &mut self.desk;
@@ -357,7 +361,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    /// Commits what lies before global virtual time, as far as it is at the front of the history.
+    /// Commits the entries at the front of the history that lie before global virtual time.
     fn commit(&mut self) {
         let Optimistic { history, slots, territory, outputs, rules, gvt, restart, run, last, error, .. } =
             self;
@@ -392,7 +396,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         self.commit_faults();
     }
 
-    /// A fault before global virtual time is certain, even if its entry has to wait for others in the
+    /// Records faults before global virtual time, which are certain even if their entries have to wait in the
     /// history: of several faults anywhere, the first must be known before a later one is reported.
     fn commit_faults(&mut self) {
         for &local in self.suspended.keys() {
@@ -405,14 +409,14 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    /// Events that do not speculate and whose time has come.
+    /// Queues held events of entities that do not speculate whose key is global virtual time.
     fn release_held(&mut self) {
         while let Some(sent) = self.held.pop_before(successor(self.gvt)) {
             self.queue.push(sent);
         }
     }
 
-    /// Drops cancelled events at the heads of the queues, so that they do not hold global virtual time back.
+    /// Drops cancelled events at the heads of the queues, so that they do not hold back global virtual time.
     fn drop_doomed(&mut self) {
         if self.doomed.is_empty() {
             return;
@@ -433,14 +437,15 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    /// Whether the others should slow down: what they send early, and what this worker holds, is too much
-    /// together.
+    /// Whether the others should slow down: the events that they sent early and this worker's history
+    /// together are too many.
     fn is_pressed(&self, options: &RunOptions<'_>) -> bool {
         self.history.len() as u64 + self.early > 2 * u64::from(options.history_max)
     }
 
-    /// Under pressure anywhere all workers hold less history, and so does a worker that takes back much of
-    /// what it does: looking less far ahead, it guesses wrong less often. Otherwise they may hold more again.
+    /// Adapts the history bound. If any worker is under pressure, all workers reduce it; so does a worker
+    /// that undoes many of its events, because it guesses wrong less often if it looks less far ahead.
+    /// Otherwise the bound grows again.
     fn adapt(&mut self, pressed: bool, options: &RunOptions<'_>) {
         self.early = 0;
         let (executed, rolled_back) = (self.run.executed - self.seen.0, self.run.rolled_back - self.seen.1);
@@ -503,7 +508,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
         }
     }
 
-    /// The shares of all workers, at worker 0; none if the run must begin again.
+    /// The shares of all workers, at worker 0; `None` if the run must be restarted.
     pub(crate) fn into_shares(self) -> Result<Option<Vec<Share<M>>>, RunError> {
         match self.result.expect("a worker is asked for its shares when it has finished") {
             Verdict::Done | Verdict::Partial => Ok(Some(self.shares)),
@@ -513,7 +518,7 @@ impl<'m, M: Model> Optimistic<'m, M> {
     }
 }
 
-/// The least bound that lets a key pass.
+/// The least bound that admits a key.
 fn successor(key: EventKey) -> EventKey {
     EventKey { sequence: key.sequence.saturating_add(1), ..key }
 }
@@ -533,8 +538,8 @@ fn predecessor(key: EventKey) -> EventKey {
 }
 
 impl<E> Letter<E> {
-    /// What it means for global virtual time. An anti-message holds it back below the key it cancels: an
-    /// event at global virtual time must not be one that is about to be cancelled.
+    /// The bound that a letter puts on global virtual time. An anti-message holds it below the key that it
+    /// cancels: an event at global virtual time must not be one that is about to be cancelled.
     fn floor(&self) -> EventKey {
         match self {
             Letter::Event(sent) => sent.scheduled.key,

@@ -1,4 +1,4 @@
-//! Panics under speculation are not news: they may never have happened. So they must not be printed.
+//! Suppresses the messages of panics under speculation, because the events may be undone.
 
 use std::cell::Cell;
 use std::panic;
@@ -8,7 +8,7 @@ thread_local! {
     static SPECULATING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Wraps the panic hook once, so that panics of speculating threads pass in silence. They are kept, and
+/// Wraps the panic hook once, so that panics of speculating threads print nothing. The panics are kept, and
 /// reported as errors if their events commit.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
@@ -22,7 +22,7 @@ pub(super) fn install() {
     });
 }
 
-/// While this lives, panics of this thread are not printed.
+/// While a value of this type lives, panics of this thread are not printed.
 pub(super) struct Quiet;
 
 impl Quiet {
@@ -34,8 +34,8 @@ impl Quiet {
 
 impl Drop for Quiet {
     fn drop(&mut self) {
-        // A panic that leaves the executor itself unwinds past here after its message was due: nothing is
-        // lost but the message, which the thread's owner reports.
+        // A panic of the executor itself unwinds past here after its message was due: only the message is
+        // lost, which the owner of the thread reports.
         SPECULATING.set(false);
     }
 }

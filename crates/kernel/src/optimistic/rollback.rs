@@ -1,9 +1,9 @@
-//! Taking events back, and cancelling what they had sent.
+//! Undoing events, and cancelling what they had sent.
 //!
-//! Only the entity an event came late to is rolled back, not its whole partition. What the undone events had
-//! sent is cancelled: by an anti-message where another worker has it, at once where this one has. A cancelled
-//! event that was executed rolls its own entity back in turn; that is a list of work, not recursion, so
-//! chains may be long.
+//! Only the entity that received a late event is rolled back, not its whole partition. The sends of undone
+//! events are cancelled: by an anti-message if another worker has the event, at once if this one has it. A
+//! cancelled event that was executed rolls back its own entity in turn; this uses a work list, not recursion,
+//! so chains may be long.
 
 use super::Optimistic;
 use super::history::{Back, Deed, Effect, History, NOWHERE, Sending};
@@ -15,7 +15,7 @@ use crate::pending::PendingSet;
 use crate::slot::Slot;
 use crate::transport::{Letter, Sent};
 
-/// A send that must not have happened.
+/// A send that must be cancelled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cancellation {
     pub id: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Cancellation {
 }
 
 impl<M: Model> Optimistic<'_, M> {
-    /// Takes back the events of an entity that a late event should have preceded.
+    /// Undoes the events of an entity that come after a late event.
     pub(super) fn make_way(&mut self, local: usize, key: EventKey) {
         let late = |&(_, other): &(u64, EventKey)| other > key;
         if self.latest(local).is_some_and(|latest| late(&latest)) {
@@ -38,14 +38,14 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// Cancels an event of this worker, executed or not, and whatever follows from it.
+    /// Cancels an event of this worker, executed or not, and its consequences.
     pub(super) fn cancel(&mut self, cancellation: Cancellation) {
         self.cancellations.push(cancellation);
         self.work_off_cancellations();
         self.history.trim();
     }
 
-    /// Takes back everything at or after a key, on all entities.
+    /// Undoes every event at or after a key, on all entities.
     pub(super) fn rewind(&mut self, key: EventKey) {
         for local in 0..self.slots.len() {
             while let Some((place, _)) = self.latest(local).filter(|&(_, other)| other >= key) {
@@ -57,7 +57,7 @@ impl<M: Model> Optimistic<'_, M> {
         self.history.trim();
     }
 
-    /// The latest event of an entity that can still be taken back.
+    /// The latest event of an entity that can still be undone.
     fn latest(&self, local: usize) -> Option<(u64, EventKey)> {
         let place = self.slots[local].extra;
         self.history.get(place).map(|entry| (place, entry.sent.scheduled.key))
@@ -80,7 +80,7 @@ impl<M: Model> Optimistic<'_, M> {
                     }
                 }
             } else {
-                // It waits somewhere, or has not arrived yet: it is dropped when it is met.
+                // It is queued somewhere, or has not arrived yet: it is dropped when it is found.
                 self.doomed.insert(cancellation.id);
             }
         }
@@ -100,7 +100,7 @@ impl<M: Model> Optimistic<'_, M> {
         false
     }
 
-    /// Takes back the latest event of an entity; gives the event back, to be executed again or dropped.
+    /// Undoes the latest event of an entity; returns the event, to be executed again or dropped.
     fn take_back(&mut self, place: u64, local: usize) -> Sent<M::Event> {
         let entry = self.history.get_mut(place).expect("an event that is taken back is in the history");
         let key = entry.sent.scheduled.key;
@@ -114,7 +114,7 @@ impl<M: Model> Optimistic<'_, M> {
         match deed {
             Deed::Executed(back) => {
                 match back {
-                    // After a fault that was taken back there is no state left to which an inverse applies.
+                    // After an undone fault there is no state left to which an inverse applies.
                     Back::Inverse(_) if self.restart => {}
                     Back::Inverse(undo) => {
                         self.rules.model.undo(&mut slot.state, &sent.scheduled.event, undo)
@@ -139,7 +139,7 @@ impl<M: Model> Optimistic<'_, M> {
         sent
     }
 
-    /// Cancels what an event had sent and undoes what it did to the timers, latest first.
+    /// Cancels the sends of an event and undoes its changes of timers, latest first.
     fn take_back_effects(
         &mut self,
         local: usize,
@@ -162,7 +162,7 @@ impl<M: Model> Optimistic<'_, M> {
         if let Some(send) = first_send {
             self.cancellations.push(self.slots[local].unsend(origin, send));
         }
-        // They were met latest first; ids count up from the first.
+        // They were collected latest first; ids count up from the first.
         for (id, cancellation) in (first_id..).zip(self.cancellations[first..].iter_mut().rev()) {
             cancellation.id = id;
         }
@@ -179,10 +179,10 @@ impl<M: Model> Optimistic<'_, M> {
         }
     }
 
-    /// Lets a suspended entity go on.
+    /// Resumes a suspended entity.
     fn resume(&mut self, local: usize) {
         if self.undo_by == crate::model::UndoBy::Inverse {
-            // The failed handler may have left anything behind, and no inverse is known.
+            // The failed handler may have left any state behind, and no inverse is known.
             self.restart = true;
         }
         for sent in self.suspended.remove(&local).unwrap_or_default() {
@@ -192,14 +192,14 @@ impl<M: Model> Optimistic<'_, M> {
 }
 
 impl<M: Model> Slot<M, u64> {
-    /// Takes the latest send back; its id is for the caller to fill in.
+    /// Undoes the latest send; the caller fills in its id.
     fn unsend(&mut self, origin: EntityId, Sending { at, step, to }: Sending) -> Cancellation {
         self.sequence -= 1;
         Cancellation { id: 0, key: EventKey { at, step, origin, sequence: self.sequence }, to }
     }
 }
 
-/// Where an entity that has executed nothing points to.
+/// The history position of an entity that has executed nothing.
 pub(super) const fn no_trail() -> u64 {
     NOWHERE
 }

@@ -1,21 +1,21 @@
-//! Sorting the records of one bucket, latest first, so that they are popped off the end.
+//! Sorts the records of one bucket, latest first, so that they can be popped off the end.
 //!
-//! Times in a bucket are spread about evenly, so each record is first put where its time says it belongs
-//! (counting, then swapping in place: McIlroy, Bostic and McIlroy, "Engineering radix sort", 1993), and what
-//! is still in the wrong order is then near its place. Where times are not spread evenly this shows in the
-//! work, and a general sort takes over.
+//! Times in a bucket are usually spread evenly, so each record is first moved to about the position that its
+//! time implies (counting, then swapping in place: McIlroy, Bostic and McIlroy, "Engineering radix sort",
+//! 1993); records that are still out of order are then near their positions. If times are not spread evenly,
+//! the number of steps shows it, and a general sort takes over.
 
 use std::cmp::Reverse;
 
 use super::{Keyed, precedes, time_of};
 
-/// Fewer records than this are not worth counting.
+/// For fewer records than this, counting does not pay.
 const COUNTED_MIN: usize = 16;
 
-/// Places to count into, at most.
+/// The maximum number of counting groups.
 const PLACES: usize = 1024;
 
-/// Steps a record may be moved on average before a general sort is cheaper.
+/// The average number of steps per record above which a general sort is cheaper.
 const STEPS: usize = 8;
 
 /// Sorts records by key, latest first.
@@ -67,7 +67,7 @@ fn put_near_place<R: Keyed>(records: &mut [R]) {
     }
 }
 
-/// Insertion sort, which is quick where little is out of place, with a bound on what it may cost.
+/// Insertion sort, which is fast if few records are out of place, with a limit on its cost.
 fn put_in_place<R: Keyed>(records: &mut [R]) {
     let mut budget = records.len() * STEPS;
     for record in 1..records.len() {

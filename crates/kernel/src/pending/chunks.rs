@@ -1,33 +1,32 @@
-//! Unsorted piles of records, kept in chunks of one size that are used again and again.
+//! Unsorted collections of records, stored in chunks of one size that are reused.
 //!
-//! A pile that grows by doubling would copy its records and hold twice the memory of the largest size it ever
-//! had; a [`Chain`] copies nothing and wastes at most one chunk. In steady state no chunk is allocated:
-//! drained ones are handed out again, the last drained first, since it is still in the cache.
+//! A vector that grows by doubling would copy its records and keep twice the memory of its largest size; a
+//! [`Chain`] copies nothing and wastes at most one chunk. In steady state no chunk is allocated: drained ones
+//! are reused, the most recently drained first, because it is still in the cache.
 
 use super::{Keyed, time_of};
 use crate::prefetch::prefetch;
 
-/// Bytes in a chunk: a choice. Long enough that reading one chunk hides fetching the next, short enough that
-/// a thousand half-empty ones are nothing.
+/// Bytes per chunk: a choice. Large enough that reading one chunk hides fetching the next, small enough that
+/// a thousand half-empty ones do not matter.
 const CHUNK_BYTES: usize = 2048;
 
-/// Bytes in a cache line, on every machine this was measured on.
+/// Bytes per cache line, on every machine this was measured on.
 const LINE_BYTES: usize = 64;
 
-/// How many cache lines of the next chunk are fetched early; the processor sees the pattern and fetches the
-/// rest.
+/// The number of cache lines of the next chunk that are prefetched; the hardware prefetcher fetches the rest.
 const FETCHED_LINES: usize = 8;
 
 /// Marks the end of a chain.
 const NONE: u32 = u32::MAX;
 
-/// An unsorted pile of records. Belongs to one [`ChunkPool`], which does everything with it.
+/// An unsorted collection of records. It belongs to one [`ChunkPool`], which implements its operations.
 pub(super) struct Chain<R> {
     /// The chunk being filled.
     tail: Vec<R>,
-    /// Where the pool keeps the full chunk before it.
+    /// The position in the pool of the full chunk before the tail.
     before: u32,
-    /// How many full chunks there are.
+    /// The number of full chunks.
     full: u32,
 }
 
@@ -41,7 +40,7 @@ impl<R> Chain<R> {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        // A chain is never left with an empty tail behind a full chunk.
+        // A chain never has an empty tail behind a full chunk.
         self.tail.is_empty()
     }
 }
@@ -57,9 +56,9 @@ impl<R> Default for Chain<R> {
 pub(super) struct ChunkPool<R> {
     /// Empty chunks.
     spare: Vec<Vec<R>>,
-    /// Full chunks, each with the place of the one before it.
+    /// Full chunks, each with the position of the one before it.
     parked: Vec<(Vec<R>, u32)>,
-    /// Places in `parked` that are free.
+    /// Free positions in `parked`.
     vacant: Vec<u32>,
 }
 
@@ -101,7 +100,7 @@ impl<R: Keyed> ChunkPool<R> {
         };
     }
 
-    /// Takes the last chunk off a chain.
+    /// Removes the last chunk of a chain.
     fn take_chunk(&mut self, chain: &mut Chain<R>) -> Option<Vec<R>> {
         if chain.tail.capacity() == 0 {
             return None;
@@ -123,7 +122,8 @@ impl<R: Keyed> ChunkPool<R> {
         Some(std::mem::replace(&mut chain.tail, previous))
     }
 
-    /// Empties a chain, giving each record to `each` together with the pool, which may push it elsewhere.
+    /// Empties a chain, passing each record to `each` together with the pool, so that it can be pushed
+    /// elsewhere.
     pub fn drain(&mut self, mut chain: Chain<R>, mut each: impl FnMut(&mut Self, R)) {
         while let Some(mut chunk) = self.take_chunk(&mut chain) {
             for record in chunk.drain(..) {
@@ -141,9 +141,9 @@ impl<R: Keyed> ChunkPool<R> {
         }
     }
 
-    /// Times of records spread evenly over a chain, at most as many as `sample` has room for; returns how
-    /// many. Evenly, because records often lie in the order of their times, and a part would not stand for
-    /// the whole.
+    /// Samples the times of records at even distances over a chain, at most as many as `sample` holds;
+    /// returns the number. Even distances, because records are often in the order of their times, so a
+    /// contiguous part would not be representative.
     pub fn sample(&self, chain: &Chain<R>, sample: &mut [u64]) -> usize {
         let stride = chain.len().div_ceil(sample.len()).max(1);
         let (mut taken, mut skip) = (0, stride / 2);

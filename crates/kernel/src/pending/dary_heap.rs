@@ -1,12 +1,12 @@
-//! A heap with four children a node, in one vector: the plain design the others are held against.
+//! A heap with four children per node, in one vector: the simple design that the others are compared with.
 //!
-//! Four children halve the depth of a binary heap and stand in one or two cache lines, which pays for the
-//! extra comparisons (LaMarca and Ladner, "The influence of caches on the performance of heaps", 1996).
+//! Four children halve the depth of a binary heap and lie in one or two cache lines, which compensates for
+//! the extra comparisons (LaMarca and Ladner, "The influence of caches on the performance of heaps", 1996).
 
 use super::{PendingSet, precedes};
 use crate::key::{EventKey, Keyed};
 
-/// Children a node: a choice, the usual one for records of about half a cache line.
+/// Children per node: the usual choice for records of about half a cache line.
 const ARITY: usize = 4;
 
 /// A 4-ary heap.
@@ -28,14 +28,14 @@ impl<R: Keyed> DaryHeap<R> {
         Self::default()
     }
 
-    /// The record with the least key, without the mutable borrow that [`PendingSet::peek`] asks for.
+    /// The record with the least key, without the mutable borrow that [`PendingSet::peek`] needs.
     #[inline]
     #[must_use]
     pub fn first(&self) -> Option<&R> {
         self.records.first()
     }
 
-    /// Takes all records, in no particular order.
+    /// Removes all records, in no particular order.
     pub fn drain(&mut self) -> impl Iterator<Item = R> {
         self.records.drain(..)
     }

@@ -1,24 +1,24 @@
-//! A ladder queue: time cut into buckets, crowded buckets cut again, and only the bucket whose time has come
-//! sorted.
+//! A ladder queue: time is divided into buckets, crowded buckets are divided again, and only the bucket that
+//! is due is sorted.
 //!
 //! After Tang, Goh and Thng, "Ladder queue: an O(1) priority queue structure for large-scale discrete event
-//! simulation" (2005). What lies furthest ahead is in the outermost rung, coarsely; the innermost rung has
-//! the next records. A record moves down a rung at a time and is sorted with its one or two hundred
-//! neighbours at last, so its cost hardly grows with the number of records, and memory is gone through in
-//! order where it matters. What differs here:
+//! simulation" (2005). The outermost rung holds the latest records, in coarse buckets; the innermost rung
+//! holds the next ones. A record moves down one rung at a time and is finally sorted with one or two hundred
+//! neighbours, so its cost hardly grows with the number of records, and memory is accessed mostly in order.
+//! Differences from the paper:
 //!
-//! * A rung is cut to fit a sample of what goes into it (see [`Rung::cut`]), so that no width has to be tuned
-//!   or adapted.
+//! * A rung is divided to fit a sample of its records (see [`Rung::cut`]), so no width has to be tuned or
+//!   adapted.
 //! * Records that come below what has been sorted (after short delays, or put back by a rollback) go to a
-//!   side heap, and a pop takes the lesser of the two. If the side heap becomes the larger part, it is cut
-//!   into a rung like any crowded bucket.
-//! * Few records are all kept in the side heap: it is then the whole queue.
-//! * A second run is sorted before the first is used up, so that [`PendingSet::ahead`] nearly always has
-//!   something to show.
+//!   side heap, and a pop takes the lesser of the two. If the side heap becomes the larger part, it is
+//!   divided into a rung like a crowded bucket.
+//! * If there are few records, all are kept in the side heap, which is then the whole queue.
+//! * A second run is sorted before the first is used up, so that [`PendingSet::ahead`] nearly always finds a
+//!   record.
 //!
 //! **Invariant:** every record on a rung is at or after `near_end`, the sorted runs are before it, and rungs
-//! from the innermost out cover `near_end..u64::MAX` without a gap, unless there are none and `near_end` is
-//! `u64::MAX`. Records at `u64::MAX`, which no half-open stretch can hold, wait in a heap of their own until
+//! from the innermost outwards cover `near_end..u64::MAX` without a gap, unless there are none and `near_end`
+//! is `u64::MAX`. Records at `u64::MAX`, which no half-open range can hold, wait in a separate heap until
 //! nothing else is left.
 
 use std::fmt;
@@ -29,51 +29,51 @@ use super::rung::{Rung, Stretch, Taken};
 use super::{DaryHeap, PendingSet, precedes, time_of};
 use crate::key::{EventKey, Keyed};
 
-/// Buckets with more records are cut into a rung; others are sorted. Measured, with the width of buckets.
+/// Larger buckets are divided into a rung; others are sorted. Measured, together with the width of buckets.
 const SORTED_MAX: usize = 768;
 
 /// Small neighbouring buckets are sorted together until they have this many records.
 const SORTED_MIN: usize = 48;
 
-/// When the sorted run is down to this many records the next one is sorted.
+/// When the sorted run is down to this many records, the next one is sorted.
 const NEAR_MIN: usize = 16;
 
-/// With more records in the side heap than this, and than in the sorted runs, it is cut into a rung.
-/// Measured: where the heap and the ladder cost the same.
+/// If the side heap has more records than this, and more than the sorted runs, it is divided into a rung.
+/// Measured: the size at which the heap and the ladder cost the same.
 const SIDE_MAX: usize = 192;
 
-/// With no more records than this altogether, all go to the side heap. Well below [`SIDE_MAX`], so that a
-/// queue of about that size does not change its form all the time.
+/// If there are at most this many records in total, all go to the side heap. Well below [`SIDE_MAX`], so that
+/// a queue of about that size does not switch its form frequently.
 const HEAP_MAX: usize = 48;
 
-/// Records whose times are looked at before a rung is cut.
+/// The number of times that are sampled before a rung is divided.
 const SAMPLE: usize = 64;
 
-/// Rungs at most; deeper down, buckets are sorted whatever their size.
+/// The maximum number of rungs; below that, buckets are sorted whatever their size.
 const RUNGS: usize = 24;
 
-/// The pending-event set that won.
+/// The pending-event set that the executors use, chosen by measurement.
 pub struct Ladder<R> {
     /// The next records, latest first.
     near: Vec<R>,
     /// The records after those, latest first.
     next: Vec<R>,
-    /// Records that came too late to be sorted with the others.
+    /// Records that arrived too late to be sorted with the others.
     side: DaryHeap<R>,
-    /// All records from here on are on the rungs, all before are not.
+    /// All records at or after this time are on the rungs; all earlier ones are not.
     near_end: u64,
-    /// The outermost rung first.
+    /// The rungs, the outermost first.
     rungs: Vec<Rung<R>>,
-    /// How many records are on the rungs.
+    /// The number of records on the rungs.
     far: usize,
-    /// Records at the end of time.
+    /// Records at time `u64::MAX`.
     last_instant: DaryHeap<R>,
-    /// With fewer records in `near` than this, [`Ladder::replenish`] has something to do.
+    /// If `near` has fewer records than this, [`Ladder::replenish`] is called.
     near_low: usize,
-    /// With more records in `side` than this, [`Ladder::relieve_side`] is asked what to do.
+    /// If `side` has more records than this, [`Ladder::relieve_side`] is called.
     side_high: usize,
     chunks: ChunkPool<R>,
-    /// Memory to use again.
+    /// Memory for reuse.
     spare_buckets: Vec<Vec<Chain<R>>>,
     spare_run: Vec<R>,
 }
@@ -104,7 +104,7 @@ impl<R: Keyed> Ladder<R> {
         Self::default()
     }
 
-    /// The least record, once [`Ladder::replenish`] has nothing to do.
+    /// The least record, valid after [`Ladder::replenish`].
     #[inline]
     fn first(&self) -> Option<&R> {
         match (self.near.last(), self.side.first()) {
@@ -128,7 +128,7 @@ impl<R: Keyed> Ladder<R> {
         self.chunks.push(self.rungs[rung].bucket_mut(at), record);
     }
 
-    /// Keeps `near` and `next` filled from the rungs.
+    /// Refills `near` and `next` from the rungs.
     #[cold]
     #[inline(never)]
     fn replenish(&mut self) {
@@ -160,7 +160,7 @@ impl<R: Keyed> Ladder<R> {
         }
     }
 
-    /// Takes the rungs apart and puts what is on them into the side heap.
+    /// Moves all records from the rungs into the side heap.
     fn dismantle(&mut self) {
         while let Some(rung) = self.rungs.pop() {
             let mut buckets = rung.into_buckets();
@@ -174,12 +174,12 @@ impl<R: Keyed> Ladder<R> {
         self.near_end = u64::MAX;
     }
 
-    /// Sorts the next bucket into `near` or `next`, whichever is free, or cuts it into a rung if it is too
+    /// Sorts the next bucket into `near` or `next`, whichever is free, or divides it into a rung if it is too
     /// crowded.
     fn sort_next_bucket(&mut self) {
         let taken = self.take_next_bucket();
         if taken.chain.len() > SORTED_MAX && !taken.is_instant() && self.rungs.len() < RUNGS {
-            // A rung whose last bucket goes into a new rung is done with.
+            // A rung is done if its last bucket becomes a new rung.
             self.drop_used_up();
             self.spread(taken.chain, taken.stretch);
             return;
@@ -216,7 +216,7 @@ impl<R: Keyed> Ladder<R> {
         }
     }
 
-    /// Makes a pile of records the innermost rung.
+    /// Makes a collection of records the innermost rung.
     fn spread(&mut self, pile: Chain<R>, stretch: Stretch) {
         let mut sample = [0; SAMPLE];
         let taken = self.chunks.sample(&pile, &mut sample);
@@ -230,13 +230,14 @@ impl<R: Keyed> Ladder<R> {
         self.rungs.push(rung);
     }
 
-    /// Turns a side heap that has outgrown the sorted runs into a rung, together with them.
+    /// Turns a side heap that is larger than the sorted runs into a rung, together with them.
     #[cold]
     #[inline(never)]
     fn relieve_side(&mut self) {
         let sorted = self.near.len() + self.next.len();
         if self.side.len() <= sorted || self.rungs.len() >= RUNGS {
-            // Not yet: each time costs as much as sorting all of them, so the heap must have doubled since.
+            // Not yet: each time costs as much as sorting all of them, so the heap must have doubled before
+            // the next.
             self.side_high = sorted.max(2 * self.side.len());
             return;
         }
@@ -311,7 +312,7 @@ impl<R: Keyed> PendingSet<R> for Ladder<R> {
 }
 
 impl<R: Keyed> Ladder<R> {
-    /// Takes the least record, if there is no limit or it lies below it.
+    /// Removes the least record if there is no limit, or if its key is below the limit.
     #[inline]
     fn pop_before_or_at(&mut self, limit: Option<EventKey>) -> Option<R> {
         if self.near.len() < self.near_low {

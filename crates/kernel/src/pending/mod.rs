@@ -1,11 +1,10 @@
-//! The pending-event set: events on their way, given back in key order.
+//! The pending-event set: events that have been sent and not handled, returned in key order.
 //!
-//! Three designs stand side by side behind [`PendingSet`] and are measured against each other; [`Pending`]
-//! names the one the executors use. All of them allow a push below the last pop, because a rollback puts
-//! events back. The table that chose the winner is in `docs/measurements/pending-set.md`.
+//! Three designs implement [`PendingSet`] and are measured against each other; [`Pending`] is the one that
+//! the executors use. All of them allow a push below the last pop, because a rollback puts events back. The
+//! table behind the choice is in `docs/measurements/pending-set.md`.
 //!
-//! What is deliberately absent: cancelling by key. An event that must not happen is popped and dropped by its
-//! executor.
+//! Deliberately absent: cancelling by key. A cancelled event is popped and dropped by its executor.
 
 mod bucket_sort;
 mod chunks;
@@ -26,28 +25,28 @@ use crate::key::{EventKey, Keyed};
 /// The pending-event set of the executors.
 pub type Pending<R> = Ladder<R>;
 
-/// Events on their way, in key order.
+/// A priority queue of events, in key order.
 pub trait PendingSet<R: Keyed> {
-    /// Adds a record. Its key may lie below the last one popped.
+    /// Adds a record. Its key may be below the last one popped.
     fn push(&mut self, record: R);
 
-    /// Takes the record with the least key.
+    /// Removes the record with the least key.
     fn pop(&mut self) -> Option<R>;
 
-    /// Takes the record with the least key if that key lies below `limit`.
+    /// Removes the record with the least key if that key is below `limit`.
     fn pop_before(&mut self, limit: EventKey) -> Option<R>;
 
-    /// Shows the record with the least key. May reorganise.
+    /// The record with the least key. May reorganise the set.
     fn peek(&mut self) -> Option<&R>;
 
-    /// Shows a record that will be popped about `n` pops from now, so that its entity can be fetched early.
-    /// Only a hint: pushes in between may change it, and there may be none to show. Never reorganises.
+    /// A record that will be popped about `n` pops from now, so that its entity can be prefetched. Only a
+    /// hint: pushes in between may change it, and there may be none. Never reorganises the set.
     fn ahead(&self, n: usize) -> Option<&R>;
 
-    /// How many records are held.
+    /// The number of records.
     fn len(&self) -> usize;
 
-    /// Whether none is held.
+    /// Whether there are no records.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -56,8 +55,8 @@ pub trait PendingSet<R: Keyed> {
     fn for_each(&self, visit: impl FnMut(&R));
 }
 
-/// Whether `left` sorts before `right`. Times rarely tie, so they are compared alone first, and what they are
-/// read from stays where it is: copying whole keys just written costs more than comparing them.
+/// Whether `left` sorts before `right`. Times are seldom equal, so they are compared first, by reference:
+/// copying whole keys that were just written costs more than comparing them.
 #[inline]
 fn precedes(left: &EventKey, right: &EventKey) -> bool {
     if left.at == right.at {

@@ -1,10 +1,10 @@
-//! A radix heap: records wait in one of 64 piles by the highest bit in which their time differs from the last
-//! one popped.
+//! A radix heap: records wait in one of 64 piles, by the highest bit in which their time differs from the
+//! last one popped.
 //!
 //! After Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem" (1990). A pile
-//! is gone through when all below it are empty, and each of its records then falls to a lower pile, so a
-//! record moves at most 64 times. The design asks that times never go back; what comes below the last pop
-//! goes to a side heap here.
+//! is processed when all below it are empty, and each of its records then moves to a lower pile, so a record
+//! moves at most 64 times. The design requires that times never decrease; here, records below the last pop go
+//! to a side heap.
 
 use super::{DaryHeap, PendingSet, precedes, time_of};
 use crate::key::{EventKey, Keyed};
@@ -15,7 +15,7 @@ const PILES: usize = 65;
 /// A radix heap with a side heap.
 #[derive(Clone, Debug)]
 pub struct RadixQueue<R> {
-    /// Records at `last`, or before it.
+    /// Records at `last` or earlier.
     now: DaryHeap<R>,
     /// Pile `b` holds records that differ from `last` in bit `b - 1` and in none above; pile 0 stays empty.
     piles: Vec<Vec<R>>,
@@ -47,7 +47,7 @@ impl<R: Keyed> RadixQueue<R> {
         }
     }
 
-    /// Moves on to the next time there is a record for.
+    /// Advances to the next time for which there is a record.
     fn advance(&mut self) {
         let Some(pile) = self.piles.iter().position(|pile| !pile.is_empty()) else { return };
         let mut records = std::mem::take(&mut self.piles[pile]);

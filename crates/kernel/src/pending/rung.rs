@@ -1,35 +1,35 @@
-//! One rung of the ladder: a stretch of time cut into buckets of one width, a power of two nanoseconds, with
-//! one bucket more at either end for whatever lies before and after them.
+//! One rung of the ladder: a range of time divided into buckets whose common width is a power of two
+//! nanoseconds, with one additional bucket at either end for earlier and later records.
 //!
-//! The two odd buckets let a rung be cut to fit where most of its records are, however far the others lie.
-//! They are cut again, into rungs of their own, when their time comes.
+//! The two additional buckets let a rung fit the range of most of its records, however far away the others
+//! are. They are divided into rungs of their own when they are due.
 
 use super::chunks::Chain;
 
-/// Records a bucket should get. Measured: fewer make the buckets too many for the cache to hold an end of
-/// each, more make sorting them dearer.
+/// The intended number of records per bucket. Measured: with fewer, there are too many buckets for the cache
+/// to hold the end of each; with more, sorting costs more.
 const BUCKET_RECORDS: u64 = 192;
 
-/// Bucket widths a rung may have at least: bounds the memory it takes, and the cache lines that pushes go to.
+/// The maximum number of regular buckets, approximately: limits the memory of a rung, and the cache lines
+/// that pushes touch.
 const BUCKETS: u64 = 1024;
 
-/// How far a rung reaches, in multiples of the stretch in which the earlier half of its records lies.
-/// Whatever lies beyond is gone through once more for each time a rung has been used up, and the longer the
-/// rung, the rarer that is.
+/// The length of a rung, in multiples of the range that contains the earlier half of its records. Later
+/// records are processed once more each time a rung is used up, and the longer the rung, the rarer that is.
 const REACH: u64 = 16;
 
-/// A stretch of time: from one instant to just before another.
+/// A half-open range of time: `from` is included, `end` is not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     pub from: u64,
     pub end: u64,
 }
 
-/// A stretch cut into buckets.
+/// A range of time divided into buckets.
 pub(super) struct Rung<R> {
-    /// Where the second bucket, the first of the common width, begins.
+    /// The beginning of the second bucket, which is the first of the common width.
     start: u64,
-    /// The width of all buckets but the first and last, as a power of two.
+    /// The binary logarithm of the width of all buckets but the first and last.
     shift: u32,
     stretch: Stretch,
     /// The first bucket that has not been taken yet.
@@ -37,24 +37,25 @@ pub(super) struct Rung<R> {
     buckets: Vec<Chain<R>>,
 }
 
-/// A bucket taken off its rung.
+/// A bucket taken from its rung.
 pub(super) struct Taken<R> {
     pub chain: Chain<R>,
     pub stretch: Stretch,
 }
 
 impl<R> Rung<R> {
-    /// Cuts a stretch so that buckets get about the right number of records, of which there are `count` with
-    /// times like those of `sample`, sorted and not empty. `buckets` is memory to use again.
+    /// Divides a range so that buckets get about the right number of records, of which there are `count` with
+    /// times like those of `sample`, which is sorted and not empty. `buckets` is memory for reuse.
     pub fn cut(stretch: Stretch, sample: &[u64], count: usize, mut buckets: Vec<Chain<R>>) -> Rung<R> {
         let (first, middle) = (sample[0], sample[sample.len() / 2]);
         let half = (middle - first).max(1);
         let start = first.saturating_sub(half / 8).max(stretch.from);
-        // Half the records lie in `half`, so this many nanoseconds hold as many as a bucket should have.
+        // Half the records lie in `half`, so this many nanoseconds hold as many records as a bucket should
+        // have.
         let filled = u128::from(half) * u128::from(2 * BUCKET_RECORDS) / count as u128;
         let reach = half.saturating_mul(REACH).min(stretch.end - start);
         let width = u64::try_from(filled).unwrap_or(u64::MAX).max(reach / BUCKETS).clamp(1, 1 << 62);
-        // To the nearest power of two, so that a bucket gets between 2/3 and 4/3 of what it should.
+        // Rounded to a power of two, so that a bucket gets between 2/3 and 4/3 of the intended number.
         let shift = (width + width / 3).ilog2();
         let start = start >> shift << shift;
         let regular = (reach >> shift) as usize + 1;
@@ -63,13 +64,13 @@ impl<R> Rung<R> {
         Rung { start, shift, stretch, next: 0, buckets }
     }
 
-    /// Where the rung ends.
+    /// The end of the rung's range.
     #[inline]
     pub fn end(&self) -> u64 {
         self.stretch.end
     }
 
-    /// The bucket for a time before the rung's end, and not before a bucket already taken.
+    /// The bucket for a time before the rung's end, and not before a bucket that was already taken.
     #[inline]
     pub fn bucket_mut(&mut self, at: u64) -> &mut Chain<R> {
         let last = self.buckets.len() - 1;
@@ -80,7 +81,7 @@ impl<R> Rung<R> {
         &mut self.buckets[bucket]
     }
 
-    /// Takes the first bucket that has anything in it.
+    /// Takes the first non-empty bucket.
     pub fn take_next(&mut self) -> Option<Taken<R>> {
         while self.buckets.get(self.next)?.is_empty() {
             self.next += 1;
@@ -88,7 +89,7 @@ impl<R> Rung<R> {
         self.take()
     }
 
-    /// Takes the next bucket if it has at most `records` in it, be it none.
+    /// Takes the next bucket if it has at most `records` records; it may be empty.
     pub fn take_small(&mut self, records: usize) -> Option<Taken<R>> {
         if self.buckets.get(self.next)?.len() > records { None } else { self.take() }
     }
@@ -100,7 +101,7 @@ impl<R> Rung<R> {
         Some(Taken { chain, stretch })
     }
 
-    /// Where a bucket begins.
+    /// The time at which a bucket begins.
     fn edge(&self, bucket: usize) -> u64 {
         match bucket.checked_sub(1) {
             None => self.stretch.from,
@@ -127,7 +128,7 @@ impl<R> Rung<R> {
 }
 
 impl<R> Taken<R> {
-    /// Whether it is a single instant, which cannot be cut any further.
+    /// Whether its range is a single instant, which cannot be divided further.
     pub fn is_instant(&self) -> bool {
         self.stretch.end - self.stretch.from <= 1
     }

@@ -1,4 +1,4 @@
-//! Every pending-event set against a map that cannot be wrong.
+//! Compares every pending-event set with an ordered set as the oracle.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use towtank_units::SimTime;
 use super::{DaryHeap, Ladder, PendingSet, RadixQueue};
 use crate::key::{EntityId, EventKey, Scheduled};
 
-/// What a test does with a set.
+/// An operation on the set.
 #[derive(Clone, Debug)]
 enum Deed {
-    /// Pushes records at `now` plus up to `span`, or anywhere up to it if `anew`: below the last pop, as a
-    /// rollback does.
+    /// Pushes records at `now` plus up to `span`, or, if `anew`, at any time up to it: below the last pop, as
+    /// a rollback does.
     Push {
         count: usize,
         span: u64,
@@ -23,14 +23,14 @@ enum Deed {
         count: usize,
         after: u64,
     },
-    /// Pushes records at the end of time.
+    /// Pushes records at the last instant, `u64::MAX`.
     Never {
         count: usize,
     },
     Pop {
         count: usize,
     },
-    /// Pops what lies within `span` of now.
+    /// Pops the records within `span` of now.
     PopBefore {
         span: u64,
     },
@@ -49,7 +49,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     proptest::collection::vec(deed, 1..40)
 }
 
-/// A set, what it should hold, and a stream of numbers.
+/// A set, its oracle, and a stream of numbers.
 struct Trial<S> {
     set: S,
     oracle: BTreeSet<EventKey>,
@@ -70,7 +70,7 @@ impl<S: PendingSet<Scheduled<u64>> + Default> Trial<S> {
     }
 
     fn push(&mut self, at: u64) {
-        // Keys of one time come in no order of their own.
+        // Keys of one time are pushed in arbitrary order.
         let tie = self.draw(u64::MAX);
         let (step, origin) = ((tie % 2) as u32, EntityId((tie >> 8) as u32 % 5));
         let key = EventKey { at: SimTime::from_ns(at), step, origin, sequence: self.pushed };
@@ -185,7 +185,7 @@ proptest! {
     }
 }
 
-/// Events that answer each other through `delay`, compared with the heap for long enough to use up many
+/// Events that answer each other after `delay`, compared with the oracle for long enough to use up many
 /// rungs.
 fn hold(pending: u64, pops: u64, delay: impl Fn(u64) -> u64) {
     let mut trial = Trial::<Ladder<_>>::new();
