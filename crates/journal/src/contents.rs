@@ -1,6 +1,6 @@
-//! What a container is worth is its contents: they alone make two equal, print, count in a digest and are
-//! serialised. A journal stays with the worker that keeps it, so a container that has been read back records
-//! nothing yet.
+//! The value of a container is its contents: equality, printing, hashing and serialisation depend on the
+//! contents alone. The journal is not serialised, so a deserialised container records nothing until `begin`
+//! is called.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,7 +37,7 @@ macro_rules! by_contents {
 
 by_contents!(JournalMap<K, V>.map, JournalVec<T>.items, JournalCell<T>.value);
 
-/// As a list of pairs: in JSON, the key of a map would have to be text.
+/// Serialised as a list of pairs, because JSON requires text as the keys of a map.
 impl<K: Serialize, V: Serialize> Serialize for JournalMap<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(&self.map)

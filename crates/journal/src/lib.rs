@@ -1,31 +1,31 @@
-//! Containers that journal their changes: undo without a clone of the whole, for entities with large state.
+//! Containers that journal their changes: an entity with large state can be undone without cloning all of it.
 //!
-//! Use them as fields, declare them with [`journaled!`](crate::journaled), and let the undo of an event be a
-//! mark: take [`Journaled::mark`] when its handler begins, keep it, and [`Journaled::revert`] to it when the
-//! event is taken back. Until [`Journaled::begin`] is called nothing is recorded, so runs that take nothing
-//! back pay one branch a change. Journals are not part of the value: two containers with equal contents are
-//! equal, and only contents are serialised.
+//! Use them as fields of an entity and declare these with [`journaled!`](crate::journaled). Take
+//! [`Journaled::mark`] when a handler begins, and call [`Journaled::revert`] with that mark to undo the
+//! event. Nothing is recorded until [`Journaled::begin`] is called, so a run that never undoes pays one
+//! branch per change. The journal is not part of the value: two containers with equal contents are equal, and
+//! only the contents are serialised.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 mod contents;
 
-/// Something that can go back to an earlier state of itself.
+/// A value that can be reverted to an earlier state.
 pub trait Journaled {
-    /// A point in its history.
+    /// A point in the recorded history.
     type Mark: Copy + PartialEq + fmt::Debug + Send;
 
-    /// Records changes from here on.
+    /// Starts recording changes.
     fn begin(&mut self);
 
-    /// The point reached now.
+    /// Returns the current point in the history.
     fn mark(&self) -> Self::Mark;
 
-    /// Undoes everything since a point.
+    /// Undoes every change made after `mark`.
     fn revert(&mut self, mark: Self::Mark);
 
-    /// No point before this one will be reverted to.
+    /// Discards the changes before `mark`; the caller promises not to revert to an earlier point.
     fn forget(&mut self, mark: Self::Mark);
 }
 
@@ -52,7 +52,7 @@ impl<C> Log<C> {
         self.forgotten + self.changes.as_ref().map_or(0, |changes| changes.len() as u64)
     }
 
-    /// The latest change, if it came after the mark.
+    /// Removes and returns the latest change if it was made after the mark.
     fn pop_after(&mut self, mark: u64) -> Option<C> {
         if self.mark() > mark { self.changes.as_mut()?.pop_back() } else { None }
     }
@@ -80,21 +80,21 @@ impl<K: Ord + Clone, V: Clone> JournalMap<K, V> {
         JournalMap { map: BTreeMap::new(), log: Log { changes: None, forgotten: 0 } }
     }
 
-    /// Puts a value; gives the one that was there.
+    /// Inserts a value and returns the previous one, if any.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         let before = self.map.insert(key.clone(), value);
         self.log.note(|| (key, before.clone()));
         before
     }
 
-    /// Takes a value out.
+    /// Removes a key and returns its value.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let before = self.map.remove(key)?;
         self.log.note(|| (key.clone(), Some(before.clone())));
         Some(before)
     }
 
-    /// The contents, to be read.
+    /// Read access to the contents.
     #[must_use]
     pub fn get(&self) -> &BTreeMap<K, V> {
         &self.map
@@ -132,7 +132,7 @@ impl<K: Ord + Clone, V: Clone> Journaled for JournalMap<K, V> {
     }
 }
 
-/// How a change of a [`JournalVec`] is undone.
+/// A change of a [`JournalVec`], with what is needed to undo it.
 #[derive(Clone, Debug)]
 enum VecChange<T> {
     Pushed,
@@ -150,55 +150,55 @@ pub struct JournalVec<T> {
 }
 
 impl<T: Clone> JournalVec<T> {
-    /// With these contents.
+    /// A vector with these initial items.
     #[must_use]
     pub fn new(items: Vec<T>) -> Self {
         JournalVec { items, log: Log { changes: None, forgotten: 0 } }
     }
 
-    /// Adds at the end.
+    /// Appends an item.
     pub fn push(&mut self, item: T) {
         self.items.push(item);
         self.log.note(|| VecChange::Pushed);
     }
 
-    /// Takes from the end.
+    /// Removes and returns the last item.
     pub fn pop(&mut self) -> Option<T> {
         let item = self.items.pop()?;
         self.log.note(|| VecChange::Popped(item.clone()));
         Some(item)
     }
 
-    /// Puts another value at a place; gives the one that was there.
+    /// Replaces the item at index `place` and returns the previous one.
     ///
     /// # Panics
-    /// When there is no such place.
+    /// If `place` is out of bounds.
     pub fn set(&mut self, place: usize, item: T) -> T {
         let before = std::mem::replace(&mut self.items[place], item);
         self.log.note(|| VecChange::Set(place, before.clone()));
         before
     }
 
-    /// Puts a value before the one at a place.
+    /// Inserts an item at index `place`.
     ///
     /// # Panics
-    /// When the place lies past the end.
+    /// If `place` is greater than the length.
     pub fn insert(&mut self, place: usize, item: T) {
         self.items.insert(place, item);
         self.log.note(|| VecChange::Inserted(place));
     }
 
-    /// Takes the value at a place.
+    /// Removes and returns the item at index `place`.
     ///
     /// # Panics
-    /// When there is no such place.
+    /// If `place` is out of bounds.
     pub fn remove(&mut self, place: usize) -> T {
         let item = self.items.remove(place);
         self.log.note(|| VecChange::Removed(place, item.clone()));
         item
     }
 
-    /// The contents, to be read.
+    /// Read access to the contents.
     #[must_use]
     pub fn get(&self) -> &[T] {
         &self.items
@@ -245,19 +245,19 @@ pub struct JournalCell<T> {
 }
 
 impl<T: Clone> JournalCell<T> {
-    /// With this value.
+    /// A cell with this initial value.
     #[must_use]
     pub fn new(value: T) -> Self {
         JournalCell { value, log: Log { changes: None, forgotten: 0 } }
     }
 
-    /// Puts another value.
+    /// Replaces the value.
     pub fn set(&mut self, value: T) {
         let before = std::mem::replace(&mut self.value, value);
         self.log.note(|| before);
     }
 
-    /// The value.
+    /// The current value.
     #[must_use]
     pub fn get(&self) -> &T {
         &self.value

@@ -1,4 +1,4 @@
-//! Journaling containers against clones, and what of them is serialised.
+//! Compares journaling containers with clones, and checks that only their contents are serialised.
 
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,8 @@ impl Ledger {
 }
 
 proptest! {
-    /// Reverting to any mark restores what a clone kept; forgetting older marks changes nothing.
+    /// Reverting to any mark restores the state that was cloned there; forgetting older marks does not change
+    /// this.
     #[test]
     fn reverting_restores_the_clone(changes in prop::collection::vec(any::<u32>(), 1..60), back in 0usize..60, forget in 0usize..60) {
         let mut ledger = Ledger::new();
@@ -51,7 +52,7 @@ proptest! {
         prop_assert_eq!(&ledger, &past[back].1);
     }
 
-    /// Contents travel, and no journal with them.
+    /// Contents survive serialisation; the journal is not serialised.
     #[test]
     fn what_is_read_back_is_equal_and_records_nothing(changes in prop::collection::vec(any::<u32>(), 0..60)) {
         let mut ledger = Ledger::new();
