@@ -1,58 +1,58 @@
-//! What spans and sizes have in common: both are amounts of something, in 64 bits, that are added, taken away
-//! and repeated.
+//! Arithmetic that spans and sizes share: both are 64-bit amounts that can be added, subtracted and
+//! multiplied by a number.
 
-/// The arithmetic of a type that is an amount: `$type(u64)`, of which none is zero.
+/// Implements the arithmetic of an amount type `$type(u64)` that may be zero.
 macro_rules! amount {
     ($type:ident) => {
         impl $type {
-            /// None at all.
+            /// The amount zero.
             pub const ZERO: Self = Self(0);
-            /// The most that 64 bits hold: about 584 years, or one byte less than 16 EiB.
+            /// The largest amount: about 584 years, or one byte less than 16 EiB.
             pub const MAX: Self = Self(u64::MAX);
 
-            /// Whether there is none.
+            /// Whether the amount is zero.
             #[inline]
             #[must_use]
             pub const fn is_zero(self) -> bool {
                 self.0 == 0
             }
 
-            /// Both together, or `None` past the most.
+            /// The sum, or `None` if it is above [`Self::MAX`].
             #[inline]
             #[must_use]
             pub const fn checked_add(self, other: Self) -> Option<Self> {
                 $crate::amount::some!(self.0.checked_add(other.0))
             }
 
-            /// Both together, at most the most.
+            /// The sum, or [`Self::MAX`] if it is larger.
             #[inline]
             #[must_use]
             pub const fn saturating_add(self, other: Self) -> Self {
                 Self(self.0.saturating_add(other.0))
             }
 
-            /// What is left after taking `other` away, or `None` if it is the larger one.
+            /// The difference `self - other`, or `None` if `other` is larger.
             #[inline]
             #[must_use]
             pub const fn checked_sub(self, other: Self) -> Option<Self> {
                 $crate::amount::some!(self.0.checked_sub(other.0))
             }
 
-            /// What is left after taking `other` away, at least nothing.
+            /// The difference `self - other`, or zero if `other` is larger.
             #[inline]
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
 
-            /// This `times` over, or `None` past the most.
+            /// The product, or `None` if it is above [`Self::MAX`].
             #[inline]
             #[must_use]
             pub const fn checked_mul(self, times: u64) -> Option<Self> {
                 $crate::amount::some!(self.0.checked_mul(times))
             }
 
-            /// This `times` over, at most the most.
+            /// The product, or [`Self::MAX`] if it is larger.
             #[inline]
             #[must_use]
             pub const fn saturating_mul(self, times: u64) -> Self {
@@ -62,7 +62,7 @@ macro_rules! amount {
     };
 }
 
-/// `Option::map` into `Self`, where a constant expression is wanted.
+/// `Option::map(Self)` in a form that constant expressions allow.
 macro_rules! some {
     ($count:expr) => {
         match $count {
@@ -72,7 +72,7 @@ macro_rules! some {
     };
 }
 
-/// What its text needs of a type that any number of base units is a value of.
+/// Implements [`crate::Quantity`] for a type that accepts every number of base units, including zero.
 macro_rules! any_count {
     ($type:ident, $scale:expr) => {
         impl $crate::Quantity for $type {
@@ -94,7 +94,7 @@ pub(crate) use {amount, any_count, some};
 /// `count` times `unit`, as a constant expression where possible.
 ///
 /// # Panics
-/// With `past_the_most` where 64 bits do not hold it.
+/// With the message `past_the_most` if the product does not fit in 64 bits.
 pub(crate) const fn scaled(count: u64, unit: u64, past_the_most: &'static str) -> u64 {
     match count.checked_mul(unit) {
         Some(product) => product,

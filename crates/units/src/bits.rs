@@ -1,12 +1,12 @@
-//! Floats that can be state: compared, hashed and carried by their bits.
+//! Floats as model state: compared, hashed and serialised by their bits.
 
 use std::fmt;
 
-/// A float that is equal to another exactly when all 64 bits are: so a NaN equals itself, and 0.0 is not
-/// -0.0.
+/// A float that is equal to another exactly when all 64 bits are equal: NaN equals itself, and 0.0 does not
+/// equal -0.0.
 ///
-/// Model state must be hashable and must travel unchanged, and floats do neither by themselves. It is
-/// serialised as the integer of its bits, which no text format can round.
+/// Model state must be hashable and must survive serialisation unchanged, which plain floats do not
+/// guarantee. The value is serialised as the integer of its bits, which no text format can round.
 #[derive(Clone, Copy, Default)]
 pub struct Bits(pub f64);
 

@@ -20,7 +20,7 @@ impl Bytes {
     /// `count` times 1024 bytes.
     ///
     /// # Panics
-    /// Past [`Bytes::MAX`].
+    /// If the size is above [`Bytes::MAX`].
     #[must_use]
     pub const fn from_kib(count: u64) -> Self {
         Self(scaled(count, 1 << 10, PAST_MAX))
@@ -29,7 +29,7 @@ impl Bytes {
     /// `count` times 1024² bytes.
     ///
     /// # Panics
-    /// Past [`Bytes::MAX`].
+    /// If the size is above [`Bytes::MAX`].
     #[must_use]
     pub const fn from_mib(count: u64) -> Self {
         Self(scaled(count, 1 << 20, PAST_MAX))
@@ -38,7 +38,7 @@ impl Bytes {
     /// `count` times 1024³ bytes.
     ///
     /// # Panics
-    /// Past [`Bytes::MAX`].
+    /// If the size is above [`Bytes::MAX`].
     #[must_use]
     pub const fn from_gib(count: u64) -> Self {
         Self(scaled(count, 1 << 30, PAST_MAX))
@@ -51,7 +51,8 @@ impl Bytes {
         self.0
     }
 
-    /// How many pieces of `piece` hold this size; the last one may be part empty. `None` for empty pieces.
+    /// How many pieces of `piece` bytes hold this size; the last one may be partly empty. `None` if `piece`
+    /// is zero.
     #[inline]
     #[must_use]
     pub const fn pieces_of(self, piece: Self) -> Option<u64> {

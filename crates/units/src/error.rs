@@ -1,13 +1,14 @@
-//! Why a text is not a quantity: what was written, what is legal, and what to write instead.
+//! Errors of parsing a quantity: the text, the reason, and a hint on what to write instead.
 
 use crate::kind::UnitErrorKind;
 use crate::scale::Scale;
 
-/// Stands between message and hint where both must travel as one string, as in serde errors:
-/// `message.split_once(HINT_MARK)` takes them apart again.
+/// Separates message and hint where both are carried in one string, as in serde errors:
+/// `message.split_once(HINT_MARK)` splits them again.
 pub const HINT_MARK: &str = "\nhint: ";
 
-/// A text that is not a quantity. It prints as the message; [`UnitError::hint`] says what to write instead.
+/// The error for a text that is not a quantity. `Display` gives the message, [`UnitError::hint`] what to
+/// write instead.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", self.message())]
 pub struct UnitError {
@@ -17,7 +18,7 @@ pub struct UnitError {
 }
 
 impl Scale {
-    /// Reads a number and a unit into whole base units.
+    /// Parses a number with a unit into whole base units.
     pub(crate) fn parse(&'static self, text: &str) -> Result<u64, UnitError> {
         self.parse_kind(text.trim()).map_err(|kind| UnitError::new(text.trim(), kind, self))
     }
@@ -28,7 +29,7 @@ impl UnitError {
         Self { text: text.to_owned(), kind, scale }
     }
 
-    /// What is wrong.
+    /// The kind of mistake.
     #[must_use]
     pub fn kind(&self) -> &UnitErrorKind {
         &self.kind
@@ -40,7 +41,7 @@ impl UnitError {
         &self.text
     }
 
-    /// The quantity's units.
+    /// The scale of the quantity that was expected.
     #[must_use]
     pub fn scale(&self) -> &'static Scale {
         self.scale

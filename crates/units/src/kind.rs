@@ -1,28 +1,28 @@
-//! What may be wrong with the text of a quantity.
+//! Kinds of mistakes in the text of a quantity.
 
-/// What is wrong with it.
+/// The kind of mistake in the text of a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnitErrorKind {
-    /// There is nothing in it.
+    /// The text is empty.
     Empty,
-    /// It does not begin with a plain decimal number.
+    /// The text does not begin with a plain decimal number.
     NotANumber,
-    /// It is below zero.
+    /// The number is negative.
     Negative,
-    /// It has an exponent.
+    /// The number has an exponent.
     Exponent,
-    /// It is a bare number.
+    /// The number has no unit.
     MissingUnit,
-    /// Its unit is none of the quantity's.
+    /// The unit is not one of the quantity's units.
     UnknownUnit {
         /// The unit as written.
         unit: String,
     },
-    /// It is no whole number of base units.
+    /// The value is not a whole number of base units.
     NotWhole,
-    /// It does not fit in 64 bits of base units.
+    /// The value does not fit in 64 bits of base units.
     TooLarge,
-    /// It is zero where the quantity cannot be.
+    /// The value is zero, which the quantity does not allow.
     Zero,
 }

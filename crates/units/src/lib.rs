@@ -1,8 +1,8 @@
 //! Quantities with explicit units: simulated time, sizes, rates, frequencies and shares.
 //!
-//! Everything here is an integer underneath, so that sums and comparisons are exact and the same on every
-//! machine. What people write ("60TiB", "250us", "10Gbit/s") is read exactly or refused with a hint, and what
-//! is printed reads back as the same value. No domain words live here.
+//! Every quantity is stored as an integer, so sums and comparisons are exact and the same on every machine.
+//! Text with a unit ("60TiB", "250us", "10Gbit/s") is read exactly or refused with a hint, and printed text
+//! reads back as the same value. The crate contains no terms of storage.
 //!
 //! ```
 //! # use towtank_units as units;

@@ -1,4 +1,4 @@
-//! Maps whose keys are no text, as lists of pairs, so that they can be written in any format.
+//! Serialises maps as lists of pairs, so that any format can hold maps whose keys are not text.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Writes a map as a list of its pairs.
 ///
 /// # Errors
-/// As the format has them.
+/// If the serializer fails.
 pub fn serialize<K: Serialize, V: Serialize, S: Serializer>(
     map: &BTreeMap<K, V>,
     to: S,
@@ -18,7 +18,7 @@ pub fn serialize<K: Serialize, V: Serialize, S: Serializer>(
 /// Reads a map from a list of its pairs.
 ///
 /// # Errors
-/// As the format has them.
+/// If the deserializer fails.
 pub fn deserialize<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<BTreeMap<K, V>, D::Error> {

@@ -3,7 +3,8 @@
 use crate::quantity::{Quantity, quantity_text};
 use crate::scale::{Print, Scale, Unit};
 
-/// A share in billionths of the whole. It may pass 100 %; a field that must not says so itself.
+/// A share in billionths of the whole. It may exceed 100 %; a field that must not exceed it checks that
+/// itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Percent(u64);
@@ -12,12 +13,13 @@ pub struct Percent(u64);
 const ONE: u64 = 1_000_000_000;
 
 impl Percent {
-    /// Nothing.
+    /// 0 %.
     pub const ZERO: Self = Self(0);
-    /// All of it.
+    /// 100 %.
     pub const FULL: Self = Self(ONE);
 
-    /// `count` hundredths, or `None` past 18 billion of the whole.
+    /// `count` per cent, or `None` if its billionths do not fit in 64 bits (above about 18 billion times the
+    /// whole).
     #[must_use]
     pub const fn from_percent(count: u64) -> Option<Self> {
         match count.checked_mul(ONE / 100) {
@@ -44,7 +46,7 @@ impl Percent {
         self.0 as f64 / ONE as f64
     }
 
-    /// That part of all 64-bit words: a uniform word is below it with this chance.
+    /// This share of the range of 64-bit words: a uniform word is below the result with this probability.
     #[must_use]
     pub fn of_words(self) -> u64 {
         ((u128::from(self.billionths()) << 64) / u128::from(ONE)).min(u64::MAX.into()) as u64

@@ -1,8 +1,8 @@
 //! What all quantities share: text, serde and JSON Schema, all from one table of units.
 //!
-//! In formats people read, a quantity is a string with its unit ("250us"), and a bare number is refused: it
-//! does not say what it counts. In binary formats, and through [`plain`] also in JSON made for machines, it
-//! is the whole number of base units; a field that holds one names the unit (`elapsed_ns`).
+//! In formats that people read, a quantity is a string with its unit ("250us"), and a bare number is refused
+//! because it does not say what it counts. In binary formats, and with [`plain`] also in JSON written for
+//! programs, it is the whole number of base units; the name of such a field includes the unit (`elapsed_ns`).
 
 use crate::error::UnitError;
 use crate::kind::UnitErrorKind;
@@ -10,18 +10,17 @@ use crate::scale::Scale;
 
 /// A whole number of base units that can be written with a larger unit.
 pub trait Quantity: Copy {
-    /// The units it may be written in.
+    /// The units in which it may be written.
     fn scale() -> &'static Scale;
     /// The number of base units.
     fn base_units(self) -> u64;
-    /// The quantity of `count` base units, or `None` if it must not be zero.
+    /// The quantity of `count` base units, or `None` if `count` is zero and the quantity must not be.
     fn from_base_units(count: u64) -> Option<Self>;
 
-    /// Reads a number and a unit, exactly.
+    /// Parses a number with a unit, exactly.
     ///
     /// # Errors
-    /// Where the text is not a plain decimal number with one of the units, or not a whole number of base
-    /// units.
+    /// If the text is not a plain decimal number with one of the units, or not a whole number of base units.
     fn parse(text: &str) -> Result<Self, UnitError> {
         let count = Self::scale().parse(text)?;
         Self::from_base_units(count)
@@ -37,7 +36,7 @@ pub mod plain {
     /// Writes the number of base units.
     ///
     /// # Errors
-    /// As the serializer does.
+    /// If the serializer fails.
     pub fn serialize<T: Quantity, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(value.base_units())
     }
@@ -45,20 +44,20 @@ pub mod plain {
     /// Reads the number of base units.
     ///
     /// # Errors
-    /// Where there is no unsigned number, or a zero that must not be.
+    /// If there is no unsigned integer, or if it is zero and the quantity must not be.
     pub fn deserialize<'de, T: Quantity, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
         let count = u64::deserialize(deserializer)?;
         T::from_base_units(count).ok_or_else(|| D::Error::custom(format!("0 is not {}", T::scale().what())))
     }
 }
 
-/// Reads a quantity out of a string with its unit, and explains what is wrong with a bare number.
+/// Reads a quantity from a string with its unit; refuses a bare number with an explanation.
 pub(crate) struct TextVisitor<T>(pub(crate) std::marker::PhantomData<T>);
 
 impl<T: Quantity> TextVisitor<T> {
     fn bare<E: serde::de::Error>(number: impl std::fmt::Display) -> Result<T, E> {
         let text = number.to_string();
-        // A number with an exponent or below zero has a better reason to be refused than its missing unit.
+        // For a negative number, the sign is the better reason to refuse it than the missing unit.
         let kind = if text.starts_with('-') { UnitErrorKind::Negative } else { UnitErrorKind::MissingUnit };
         Err(E::custom(UnitError::new(&text, kind, T::scale()).with_hint()))
     }

@@ -1,4 +1,4 @@
-//! How much in how long: bytes per second ([`Rate`]) and happenings per second ([`Frequency`]).
+//! Amounts per second: bytes ([`Rate`]), bits ([`BitRate`]) and events ([`Frequency`]).
 
 use std::num::NonZeroU64;
 
@@ -14,7 +14,7 @@ use crate::time::{NS_PER_SEC, SimSpan};
 pub struct Rate(NonZeroU64);
 
 impl Rate {
-    /// `count` bytes in a second, or `None` for zero.
+    /// `count` bytes per second, or `None` for zero.
     #[inline]
     #[must_use]
     pub const fn from_bytes_per_second(count: u64) -> Option<Self> {
@@ -24,35 +24,36 @@ impl Rate {
         }
     }
 
-    /// Bytes in a second.
+    /// The rate in bytes per second.
     #[inline]
     #[must_use]
     pub const fn bytes_per_second(self) -> u64 {
         self.0.get()
     }
 
-    /// How long `size` takes. What would take longer than 584 years takes [`SimSpan::MAX`], which no event
-    /// can lie after.
+    /// How long `size` takes at this rate. A result above 584 years becomes [`SimSpan::MAX`], after which no
+    /// event can lie.
     #[inline]
     #[must_use]
     pub fn span(self, size: Bytes, rounding: Rounding) -> SimSpan {
         span_of(size.get(), self.0, rounding).unwrap_or(SimSpan::MAX)
     }
 
-    /// As [`Rate::span`], rounded up: what every model does that has no reason for another rule.
+    /// Like [`Rate::span`] with [`Rounding::Up`], which models use unless they have a reason for another
+    /// rule.
     #[inline]
     #[must_use]
     pub fn span_for(self, size: Bytes) -> SimSpan {
         self.span(size, Rounding::Up)
     }
 
-    /// As [`Rate::span_for`], or `None` past [`SimSpan::MAX`].
+    /// Like [`Rate::span_for`], or `None` above [`SimSpan::MAX`].
     #[must_use]
     pub fn checked_span_for(self, size: Bytes) -> Option<SimSpan> {
         span_of(size.get(), self.0, Rounding::Up)
     }
 
-    /// The bytes that have moved for certain after `span`: rounded down, at most [`Bytes::MAX`].
+    /// The number of bytes transferred completely after `span`: rounded down, at most [`Bytes::MAX`].
     #[must_use]
     pub fn bytes_in(self, span: SimSpan) -> Bytes {
         let bytes = u128::from(self.0.get()) * u128::from(span.as_ns()) / u128::from(NS_PER_SEC);
@@ -60,14 +61,14 @@ impl Rate {
     }
 }
 
-/// Bits per second; never zero. For links whose rate is divided: a share of one need not be a whole number of
-/// bytes, and [`Rate`] counts these.
+/// Bits per second; never zero. For links whose rate is divided: a share may not be a whole number of bytes
+/// per second, which [`Rate`] requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(transparent)]
 pub struct BitRate(NonZeroU64);
 
 impl BitRate {
-    /// `count` bits in a second; at least one, since a link that moves nothing is none.
+    /// `count` bits per second, at least 1: a link must have a positive rate.
     #[must_use]
     pub const fn at_least_one(count: u64) -> Self {
         match NonZeroU64::new(count) {
@@ -76,28 +77,28 @@ impl BitRate {
         }
     }
 
-    /// Bits in a second.
+    /// The rate in bits per second.
     #[inline]
     #[must_use]
     pub const fn bits_per_second(self) -> u64 {
         self.0.get()
     }
 
-    /// How long `bits` take, at most [`SimSpan::MAX`].
+    /// How long `bits` take at this rate, at most [`SimSpan::MAX`].
     #[inline]
     #[must_use]
     pub fn span(self, bits: u64, rounding: Rounding) -> SimSpan {
         span_of(bits, self.0, rounding).unwrap_or(SimSpan::MAX)
     }
 
-    /// Both together, at most what 64 bits hold.
+    /// The sum of both rates, at most `u64::MAX` bits per second.
     #[inline]
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0.get()))
     }
 
-    /// What each of `flows` has of it if all have the same, in whole bits.
+    /// The rate of each flow if `flows` flows share the link equally, in whole bits per second.
     #[inline]
     #[must_use]
     pub const fn shared_by(self, flows: u64) -> Self {
@@ -111,19 +112,17 @@ impl From<Rate> for BitRate {
     }
 }
 
-/// Where a span ends that is no whole number of nanoseconds.
+/// How to round a span that is not a whole number of nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// With the nanosecond in which its last part moves: a transfer does not end before its last byte has
-    /// moved.
+    /// Up: a transfer does not end before its last byte has been transferred.
     Up,
-    /// With the last whole nanosecond before, as models do that are to agree with a program that cuts
-    /// fractions off.
+    /// Down, for models that must agree with a program that truncates fractions.
     Down,
 }
 
-/// How long `count` parts take where `per_second` of them move: the one place where an amount and a rate
-/// become a span.
+/// How long `count` units take at `per_second` units per second. All conversions of an amount and a rate into
+/// a span use this function.
 #[inline]
 fn span_of(count: u64, per_second: NonZeroU64, rounding: Rounding) -> Option<SimSpan> {
     let (parts, per_second) = (u128::from(count) * u128::from(NS_PER_SEC), u128::from(per_second.get()));
@@ -140,10 +139,10 @@ fn span_of(count: u64, per_second: NonZeroU64, rounding: Rounding) -> Option<Sim
 pub struct Frequency(u64);
 
 impl Frequency {
-    /// Never.
+    /// The frequency zero.
     pub const ZERO: Self = Self(0);
 
-    /// `count` times a second, or `None` past about 18 billion.
+    /// `count` times per second, or `None` above about 18 billion.
     #[must_use]
     pub const fn from_per_second(count: u64) -> Option<Self> {
         match count.checked_mul(NS_PER_SEC) {
@@ -152,31 +151,31 @@ impl Frequency {
         }
     }
 
-    /// `count` times in a billion seconds.
+    /// `count` times per billion seconds.
     #[must_use]
     pub const fn from_per_billion_seconds(count: u64) -> Self {
         Self(count)
     }
 
-    /// How many times in a billion seconds.
+    /// The frequency in events per billion seconds.
     #[must_use]
     pub const fn per_billion_seconds(self) -> u64 {
         self.0
     }
 
-    /// How many times a second, for formulas.
+    /// The frequency in events per second, for formulas.
     #[must_use]
     pub fn per_second_f64(self) -> f64 {
         self.0 as f64 / NS_PER_SEC as f64
     }
 
-    /// The mean time between two, in nanoseconds, for drawing gaps; infinite for zero.
+    /// The mean time between two events in nanoseconds, for drawing gaps; infinite if the frequency is zero.
     #[must_use]
     pub fn mean_gap_ns_f64(self) -> f64 {
         1e18 / self.0 as f64
     }
 
-    /// Whether it never happens.
+    /// Whether the frequency is zero.
     #[inline]
     #[must_use]
     pub const fn is_zero(self) -> bool {
@@ -305,7 +304,8 @@ mod tests {
     }
 
     proptest! {
-        /// Bits and bytes of one rate take equally long, and the roundings lie at most a nanosecond apart.
+        /// A rate in bits and in bytes gives the same span, and the two roundings differ by at most a
+        /// nanosecond.
         #[test]
         fn bits_are_eighths_of_bytes(bytes in 0u64..1 << 40, count in 1u64..1 << 40) {
             for rounding in [Rounding::Up, Rounding::Down] {

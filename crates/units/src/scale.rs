@@ -1,20 +1,20 @@
 //! The units of a quantity, and exact decimal arithmetic between them and whole base units.
 //!
-//! "1.5GiB" is 1,610,612,736 bytes and nothing near it: numbers are read digit by digit into integers, never
-//! through a float, and a value that is not a whole number of base units is refused rather than rounded.
+//! "1.5GiB" is exactly 1,610,612,736 bytes: numbers are read digit by digit into integers, never through a
+//! float, and a value that is not a whole number of base units is refused rather than rounded.
 
 use crate::kind::UnitErrorKind;
 
-/// One unit a quantity may be written in: a value is `times / over` base units.
+/// One unit of a quantity; one of it is `times / over` base units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit {
-    /// As people write it.
+    /// The spelling of the unit.
     pub(crate) name: &'static str,
-    /// Base units in `over` of this unit.
+    /// The number of base units in `over` of this unit.
     pub(crate) times: u64,
-    /// See `times`; 1 except where a unit is a fraction of the base unit, such as a bit.
+    /// The divisor of `times`; 1 unless the unit is a fraction of the base unit, such as a bit.
     pub(crate) over: u64,
-    /// Whether values are printed in this unit, and how.
+    /// Whether and how values are printed in this unit.
     pub(crate) print: Print,
 }
 
@@ -25,26 +25,26 @@ pub(crate) enum Print {
     Decimal,
     /// For whole numbers only: `90s` reads better than `1.5min`.
     Whole,
-    /// Never; the unit is understood when read.
+    /// Never printed, but accepted when read.
     Never,
 }
 
-/// The units of one quantity, and the words to explain them with.
+/// The units of one quantity, and the words used in messages about it.
 #[derive(Debug)]
 pub struct Scale {
     /// The quantity with its article: "a span of time".
     pub(crate) what: &'static str,
-    /// What the quantity is a whole number of: "nanoseconds".
+    /// The base units in words: "nanoseconds".
     pub(crate) base_words: &'static str,
-    /// The smallest step, as it is written: "1ns".
+    /// The smallest step in text form: "1ns".
     pub(crate) step: &'static str,
-    /// The unit a bare number most likely means, and its name in words.
+    /// The unit that a bare number most likely means, and its name in words.
     pub(crate) likely: (&'static str, &'static str),
     /// Well-formed values for hints and schemas.
     pub(crate) examples: &'static [&'static str],
-    /// From the smallest to the largest.
+    /// The units, from the smallest to the largest.
     pub(crate) units: &'static [Unit],
-    /// Spellings that are refused because they are read in two ways, and what to write instead.
+    /// Spellings that are refused because they are ambiguous, and what to write instead.
     pub(crate) mistaken: &'static [(&'static str, &'static str)],
 }
 
@@ -76,7 +76,7 @@ impl Scale {
         self.examples
     }
 
-    /// One sentence for a schema.
+    /// A description of one sentence for a JSON Schema.
     #[must_use]
     pub fn description(&self) -> String {
         let units: Vec<&str> = self.unit_names().collect();
@@ -84,7 +84,7 @@ impl Scale {
         format!("A {what}: a number with one of the units {}.", units.join(", "))
     }
 
-    /// A regular expression (ECMA 262, as JSON Schema wants) for the accepted texts.
+    /// A regular expression (ECMA 262, as JSON Schema requires) for the accepted texts.
     #[must_use]
     pub fn pattern(&self) -> String {
         let units: Vec<&str> = self.unit_names().collect();
@@ -112,7 +112,8 @@ impl Scale {
         }
     }
 
-    /// Prints `value` base units exactly: in the unit that needs the fewest digits, of these the largest.
+    /// Prints `value` base units exactly, in the unit that needs the fewest digits; among equals, in the
+    /// largest.
     pub(crate) fn print(&self, value: u64) -> String {
         let mut best: Option<String> = None;
         let mut best_digits = usize::MAX;
@@ -135,7 +136,7 @@ impl Scale {
         best.expect("the smallest printed unit divides every value into a finite decimal")
     }
 
-    /// The smallest unit values are printed in; small values have a leading zero in it (`0.5/s`).
+    /// The smallest unit in which values are printed; values below it get a leading zero (`0.5/s`).
     fn smallest_printed(&self) -> u64 {
         let printed = self.units.iter().find(|unit| unit.print != Print::Never);
         printed.expect("every scale prints in at least one unit").times
@@ -155,7 +156,7 @@ fn unknown_unit(name: &str) -> UnitErrorKind {
     UnitErrorKind::UnknownUnit { unit: name.to_owned() }
 }
 
-/// `value / unit` as a decimal and the number of its digits, or `None` if twelve decimals do not reach.
+/// `value / unit` as a decimal and the number of its digits, or `None` if twelve decimals are not enough.
 fn divide_exactly(value: u64, unit: u64) -> Option<(usize, String)> {
     const DECIMALS_MAX: usize = 12;
     let mut text = (value / unit).to_string();
@@ -177,14 +178,14 @@ fn divide_exactly(value: u64, unit: u64) -> Option<(usize, String)> {
     (rest == 0).then_some((digits, text))
 }
 
-/// A number as written: `whole + fraction / 10^places`.
+/// A parsed number: `whole + fraction / 10^places`.
 struct Decimal {
     whole: u64,
     fraction: u128,
     places: u32,
 }
 
-/// More decimals than this cannot be a whole number of base units in practice, and would overflow.
+/// A number with more decimals is not a whole number of base units in practice, and would overflow.
 const PLACES_MAX: usize = 18;
 
 impl Decimal {
@@ -211,7 +212,7 @@ impl Decimal {
         let (times, over) = (u128::from(unit.times), u128::from(unit.over));
         let of_whole = u128::from(self.whole) * times;
         let tens = 10_u128.pow(self.places);
-        // Below 8.64e4 * 10^18 + 10^18 * 2^64, so it stays far from the end of 128 bits.
+        // Below 8.64e4 * 10^18 + 10^18 * 2^64, which fits in 128 bits.
         let of_fraction = (of_whole % over) * tens + self.fraction * times;
         if !of_fraction.is_multiple_of(tens * over) {
             return Err(UnitErrorKind::NotWhole);

@@ -1,4 +1,4 @@
-//! Texts in and out: tables of what people write, the messages they get, and round trips.
+//! Parsing and printing: tables of texts, the messages for refused texts, and round trips.
 
 use crate::{
     Bits, Bytes, Frequency, HINT_MARK, Percent, Quantity, Rate, SimSpan, SimTime, UnitErrorKind, plain,
@@ -119,7 +119,7 @@ fn values_print_with_the_fewest_digits() {
     assert_eq!(format!("[{:>8}]", SimSpan::from_us(3)), "[     3us]");
 }
 
-/// What is refused: the text, the kind, the message and the hint.
+/// Refused texts, each with its kind, message and hint.
 #[test]
 fn every_refusal_says_what_to_write() {
     use UnitErrorKind as K;
@@ -278,7 +278,7 @@ fn bits_are_compared_by_their_bits() {
     assert_eq!(serde_json::from_str::<Bits>(&text).unwrap(), Bits(0.1));
 }
 
-/// Numbers as they occur: small, round in either system, and any.
+/// Numbers as they occur: small, round in decimal or binary, and arbitrary.
 fn counts() -> impl Strategy<Value = u64> {
     prop_oneof![
         any::<u64>(),
@@ -317,7 +317,7 @@ proptest! {
         }
     }
 
-    /// Against an oracle in plain wide integers: thousandths of a unit.
+    /// Compared with an oracle in 128-bit integers: thousandths of a unit.
     #[test]
     fn decimals_agree_with_integer_arithmetic(thousandths in 0..10_000_000_u64, unit in 0..5_usize) {
         let (name, size) = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GB", 1_000_000_000), ("B", 1), ("TiB", 1 << 40)][unit];

@@ -1,7 +1,7 @@
-//! Simulated time: an instant ([`SimTime`]) and a length of time ([`SimSpan`]), both whole nanoseconds.
+//! Simulated time: an instant ([`SimTime`]) and a length of time ([`SimSpan`]), both in whole nanoseconds.
 //!
-//! Nanoseconds in 64 bits reach 584 years. Time is never a float: two events must compare the same on
-//! every machine, and sums must not depend on the order in which they were made.
+//! Nanoseconds in 64 bits reach 584 years. Time is never a float: two events must compare the same on every
+//! machine, and a sum must not depend on the order of its terms.
 
 use crate::amount::{amount, any_count, scaled};
 use crate::quantity::quantity_text;
@@ -27,7 +27,7 @@ pub(crate) const NS_PER_SEC: u64 = 1_000_000_000;
 impl SimTime {
     /// The beginning of the run.
     pub const ZERO: Self = Self(0);
-    /// The last instant that can be told, about 584 years after the beginning.
+    /// The last representable instant, about 584 years after the beginning.
     pub const MAX: Self = Self(u64::MAX);
 
     /// The instant `ns` nanoseconds after the beginning.
@@ -51,7 +51,7 @@ impl SimTime {
         self.0 as f64 / NS_PER_SEC as f64
     }
 
-    /// The instant `span` later, or `None` past the end of time.
+    /// The instant `span` later, or `None` past [`SimTime::MAX`].
     #[inline]
     #[must_use]
     pub const fn checked_add(self, span: SimSpan) -> Option<Self> {
@@ -68,7 +68,7 @@ impl SimTime {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// The instant `span` earlier, or `None` before the beginning.
+    /// The instant `span` earlier, or `None` before [`SimTime::ZERO`].
     #[inline]
     #[must_use]
     pub const fn checked_sub(self, span: SimSpan) -> Option<Self> {
@@ -88,8 +88,8 @@ impl SimTime {
     /// The span from `earlier` to this instant.
     ///
     /// # Panics
-    /// If `earlier` is later than this instant: spans are never negative. Use
-    /// [`SimTime::checked_since`] where the order is not known.
+    /// If `earlier` is later than this instant: spans are never negative. Use [`SimTime::checked_since`] if
+    /// the order is not known.
     #[inline]
     #[must_use]
     #[track_caller]
@@ -122,7 +122,7 @@ impl SimSpan {
     /// `us` microseconds.
     ///
     /// # Panics
-    /// Past [`SimSpan::MAX`].
+    /// If the span is above [`SimSpan::MAX`].
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
         Self(scaled(us, NS_PER_US, PAST_MAX))
@@ -131,7 +131,7 @@ impl SimSpan {
     /// `ms` milliseconds.
     ///
     /// # Panics
-    /// Past [`SimSpan::MAX`].
+    /// If the span is above [`SimSpan::MAX`].
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
         Self(scaled(ms, NS_PER_MS, PAST_MAX))
@@ -140,28 +140,28 @@ impl SimSpan {
     /// `secs` seconds.
     ///
     /// # Panics
-    /// Past [`SimSpan::MAX`].
+    /// If the span is above [`SimSpan::MAX`].
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(scaled(secs, NS_PER_SEC, PAST_MAX))
     }
 
-    /// Nanoseconds.
+    /// The span in nanoseconds.
     #[inline]
     #[must_use]
     pub const fn as_ns(self) -> u64 {
         self.0
     }
 
-    /// Seconds, for figures and statistics; never for event order.
+    /// The span in seconds, for figures and statistics; never for event order.
     #[inline]
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NS_PER_SEC as f64
     }
 
-    /// A drawn number of nanoseconds, rounded down to a whole one: negative and NaN give zero, and what is
-    /// past the end gives [`SimSpan::MAX`]. This is the one door from floats into event time.
+    /// Rounds a number of nanoseconds down to a whole one. Negative numbers and NaN give zero, and numbers
+    /// above the maximum give [`SimSpan::MAX`]. This is the only conversion from a float to event time.
     #[inline]
     #[must_use]
     pub const fn from_ns_f64_floor(ns: f64) -> Self {
@@ -171,7 +171,7 @@ impl SimSpan {
 
 const PAST_MAX: &str = "a span is shorter than 584 years";
 
-/// A year of 365.25 days, as durability figures use it.
+/// A year of 365.25 days, as used in durability figures.
 const SECS_PER_YEAR: u64 = 31_557_600;
 
 static SPAN: Scale = Scale {
