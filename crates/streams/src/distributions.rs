@@ -1,7 +1,8 @@
 //! Distributions over any [`Uniform`] source.
 //!
-//! Each says how many words one sample takes. Logarithms, powers and cosines come from `libm`, whose results
-//! do not depend on the machine or its C library, so a sample is the same to the last bit everywhere.
+//! The table gives the number of 64-bit words that one sample consumes. Logarithms, powers and cosines come
+//! from `libm`, whose results do not depend on the machine or its C library, so a sample has the same bits on
+//! every machine.
 //!
 //! | distribution | words a sample | method |
 //! | --- | --- | --- |
@@ -13,8 +14,8 @@
 //! | [`Empirical`] | 2, rarely another | cumulative table, then inversion inside the bin |
 //! | [`Zipf`] | 1, now and then another | Hörmann and Derflinger 1996 |
 //!
-//! Distributions of real numbers have no unit of their own. Where theirs is the nanosecond, `sample_span`
-//! gives the sample as simulated time, rounded down.
+//! Distributions of real numbers have no unit. Where the unit is the nanosecond, `sample_span` returns the
+//! sample as simulated time, rounded down.
 //!
 //! ```
 //! # use towtank_streams as streams;
@@ -41,63 +42,63 @@ pub use zipf::Zipf;
 use crate::Uniform;
 use towtank_units::SimSpan;
 
-/// Why a distribution cannot be built from its parameters.
+/// Why the parameters do not define a distribution.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DistributionError {
     /// A parameter is infinite or not a number.
     #[error("`{parameter}` is {value}, and must be a finite number")]
     NotFinite {
-        /// Its name.
+        /// The name of the parameter.
         parameter: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         value: f64,
     },
-    /// A parameter is zero or below.
+    /// A parameter is zero or negative.
     #[error("`{parameter}` is {value}, and must be above zero")]
     NotPositive {
-        /// Its name.
+        /// The name of the parameter.
         parameter: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         value: f64,
     },
-    /// A parameter is below zero.
+    /// A parameter is negative.
     #[error("`{parameter}` is {value}, and must be zero or more")]
     Negative {
-        /// Its name.
+        /// The name of the parameter.
         parameter: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         value: f64,
     },
-    /// A range ends before it begins.
+    /// The upper end of a range is below its lower end.
     #[error("the range from {low} to {high} ends before it begins")]
     UpsideDown {
-        /// Where it begins.
+        /// The lower end.
         low: f64,
-        /// Where it ends.
+        /// The upper end.
         high: f64,
     },
-    /// There is nothing to choose from.
+    /// No bin has a weight above zero.
     #[error("all {bins} bins have weight 0, and at least one must have more")]
     NoWeight {
-        /// How many bins there are.
+        /// The number of bins.
         bins: usize,
     },
-    /// The weights do not fit in 64 bits together.
+    /// The sum of the weights does not fit in 64 bits.
     #[error("the weights of {bins} bins add up to more than {max}: divide them all by the same number", max = u64::MAX)]
     TooMuchWeight {
-        /// How many bins there are.
+        /// The number of bins.
         bins: usize,
     },
-    /// A number of ranks is outside what can be drawn exactly.
+    /// The number of ranks is zero or too large to be drawn exactly.
     #[error("`ranks` is {ranks}, and must be from 1 to {max}", max = zipf::RANKS_MAX)]
     Ranks {
-        /// How many were asked for.
+        /// The requested number of ranks.
         ranks: u64,
     },
 }
 
-/// `value`, if it is finite and above zero.
+/// Returns `value` if it is finite and above zero.
 fn positive(parameter: &'static str, value: f64) -> Result<f64, DistributionError> {
     let value = finite(parameter, value)?;
     if value > 0.0 { Ok(value) } else { Err(DistributionError::NotPositive { parameter, value }) }
@@ -112,7 +113,7 @@ fn ordered(low: f64, high: f64) -> Result<(f64, f64), DistributionError> {
     if low <= high { Ok((low, high)) } else { Err(DistributionError::UpsideDown { low, high }) }
 }
 
-/// Integers from `low` to `high`, both included, all equally likely. Takes one word, rarely another.
+/// Uniform integers from `low` to `high`, both included. Consumes one word, rarely another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UniformInteger {
     low: u64,
@@ -120,10 +121,10 @@ pub struct UniformInteger {
 }
 
 impl UniformInteger {
-    /// From `low` to `high`, both included.
+    /// Integers from `low` to `high`, both included.
     ///
     /// # Errors
-    /// If `high` lies below `low`.
+    /// If `high` is below `low`.
     pub fn new(low: u64, high: u64) -> Result<Self, DistributionError> {
         if low <= high {
             Ok(Self { low, high })
@@ -148,7 +149,7 @@ impl UniformInteger {
     }
 }
 
-/// Real numbers from `low` up to `high`, all equally likely. Takes one word.
+/// Uniform real numbers in [low, high). Consumes one word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UniformReal {
     low: f64,
@@ -156,10 +157,10 @@ pub struct UniformReal {
 }
 
 impl UniformReal {
-    /// From `low` up to `high`. `high` itself appears only where rounding brings a sample there.
+    /// Real numbers from `low` up to `high`. `high` itself occurs only through rounding.
     ///
     /// # Errors
-    /// If either end is not finite, or `high` lies below `low`.
+    /// If an end is not finite, or `high` is below `low`.
     pub fn new(low: f64, high: f64) -> Result<Self, DistributionError> {
         let (low, high) = ordered(low, high)?;
         finite("high - low", high - low)?;
@@ -185,8 +186,8 @@ impl UniformReal {
     }
 }
 
-/// The time until something without memory happens. Takes one word; a sample is at most 36.8 times the mean,
-/// because the smallest word that is not zero is 2^-53.
+/// The exponential distribution: the time until an event with constant rate. Consumes one word; a sample is
+/// at most 36.8 times the mean, because the smallest uniform number above zero is 2^-53.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponential {
     mean: f64,

@@ -1,18 +1,18 @@
-//! The keyed generator: a hash of the place of a draw.
+//! The keyed generator: each draw is a hash of its key.
 //!
 //! The mixing step is the folded 64 × 64 → 128 bit product of wyhash and wyrand (Wang Yi, public domain),
-//! whose counter form passes BigCrush and PractRand; tests below check the structured keys that simulations
-//! use (neighbouring entities, consecutive ordinals). It is not a cryptographic generator.
+//! whose counter form passes BigCrush and PractRand; the tests check the structured keys that simulations use
+//! (neighbouring entities, consecutive ordinals). The generator is not cryptographic.
 
 use std::fmt;
 
-/// What makes one replicate differ from another.
+/// The seed of a run; replicates differ by it alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed of replicate `replicate` under this seed. Replicate 0 is the seed itself, so that a single
-    /// run and the first of many agree.
+    /// The seed of replicate number `replicate`. Replicate 0 has the seed itself, so that a single run equals
+    /// the first of many.
     #[must_use]
     pub fn replicate(self, replicate: u32) -> Seed {
         if replicate == 0 { self } else { Seed(mix(self.0 ^ SPREAD[0], u64::from(replicate) ^ SPREAD[1])) }
@@ -20,8 +20,8 @@ impl Seed {
 }
 
 impl Seed {
-    /// The seed of one part of a run, where several parts follow each other and each counts from zero. Part 0
-    /// has the seed itself.
+    /// The seed of one part of a run that consists of several consecutive parts, each counting from zero.
+    /// Part 0 has the seed itself.
     #[must_use]
     pub fn part(self, part: u32) -> Seed {
         if part == 0 { self } else { Seed(mix(self.0 ^ SPREAD[1], u64::from(part) ^ SPREAD[0])) }
@@ -34,7 +34,7 @@ impl fmt::Display for Seed {
     }
 }
 
-/// What a draw is for. Two purposes never share a value, even at the same place.
+/// The purpose of a draw. Draws for different purposes have different keys, even within one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Purpose(pub u32);
 
@@ -43,13 +43,13 @@ pub trait Uniform {
     /// The next word, uniform over all 2^64 values.
     fn next_u64(&mut self) -> u64;
 
-    /// A number in `[0, 1)`, a multiple of 2^-53.
+    /// A number in `[0, 1)` that is a multiple of 2^-53.
     #[inline]
     fn unit_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * UNIT
     }
 
-    /// A number in `(0, 1]`, a multiple of 2^-53: its logarithm is finite.
+    /// A number in `(0, 1]` that is a multiple of 2^-53, so its logarithm is finite.
     #[inline]
     fn open_unit_f64(&mut self) -> f64 {
         ((self.next_u64() >> 11) + 1) as f64 * UNIT
@@ -61,10 +61,10 @@ pub trait Uniform {
         crate::exponential::unit_exponential(self.next_u64())
     }
 
-    /// An integer in `[0, bound)`, without bias (Lemire 2019). Takes one word, rarely another.
+    /// An unbiased integer in `[0, bound)` (Lemire 2019). Consumes one word, rarely another.
     ///
     /// # Panics
-    /// When `bound` is zero: there is nothing to choose from.
+    /// If `bound` is zero.
     #[inline]
     fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "a choice needs at least one possibility");
@@ -85,7 +85,7 @@ const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
 const SPREAD: [u64; 4] =
     [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1];
 
-/// The folded product: both halves of the 128-bit product, xored. The one mixing step of this crate.
+/// The folded product: the two halves of the 128-bit product, xored. All mixing in this crate uses it.
 #[inline]
 #[must_use]
 pub fn mix(left: u64, right: u64) -> u64 {
@@ -93,7 +93,7 @@ pub fn mix(left: u64, right: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-/// The draws of one event: a base word from (seed, entity, ordinal) and how many draws were taken.
+/// The draws of one event: a base word from (seed, entity, ordinal), and the number of words taken.
 #[derive(Clone, Debug)]
 pub struct Draws {
     base: u64,
@@ -109,14 +109,14 @@ impl Draws {
         Draws { base: mix(entity_word ^ SPREAD[2], ordinal ^ SPREAD[3]), taken: 0 }
     }
 
-    /// A source for one purpose. The index runs on over all purposes of the event, so asking twice for the
+    /// A source for one purpose. The index continues over all purposes of the event, so asking twice for the
     /// same purpose never repeats a value.
     #[inline]
     pub fn of(&mut self, purpose: Purpose) -> Source<'_> {
         Source { purpose_word: u64::from(purpose.0).wrapping_mul(SPREAD[1]), draws: self }
     }
 
-    /// How many words were taken so far.
+    /// The number of words taken so far.
     #[must_use]
     pub fn taken(&self) -> u32 {
         self.taken

@@ -2,11 +2,11 @@
 //!
 //! Most events of most models draw a delay, and a library logarithm takes longer than the rest of the draw.
 //! The word is an integer `n` in 1..=2^53 that stands for `n / 2^53`. Its binary exponent gives the multiple
-//! of ln 2; the leading seven bits of its mantissa choose a tabulated `ln c`; what is left, `r = m / c - 1 <
+//! of ln 2; the leading seven bits of its mantissa select a tabulated `ln c`; the remainder, `r = m / c - 1 <
 //! 2^-7`, goes through the series of `ln(1 + r)` (the scheme of P. T. P. Tang, "Table-driven implementation
-//! of the logarithm function", 1990). Only additions and multiplications of doubles in a fixed order, so the
-//! result is the same on every machine; it differs from the true value by less than 10^-15, absolutely and
-//! relative to values above one.
+//! of the logarithm function", 1990). The computation uses only additions and multiplications of doubles in a
+//! fixed order, so the result is the same on every machine; it differs from the true value by less than
+//! 10^-15, absolutely and relative to values above one.
 
 const STEPS: usize = 128;
 const LN_2: f64 = std::f64::consts::LN_2;
@@ -25,7 +25,7 @@ const fn table() -> [(f64, f64); STEPS] {
     table
 }
 
-/// `ln c = 2 artanh((c - 1) / (c + 1))`, summed from the smallest term: for the table only.
+/// `ln c = 2 artanh((c - 1) / (c + 1))`, summed from the smallest term; used only for the table.
 const fn ln_by_series(c: f64) -> f64 {
     let z = (c - 1.0) / (c + 1.0);
     let square = z * z;
@@ -38,7 +38,7 @@ const fn ln_by_series(c: f64) -> f64 {
     2.0 * z * sum
 }
 
-/// An exponential variate of mean one from a uniform word; only its upper 53 bits count.
+/// An exponential variate of mean one from the upper 53 bits of a uniform word.
 #[inline]
 pub(crate) fn unit_exponential(word: u64) -> f64 {
     let n = (word >> 11) + 1;
@@ -48,11 +48,11 @@ pub(crate) fn unit_exponential(word: u64) -> f64 {
     let (inverse, ln_c) = TABLE[(mantissa_bits >> 57) as usize];
     let r = mantissa * inverse - 1.0;
     let square = r * r;
-    // r - r²/2 + r³/3 - … + r⁷/7, in pairs so that the products do not wait for each other.
+    // r - r²/2 + r³/3 - … + r⁷/7, in pairs so that the products do not depend on each other.
     let series = r - square
         * ((0.5 - r * (1.0 / 3.0)) + square * ((0.25 - r * 0.2) + square * (1.0 / 6.0 - r * (1.0 / 7.0))));
-    // n = mantissa × 2^(63 - zeros), so u = mantissa × 2^(10 - zeros).
-    // Rounding may leave a word next to one a hair below zero.
+    // n = mantissa × 2^(63 - zeros), so u = mantissa × 2^(10 - zeros). Rounding can make the result for a
+    // word near one slightly negative.
     ((f64::from(zeros) - 10.0) * LN_2 - ln_c - series).max(0.0)
 }
 

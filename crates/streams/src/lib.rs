@@ -1,10 +1,10 @@
-//! Random draws that are a pure function of who asks and when: (seed, entity, ordinal, purpose, index).
+//! Random draws that are a pure function of their key: (seed, entity, ordinal, purpose, index).
 //!
-//! A draw has no state to save, so undoing an event undoes its draws for free, and adding an entity to a
-//! model never shifts the draws of another. [`Draws`] holds the place of one event; [`Draws::of`] turns it
-//! into a [`Uniform`] source for one [`Purpose`]; the distributions take any [`Uniform`].
+//! A draw has no state to save, so undoing an event undoes its draws, and adding an entity to a model does
+//! not change the draws of another. [`Draws`] holds the key of one event; [`Draws::of`] returns a [`Uniform`]
+//! source for one [`Purpose`]; the distributions take any [`Uniform`].
 //!
-//! What is deliberately absent: ambient randomness, and generators that carry state from event to event.
+//! Deliberately absent: ambient randomness, and generators that carry state from event to event.
 
 pub mod distributions;
 mod draws;

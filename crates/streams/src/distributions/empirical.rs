@@ -7,39 +7,40 @@ use towtank_units::SimSpan;
 /// One bin of a measured histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WeightedBin {
-    /// Where it begins.
+    /// The lower end.
     pub low: f64,
-    /// Where it ends; equal to `low` for a single value.
+    /// The upper end; equal to `low` for a single value.
     pub high: f64,
-    /// How many samples were measured in it, or any other integer in that proportion.
+    /// The number of measured samples in the bin, or any integer proportional to it.
     pub weight: u64,
 }
 
-/// How samples lie inside a bin, of which the histogram does not tell.
+/// How samples are distributed inside a bin, which the histogram does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// Evenly from end to end.
+    /// Uniform.
     Uniform,
-    /// Evenly in the logarithm, as suits bins that grow with their value. Bins must begin above zero.
+    /// Uniform in the logarithm, for bins whose width grows with their value. Bins must begin above zero.
     LogUniform,
 }
 
-/// Samples that follow a measured histogram. Takes two words, rarely another: one for the bin, one for the
-/// place in it (also where the bin is a single value, so that the number does not depend on the outcome).
+/// Samples that follow a measured histogram. Consumes two words, rarely another: one for the bin and one for
+/// the position in it. The second is consumed even if the bin is a single value, so that the number of words
+/// does not depend on the outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Empirical {
     bins: Vec<WeightedBin>,
-    /// `cumulative[i]` is the weight of bins 0 to i.
+    /// `cumulative[i]` is the total weight of bins 0 to i.
     cumulative: Vec<u64>,
     spread: Spread,
 }
 
 impl Empirical {
-    /// From bins in any order. Bins without weight are left out; bins may overlap.
+    /// From bins in any order. Bins of weight zero are dropped; bins may overlap.
     ///
     /// # Errors
-    /// If an end is not finite, a bin ends before it begins, no bin has weight, the weights do not fit in 64
-    /// bits together, or a bin that is to be log-uniform does not begin above zero.
+    /// If an end is not finite, an upper end is below its lower end, no bin has weight, the sum of the
+    /// weights does not fit in 64 bits, or a log-uniform bin does not begin above zero.
     pub fn new(bins: &[WeightedBin], spread: Spread) -> Result<Self, DistributionError> {
         let mut cumulative: Vec<u64> = Vec::new();
         let mut kept = Vec::new();

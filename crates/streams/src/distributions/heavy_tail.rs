@@ -1,10 +1,10 @@
-//! Distributions in which a few samples are far larger than the rest: log-normal and Pareto.
+//! Heavy-tailed distributions: log-normal, Pareto and bounded Pareto.
 
 use super::{DistributionError, finite, ordered, positive};
 use crate::Uniform;
 use towtank_units::SimSpan;
 
-/// The exponential of a normal number. Takes two words.
+/// The exponential of a normal variable. Consumes two words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormal {
     log_median: f64,
@@ -12,10 +12,10 @@ pub struct LogNormal {
 }
 
 impl LogNormal {
-    /// From mean and standard deviation of the logarithm (μ and σ).
+    /// From the mean and the standard deviation of the logarithm (μ and σ).
     ///
     /// # Errors
-    /// If either is not finite, or the deviation is below zero.
+    /// If either is not finite, or the deviation is negative.
     pub fn new(log_mean: f64, log_deviation: f64) -> Result<Self, DistributionError> {
         let log_median = finite("log_mean", log_mean)?;
         let log_deviation = finite("log_deviation", log_deviation)?;
@@ -66,14 +66,14 @@ impl LogNormal {
     }
 }
 
-/// A normal number with mean 0 and deviation 1, by Box and Muller (1958). The second of the pair is thrown
-/// away: keeping it would be state that outlives the event.
+/// A standard normal variate by Box and Muller (1958). The second of the pair is discarded: keeping it would
+/// be state that outlives the event.
 fn standard_normal(source: &mut impl Uniform) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(source.open_unit_f64()));
     radius * libm::cos(2.0 * std::f64::consts::PI * source.unit_f64())
 }
 
-/// P(X > x) = (minimum / x)^shape. Takes one word.
+/// The Pareto distribution: P(X > x) = (minimum / x)^shape. Consumes one word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pareto {
     minimum: f64,
@@ -81,7 +81,7 @@ pub struct Pareto {
 }
 
 impl Pareto {
-    /// From the smallest value and the shape (the smaller, the heavier the tail).
+    /// From the smallest value and the shape; a smaller shape gives a heavier tail.
     ///
     /// # Errors
     /// If either is not a finite number above zero.
@@ -101,21 +101,20 @@ impl Pareto {
         SimSpan::from_ns_f64_floor(self.sample(source))
     }
 
-    /// The mean, or `None` where it is infinite (a shape of 1 or less).
+    /// The mean, or `None` if it is infinite (shape of 1 or less).
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.shape > 1.0).then(|| self.shape * self.minimum / (self.shape - 1.0))
     }
 }
 
-/// A Pareto distribution cut off above `maximum`: what is drawn is as if samples beyond were drawn again.
-/// Takes one word.
+/// A Pareto distribution truncated at `maximum`, as if larger samples were drawn again. Consumes one word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundedPareto {
     minimum: f64,
     maximum: f64,
     shape: f64,
-    /// The share of the uncut distribution that lies below the maximum.
+    /// The probability that the untruncated distribution gives at most `maximum`.
     share: f64,
 }
 
@@ -123,11 +122,11 @@ impl BoundedPareto {
     /// From the smallest and the largest value, and the shape.
     ///
     /// # Errors
-    /// If one of them is not a finite number above zero, or the largest lies below the smallest.
+    /// If one of them is not a finite number above zero, or the largest is below the smallest.
     pub fn new(minimum: f64, maximum: f64, shape: f64) -> Result<Self, DistributionError> {
         let (minimum, maximum) = ordered(positive("minimum", minimum)?, positive("maximum", maximum)?)?;
         let shape = positive("shape", shape)?;
-        // 1 − (minimum/maximum)^shape, exact where the two are close.
+        // 1 − (minimum/maximum)^shape, without cancellation where the two are close.
         let share = -libm::expm1(shape * libm::log(minimum / maximum));
         Ok(Self { minimum, maximum, shape, share })
     }
@@ -152,7 +151,7 @@ impl BoundedPareto {
         if self.share == 0.0 || log_ratio == 0.0 {
             return self.minimum;
         }
-        // ∫ x dF = a·m/share · ∫₁^r y^(−a) dy, written so that a shape of 1 (or nearly) divides nothing by
+        // ∫ x dF = a·m/share · ∫₁^r y^(−a) dy, written so that a shape at or near 1 causes no division by
         // zero.
         let exponent = (1.0 - self.shape) * log_ratio;
         let integral = log_ratio * if exponent == 0.0 { 1.0 } else { libm::expm1(exponent) / exponent };

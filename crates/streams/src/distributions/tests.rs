@@ -1,6 +1,6 @@
-//! Distributions against their closed forms: Kolmogorov–Smirnov and chi-square distances, moments, ends.
-//! Seeds are fixed, so a failure is a change of the code; the limits are those that chance passes once in a
-//! thousand.
+//! Compares the distributions with their closed forms: Kolmogorov–Smirnov and chi-square distances, moments,
+//! extreme words. Seeds are fixed, so a failure means that the code changed; chance alone exceeds the limits
+//! once in a thousand.
 
 use super::*;
 use crate::{Draws, Purpose, Seed};
@@ -8,7 +8,7 @@ use crate::{Draws, Purpose, Seed};
 const SAMPLES: usize = 40_000;
 const SEEDS: [u64; 3] = [1, 20, 300];
 
-/// Counts the words it hands out.
+/// Counts the words that it returns.
 struct Counted<U>(U, u64);
 
 impl<U: Uniform> Uniform for Counted<U> {
@@ -18,7 +18,7 @@ impl<U: Uniform> Uniform for Counted<U> {
     }
 }
 
-/// Gives the same word for ever: for the ends of a distribution.
+/// Always returns the same word; used for the extremes of a distribution.
 struct Stuck(u64);
 
 impl Uniform for Stuck {
@@ -27,7 +27,7 @@ impl Uniform for Stuck {
     }
 }
 
-/// Samples as a model draws them: one event each, so that the keyed source is tested too.
+/// Draws samples as a model does, one event per sample, so that the keyed source is tested too.
 fn samples<T>(seed: u64, mut sample: impl FnMut(&mut Counted<crate::Source<'_>>) -> T) -> (Vec<T>, f64) {
     let mut words = 0;
     let values = (0..SAMPLES as u64).map(|ordinal| {
@@ -41,7 +41,7 @@ fn samples<T>(seed: u64, mut sample: impl FnMut(&mut Counted<crate::Source<'_>>)
     (values, words as f64 / SAMPLES as f64)
 }
 
-/// The largest distance between the samples' distribution and `cdf` is below the 0.1 % point 1.95/√n.
+/// Checks that the Kolmogorov–Smirnov distance from `cdf` is below the 0.1 % point 1.95/√n.
 fn check_cdf(name: &str, seed: u64, mut values: Vec<f64>, cdf: impl Fn(f64) -> f64) {
     values.sort_by(f64::total_cmp);
     let n = values.len() as f64;
@@ -53,7 +53,8 @@ fn check_cdf(name: &str, seed: u64, mut values: Vec<f64>, cdf: impl Fn(f64) -> f
     assert!(distance * n.sqrt() < 1.95, "{name}, seed {seed}: distance {distance}");
 }
 
-/// Pearson's distance of counts from chances; cells expect at least five. 0.1 % point by Wilson and Hilferty.
+/// Checks Pearson's chi-square distance of counts from probabilities; each cell must expect at least five.
+/// The limit is the 0.1 % point by Wilson and Hilferty.
 fn check_counts(name: &str, seed: u64, counts: &[u64], chances: &[f64]) {
     let total = counts.iter().sum::<u64>() as f64;
     let distance: f64 = counts
@@ -70,7 +71,7 @@ fn check_counts(name: &str, seed: u64, counts: &[u64], chances: &[f64]) {
     assert!(distance < limit, "{name}, seed {seed}: {distance} with {degrees} degrees, limit {limit}");
 }
 
-/// The mean of the samples is within four standard errors of `mean`.
+/// Checks that the mean of the samples is within four standard errors of `mean`.
 fn check_mean(name: &str, values: &[f64], mean: f64) {
     let n = values.len() as f64;
     let got = values.iter().sum::<f64>() / n;
@@ -167,7 +168,7 @@ fn pareto() {
     assert_eq!(Pareto::new(1.0, 0.01).unwrap().sample(&mut Stuck(0)), f64::MAX);
     assert_eq!(BoundedPareto::new(2.0, 2.0, 1.5).unwrap().mean(), 2.0);
     assert_eq!(BoundedPareto::new(2.0, 2.0, 1.5).unwrap().sample(&mut Stuck(u64::MAX)), 2.0);
-    // Shape 1 by hand: ln(100)·2·200/(200 − 2).
+    // The mean for shape 1, by hand: ln(100)·2·200/(200 − 2).
     let by_hand = libm::log(100.0) * 2.0 * 200.0 / 198.0;
     for shape in [1.0 - 1e-9, 1.0, 1.0 + 1e-9] {
         assert!(
@@ -215,7 +216,7 @@ fn zipf_against_its_chances() {
             let zipf = Zipf::new(ranks, exponent).unwrap();
             let (values, words) = samples(seed, |source| zipf.sample(source));
             assert!(words < 1.3, "{ranks} ranks, exponent {exponent}: {words} words a sample");
-            // Ranks with too small a chance for a cell of their own share the last one.
+            // Ranks too improbable for a cell of their own share the last cell.
             let own =
                 (1..=ranks).take_while(|rank| zipf.chance(*rank) * SAMPLES as f64 >= 20.0).count() as u64;
             let mut chances: Vec<f64> = (1..=own).map(|rank| zipf.chance(rank)).collect();
@@ -242,7 +243,7 @@ fn zipf_over_more_ranks_than_fit_in_any_table() {
     let (values, words) = samples(2, |source| zipf.sample(source));
     assert!(words < 1.1, "{words}");
     assert!(values.iter().all(|rank| (1..=1 << 53).contains(rank)));
-    // With exponent 1, the chance of a rank up to r is H(r)/H(n), and H(n) is about ln n + γ.
+    // With exponent 1, the probability of a rank up to r is H(r)/H(n), and H(n) is about ln n + γ.
     let whole = libm::log(9_007_199_254_740_992.0) + 0.577_215_664_901_532_9;
     let small = values.iter().filter(|rank| **rank <= 1 << 20).count() as f64 / SAMPLES as f64;
     let want = (libm::log(1_048_576.0) + 0.577_215_664_901_532_9) / whole;
@@ -309,7 +310,7 @@ fn parameters_are_checked() {
     }
 }
 
-/// Pinned bits: a change here changes every result that depends on it, on purpose or not.
+/// Pinned bits: a change here changes every result that depends on these samples.
 #[test]
 fn samples_are_the_same_bits_everywhere() {
     let word = 0x1234_5678_9abc_def0;

@@ -1,35 +1,35 @@
-//! Popularity: rank k is drawn with a chance proportional to k^−exponent.
+//! The Zipf distribution: rank k has probability proportional to k^−exponent.
 //!
 //! Sampled by rejection-inversion (W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates
 //! from monotone discrete distributions", ACM TOMACS 6(3), 1996): the area under the continuous hat
-//! x^−exponent is inverted, and a sample is kept if it falls under the step of its rank. No table is needed,
-//! so a thousand ranks cost as much as 2^53.
+//! x^−exponent is inverted, and a sample is accepted if it falls under the step of its rank. No table is
+//! needed, so the cost does not depend on the number of ranks.
 
 use super::{DistributionError, finite};
 use crate::Uniform;
 
-/// Ranks are computed as floats, which hold every integer up to here.
+/// Ranks are computed as floats, which represent every integer up to this one.
 pub(super) const RANKS_MAX: u64 = 1 << 53;
 
-/// Ranks from 1 to `ranks`, rank k with a chance proportional to k^−exponent. Takes one word, and another for
-/// each rejection: on average below 1.3.
+/// Ranks from 1 to `ranks`; rank k has probability proportional to k^−exponent. Consumes one word, and
+/// another for each rejection: below 1.3 on average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Zipf {
     ranks: u64,
     exponent: f64,
-    /// The hat's area up to half a step past the last rank.
+    /// The area under the hat up to half a step past the last rank.
     area_end: f64,
-    /// The hat's area before the first step, cut so that the first step is exactly as wide as its chance.
+    /// The area under the hat before the first step, chosen so that the first step has exactly its own area.
     area_start: f64,
-    /// Samples this close below their rank are under the step for certain; saves most comparisons.
+    /// A sample at most this far below its rank is accepted without the full comparison.
     surely_within: f64,
 }
 
 impl Zipf {
-    /// Over `ranks` ranks. An exponent of 0 makes all equally likely; 0.99 is what YCSB uses.
+    /// A distribution over `ranks` ranks. Exponent 0 makes them equally likely; YCSB uses 0.99.
     ///
     /// # Errors
-    /// If there is no rank or more than 2^53, or the exponent is not a finite number of zero or more.
+    /// If `ranks` is zero or above 2^53, or the exponent is not finite or is negative.
     pub fn new(ranks: u64, exponent: f64) -> Result<Self, DistributionError> {
         if !(1..=RANKS_MAX).contains(&ranks) {
             return Err(DistributionError::Ranks { ranks });
@@ -48,7 +48,7 @@ impl Zipf {
         })
     }
 
-    /// One rank, from 1.
+    /// One rank, counted from 1.
     pub fn sample(&self, source: &mut impl Uniform) -> u64 {
         let hat = Hat { exponent: self.exponent };
         loop {
@@ -61,7 +61,7 @@ impl Zipf {
         }
     }
 
-    /// The chance of `rank`, zero outside the ranks.
+    /// The probability of `rank`; zero outside the ranks.
     #[must_use]
     pub fn chance(&self, rank: u64) -> f64 {
         if !(1..=self.ranks).contains(&rank) {
@@ -87,31 +87,31 @@ impl Hat {
         libm::exp(-self.exponent * libm::log(x))
     }
 
-    /// (x^(1−e) − 1)/(1−e), which becomes ln x as e nears 1.
+    /// (x^(1−e) − 1)/(1−e), with the limit ln x as e approaches 1.
     fn area(&self, x: f64) -> f64 {
         let log = libm::log(x);
         log * expm1_over((1.0 - self.exponent) * log)
     }
 
     fn inverse(&self, area: f64) -> f64 {
-        // Rounding may bring the argument of the logarithm just below zero.
+        // Rounding can make the argument of the logarithm slightly negative.
         let scaled = (area * (1.0 - self.exponent)).max(-1.0);
         libm::exp(area * log1p_over(scaled))
     }
 }
 
-/// (e^x − 1)/x, and its limit at zero.
+/// (e^x − 1)/x, with its limit at zero.
 fn expm1_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::expm1(x) / x } else { 1.0 + x / 2.0 }
 }
 
-/// ln(1 + x)/x, and its limit at zero.
+/// ln(1 + x)/x, with its limit at zero.
 fn log1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x / 2.0 }
 }
 
-/// The sum of k^−exponent for k from 1 to `count`: term by term at first, then by the Euler–Maclaurin
-/// formula, whose error after a thousand terms is below the last digit.
+/// The sum of k^−exponent for k from 1 to `count`: the first thousand terms directly, the rest by the
+/// Euler–Maclaurin formula, whose error is then below the last digit.
 fn harmonic(count: u64, exponent: f64) -> f64 {
     const TERMS: u64 = 1_000;
     let term = |k: f64| libm::pow(k, -exponent);

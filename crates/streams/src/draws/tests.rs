@@ -1,11 +1,11 @@
-//! Statistical checks of the keyed generator on the keys that simulations use. Seeds are fixed, so a pass is
-//! a pass.
+//! Statistical checks of the keyed generator on the keys that simulations use. Seeds are fixed, so the
+//! results do not vary.
 
 use super::*;
 
 const PURPOSE: Purpose = Purpose(3);
 
-/// Chi-square of `words` over `bins` by their top bits.
+/// The chi-square statistic of `words`, sorted into `bins` by their top bits.
 fn chi_square(words: impl Iterator<Item = u64>, bins: usize) -> f64 {
     let mut counts = vec![0u64; bins];
     let mut total = 0u64;
@@ -46,7 +46,7 @@ fn low_bits_are_uniform_too() {
     assert_uniform("low bits, ordinals", (0..200_000).map(|ordinal| first(1, 3, ordinal, PURPOSE) << 56));
 }
 
-/// Differences of neighbours would pile up if the key leaked through.
+/// Differences between neighbouring keys would not be uniform if the mixing were weak.
 #[test]
 fn neighbours_are_independent() {
     assert_uniform(
