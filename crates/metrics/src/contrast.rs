@@ -1,33 +1,33 @@
-//! Two samples beside each other: their difference, the ratio of their means and that of their spreads, each
+//! Comparison of two samples: their difference, the ratio of their means and the ratio of their spreads, each
 //! with its 95 % interval.
 //!
-//! Paired samples (the same seeds on both sides) go by Student's t of the differences; independent ones by
-//! Welch's t, whose degrees of freedom (Satterthwaite 1946) are rounded down, so that the interval is never
-//! too narrow for it. Ratios of means are taken on logarithms: they are ratios of geometric means. The ratio
-//! of spreads goes by Fisher's F and takes the values as normal; a sample far from that needs another test,
-//! which is left out here.
+//! Paired samples (the same seeds on both sides) use Student's t of the differences; independent ones use
+//! Welch's t, whose degrees of freedom (Satterthwaite 1946) are rounded down, so that rounding never makes
+//! the interval too narrow. Ratios of means are computed on logarithms, so they are ratios of geometric
+//! means. The ratio of spreads uses Fisher's F and assumes normal values; samples far from normal need
+//! another test, which is not included.
 
 use crate::interval::{f_975, mean_interval_95, student_t_975};
 
 /// A difference or a ratio of two samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contrast {
-    /// The difference or ratio.
+    /// The difference or the ratio.
     pub value: f64,
-    /// Its 95 % interval; `None` where a sample has too few values for one.
+    /// Its 95 % interval; `None` if a sample has too few values.
     pub range: Option<(f64, f64)>,
 }
 
-/// How the values of two samples belong together.
+/// How the values of two samples are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// Value by value: both come from the same seed.
+    /// In pairs: the values at one index come from the same seed.
     Paired,
-    /// Not at all.
+    /// Not at all: the samples are independent.
     Independent,
 }
 
-/// The mean of `left` less the mean of `right`; `None` without values, or if one of them is not finite.
+/// The mean of `left` minus the mean of `right`; `None` if a sample is empty or a value is not finite.
 ///
 /// # Panics
 /// If paired samples differ in length.
@@ -49,7 +49,7 @@ pub fn difference_95(left: &[f64], right: &[f64], pairing: Pairing) -> Option<Co
     }
 }
 
-/// The geometric mean of `left` over that of `right`; `None` without values, or if one of them is not
+/// The geometric mean of `left` divided by that of `right`; `None` if a sample is empty or a value is not
 /// above 0.
 ///
 /// # Panics
@@ -65,9 +65,8 @@ pub fn ratio_95(left: &[f64], right: &[f64], pairing: Pairing) -> Option<Contras
     Some(Contrast { value: libm::exp(apart.value), range: apart.range.map(ends) })
 }
 
-/// The coefficient of variation (deviation over mean) of `left` over that of `right`; `None` where one of
-/// them has fewer than two values, no spread at all, a mean that is not above 0, or a value that is not
-/// finite.
+/// The coefficient of variation (deviation over mean) of `left` divided by that of `right`; `None` if one of
+/// them has fewer than two values, zero variance, a mean that is not above 0, or a value that is not finite.
 #[must_use]
 pub fn spread_ratio_95(left: &[f64], right: &[f64]) -> Option<Contrast> {
     let (left, right) = (Moments::of(left)?, Moments::of(right)?);
@@ -81,10 +80,10 @@ pub fn spread_ratio_95(left: &[f64], right: &[f64]) -> Option<Contrast> {
     Some(Contrast { value: ratio.sqrt(), range: Some((range.0.sqrt(), range.1.sqrt())) })
 }
 
-/// What Welch's t needs of a sample.
+/// The statistics of a sample that Welch's t needs.
 struct Moments {
     mean: f64,
-    /// Of fewer than two values there is none.
+    /// `None` for fewer than two values.
     variance: Option<f64>,
     count: u64,
 }
@@ -137,8 +136,8 @@ mod tests {
 
     #[test]
     fn an_independent_difference_is_welchs() {
-        // Variances 1 and 4, three values each: 5/3 in the sum, (5/3)² / (1/18 + 16/18) = 2.94 degrees, down
-        // to 2.
+        // Variances 1 and 4, three values each: 5/3 in the sum; (5/3)² / (1/18 + 16/18) = 2.94 degrees,
+        // rounded down to 2.
         let half = 4.302_652_73 * (5.0_f64 / 3.0).sqrt();
         let found = difference_95(&[9.0, 10.0, 11.0], &[1.0, 3.0, 5.0], Pairing::Independent);
         close(found, (7.0, 7.0 - half, 7.0 + half));
@@ -170,8 +169,7 @@ mod tests {
         assert_eq!(difference_95(&[f64::NAN], &[2.0], Pairing::Independent), None);
     }
 
-    /// Of two thousand experiments on equal means, about 950 in a thousand must cover 0 (Welch) and 1
-    /// (spreads).
+    /// Two thousand experiments on equal means: about 950 in a thousand must cover 0 (Welch) and 1 (spreads).
     #[test]
     fn the_intervals_cover_the_truth_as_often_as_they_say() {
         let mut state = 7_u64;
@@ -191,8 +189,8 @@ mod tests {
             apart += covers(difference_95(&left, &right, Pairing::Independent), 0.0);
             spread += covers(spread_ratio_95(&left, &right), 1.0);
         }
-        // Four standard deviations of a binomial count of 2,000 at 0.95; whole degrees of freedom make
-        // Welch's cover more.
+        // Four standard deviations of a binomial count of 2,000 at 0.95; rounding degrees of freedom down
+        // makes Welch's interval cover more.
         assert!((1_861..=1_960).contains(&apart), "{apart}");
         assert!((1_861..=1_939).contains(&spread), "{spread}");
     }

@@ -1,18 +1,17 @@
-//! The whole distribution of integer values in little memory.
+//! The whole distribution of integer values in a small amount of memory.
 //!
-//! Values up to 127 have a bucket each; above, every power of two is divided into 128 buckets of equal width.
-//! So a bucket is never wider than 1/128 of its least value, and its middle is never further than 1/256 (0.4
-//! %) from any value in it. The layout is that of HdrHistogram (Gil Tene), with a fixed precision so that all
-//! histograms merge.
+//! Values up to 127 have a bucket each; above that, every power of two is divided into 128 buckets of equal
+//! width. So a bucket is never wider than 1/128 of its least value, and its middle is at most 1/256 (0.4 %)
+//! from any value in it. The layout is that of HdrHistogram (Gil Tene), with a fixed precision so that all
+//! histograms can be merged.
 //!
-//! Memory is 8 bytes a bucket between the least and the largest recorded value: one kilobyte for each
-//! doubling.
+//! Memory is 8 bytes per bucket between the least and the largest recorded value: one kilobyte per doubling.
 
 use crate::quantile::{interval_ranks_95, nearest_rank};
 use crate::wide::{COUNT_MAX, Sum};
 use serde::{Deserialize, Serialize};
 
-/// Counts of values by size. Merging commutes, and a value can be taken back.
+/// Counts of values by size. Merging is commutative, and a recorded value can be removed again.
 ///
 /// **Invariant:** `counts` begins and ends with a non-zero bucket, so equal contents are equal structs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,7 +23,7 @@ pub struct Histogram {
     counts: Vec<u64>,
 }
 
-/// A histogram as a file has it, where nothing holds yet.
+/// A deserialised histogram whose invariants have not been checked.
 #[derive(Deserialize)]
 struct Stored {
     count: u64,
@@ -40,31 +39,31 @@ pub struct Bin {
     pub low: u64,
     /// The largest value of the bucket.
     pub high: u64,
-    /// How many values.
+    /// The number of values in the bucket.
     pub count: u64,
 }
 
-/// A quantile out of a histogram.
+/// A quantile estimated from a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileEstimate {
-    /// The middle of the bucket in which the quantile lies: at most [`Histogram::RELATIVE_ERROR`] off.
+    /// The middle of the bucket that contains the quantile: off by at most [`Histogram::RELATIVE_ERROR`].
     pub value: f64,
-    /// Lower and upper end of the 95 % interval, for independent values; `None` if there are too few.
+    /// The ends of the 95 % interval, for independent values; `None` if there are too few.
     pub range: Option<(f64, f64)>,
 }
 
-/// Buckets in a power of two, as a power of two.
+/// The binary logarithm of the number of buckets per power of two.
 const SUB_BITS: u32 = 7;
 const SUB: u64 = 1 << SUB_BITS;
 
-/// Buckets of all values.
+/// The number of buckets that cover all 64-bit values.
 const BUCKETS: u64 = (64 - SUB_BITS as u64 + 1) << SUB_BITS;
 
 impl TryFrom<Stored> for Histogram {
     type Error = String;
 
-    /// Whoever reads a file must not trust it: a histogram whose parts contradict each other is refused here,
-    /// or it would panic, or tell nonsense, where it is used.
+    /// Files are not trusted: a histogram whose parts contradict each other is refused here, because it would
+    /// cause a panic or a wrong result where it is used.
     fn try_from(stored: Stored) -> Result<Self, String> {
         let Stored { count, sum, first, counts } = stored;
         let total = counts.iter().try_fold(0u64, |total, count| total.checked_add(*count));
@@ -93,10 +92,10 @@ impl TryFrom<Stored> for Histogram {
 }
 
 impl Histogram {
-    /// How far, relative to the true value, a quantile can be off.
+    /// The largest relative error of a quantile.
     pub const RELATIVE_ERROR: f64 = 1.0 / (2 * SUB) as f64;
 
-    /// Nothing recorded yet.
+    /// An empty histogram.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -114,7 +113,7 @@ impl Histogram {
         }
     }
 
-    /// Takes back one value that was recorded: the inverse of [`Histogram::record`].
+    /// Removes one value that was recorded: the inverse of [`Histogram::record`].
     ///
     /// # Panics
     /// If no such value was recorded.
@@ -127,7 +126,7 @@ impl Histogram {
         self.trim();
     }
 
-    /// Adds all that another histogram has recorded.
+    /// Adds all values that another histogram has recorded.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum.0 += other.sum.0;
@@ -142,7 +141,7 @@ impl Histogram {
         }
     }
 
-    /// How many values.
+    /// The number of values.
     #[inline]
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -155,7 +154,7 @@ impl Histogram {
         self.sum.0
     }
 
-    /// The mean, exactly: it comes from the sum, not from the buckets.
+    /// The exact mean, computed from the sum and not from the buckets.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum.0 as f64 / self.count as f64)
@@ -164,7 +163,7 @@ impl Histogram {
     /// The quantile of `q` by nearest rank, or `None` without values.
     ///
     /// # Panics
-    /// Unless `q` lies in [0, 1].
+    /// If `q` is outside [0, 1].
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<QuantileEstimate> {
         if self.count == 0 {
@@ -176,7 +175,7 @@ impl Histogram {
         Some(QuantileEstimate { value, range })
     }
 
-    /// The buckets with values in them, upwards.
+    /// The non-empty buckets in ascending order.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         let numbered = self.counts.iter().zip(self.first..);
         numbered.filter(|(count, _)| **count > 0).map(|(count, bucket)| {
@@ -194,7 +193,7 @@ impl Histogram {
         found.expect("a rank is at most the number of values")
     }
 
-    /// Makes room for `bucket` and adds `count` to it.
+    /// Extends the range to include `bucket` and adds `count` to it.
     fn grow_to(&mut self, bucket: u32, count: u64) {
         if self.counts.is_empty() {
             self.first = bucket;
@@ -222,14 +221,14 @@ impl Histogram {
 }
 
 impl Bin {
-    /// The value that stands for the bucket.
+    /// The value that represents the bucket.
     #[must_use]
     pub fn middle(&self) -> f64 {
         self.low as f64 + (self.high - self.low) as f64 / 2.0
     }
 }
 
-/// The number of the bucket of `value`: the power of two, then the next seven bits.
+/// The index of the bucket of `value`: the power of two, then the next seven bits.
 #[inline]
 fn bucket_of(value: u64) -> u32 {
     if value < SUB {
@@ -260,7 +259,7 @@ mod tests {
         histogram
     }
 
-    /// Values of every size, not only huge ones.
+    /// Values of all magnitudes, not only large ones.
     fn values() -> impl Strategy<Value = Vec<u64>> {
         prop::collection::vec((any::<u64>(), 0..64_u32).prop_map(|(value, shift)| value >> shift), 0..60)
     }
@@ -278,17 +277,17 @@ mod tests {
         let empty = serde_json::to_string(&Histogram::new()).unwrap();
         assert_eq!(serde_json::from_str::<Histogram>(&empty).unwrap(), Histogram::new());
         for forged in [
-            // More values than its buckets have: every quantile was looked for in vain, and panicked.
+            // More values than the buckets contain: the search for a quantile found no bucket and panicked.
             r#"{"count":3,"sum":[0,2],"first":1,"counts":[2]}"#,
             r#"{"count":1,"sum":[0,0],"first":0,"counts":[]}"#,
-            // A bucket that no value has, whose bounds overflow.
+            // A bucket index above the largest, whose bounds overflow.
             r#"{"count":1,"sum":[0,1],"first":4294967295,"counts":[1]}"#,
             r#"{"count":1,"sum":[0,1],"first":7424,"counts":[1]}"#,
-            // Sums that wrap round, and sums of other values.
+            // Sums that overflow, and sums of other values.
             r#"{"count":0,"sum":[0,0],"first":1,"counts":[9223372036854775808,9223372036854775808]}"#,
             r#"{"count":2,"sum":[0,3],"first":1,"counts":[2]}"#,
             r#"{"count":18446744073709551615,"sum":[0,0],"first":0,"counts":[18446744073709551615]}"#,
-            // Not the one form that equal contents have.
+            // Not the normalised form that equal contents share.
             r#"{"count":1,"sum":[0,1],"first":0,"counts":[0,1]}"#,
             r#"{"count":0,"sum":[0,0],"first":1,"counts":[]}"#,
         ] {

@@ -1,23 +1,23 @@
-//! How sure a mean is: Student's 95 % interval.
+//! The confidence of a mean: Student's 95 % interval.
 //!
 //! For n independent values with mean m and sample deviation s, the true mean lies within m ± t·s/√n in 95 of
 //! 100 experiments, where t is the 97.5 % point of Student's distribution with n − 1 degrees of freedom. That
-//! holds exactly for normal values and well for means over many events. Formulas by their numbers in
-//! Abramowitz and Stegun, *Handbook of Mathematical Functions* (AMS 55).
+//! is exact for normal values and a good approximation for means over many events. Formulas are cited by
+//! their numbers in Abramowitz and Stegun, *Handbook of Mathematical Functions* (AMS 55).
 
-/// A mean and the range in which it lies with 95 % confidence.
+/// A mean with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanInterval {
     /// The mean of the values.
     pub mean: f64,
-    /// Lower and upper end; `None` for a single value, which says nothing about its spread.
+    /// Lower and upper end; `None` for a single value, which has no sample variance.
     pub range: Option<(f64, f64)>,
-    /// How many values.
+    /// The number of values.
     pub count: u64,
 }
 
-/// The mean of values in a fixed order, with its interval; `None` without values, or if one of them is not
-/// finite.
+/// The mean of the values with its interval; `None` if there are no values or one of them is not finite. The
+/// order of the values affects rounding.
 #[must_use]
 pub fn mean_interval_95(values: &[f64]) -> Option<MeanInterval> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
@@ -26,7 +26,7 @@ pub fn mean_interval_95(values: &[f64]) -> Option<MeanInterval> {
     let count = values.len() as f64;
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Rounding may push the mean of equal values off them by one last digit.
+    // Rounding can move the mean of equal values by one last digit.
     let mean = mean_of(values).clamp(least, most);
     let count_u64 = values.len() as u64;
     if values.len() < 2 {
@@ -37,14 +37,14 @@ pub fn mean_interval_95(values: &[f64]) -> Option<MeanInterval> {
     Some(MeanInterval { mean, range: Some((mean - half, mean + half)), count: count_u64 })
 }
 
-/// The mean, through a sum that does not overflow where the mean itself does not.
+/// The mean, computed so that it does not overflow unless the mean itself does.
 fn mean_of(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let sum = compensated_sum(values.iter().copied());
     if sum.is_finite() { sum / count } else { compensated_sum(values.iter().map(|value| value / count)) }
 }
 
-/// Neumaier's sum: keeps the digits that each addition loses.
+/// Neumaier's compensated sum, which keeps the digits that each addition loses.
 fn compensated_sum(values: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
     for value in values {
@@ -65,12 +65,12 @@ pub(crate) const Z_975: f64 = 1.959_963_984_540_054;
 #[must_use]
 pub fn student_t_975(degrees: u64) -> f64 {
     assert!(degrees > 0, "an interval needs at least two values");
-    // From here on the neglected terms of the series are below 1e-15 relative.
+    // From here on the neglected terms of the series are below 1e-15, relatively.
     const SERIES_FROM: u64 = 2_000;
     if degrees >= SERIES_FROM { t_by_series(degrees as f64) } else { t_by_bisection(degrees as f64) }
 }
 
-/// AMS 55, 26.7.5: the expansion around the normal point, to the fourth power of 1/n.
+/// AMS 55, 26.7.5: expansion around the normal point, to the fourth power of 1/n.
 fn t_by_series(degrees: f64) -> f64 {
     let z = Z_975;
     let z2 = z * z;
@@ -81,11 +81,11 @@ fn t_by_series(degrees: f64) -> f64 {
     z + (g1 + (g2 + (g3 + g4 / degrees) / degrees) / degrees) / degrees
 }
 
-/// Both tails together hold 5 % at the point sought: AMS 55, 26.7.1 with 26.5.27.
+/// Finds the point at which both tails together hold 5 %: AMS 55, 26.7.1 with 26.5.27.
 fn t_by_bisection(degrees: f64) -> f64 {
     // The point falls from 12.7062 for one degree to 1.95996 for infinitely many.
     let (mut below, mut above) = (1.9, 13.0);
-    // The tolerance is one last digit; fifty-odd halvings reach it.
+    // Sixty halvings are enough for a precision of one last digit.
     for _ in 0..60 {
         let middle = 0.5 * (below + above);
         let tails = incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + middle * middle));
@@ -102,7 +102,8 @@ fn t_by_bisection(degrees: f64) -> f64 {
 pub(crate) fn f_975(above: u64, below: u64) -> f64 {
     let (one, two) = (above as f64, below as f64);
     let share = |point: f64| incomplete_beta(one / 2.0, two / 2.0, one * point / (one * point + two));
-    // The point rises from 1 for many degrees on both sides to 1,018 for many over one. Halved in logarithms.
+    // The point rises from 1 for many degrees on both sides to 1,018 for many over one. Bisection in
+    // logarithms.
     let (mut low, mut high) = (0.0, 7.0);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -115,8 +116,8 @@ pub(crate) fn f_975(above: u64, below: u64) -> f64 {
     libm::exp(0.5 * (low + high))
 }
 
-/// The regularised incomplete beta function I_x(a, b), by the continued fraction 26.5.8, evaluated from the
-/// front (modified Lentz), on the side of the mean where it converges fast.
+/// The regularised incomplete beta function I_x(a, b) by the continued fraction 26.5.8, evaluated forward
+/// (modified Lentz), on the side of the mean where it converges fast.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(b, a, 1.0 - x);
@@ -126,7 +127,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     libm::exp(log_front) / a / beta_fraction(a, b, x)
 }
 
-/// 1 + d1/(1 + d2/(1 + …)) of 26.5.8. For the arguments here it settles within about √a steps.
+/// 1 + d1/(1 + d2/(1 + …)) of 26.5.8. For the arguments used here it converges within about √a steps.
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away_from_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -153,7 +154,8 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975; three decimals.
+    /// Expected values: NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975; three
+    /// decimals.
     #[test]
     fn student_points_are_those_of_the_table() {
         for (degrees, want) in [
@@ -179,7 +181,7 @@ mod tests {
         }
     }
 
-    /// One, two and four degrees have closed forms: tan, and roots of polynomials.
+    /// One and two degrees have closed forms: a tangent and a square root.
     #[test]
     fn student_points_are_exact_where_a_closed_form_exists() {
         let tangent = (std::f64::consts::PI * 0.475).tan();
@@ -188,7 +190,7 @@ mod tests {
         assert!((student_t_975(2) / two - 1.0).abs() < 1e-12);
     }
 
-    /// NIST/SEMATECH e-Handbook of Statistical Methods and other tables of F at 97.5 %.
+    /// Expected values: NIST/SEMATECH e-Handbook of Statistical Methods and other tables of F at 97.5 %.
     #[test]
     fn fisher_points_are_those_of_the_table() {
         for ((above, below), want) in [((1, 1), 647.789), ((2, 2), 39.0), ((9, 9), 4.026), ((29, 2), 39.463)]
@@ -227,8 +229,8 @@ mod tests {
         assert!((high - low - 2.0 * 2.776_445_105 * 2.0_f64.sqrt()).abs() < 1e-8, "{low} {high}");
     }
 
-    /// Of a thousand experiments of four normal values each (sums of twelve uniforms), about 950 must cover
-    /// the mean.
+    /// A thousand experiments of four nearly normal values each (sums of twelve uniforms): about 950 must
+    /// cover the mean.
     #[test]
     fn the_interval_covers_the_mean_as_often_as_it_says() {
         let mut state = 1_u64;

@@ -1,13 +1,13 @@
 //! Quantities that hold for a time: a queue's length, busy servers, bytes in flight.
 //!
-//! Their mean is the area under the curve divided by the time. The area is kept as an exact integer (level ×
-//! nanoseconds), so that it does not depend on how the curve was cut into pieces.
+//! The mean of such a level is the area under its curve divided by the time. The area is an exact integer
+//! (level × nanoseconds), so it does not depend on how the curve was divided into pieces.
 
 use crate::wide::Sum;
 use serde::{Deserialize, Serialize};
 use towtank_units::{SimSpan, SimTime};
 
-/// A level that changes at instants, and the area under it since it was last restarted.
+/// A level that changes at instants, and the area under it since the last restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Level {
     level: u64,
@@ -17,13 +17,13 @@ pub struct Level {
 }
 
 impl Level {
-    /// A level that begins to be watched at `now`.
+    /// A level that is observed from `now` on.
     #[must_use]
     pub fn new(now: SimTime, level: u64) -> Self {
         Self { level, changed: now, started: now, area: Sum(0) }
     }
 
-    /// The level now.
+    /// The current level.
     #[inline]
     #[must_use]
     pub fn get(&self) -> u64 {
@@ -33,7 +33,7 @@ impl Level {
     /// Sets the level from `now` on.
     ///
     /// # Panics
-    /// If `now` lies before the last change.
+    /// If `now` is before the last change.
     #[inline]
     pub fn set(&mut self, now: SimTime, level: u64) {
         self.area.0 += area(self.level, now.since(self.changed));
@@ -41,7 +41,7 @@ impl Level {
         self.level = level;
     }
 
-    /// Forgets the area so far, as at the end of a warm-up; the level stays.
+    /// Discards the area so far, for example at the end of a warm-up; the level stays.
     pub fn restart(&mut self, now: SimTime) {
         *self = Self::new(now, self.level);
     }
@@ -49,7 +49,7 @@ impl Level {
     /// Level × nanoseconds from the last restart to `now`.
     ///
     /// # Panics
-    /// If `now` lies before the last change.
+    /// If `now` is before the last change.
     #[must_use]
     pub fn area_at(&self, now: SimTime) -> u128 {
         self.area.0 + area(self.level, now.since(self.changed))
@@ -74,7 +74,7 @@ fn area(level: u64, span: SimSpan) -> u128 {
     u128::from(level) * u128::from(span.as_ns())
 }
 
-/// How long each level was held. Merging commutes; adding and taking back are inverses.
+/// How long each level was held. Merging is commutative; `record` and `unrecord` are inverses.
 ///
 /// **Invariant:** the last entry is not zero, so equal contents are equal structs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -83,13 +83,13 @@ pub struct LevelTimes {
 }
 
 impl LevelTimes {
-    /// Nothing recorded yet.
+    /// No recorded time.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds that `level` was held for `span`. Memory grows with the highest level.
+    /// Adds `span` to the time at `level`. Memory grows with the highest level.
     pub fn record(&mut self, level: u32, span: SimSpan) {
         if span.is_zero() {
             return;
@@ -101,10 +101,10 @@ impl LevelTimes {
         self.spans[at].add(span.as_ns());
     }
 
-    /// Takes back what [`LevelTimes::record`] added.
+    /// Removes what [`LevelTimes::record`] added.
     ///
     /// # Panics
-    /// If that was not recorded.
+    /// If it was not recorded.
     pub fn unrecord(&mut self, level: u32, span: SimSpan) {
         if span.is_zero() {
             return;
@@ -116,7 +116,7 @@ impl LevelTimes {
         }
     }
 
-    /// Adds all that another has recorded.
+    /// Adds all times that another instance has recorded.
     pub fn merge(&mut self, other: &Self) {
         if self.spans.len() < other.spans.len() {
             self.spans.resize(other.spans.len(), Sum(0));

@@ -1,18 +1,18 @@
-//! Measurements that add up to the same result in any order.
+//! Measurements whose result does not depend on the order in which they are combined.
 //!
-//! What a model accumulates while it runs is integers: counts, sums, squares, buckets and level × time
-//! products. Integers can be added by any worker in any order, and taken away again when an event is undone,
-//! without a trace. Floats begin where a run has ended: means, quantiles and intervals are computed from the
-//! integers once.
+//! While a model runs, it accumulates integers only: counts, sums, squares, buckets and level × time
+//! products. Any worker can add integers in any order, and subtract them again exactly when an event is
+//! undone. Floats are used only after a run: means, quantiles and intervals are computed once, from the
+//! integers.
 //!
-//! - [`Tally`]: how many, their mean and variance, exactly; [`Extremes`] beside it.
+//! - [`Tally`]: exact count, mean and variance; [`Extremes`] for the smallest and the largest value.
 //! - [`Histogram`]: the whole distribution in a few kilobytes, with a stated relative error.
 //! - [`Level`] and [`LevelTimes`]: quantities that hold for a time, such as a queue's length.
-//! - [`interval`]: means with Student's 95 % interval; [`Contrast`]: two samples beside each other;
-//!   [`quantile`]: exact quantiles of sorted data.
+//! - [`interval`]: means with Student's 95 % interval; [`Contrast`]: comparison of two samples; [`quantile`]:
+//!   exact quantiles of sorted data.
 //!
-//! What is deliberately absent: running means in floats (their result depends on the order of the terms), and
-//! any printing.
+//! Deliberately absent: running means in floats (their result depends on the order of the terms), and any
+//! printing.
 
 mod contrast;
 mod histogram;

@@ -1,27 +1,27 @@
-//! Quantiles of data at hand, and how sure they are.
+//! Quantiles of sorted data, and their confidence intervals.
 //!
-//! The quantile of q is the smallest value such that a share of at least q of all values is no larger: the
-//! nearest rank. It is always a value that occurred, and q = 1 is the maximum. Its interval comes from order
-//! statistics: how many of n values fall below the true quantile is binomial, whatever their distribution.
+//! The quantile of q is the smallest value such that at least a share q of all values is no larger: the
+//! nearest rank. It is always one of the values, and q = 1 gives the maximum. Its interval comes from order
+//! statistics: the number of n values below the true quantile is binomial, whatever their distribution.
 
 use crate::interval::Z_975;
 
-/// Which of `count` sorted values is the quantile: a rank from 1 to `count`.
+/// The rank (from 1 to `count`) of the quantile among `count` sorted values.
 ///
 /// # Panics
-/// Unless `q` lies in [0, 1] and there is at least one value.
+/// If `q` is outside [0, 1], or `count` is zero.
 #[must_use]
 pub fn nearest_rank(count: u64, q: f64) -> u64 {
     assert!((0.0..=1.0).contains(&q), "a quantile lies between 0 and 1, not at {q}");
     assert!(count > 0, "no values have no quantile");
-    // 0.07 × 100 is 7.000000000000001 in floats; the rank it means is 7.
+    // 0.07 × 100 is 7.000000000000001 in floats, but the intended rank is 7.
     let place = q * count as f64;
     let whole = place.round();
     let rank = if (place - whole).abs() <= place * 4.0 * f64::EPSILON { whole } else { place.ceil() };
     (rank as u64).clamp(1, count)
 }
 
-/// The quantile of values sorted upwards, or `None` without values.
+/// The quantile of values sorted in ascending order, or `None` without values.
 #[must_use]
 pub fn of_sorted<T: Copy + PartialOrd>(sorted: &[T], q: f64) -> Option<T> {
     debug_assert!(sorted.is_sorted(), "quantiles are taken of sorted values");
@@ -32,7 +32,7 @@ pub fn of_sorted<T: Copy + PartialOrd>(sorted: &[T], q: f64) -> Option<T> {
     Some(sorted[rank as usize - 1])
 }
 
-/// The quantile with linear interpolation between neighbours, as spreadsheets, R (type 7) and NumPy draw it.
+/// The quantile with linear interpolation between neighbours, as in spreadsheets, R (type 7) and NumPy.
 #[must_use]
 pub fn interpolated(sorted: &[f64], q: f64) -> Option<f64> {
     assert!((0.0..=1.0).contains(&q), "a quantile lies between 0 and 1, not at {q}");
@@ -43,12 +43,12 @@ pub fn interpolated(sorted: &[f64], q: f64) -> Option<f64> {
     Some(low + (place - below) * (high - low))
 }
 
-/// Ranks (from 1) of two of `count` sorted values that enclose the true quantile with at least 95 %
-/// confidence, or `None` if there are too few values to say. The values must be independent of one another.
+/// The ranks (from 1) of two of `count` sorted values that enclose the true quantile with at least 95 %
+/// confidence, or `None` if there are too few values. The values must be independent.
 #[must_use]
 pub fn interval_ranks_95(count: u64, q: f64) -> Option<(u64, u64)> {
     assert!((0.0..=1.0).contains(&q), "a quantile lies between 0 and 1, not at {q}");
-    // Up to here the binomial is summed term by term; beyond, it is as good as normal.
+    // Up to this count the binomial is summed term by term; above it, the normal approximation is used.
     const EXACT_TO: u64 = 10_000;
     if q == 0.0 || q == 1.0 || count == 0 {
         return None;
@@ -63,7 +63,7 @@ pub fn interval_ranks_95(count: u64, q: f64) -> Option<(u64, u64)> {
     (low >= 1.0 && high <= count as f64).then_some((low as u64, high as u64))
 }
 
-/// The largest k with P(B ≤ k − 1) ≤ 2.5 % for B binomial with `count` trials of chance `q`.
+/// The largest k with P(B ≤ k − 1) ≤ 2.5 % for B binomial with `count` trials of probability `q`.
 fn ranks_in_tail(count: u64, q: f64) -> u64 {
     let n = count as f64;
     let log_odds = (libm::log(q), libm::log1p(-q));
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(of_sorted(&[1, 2, 3, 4], 1.0), Some(4));
     }
 
-    /// R: `quantile(c(1, 2, 4, 8), c(0, .25, .5, .9, 1))`.
+    /// Expected values from R: `quantile(c(1, 2, 4, 8), c(0, .25, .5, .9, 1))`.
     #[test]
     fn interpolation_is_that_of_r() {
         let values = [1.0, 2.0, 4.0, 8.0];
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(interpolated(&[], 0.5), None);
     }
 
-    /// Conover, *Practical Nonparametric Statistics*, and the sign-test tables: ranks for the median.
+    /// Expected ranks: Conover, *Practical Nonparametric Statistics*, and tables of the sign test.
     #[test]
     fn intervals_of_the_median_are_those_of_the_sign_test() {
         for (count, want) in [

@@ -1,10 +1,10 @@
-//! How many values there were, their mean and their variance, from exact integer sums.
+//! Count, mean and variance of integer values, computed from exact integer sums.
 
 use crate::interval::{MeanInterval, student_t_975};
 use crate::wide::{SquareSum, Sum, can_be, variance_numerator};
 use serde::{Deserialize, Serialize};
 
-/// Count, sum and sum of squares of 64-bit values. Merging commutes, and a value can be taken back.
+/// Count, sum and sum of squares of 64-bit values. Merging is commutative, and a value can be removed again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Tally {
@@ -13,7 +13,7 @@ pub struct Tally {
     squares: SquareSum,
 }
 
-/// A tally as a file has it, where nothing holds yet.
+/// A deserialised tally whose invariants have not been checked.
 #[derive(Deserialize)]
 struct Stored {
     count: u64,
@@ -24,7 +24,7 @@ struct Stored {
 impl TryFrom<Stored> for Tally {
     type Error = String;
 
-    /// Refuses sums that no values have: their variance would be below zero.
+    /// Refuses sums that no set of values has, for example those with a negative variance.
     fn try_from(Stored { count, sum, squares }: Stored) -> Result<Self, String> {
         if can_be(count, sum, squares) {
             Ok(Self { count, sum, squares })
@@ -35,7 +35,7 @@ impl TryFrom<Stored> for Tally {
 }
 
 impl Tally {
-    /// Nothing recorded yet.
+    /// An empty tally.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -49,10 +49,10 @@ impl Tally {
         self.squares.add(value);
     }
 
-    /// Takes back one value that was recorded: the inverse of [`Tally::record`].
+    /// Removes one value that was recorded: the inverse of [`Tally::record`].
     ///
     /// # Panics
-    /// If there is nothing to take back.
+    /// If the tally is empty, or its sums are too small for the value.
     #[inline]
     pub fn unrecord(&mut self, value: u64) {
         self.count = self.count.checked_sub(1).expect("only a value that was recorded is taken back");
@@ -60,33 +60,33 @@ impl Tally {
         self.squares.take(value);
     }
 
-    /// Adds all that another tally has recorded.
+    /// Adds all values that another tally has recorded.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum.0 += other.sum.0;
         self.squares.merge(&other.squares);
     }
 
-    /// How many values.
+    /// The number of values.
     #[inline]
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their exact sum.
+    /// The exact sum of the values.
     #[must_use]
     pub fn sum(&self) -> u128 {
         self.sum.0
     }
 
-    /// Their mean, or `None` without values.
+    /// The mean, or `None` without values.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum.0 as f64 / self.count as f64)
     }
 
-    /// Their sample variance (over n − 1), or `None` for fewer than two.
+    /// The sample variance (divisor n − 1), or `None` for fewer than two values.
     #[must_use]
     pub fn variance(&self) -> Option<f64> {
         if self.count < 2 {
@@ -96,8 +96,8 @@ impl Tally {
         Some(variance_numerator(self.count, self.sum, self.squares) / (count * (count - 1.0)))
     }
 
-    /// The mean with its 95 % interval, for values that are independent of one another. Successive values of
-    /// one run seldom are: waits in a queue follow each other. Take the interval over replicates then.
+    /// The mean with its 95 % interval, for independent values. Successive values of one run are seldom
+    /// independent (waits in a queue are correlated); take the interval over replicates then.
     #[must_use]
     pub fn mean_interval_95(&self) -> Option<MeanInterval> {
         let mean = self.mean()?;
@@ -109,10 +109,10 @@ impl Tally {
     }
 }
 
-/// The smallest and the largest value. Merging commutes, but a value cannot be taken back.
+/// The smallest and the largest value. Merging is commutative, but a value cannot be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Extremes {
-    // Without values the range is upside down, so that merging needs no special case.
+    // Without values `least` is above `most`, so that merging needs no special case.
     least: u64,
     most: u64,
 }
@@ -124,7 +124,7 @@ impl Default for Extremes {
 }
 
 impl Extremes {
-    /// Nothing recorded yet.
+    /// No recorded values.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -137,7 +137,7 @@ impl Extremes {
         self.most = self.most.max(value);
     }
 
-    /// Adds all that another has recorded.
+    /// Adds all values that another instance has recorded.
     pub fn merge(&mut self, other: &Self) {
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);
@@ -168,7 +168,8 @@ mod tests {
             assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), tally(&values));
         }
         for forged in [
-            // Squares too small for the sum: the variance was below zero, and its subtraction overflowed.
+            // Squares too small for the sum: the variance would be negative, and its subtraction would
+            // overflow.
             r#"{"count":2,"sum":[0,4],"squares":[0,0,7]}"#,
             r#"{"count":0,"sum":[0,1],"squares":[0,0,1]}"#,
             r#"{"count":0,"sum":[0,0],"squares":[0,0,1]}"#,
@@ -187,7 +188,8 @@ mod tests {
         let eight = tally(&[2, 4, 4, 4, 5, 5, 7, 9]);
         assert_eq!(eight.mean(), Some(5.0));
         assert_eq!(eight.variance(), Some(32.0 / 7.0));
-        // Large values that differ in the last digit: a float sum of squares would lose all of the variance.
+        // Large values that differ in the last digit: a float sum of squares would lose the variance
+        // entirely.
         let base = 1 << 62;
         assert_eq!(tally(&[base, base + 1, base + 2]).variance(), Some(1.0));
         assert_eq!(tally(&[u64::MAX; 9]).variance(), Some(0.0));
@@ -232,7 +234,7 @@ mod tests {
             prop_assert_eq!(got, want);
         }
 
-        /// Against two passes in floats, where those are exact enough.
+        /// Compared with a two-pass computation in floats, for values where floats are exact enough.
         #[test]
         fn variance_agrees_with_two_passes(values in prop::collection::vec(0..1_000_000_u64, 2..50)) {
             let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;

@@ -1,8 +1,8 @@
 //! Sums that cannot overflow, and the exact products that a variance needs.
 //!
 //! A sum of 64-bit values fits in 128 bits for as many values as a 64-bit counter can count, and a sum of
-//! their squares in 192. Wide numbers are serialised as 64-bit words, most significant first, because many
-//! formats stop at 64 bits.
+//! their squares fits in 192. Wide numbers are serialised as 64-bit words, most significant first, because
+//! many formats support at most 64 bits.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -24,7 +24,7 @@ impl Sum {
         self.0 += u128::from(value);
     }
 
-    /// Takes back one value that was added.
+    /// Removes one value that was added.
     #[inline]
     pub fn take(&mut self, value: u64) {
         self.0 = self.0.checked_sub(u128::from(value)).expect("only a value that was added is taken back");
@@ -41,7 +41,7 @@ impl SquareSum {
         self.high += u64::from(carry);
     }
 
-    /// Takes back the square of one value that was added.
+    /// Removes the square of one value that was added.
     #[inline]
     pub fn take(&mut self, value: u64) {
         let square = u128::from(value) * u128::from(value);
@@ -51,7 +51,7 @@ impl SquareSum {
         self.high = high.expect("only a value that was added is taken back");
     }
 
-    /// Adds all squares of another sum.
+    /// Adds all squares of another instance.
     pub fn merge(&mut self, other: &Self) {
         let (low, carry) = self.low.overflowing_add(other.low);
         self.low = low;
@@ -59,19 +59,20 @@ impl SquareSum {
     }
 }
 
-/// `count · Σx² − (Σx)²` without rounding until the end: the variance times `count²`. Never negative, by
-/// Cauchy and Schwarz.
+/// `count · Σx² − (Σx)²`, rounded only at the end: the population variance times `count²`. Never negative, by
+/// the Cauchy–Schwarz inequality.
 pub(crate) fn variance_numerator(count: u64, sum: Sum, squares: SquareSum) -> f64 {
     let scaled =
         U256::product(squares.low, u128::from(count)).plus_high(u128::from(squares.high) * u128::from(count));
     scaled.minus(U256::product(sum.0, sum.0)).to_f64()
 }
 
-/// The most values of which sums are read back: days of any run, and few enough that those of ten million
-/// runs can be added.
+/// The largest count that is accepted when sums are deserialised: days of any run, and small enough that
+/// those of ten million runs can be added.
 pub(crate) const COUNT_MAX: u64 = 1 << 40;
 
-/// Whether any `count` values can have these sums: none is above 64 bits, and Cauchy and Schwarz hold.
+/// Whether `count` 64-bit values with these sums can exist: the sums are not too large, and the
+/// Cauchy–Schwarz inequality holds.
 pub(crate) fn can_be(count: u64, sum: Sum, squares: SquareSum) -> bool {
     let most = u128::from(count) * u128::from(u64::MAX);
     if count > COUNT_MAX || sum.0 > most || squares.high > count {
@@ -83,7 +84,7 @@ pub(crate) fn can_be(count: u64, sum: Sum, squares: SquareSum) -> bool {
     (scaled.high, scaled.low) >= (square.high, square.low) && (count > 0 || squares == SquareSum::default())
 }
 
-/// 256 bits, as much as the variance needs.
+/// An unsigned 256-bit integer, which the variance needs.
 #[derive(Clone, Copy)]
 struct U256 {
     high: u128,
