@@ -1,44 +1,44 @@
-//! Laws of devices that did not hold: a model's audit passes these on.
+//! Violated invariants of devices, which a model's audit reports.
 
 use towtank_units::{SimSpan, SimTime};
 
-/// A law that does not hold.
+/// An invariant of a device that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Broken {
-    /// A lane was given more to do than there is time for.
+    /// A lane was given more work than fits in the time until it is idle.
     #[error("a lane was given {busy} to do, but is to be idle {idle_at} after the beginning")]
     MoreThanTime {
-        /// What it was given.
+        /// The work it was given.
         busy: SimSpan,
-        /// When it is to be idle.
+        /// The instant at which it will be idle.
         idle_at: SimTime,
     },
-    /// Something came to a line that neither waits, nor is served, nor has been.
+    /// A request that arrived at a line is neither waiting, nor in service, nor served.
     #[error(
         "{came} requests came to a line, but {served} were served, {serving} are being served and {waiting} wait"
     )]
     Lost {
-        /// Requests that came.
+        /// Requests that arrived.
         came: u64,
         /// Of these, served.
         served: u64,
-        /// Of these, being served.
+        /// Of these, in service.
         serving: u64,
         /// Of these, waiting.
         waiting: u64,
     },
-    /// Bytes came to a port of a switch that are neither in it nor through.
+    /// Bytes that arrived at a port of a switch are neither inside nor sent.
     #[error("{came} bytes came to a port of a switch, but {gone} are through and {inside} are in it")]
     LostBytes {
-        /// Bytes that came.
+        /// Bytes that arrived.
         came: u64,
-        /// Of these, through.
+        /// Of these, sent.
         gone: u64,
-        /// Of these, inside.
+        /// Of these, still inside.
         inside: u64,
     },
-    /// What a page cache counts is not what it holds.
+    /// The counters of a page cache do not match its contents.
     #[error("in a page cache, {0}")]
     Pages(&'static str),
     /// More bytes passed a port of a switch than its rate allows.
@@ -46,34 +46,34 @@ pub enum Broken {
         "{gone} bytes passed a port of a switch that was busy for {busy}, which is more than its rate allows"
     )]
     TooFast {
-        /// Bytes that are through.
+        /// Bytes that were sent.
         gone: u64,
-        /// How long it was busy.
+        /// How long the port was busy.
         busy: SimSpan,
     },
-    /// Pages of flash that were programmed are neither in use, nor stale, nor erased, or are in use without
-    /// being mapped.
+    /// Programmed pages of flash are neither in use, nor stale, nor erased, or are in use without being
+    /// mapped.
     #[error(
         "{programmed} pages of flash were programmed, but {erased} were erased, {stale} are stale and {valid} in use, of {mapped} mapped"
     )]
     LostPages {
-        /// Pages that were programmed.
+        /// Pages programmed.
         programmed: u64,
-        /// Of these, erased again.
+        /// Of these, erased.
         erased: u64,
-        /// Of these, replaced, and not erased yet.
+        /// Of these, stale and not yet erased.
         stale: u64,
         /// Of these, in use.
         valid: u64,
-        /// Pages of the drive's addresses that were written.
+        /// Logical pages that were written.
         mapped: u64,
     },
-    /// An address and its page of flash do not name each other.
+    /// The logical map and the physical map of a page contradict each other.
     #[error("page {logical} of a drive is mapped to page {physical} of its flash, which holds another")]
     WrongPage {
-        /// The page of the drive's addresses.
+        /// The logical page.
         logical: u64,
-        /// The page of its flash.
+        /// The physical page.
         physical: u64,
     },
 }

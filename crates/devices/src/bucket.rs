@@ -1,15 +1,14 @@
-//! A leaky bucket that is filled exactly, without truncation: what lets a flow have its share of a link and
-//! no more.
+//! A token bucket that fills exactly, without truncation; it limits a flow to its share of a link.
 //!
-//! SURGE fills its buckets at each poll and drops fractions of bits, which costs it up to 9 % of the rate
-//! when it polls each nanosecond; the regime that its paper's figures match is the exact one.
+//! SURGE fills its buckets at each poll and drops fractions of bits, which costs up to 9 % of the rate when
+//! it polls every nanosecond; the figures of its paper match the exact rule.
 
 use towtank_units::{BitRate, SimSpan, SimTime};
 
-/// Billionths of a bit in a bit: rates in bits/s times nanoseconds are counted without a division.
+/// Billionths of a bit per bit, so that bits/s times nanoseconds are counted without a division.
 const PARTS: u128 = 1_000_000_000;
 
-/// A bucket of bits that fills at a rate that its owner names.
+/// A bucket of bits; the owner passes the fill rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Bucket {
     capacity: u64,
@@ -24,7 +23,7 @@ impl Bucket {
         Bucket { capacity: capacity_bits, level: u128::from(capacity_bits) * PARTS, at: now }
     }
 
-    /// Fills it up to `now` at a rate; without one, nothing flows in.
+    /// Fills the bucket up to `now` at a rate; with `None`, only the instant is updated.
     pub fn fill(&mut self, now: SimTime, rate: impl Into<Option<BitRate>>) {
         let span = now.checked_since(self.at).unwrap_or(SimSpan::ZERO);
         let bits_per_second = rate.into().map_or(0, BitRate::bits_per_second);
@@ -33,13 +32,13 @@ impl Bucket {
         self.at = self.at.max(now);
     }
 
-    /// Takes bits out; what is not there is owed as nothing.
+    /// Takes bits out; the level does not go below zero.
     pub fn take(&mut self, bits: u64) {
         self.level = self.level.saturating_sub(u128::from(bits) * PARTS);
     }
 
-    /// When it will hold `bits`, if it was filled until now and goes on at `rate`; never without a rate
-    /// unless it does already.
+    /// When the bucket will hold `bits`, if it goes on filling at `rate` from the last fill. `None` if it
+    /// never will, for example without a rate.
     #[must_use]
     pub fn ready(&self, bits: u64, rate: impl Into<Option<BitRate>>) -> Option<SimTime> {
         let wanted = u128::from(bits) * PARTS;

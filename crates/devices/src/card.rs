@@ -1,33 +1,33 @@
-//! Network cards: LogGP without its overheads, full duplex.
+//! Network interfaces (NICs): LogGP without its overheads, full duplex.
 //!
-//! A message of S bytes occupies the sender's card for S bytes at the card's rate and a gap, reaches the
-//! receiver a latency later, and occupies the receiver's card for as long. Bytes stream: the receiver takes
-//! in while the sender still sends, and who must wait for the receiver's card waits once. (Alexandrov and
-//! others, LogGP, SPAA 1995; CODES leaves the overheads o out as well.) What is absent: packets. Two messages
-//! to one card are taken in one after the other, in the order of their last bytes.
+//! A message of S bytes occupies the sender's NIC for S bytes at its rate plus a gap, reaches the receiver a
+//! latency later, and occupies the receiver's NIC for the same time. Bytes stream: the receiver takes them in
+//! while the sender still sends, so a message waits only once for the receiver's NIC. (Alexandrov and others,
+//! LogGP, SPAA 1995; CODES leaves out the overheads o as well.) Packets are not modelled. Two messages to one
+//! NIC are received one after the other, in the order of their last bytes.
 
 use towtank_units::{Bytes, Rate, SimSpan};
 
-/// What a card can do.
+/// The parameters of a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardSpec {
-    /// Each way.
+    /// The rate in each direction.
     pub rate: Rate,
-    /// From a card to another, for the first byte.
+    /// The time from one NIC to another, for the first byte.
     pub latency: SimSpan,
-    /// What a message costs beside its bytes, at either end.
+    /// The fixed time per message besides its bytes, at either end.
     pub gap: SimSpan,
 }
 
 impl CardSpec {
-    /// How long a message occupies a card.
+    /// How long a message occupies a NIC.
     #[must_use]
     pub fn span(&self, size: Bytes) -> SimSpan {
         self.rate.span_for(size).saturating_add(self.gap)
     }
 }
 
-/// A card's times, with that of the usual message at hand.
+/// The service times of a NIC, with that of the usual size cached.
 #[derive(Clone, Copy, Debug)]
 pub struct CardClock {
     spec: CardSpec,
@@ -41,14 +41,14 @@ impl CardClock {
         CardClock { spec, usual: (usual.get(), spec.span(usual)) }
     }
 
-    /// How long a message of `size` bytes occupies a card.
+    /// How long a message of `size` bytes occupies the NIC.
     #[inline]
     #[must_use]
     pub fn span(&self, size: u64) -> SimSpan {
         if size == self.usual.0 { self.usual.1 } else { self.spec.span(Bytes::new(size)) }
     }
 
-    /// What the card can do.
+    /// The parameters of the NIC.
     #[must_use]
     pub fn spec(&self) -> &CardSpec {
         &self.spec

@@ -1,53 +1,54 @@
-//! Disks: a rate, an overhead and a seek for each request, by its size and direction.
+//! Disks: service time from a rate, an overhead and a seek, by size and direction of the request.
 //!
-//! The rule of the CODES local storage model: size over rate, plus an overhead, plus a seek where the head is
-//! elsewhere; seek times by request size, each row good from its size up to the next. One difference, which
-//! the rebuild study needs and states: read-ahead and write-back gather neighbouring requests to one object,
-//! so a seek is paid once for each *extent* of an object, however requests to other objects fall between. A
-//! stream that has the disk to itself pays one seek.
+//! The rule is that of the CODES local storage model: size over rate, plus an overhead, plus a seek if the
+//! head is elsewhere. Seek times depend on the request size; each row holds from its size up to the next. One
+//! difference, which the rebuild study needs and states: read-ahead and write-back merge neighbouring
+//! requests to one object, so one seek is paid per *extent* of an object, even if requests to other objects
+//! come between. A stream that has the disk to itself pays one seek.
 
 use towtank_units::{Bytes, Rate, SimSpan, SimTime};
 
 use crate::{Lane, Service};
 
-/// What one seek costs for requests of at least a size.
+/// The seek times for requests of at least a given size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeekRow {
-    /// The least request this row is for.
+    /// The smallest request for which this row holds.
     pub from: Bytes,
-    /// Before a read.
+    /// The seek time before a read.
     pub read: SimSpan,
-    /// Before a write.
+    /// The seek time before a write.
     pub write: SimSpan,
 }
 
-/// What a disk can do.
+/// The parameters of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskSpec {
-    /// Bytes read in a second, the head in place.
+    /// Read rate in bytes per second, without seeks.
     pub read: Rate,
-    /// Bytes written in a second, the head in place.
+    /// Write rate in bytes per second, without seeks.
     pub write: Rate,
-    /// What each read costs beside.
+    /// The fixed time per read.
     pub read_overhead: SimSpan,
-    /// What each write costs beside.
+    /// The fixed time per write.
     pub write_overhead: SimSpan,
-    /// By rising size; what is smaller than the first row pays the first row's seeks. Empty: seeks are free.
+    /// Seek times by ascending size; requests smaller than the first row use the first row. If empty, seeks
+    /// take no time.
     pub seeks: Vec<SeekRow>,
-    /// How many bytes of an object one seek is good for.
+    /// The number of bytes of an object that one seek covers.
     pub extent: Bytes,
 }
 
-/// A request.
+/// A request to a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Whose bytes these are: one number for each object and direction.
+    /// The stream: one number per object and direction.
     pub stream: u32,
-    /// Where in the object they begin.
+    /// The offset of the first byte in the object.
     pub offset: u64,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
-    /// Written, not read.
+    /// Whether this is a write.
     pub write: bool,
 }
 
@@ -62,7 +63,7 @@ impl DiskSpec {
         seeks.min().unwrap_or(SimSpan::ZERO)
     }
 
-    /// How long the bytes of a request take, the head in place.
+    /// The service time of a request without its seek.
     #[must_use]
     pub fn transfer(&self, bytes: u64, write: bool) -> SimSpan {
         let (rate, overhead) =
@@ -71,19 +72,19 @@ impl DiskSpec {
     }
 }
 
-/// A disk's times, with those of the usual request at hand.
+/// The service times of a disk, with those of the usual size cached.
 #[derive(Clone, Debug)]
 pub struct DiskClock {
     spec: DiskSpec,
     usual: u64,
-    /// Read and write.
+    /// Index 0 is read, index 1 write.
     transfer: [SimSpan; 2],
     seek: [SimSpan; 2],
     least_seek: [SimSpan; 2],
 }
 
 impl DiskClock {
-    /// `usual` is the size that most requests have.
+    /// `usual` is the size of most requests.
     #[must_use]
     pub fn new(spec: DiskSpec, usual: Bytes) -> DiskClock {
         let usual = usual.get();
@@ -93,51 +94,51 @@ impl DiskClock {
         DiskClock { spec, usual, transfer, seek, least_seek }
     }
 
-    /// How long the bytes of a request take, the head in place.
+    /// The service time of a request without its seek.
     #[inline]
     #[must_use]
     pub fn transfer(&self, bytes: u64, write: bool) -> SimSpan {
         if bytes == self.usual { self.transfer[usize::from(write)] } else { self.spec.transfer(bytes, write) }
     }
 
-    /// What moving the head to such a request costs.
+    /// The seek time before a request of this size.
     #[inline]
     #[must_use]
     pub fn seek(&self, bytes: u64, write: bool) -> SimSpan {
         if bytes == self.usual { self.seek[usize::from(write)] } else { self.spec.seek(bytes, write) }
     }
 
-    /// What moving it costs at the least, whatever the size.
+    /// The smallest seek time over all sizes.
     #[inline]
     #[must_use]
     pub fn least_seek(&self, write: bool) -> SimSpan {
         self.least_seek[usize::from(write)]
     }
 
-    /// What the disk can do.
+    /// The parameters of the disk.
     #[must_use]
     pub fn spec(&self) -> &DiskSpec {
         &self.spec
     }
 }
 
-/// A disk: its queue, and where the head is.
+/// The state of a disk: its queue and the stream at the head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Disk {
     /// Its queue.
     pub lane: Lane,
-    /// The stream it served last; 0 for none.
+    /// The stream that was served last; 0 for none.
     head: u32,
-    /// How many seeks it has made.
+    /// The number of seeks so far.
     pub seeks: u32,
 }
 
 impl Disk {
-    /// A request comes now.
+    /// Serves a request that arrives now.
     #[inline]
     pub fn serve(&mut self, clock: &DiskClock, now: SimTime, access: Access) -> Service {
         let mut span = clock.transfer(access.bytes, access.write);
-        // One number for the object, told apart by direction; never 0.
+        // Stream and direction in one number; never 0.
         let stream = (access.stream << 1 | u32::from(access.write)).wrapping_add(2);
         if self.head != stream {
             self.head = stream;

@@ -1,23 +1,23 @@
-//! Drives: what one request takes, by where it lies and what came before it.
+//! Drives: the service time of a request by its address and by the requests before it.
 //!
-//! [`crate::Disk`] knows objects and extents, which is what a study of placement has. A drive knows
-//! addresses. There are four models of one, from coarse to fine, behind one type ([`DiskModel`]):
+//! [`crate::Disk`] knows objects and extents, which is what a placement study has. A drive knows addresses.
+//! There are four models, from coarse to fine, behind one type ([`DiskModel`]):
 //!
 //! | model | service of a request | state |
 //! | --- | --- | --- |
 //! | `rate` | overhead + size / rate, with or without noise | when it is idle |
-//! | `seek` | overhead + seek + rotation + its zone's transfer, a track buffer | head, what it read ahead |
+//! | `seek` | overhead + seek + rotation + transfer in its zone, a track buffer | head, read-ahead |
 //! | `table` | measured times by size and jump, interpolated | where the last request ended |
-//! | `ssd` | channels and dies, a write buffer, pages that must be collected | the map of all pages |
+//! | `ssd` | channels and dies, a write buffer, garbage collection of pages | the map of all pages |
 //!
-//! What a drive can do ([`DiskModel`]) is apart from its state ([`Drive`]), which an entity holds: it can be
-//! cloned, compared, hashed and sent. Randomness is an argument: the noise of `rate` and the rotation of
-//! `seek` are drawn from the source that is given, so a draw is known by seed, entity and ordinal. `table`
-//! and `ssd` draw nothing.
+//! The parameters of a drive ([`DiskModel`]) are separate from its state ([`Drive`]), which an entity holds:
+//! it can be cloned, compared, hashed and serialised. Randomness is an argument: the noise of `rate` and the
+//! rotation of `seek` are drawn from the given source, so a draw is determined by seed, entity and ordinal.
+//! `table` and `ssd` draw nothing.
 //!
-//! The first three serve one request after the other; who is next is decided in front of them, by a
-//! [`crate::Line`] or by [`HeadOrder`]. What is deliberately absent: power states, errors, vibration, and a
-//! drive that reorders by rotational position.
+//! The first three serve requests one after the other; a [`crate::Line`] or a [`HeadOrder`] in front of them
+//! decides the order. Deliberately absent: power states, errors, vibration, and reordering by rotational
+//! position.
 
 mod fit;
 mod order;
@@ -41,32 +41,32 @@ pub use table::{TableDrive, TableSpec, Times};
 /// A request to a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Io {
-    /// Written, not read.
+    /// Whether this is a write.
     pub write: bool,
-    /// Its first byte's address.
+    /// The address of the first byte.
     pub offset: u64,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
 impl Io {
-    /// The address behind its last byte, at most the last that there is.
+    /// The address after the last byte, at most `u64::MAX`.
     #[must_use]
     pub fn end(self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
 }
 
-/// Why there is no such drive.
+/// Why the parameters of a drive are not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}` is {value}, and must be {limit}")]
 #[non_exhaustive]
 pub struct DriveError {
-    /// Which part of the description.
+    /// The name of the parameter.
     pub key: &'static str,
-    /// What it says.
+    /// Its value.
     pub value: String,
-    /// What it may say.
+    /// The values that are allowed.
     pub limit: String,
 }
 
@@ -76,7 +76,7 @@ impl DriveError {
     }
 }
 
-/// What a drive can do, by one of four models.
+/// The parameters of a drive, by one of four models.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case", tag = "model")]
 pub enum DiskModel {
@@ -86,28 +86,28 @@ pub enum DiskModel {
     Seek(SeekSpec),
     /// Measured times.
     Table(TableSpec),
-    /// Flash.
+    /// A solid-state drive.
     Ssd(SsdSpec),
 }
 
-/// A drive's state.
+/// The state of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Drive {
-    /// Of `rate`.
+    /// The state of the `rate` model.
     Rate(Lane),
-    /// Of `seek`.
+    /// The state of the `seek` model.
     Seek(SeekDrive),
-    /// Of `table`.
+    /// The state of the `table` model.
     Table(TableDrive),
-    /// Of `ssd`.
+    /// The state of the `ssd` model.
     Ssd(Box<Ssd>),
 }
 
 impl DiskModel {
-    /// Whether there can be such a drive.
+    /// Checks the parameters.
     ///
     /// # Errors
-    /// If there can be none.
+    /// If a parameter is not valid.
     pub fn check(&self) -> Result<(), DriveError> {
         match self {
             DiskModel::Rate(spec) => spec.check(),
@@ -117,10 +117,10 @@ impl DiskModel {
         }
     }
 
-    /// A drive of this kind that has done nothing.
+    /// A drive of this model that has served nothing.
     ///
     /// # Errors
-    /// If there can be no such drive.
+    /// If a parameter is not valid.
     pub fn drive(&self) -> Result<Drive, DriveError> {
         self.check()?;
         Ok(match self {
@@ -131,10 +131,10 @@ impl DiskModel {
         })
     }
 
-    /// A request comes now and is served after all that came before it.
+    /// Serves a request that arrives now, after all earlier ones.
     ///
     /// # Panics
-    /// When the drive was made by another model.
+    /// If the drive was made by another model.
     pub fn serve(&self, drive: &mut Drive, now: SimTime, io: Io, source: &mut impl Uniform) -> Service {
         match (self, drive) {
             (DiskModel::Rate(spec), Drive::Rate(lane)) => lane.serve(now, spec.span(io, source)),
@@ -145,7 +145,7 @@ impl DiskModel {
         }
     }
 
-    /// Its name in scenarios.
+    /// The model's name in scenarios.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -158,7 +158,7 @@ impl DiskModel {
 }
 
 impl Drive {
-    /// When all that has come so far will be done.
+    /// When all requests that have arrived will be done.
     #[must_use]
     pub fn idle_at(&self) -> SimTime {
         match self {
@@ -169,10 +169,10 @@ impl Drive {
         }
     }
 
-    /// Checks its laws.
+    /// Checks the invariants of the drive.
     ///
     /// # Errors
-    /// When one does not hold.
+    /// The first invariant that does not hold.
     pub fn audit(&self) -> Result<(), Broken> {
         match self {
             Drive::Rate(lane) => lane.audit(),

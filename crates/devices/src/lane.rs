@@ -1,33 +1,32 @@
-//! A queue in front of one server, first come first served: all that must be known of it is when it will be
-//! idle.
+//! A queue in front of one server, first come first served. Its whole state is the instant at which it will
+//! be idle.
 
 use towtank_units::{SimSpan, SimTime};
 
 use crate::Broken;
 
-/// From when to when a resource is given to one thing.
+/// The interval in which a resource serves one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Service {
-    /// When it begins.
+    /// When service begins.
     pub begin: SimTime,
-    /// When it is done.
+    /// When service ends.
     pub end: SimTime,
 }
 
-/// One resource that serves one thing after the other.
+/// One resource that serves requests one after the other.
 ///
-/// **Conservation:** it has been given no more to do than there is time until it will be idle
-/// ([`Lane::audit`]).
+/// **Conservation:** its total work is at most the time until it will be idle ([`Lane::audit`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Lane {
-    /// When all that has come so far will be done.
+    /// When all work that has arrived will be done.
     pub idle_at: SimTime,
-    /// How long it has been given to do so far, the future part of it included.
+    /// The total work so far, including the part that lies in the future.
     pub busy: SimSpan,
 }
 
 impl Lane {
-    /// Something comes now and takes `span`.
+    /// Serves work that arrives now and takes `span`.
     #[inline]
     pub fn serve(&mut self, now: SimTime, span: SimSpan) -> Service {
         let begin = self.idle_at.max(now);
@@ -36,9 +35,9 @@ impl Lane {
         Service { begin, end: self.idle_at }
     }
 
-    /// Something has streamed in while it was sent, no faster than this lane takes it in, and its last byte
-    /// is here now. A lane that was free while the bytes came is done with the last one; else it takes them
-    /// in after what came before.
+    /// Receives a message that streamed in while it was sent, no faster than this lane receives, and whose
+    /// last byte arrives at `last_byte`. If the lane was free while the bytes came, it is done with the last
+    /// one; otherwise it receives them after the earlier work.
     #[inline]
     pub fn receive(&mut self, last_byte: SimTime, span: SimSpan) -> Service {
         self.idle_at = self.idle_at.saturating_add(span).max(last_byte);
@@ -46,9 +45,9 @@ impl Lane {
         Service { begin: self.idle_at.saturating_sub(span), end: self.idle_at }
     }
 
-    /// The same for a lane that may be slower than the sender, which sent for `sent_in`: the lane forwards
-    /// bytes as they come (cut through), so it begins with the first byte, or when it is free, and ends no
-    /// sooner than the last byte is here.
+    /// Like [`Lane::receive`], for a lane that may be slower than the sender, which sent for `sent_in`. The
+    /// lane forwards bytes as they come (cut through): it begins with the first byte, or when it is free, and
+    /// ends no sooner than the last byte arrives.
     #[inline]
     pub fn cut_through(&mut self, last_byte: SimTime, sent_in: SimSpan, span: SimSpan) -> Service {
         let begin = self.idle_at.max(last_byte.saturating_sub(sent_in));
@@ -57,23 +56,23 @@ impl Lane {
         Service { begin, end: self.idle_at }
     }
 
-    /// How much of what it was given is still to be done.
+    /// The remaining work at `now`.
     #[must_use]
     pub fn backlog(&self, now: SimTime) -> SimSpan {
         self.idle_at.checked_since(now).unwrap_or(SimSpan::ZERO)
     }
 
-    /// How many things that take `each` the backlog is, rounded to the nearest.
+    /// The backlog as a number of requests that take `each`, rounded to the nearest.
     #[must_use]
     pub fn depth(&self, now: SimTime, each: SimSpan) -> u64 {
         let each = each.as_ns().max(1);
         self.backlog(now).as_ns().saturating_add(each / 2) / each
     }
 
-    /// Checks the law.
+    /// Checks the conservation law.
     ///
     /// # Errors
-    /// When it has more to do than there is time for.
+    /// If the lane was given more work than there is time for.
     pub fn audit(&self) -> Result<(), Broken> {
         let (busy, idle_at) = (self.busy, self.idle_at);
         if busy.as_ns() > idle_at.as_ns() { Err(Broken::MoreThanTime { busy, idle_at }) } else { Ok(()) }
@@ -106,11 +105,11 @@ mod tests {
     #[test]
     fn what_streams_in_costs_no_time_of_its_own_where_the_lane_is_free() {
         let mut lane = Lane::default();
-        // Sent from 0 to 10: taken in with its last byte.
+        // Sent from 0 to 10: received with its last byte.
         assert_eq!(lane.receive(at(10), ns(10)).end, at(10));
-        // Another sender's, from 2 to 12: it was held up until 10 and takes ten more.
+        // From another sender, from 2 to 12: it waits until 10 and takes ten more.
         assert_eq!(lane.receive(at(12), ns(10)).end, at(20));
-        // A third one from 50 to 60.
+        // A third one, from 50 to 60.
         assert_eq!(lane.receive(at(60), ns(10)).end, at(60));
         assert_eq!(lane.busy, ns(30));
     }
@@ -118,9 +117,9 @@ mod tests {
     #[test]
     fn a_slow_lane_saves_no_idle_time() {
         let mut lane = Lane::default();
-        // Sent from 100 to 110 to a lane that takes four times as long: from the first byte on.
+        // Sent from 100 to 110 to a lane that is four times as slow: it starts with the first byte.
         assert_eq!(lane.cut_through(at(110), ns(10), ns(40)).end, at(140));
-        // The next comes while it is busy, and the one after when it has been idle for long.
+        // The next comes while the lane is busy, the one after it when the lane has been idle for long.
         assert_eq!(lane.cut_through(at(120), ns(10), ns(40)).end, at(180));
         assert_eq!(lane.cut_through(at(1_000), ns(10), ns(40)).end, at(1_030));
         // A faster lane ends with the last byte.
@@ -156,7 +155,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// What is served in the order of coming ends as if each nanosecond were looked at.
+        /// Services in order of arrival end when a step-by-step simulation of each nanosecond says.
         #[test]
         fn a_lane_is_a_queue_looked_at_each_nanosecond(comes in proptest::collection::vec((0u64..20, 0u64..9), 1..25)) {
             let (mut lane, mut came, mut comings, mut ends) = (Lane::default(), 0, VecDeque::new(), Vec::new());
@@ -184,8 +183,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The bytes of one sender arrive one after the other: a lane is never given more than there is time
-        /// for, and where it is as fast as the sender both rules are one.
+        /// The bytes of one sender arrive one after the other: a lane is never given more work than there is
+        /// time for, and if it is as fast as the sender both rules agree.
         #[test]
         fn a_lane_is_never_busier_than_there_is_time(sends in proptest::collection::vec((1u64..50, 0u64..90), 1..30), slow in 1u64..5) {
             let (mut lane, mut equal, mut plain) = (Lane::default(), Lane::default(), Lane::default());

@@ -1,24 +1,23 @@
-//! What storage is made of, in virtual time: lanes, links, uplinks, switches and disks, for every study.
+//! Storage hardware in virtual time: lanes, links, uplinks, switches and disks, for every study.
 //!
-//! Most devices serve one thing after the other, in the order in which things come to them, so a queue is one
-//! number: when it will be idle ([`Lane`]). A request learns at once from when to when it is served
-//! ([`Service`]), and that is when the model's next event lies; nothing polls. [`Link`], [`Uplink`] and
-//! [`Disk`] are lanes with the rules of what they are. Where flows share a port at every instant
-//! ([`Switch`]), or a queue discipline decides who is next ([`Line`]), an end is known only when it comes
-//! near, and each has an event of its own. A [`Bucket`] lets a flow have its rate and no more.
+//! Most devices serve requests one after the other, in order of arrival, so the state of a queue is one
+//! number: when it will be idle ([`Lane`]). A request learns at once when its service begins and ends
+//! ([`Service`]), and the model schedules its next event at that end; nothing polls. [`Link`], [`Uplink`] and
+//! [`Disk`] are lanes with device-specific rules. Where flows share a port continuously ([`Switch`]), or a
+//! queue discipline decides who is next ([`Line`]), an end is known only shortly before it, and each has an
+//! event of its own. A [`Bucket`] limits a flow to its rate.
 //!
-//! What a device can do (a spec, or a clock with the usual request's times at hand) is apart from its state:
-//! a cluster has few kinds and many devices. Bytes and a rate become a span in one place, `towtank_units`,
-//! which names the rounding. The rules are those of the CODES models that the rebuild study was published
-//! with (its local storage model and its LogGP network), as `disk` and `card` say.
+//! The parameters of a device (a spec, or a clock with the times of the usual request cached) are separate
+//! from its state: a cluster has few kinds and many devices. Bytes and a rate are converted into a span in
+//! one place, `towtank_units`, which names the rounding. The rules are those of the CODES models with which
+//! the rebuild study was published (its local storage model and its LogGP network); see `disk` and `card`.
 //!
-//! A page cache ([`PageCache`]) says what is in memory and what must go; whoever holds it asks a disk for the
-//! rest. [`drives`] are disks that know addresses: a rate, a head that seeks, measured times, and flash with
-//! its channels.
+//! A page cache ([`PageCache`]) says which pages are in memory and which must be evicted; its owner asks a
+//! disk for the rest. [`drives`] are disks that know addresses: a rate, a head that seeks, measured times,
+//! and flash with its channels.
 //!
-//! What is deliberately absent: randomness of its own (a drive is given a source), and any protocol. Requests
-//! of different kinds share a lane first come first served; weights are the business of a queue discipline in
-//! front of it.
+//! Deliberately absent: randomness of its own (a drive is given a source), and any protocol. Requests of
+//! different kinds share a lane first come first served; a queue discipline in front of it applies weights.
 
 mod broken;
 mod bucket;

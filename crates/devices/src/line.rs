@@ -1,28 +1,27 @@
-//! A queue discipline in front of a device: what waits, what is served, and who is next when a place falls
-//! free.
+//! A queue discipline in front of a device: which requests wait, which are in service, and which is next.
 //!
-//! Without a discipline a device says at once when what comes will be done ([`crate::Lane`]). With one, who
-//! goes is decided when something is done, so each service ends with an event of its own. Who holds a line
-//! gives the device what [`Line::begin`] returns, sends that event, and calls [`Line::complete`] when it
-//! comes. What is in service is never broken off.
+//! Without a discipline, a device says at once when an arriving request will be done ([`crate::Lane`]). With
+//! one, the next request is chosen when another is done, so each service ends with an event of its own. The
+//! owner of a line passes to the device what [`Line::begin`] returns, schedules that event, and calls
+//! [`Line::complete`] when it comes. A request in service is never interrupted.
 
 use towtank_iosched::{Audience, Discipline, Request, SchedulerId};
 use towtank_units::SimTime;
 
 use crate::Broken;
 
-/// Where in a line something is served: a line has as many places as its device takes requests at once.
+/// A service slot of a line; a line has as many as its device serves requests concurrently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Place(pub u16);
 
 impl Place {
-    /// The place of a line that has one.
+    /// The slot of a line that has only one.
     pub const ONLY: Place = Place(0);
 }
 
-/// What waits for one device, and what it serves.
+/// The requests that wait for one device, and those in service.
 ///
-/// **Conservation:** requests that came = served + being served + waiting ([`Line::audit`]).
+/// **Conservation:** requests that arrived = served + in service + waiting ([`Line::audit`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(bound(
     serialize = "D: serde::Serialize, D::Item: serde::Serialize",
@@ -30,19 +29,19 @@ impl Place {
 ))]
 pub struct Line<D: Discipline> {
     discipline: D,
-    /// By place.
+    /// The request in service at each place.
     serving: Vec<Option<Request<D::Item>>>,
-    /// The last instant that somebody was told to wake it at.
+    /// The instant of the last wake-up that [`Line::wake_at`] returned.
     asked: Option<SimTime>,
     came: u64,
     served: u64,
 }
 
 impl<D: Discipline> Line<D> {
-    /// A line in front of a device that takes so many requests at once.
+    /// A line in front of a device that serves `places` requests concurrently.
     ///
     /// # Panics
-    /// When it takes none.
+    /// If `places` is zero.
     #[must_use]
     pub fn new(discipline: D, places: u16) -> Line<D> {
         assert!(places > 0, "a device serves at least one request at once");
@@ -50,23 +49,23 @@ impl<D: Discipline> Line<D> {
         Line { discipline, serving, asked: None, came: 0, served: 0 }
     }
 
-    /// A request comes. [`Line::begin`] says who goes now.
+    /// Adds a request. [`Line::begin`] returns the request to serve now.
     pub fn arrive(&mut self, now: SimTime, request: Request<D::Item>) {
         self.came += 1;
         self.discipline.arrive(now, request);
     }
 
-    /// Who begins now, and where; to be called until there is nobody, after anything that has happened to the
-    /// line.
+    /// Returns a request that begins service now, and its place. Call it after every change to the line until
+    /// it returns `None`.
     pub fn begin(&mut self, now: SimTime) -> Option<(Place, &Request<D::Item>)> {
         let at = self.serving.iter().position(Option::is_none)?;
         let request = self.discipline.next(now)?;
-        // While a request is cut, its rest waits on as one more.
+        // If the request is cut, its remainder waits on as one more request.
         self.came += u64::from(request.about.piece.has_more());
         Some((Place(at as u16), self.serving[at].insert(request)))
     }
 
-    /// The device is done with what it served at a place; nothing if that was empty.
+    /// Ends the service at `place` and returns its request; `None` if the place was empty.
     pub fn complete(&mut self, now: SimTime, place: Place) -> Option<Request<D::Item>> {
         let request = self.serving.get_mut(usize::from(place.0))?.take()?;
         self.served += 1;
@@ -74,8 +73,8 @@ impl<D: Discipline> Line<D> {
         Some(request)
     }
 
-    /// When [`Line::wake`] is to be called, if nobody has been told so yet: to be asked after anything that
-    /// has happened.
+    /// When [`Line::wake`] must be called, unless an earlier call already returned that instant or an earlier
+    /// one. Call it after every change to the line.
     pub fn wake_at(&mut self, now: SimTime) -> Option<SimTime> {
         let at = self.discipline.wake_at()?.max(now);
         if self.asked.is_some_and(|asked| asked <= at) {
@@ -85,29 +84,29 @@ impl<D: Discipline> Line<D> {
         self.asked
     }
 
-    /// An instant has come that [`Line::wake_at`] gave.
+    /// Handles a wake-up at an instant that [`Line::wake_at`] returned.
     pub fn wake(&mut self, now: SimTime) {
         self.asked = self.asked.filter(|&asked| asked > now);
         self.discipline.wake(now);
     }
 
-    /// Another scheduler has told this one something.
+    /// Receives a message from another scheduler.
     pub fn hear(&mut self, now: SimTime, from: SchedulerId, message: D::Message) {
         self.discipline.hear(now, from, message);
     }
 
-    /// The next message that this line's scheduler wants sent.
+    /// The next message that this line's scheduler sends, if any.
     pub fn tell(&mut self) -> Option<(Audience, D::Message)> {
         self.discipline.tell()
     }
 
-    /// Whether a request would be served at once if the discipline lets it go.
+    /// Whether a place is free.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.serving.iter().any(Option::is_none)
     }
 
-    /// All that waits or is being served.
+    /// The items of all requests that wait or are in service.
     pub fn items(&self) -> impl Iterator<Item = &D::Item> {
         self.discipline.waiting().chain(self.serving.iter().flatten()).map(|request| &request.item)
     }
@@ -117,15 +116,15 @@ impl<D: Discipline> Line<D> {
         &self.discipline
     }
 
-    /// The discipline, for whoever sets its weights anew while it runs.
+    /// Mutable access to the discipline, for changing its weights during a run.
     pub fn discipline_mut(&mut self) -> &mut D {
         &mut self.discipline
     }
 
-    /// Checks the law.
+    /// Checks the conservation law.
     ///
     /// # Errors
-    /// When requests were lost, or came from nowhere.
+    /// If requests were lost or appeared from nowhere.
     pub fn audit(&self) -> Result<(), Broken> {
         let (came, served) = (self.came, self.served);
         let serving = self.serving.iter().flatten().count() as u64;
@@ -198,7 +197,7 @@ mod tests {
         assert_eq!((line.audit(), line.items().count()), (Ok(()), 0));
     }
 
-    /// Serves nobody and loses every second request.
+    /// A discipline that serves nothing and loses every second request.
     #[derive(Clone, Debug)]
     struct Leaky(Vec<Request<u32>>);
 

@@ -1,15 +1,15 @@
-//! Links between nodes: one direction of a node's card ([`Link`]), and both ways of a rack's link to the core
-//! ([`Uplink`]).
+//! Links between nodes: one direction of a node's link ([`Link`]), and both directions of a rack's link to
+//! the core ([`Uplink`]).
 //!
-//! How long something occupies them is said by whoever sends it: a card's rate and gap
-//! ([`crate::CardClock`]), or the rate and rounding of a published model. A link that carries two kinds of
-//! traffic by fixed shares is a link for each.
+//! The sender states how long a transfer occupies the link: from the rate and gap of a NIC
+//! ([`crate::CardClock`]), or from the rate and rounding of a published model. A link that carries two kinds
+//! of traffic by fixed shares is modelled as one link for each.
 
 use towtank_units::{SimSpan, SimTime};
 
 use crate::{Broken, Lane, Service};
 
-/// One direction of a node's link: what it sends, or what it receives.
+/// One direction of a node's link: sending or receiving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Link {
     /// Its queue.
@@ -17,49 +17,50 @@ pub struct Link {
 }
 
 impl Link {
-    /// Something is sent that occupies the link for `span`, behind what is there.
+    /// Sends a message that occupies the link for `span`, after earlier ones.
     #[inline]
     pub fn send(&mut self, now: SimTime, span: SimSpan) -> Service {
         self.lane.serve(now, span)
     }
 
-    /// Something comes that was sent no faster than this link receives, and whose last byte could be here
-    /// now.
+    /// Receives a message that was sent no faster than this link receives and whose last byte can arrive at
+    /// `last_byte`.
     #[inline]
     pub fn receive(&mut self, last_byte: SimTime, span: SimSpan) -> Service {
         self.lane.receive(last_byte, span)
     }
 
-    /// When all that it has taken on is through.
+    /// When all transfers that it has accepted will be done.
     #[must_use]
     pub fn free_at(&self) -> SimTime {
         self.lane.idle_at
     }
 }
 
-/// Which way something crosses an uplink.
+/// The direction in which a transfer crosses an uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Way {
     /// Out of the rack.
     Up,
-    /// Into it.
+    /// Into the rack.
     Down,
 }
 
 impl Way {
-    /// Both.
+    /// Both directions.
     pub const BOTH: [Way; 2] = [Way::Up, Way::Down];
 }
 
-/// Both ways of a rack's link to the core.
+/// Both directions of a rack's link to the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Uplink {
     lanes: [Lane; 2],
 }
 
 impl Uplink {
-    /// Something crosses in `span` whose last byte is here now. Upwards it comes from a node that sent for
-    /// `sent_in` and may be faster than the uplink; downwards from another uplink, and all are alike.
+    /// Sends a transfer across in `span`; its last byte arrives at `last_byte`. Upwards it comes from a node
+    /// that sent for `sent_in` and may be faster than the uplink; downwards it comes from another uplink, and
+    /// all uplinks have the same rate.
     #[inline]
     pub fn cross(&mut self, way: Way, last_byte: SimTime, sent_in: SimSpan, span: SimSpan) -> Service {
         let lane = self.lane_mut(way);
@@ -69,21 +70,21 @@ impl Uplink {
         }
     }
 
-    /// One way.
+    /// The lane of one direction.
     #[must_use]
     pub fn lane(&self, way: Way) -> &Lane {
         &self.lanes[way as usize]
     }
 
-    /// One way, to be put back as it was.
+    /// Mutable access to the lane of one direction, for undoing.
     pub fn lane_mut(&mut self, way: Way) -> &mut Lane {
         &mut self.lanes[way as usize]
     }
 
-    /// Checks the laws of both ways.
+    /// Checks the conservation law of both directions.
     ///
     /// # Errors
-    /// The first that does not hold.
+    /// The first violation.
     pub fn audit(&self) -> Result<(), Broken> {
         self.lanes.iter().try_for_each(Lane::audit)
     }
@@ -114,7 +115,7 @@ mod tests {
     fn idle_time_is_not_saved() {
         let (mut link, span) = (Link::default(), SimSpan::from_ns(10));
         link.send(at(0), span);
-        // Idle from 10 to 1,000: two that come then are no faster for it.
+        // Idle from 10 to 1,000: idle time is not saved for two transfers that come then.
         assert_eq!(
             [link.send(at(1_000), span), link.send(at(1_000), span)].map(|one| one.end),
             [at(1_010), at(1_020)]
@@ -124,10 +125,10 @@ mod tests {
     #[test]
     fn the_ways_of_an_uplink_do_not_hinder_each_other() {
         let (mut uplink, sent_in, span) = (Uplink::default(), SimSpan::from_ns(10), SimSpan::from_ns(40));
-        // A node sends from 100 to 110: four times as long over the uplink, from the first byte on.
+        // A node sends from 100 to 110: the uplink takes four times as long, starting with the first byte.
         assert_eq!(uplink.cross(Way::Up, at(110), sent_in, span), Service { begin: at(100), end: at(140) });
         assert_eq!(uplink.cross(Way::Up, at(110), sent_in, span), Service { begin: at(140), end: at(180) });
-        // Down it was sent by an uplink, and the last byte ends it.
+        // Downwards it was sent by an uplink, and it ends with the last byte.
         assert_eq!(uplink.cross(Way::Down, at(140), sent_in, span), Service { begin: at(100), end: at(140) });
         assert_eq!(Way::BOTH.map(|way| uplink.lane(way).busy.as_ns()), [80, 40]);
     }

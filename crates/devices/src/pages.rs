@@ -1,55 +1,55 @@
-//! A page cache: which pages of which files are in memory, which of them are dirty, and which go when room is
-//! needed.
+//! A page cache: which pages of which files are in memory, which of them are dirty, and which are evicted
+//! when space is needed.
 //!
-//! Pages are kept as ranges with one state each, so that a sequential stream costs as many steps as it makes
-//! requests, not as many as it has pages; what comes out is what a list of single pages would give. Dirty
-//! pages, pages that are being written back and pages that are being read stay; clean ones go in the order of
-//! the [`Replacement`].
+//! Pages are kept as ranges with one state each, so the cost of a sequential stream grows with its requests,
+//! not with its pages; the result is that of a list of single pages. Dirty pages, pages that are being
+//! written back and pages that are being read stay; clean ones are evicted in the order of the
+//! [`Replacement`].
 //!
-//! The cache does no input or output and knows no time: whoever holds it reads what is missing, writes what
-//! [`PageCache::take_dirty`] picks, and says when that is done.
+//! The cache does no input or output and has no clock: its owner reads what is missing, writes what
+//! [`PageCache::take_dirty`] picks, and reports when that is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::Broken;
 
-/// A file of a cache.
+/// The identifier of a file in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct FileId(pub u64);
 
-/// Pages of a file that lie one after the other.
+/// Consecutive pages of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Extent {
-    /// Whose.
+    /// The file.
     pub file: FileId,
-    /// Which.
+    /// The page numbers.
     pub pages: Range<u64>,
 }
 
 impl Extent {
-    /// How many pages.
+    /// The number of pages.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.pages.end.saturating_sub(self.pages.start)
     }
 
-    /// Whether there is none.
+    /// Whether the extent has no pages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Which clean pages go first.
+/// The order in which clean pages are evicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Replacement {
-    /// Those that were read or written longest ago.
+    /// Least recently read or written first.
     #[default]
     Lru,
-    /// Those that came, or were written, longest ago: reading does not keep a page.
+    /// The page that was loaded or written longest ago first; reading does not keep a page.
     Fifo,
-    /// Those that were read or written last: what is left of a scan that begins again.
+    /// Most recently read or written first, which suits a scan that is repeated.
     Mru,
 }
 
@@ -58,9 +58,9 @@ pub enum Replacement {
 enum State {
     Clean,
     Dirty,
-    /// Being written back; it counts as dirty no more.
+    /// Being written back; no longer counted as dirty.
     Writing,
-    /// Being read: its content is not there yet.
+    /// Being read: its content is not yet available.
     Reading,
 }
 
@@ -68,34 +68,34 @@ enum State {
 struct Piece {
     end: u64,
     state: State,
-    /// When it was used, in steps of the cache.
+    /// The step of the cache at which it was last used.
     used: u64,
 }
 
 type Key = (FileId, u64);
 
-/// What there is of some pages, from the first of them on.
+/// The state of the leading pages of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// So many are in memory.
+    /// This many are in memory.
     Here(u64),
-    /// So many are being read.
+    /// This many are being read.
     Coming(u64),
-    /// So many are not there.
+    /// This many are not in the cache.
     Missing(u64),
 }
 
-/// The pages of one server.
+/// The pages in the memory of one server.
 ///
-/// **Conservation:** the pages of all ranges are what is counted as used, and dirty ones what is counted as
-/// dirty; ranges do not overlap; no more is used than fits ([`PageCache::audit`]).
+/// **Conservation:** the ranges sum up to `used_pages`, the dirty ones to `dirty_pages`; ranges do not
+/// overlap; the used pages do not exceed the capacity ([`PageCache::audit`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PageCache {
     capacity: u64,
     replacement: Replacement,
     #[serde(with = "towtank_units::pairs")]
     pieces: BTreeMap<Key, Piece>,
-    /// Clean ranges by when they were used.
+    /// Clean ranges, ordered by last use.
     clean: BTreeSet<(u64, FileId, u64)>,
     dirty: BTreeSet<Key>,
     used_pages: u64,
@@ -104,7 +104,7 @@ pub struct PageCache {
 }
 
 impl PageCache {
-    /// An empty cache that holds so many pages.
+    /// An empty cache of `capacity` pages.
     #[must_use]
     pub fn new(capacity: u64, replacement: Replacement) -> PageCache {
         PageCache {
@@ -119,23 +119,23 @@ impl PageCache {
         }
     }
 
-    /// Pages that differ from the disk and are not being written.
+    /// Pages that differ from the disk and are not being written back.
     #[must_use]
     pub fn dirty_pages(&self) -> u64 {
         self.dirty_pages
     }
 
-    /// Pages in memory.
+    /// Pages in memory, including those being read.
     #[must_use]
     pub fn used_pages(&self) -> u64 {
         self.used_pages
     }
 
-    /// What there is of `extent`, from its first page on.
+    /// The state of the leading pages of `extent`.
     #[must_use]
     pub fn find(&self, extent: &Extent) -> Found {
         let Range { start, end } = extent.pages;
-        // What is asked for is mostly what came at once.
+        // Fast path: most requests lie within one range.
         if let Some(piece) = self.pieces.get(&(extent.file, start)).filter(|piece| piece.end >= end) {
             let pages = end - start;
             return if piece.state == State::Reading { Found::Coming(pages) } else { Found::Here(pages) };
@@ -151,7 +151,7 @@ impl PageCache {
         }
     }
 
-    /// Where the pages end that are in memory without a gap from the first of `extent` on.
+    /// The end of the gapless run of pages in memory that begins with the first page of `extent`.
     fn here_until(&self, extent: &Extent) -> u64 {
         let Range { start, end } = extent.pages;
         let mut until = start;
@@ -165,7 +165,7 @@ impl PageCache {
         until.min(end)
     }
 
-    /// Pages of `extent` that would become dirty if it were written.
+    /// The number of pages of `extent` that a write would newly make dirty.
     #[must_use]
     pub fn not_dirty(&self, extent: &Extent) -> u64 {
         let Range { start, end } = extent.pages;
@@ -184,13 +184,13 @@ impl PageCache {
         extent.len() - dirty
     }
 
-    /// Whether any page of it is here.
+    /// Whether the cache holds any page of the extent.
     fn overlaps(&self, extent: &Extent) -> bool {
         let last = self.pieces.range(..(extent.file, extent.pages.end)).next_back();
         last.is_some_and(|((file, _), piece)| *file == extent.file && piece.end > extent.pages.start)
     }
 
-    /// Pages were read from memory: those that are kept by reading move on.
+    /// Records a read from memory, which renews the pages unless the replacement is FIFO.
     pub fn touch(&mut self, extent: &Extent) {
         if self.replacement == Replacement::Fifo {
             return;
@@ -206,8 +206,8 @@ impl PageCache {
         }
     }
 
-    /// Changes a range that is exactly these pages, in its place. Says whether there is one; it does not
-    /// become dirty, nor does it cease to be.
+    /// Changes in place a range that equals `extent`; returns whether there is one. The change must not alter
+    /// whether the range is dirty.
     fn change_whole(&mut self, extent: &Extent, into: impl Fn(&mut Piece)) -> bool {
         let (file, start) = (extent.file, extent.pages.start);
         let Some(piece) = self.pieces.get_mut(&(file, start)).filter(|piece| piece.end == extent.pages.end)
@@ -231,7 +231,7 @@ impl PageCache {
         true
     }
 
-    /// Makes room for so many pages by letting clean ones go. Says whether there is room now.
+    /// Evicts clean pages until `pages` fit; returns whether they do.
     fn make_room(&mut self, pages: u64) -> bool {
         while self.capacity.saturating_sub(self.used_pages) < pages {
             let needed = pages - self.capacity.saturating_sub(self.used_pages);
@@ -243,7 +243,7 @@ impl PageCache {
             let Some(mut piece) = self.take((file, start)) else { return false };
             let there = piece.end - start;
             if there > needed {
-                // It loses as many as are needed: the first ones, or the last ones where the newest go first.
+                // Only as many pages as needed are evicted: the first ones, or the last ones under MRU.
                 match self.replacement {
                     Replacement::Lru | Replacement::Fifo => self.put((file, start + needed), piece),
                     Replacement::Mru => {
@@ -256,8 +256,7 @@ impl PageCache {
         true
     }
 
-    /// Pages that are missing begin to be read. Says whether there is room for them; without, nothing has
-    /// begun.
+    /// Marks missing pages as being read. Returns whether they fit; if not, nothing changes.
     pub fn begin_read(&mut self, extent: &Extent) -> bool {
         if !self.make_room(extent.len()) {
             return false;
@@ -268,13 +267,13 @@ impl PageCache {
         true
     }
 
-    /// They have been read.
+    /// Marks pages as read.
     pub fn end_read(&mut self, extent: &Extent) {
         let used = self.next_step();
         self.settle(extent, State::Reading, |piece| *piece = Piece { state: State::Clean, used, ..*piece });
     }
 
-    /// Pages are written in memory. Says whether there is room for them; without, nothing was written.
+    /// Writes pages in memory. Returns whether they fit; if not, nothing is written.
     pub fn write(&mut self, extent: &Extent) -> bool {
         let mut own: Vec<(Key, Option<Piece>)> = Vec::new();
         if self.overlaps(extent) {
@@ -293,8 +292,8 @@ impl PageCache {
         true
     }
 
-    /// Picks dirty pages to be written back, `most` at most: those of `first` before those of other files,
-    /// each file's in order. They count as dirty no more.
+    /// Picks dirty pages to be written back, at most `most`: those of `first` before those of other files, in
+    /// order within each file. They no longer count as dirty.
     pub fn take_dirty(&mut self, first: Option<FileId>, most: u64) -> Vec<Extent> {
         let mut taken: Vec<Extent> = Vec::new();
         let mut left = most;
@@ -316,12 +315,12 @@ impl PageCache {
         taken
     }
 
-    /// Pages have been written back. Those that were written in memory meanwhile are dirty again and stay so.
+    /// Marks pages as written back. Pages that were written in memory meanwhile are dirty again and stay so.
     pub fn end_write(&mut self, extent: &Extent) {
         self.settle(extent, State::Writing, |piece| piece.state = State::Clean);
     }
 
-    /// All pages of a file go, dirty ones too.
+    /// Drops all pages of a file, including dirty ones.
     pub fn forget(&mut self, file: FileId) {
         let keys: Vec<Key> = self.pieces.range((file, 0)..=(file, u64::MAX)).map(|(key, _)| *key).collect();
         for key in keys {
@@ -363,7 +362,7 @@ impl PageCache {
         self.pieces.range((extent.file, start)..(extent.file, end)).map(|(key, _)| *key).collect()
     }
 
-    /// Cuts the ranges that lie across an end of `extent`.
+    /// Splits the ranges that cross an end of `extent`.
     fn split(&mut self, extent: &Extent) {
         for at in [extent.pages.start, extent.pages.end] {
             let before = self.pieces.range(..(extent.file, at)).next_back();
@@ -407,10 +406,10 @@ impl PageCache {
         Some(piece)
     }
 
-    /// Checks the laws.
+    /// Checks the invariants.
     ///
     /// # Errors
-    /// The first that does not hold.
+    /// The first invariant that does not hold.
     pub fn audit(&self) -> Result<(), Broken> {
         let mut last: Option<(FileId, u64)> = None;
         let (mut used, mut dirty) = (0_u64, 0_u64);

@@ -1,17 +1,18 @@
-//! A switch: transfers of several flows leave by each of its ports, and share that port's rate.
+//! A switch: transfers of several flows leave through each of its ports and share that port's rate.
 //!
-//! Shared fairly, all flows that have something at a port get the same part of its rate at every instant, and
-//! the transfers of a flow follow each other (generalised processor sharing with equal weights: Parekh and
-//! Gallager, IEEE/ACM Transactions on Networking 1(3), 1993). First come first served, the whole port has one
-//! queue. Either way a port counts the bytes that a flow which always had something would have got, and a
-//! transfer ends at a value of this count that is known when it comes; only the instant moves as flows come
-//! and go. So a port says when its next transfer ends ([`Switch::due`]), and is asked again whenever
-//! something comes or ends. An event for an instant that has moved finds nothing done and does no harm.
+//! With fair sharing, all flows that have something at a port get equal parts of its rate at every instant,
+//! and the transfers of one flow follow each other (generalised processor sharing with equal weights: Parekh
+//! and Gallager, IEEE/ACM Transactions on Networking 1(3), 1993). With first come first served, the whole
+//! port has one queue. In both cases a port counts the bytes that a permanently backlogged flow would have
+//! received. The value of this count at which a transfer ends is known when the transfer arrives; only the
+//! instant changes as flows come and go. So a port states when its next transfer ends ([`Switch::due`]), and
+//! must be asked again after each arrival and each end. An event for an outdated instant finds nothing done
+//! and has no effect.
 //!
-//! What is left out: packets, buffers that overflow, and ports that limit their senders (a [`crate::Link`] in
-//! front does that). Transfers come to a port with their first byte. A transfer ends with the nanosecond in
-//! which its last byte leaves, and what the port could have sent in the rest of that nanosecond is lost, so
-//! that no port is faster than its rate.
+//! Left out: packets, buffer overflows, and ports that limit their senders (a [`crate::Link`] in front does
+//! that). A transfer arrives at a port with its first byte. It ends with the nanosecond in which its last
+//! byte leaves, and what the port could have sent in the rest of that nanosecond is lost, so no port is
+//! faster than its rate.
 
 use std::collections::BTreeMap;
 
@@ -28,17 +29,17 @@ pub enum Sharing {
     Fifo,
 }
 
-/// What a switch can do.
+/// The parameters of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSpec {
-    /// Of each port.
+    /// The rate of each port.
     pub port: Rate,
     /// How flows share a port.
     pub sharing: Sharing,
 }
 
 impl SwitchSpec {
-    /// The queue that a flow's transfers wait in: one of its own, or that of all.
+    /// The queue in which a flow's transfers wait: its own under fair sharing, otherwise the shared one.
     fn queue_of(&self, flow: u32) -> u32 {
         match self.sharing {
             Sharing::Fair => flow,
@@ -47,46 +48,46 @@ impl SwitchSpec {
     }
 }
 
-/// A port of a switch: what leaves by it goes to one node.
+/// A port of a switch; it leads to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PortId(pub u32);
 
-/// A transfer that comes to a switch.
+/// A transfer that arrives at a switch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Transfer<T> {
-    /// Whose it is.
+    /// The flow to which it belongs.
     pub flow: u32,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
-    /// What whoever gets it needs to know.
+    /// Data for the receiver.
     pub item: T,
 }
 
-/// A switch's ports, and what is in them.
+/// The ports of a switch and the transfers inside.
 ///
-/// **Conservation:** at each port, bytes that came = bytes through + bytes inside; and what is through is no
-/// more than the port's rate allows in the time in which it had something to send ([`Switch::audit`]).
+/// **Conservation:** at each port, bytes arrived = bytes sent + bytes inside; and the bytes sent are at most
+/// what the port's rate allows in the time in which it had something to send ([`Switch::audit`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Switch<T> {
     ports: Vec<Port<T>>,
 }
 
-/// Bytes are counted in these parts, so that shares of a nanosecond's bytes are not lost.
+/// Parts per byte, so that fractions of the bytes of a nanosecond are not lost.
 const PARTS: u128 = 1 << 20;
 const NS_PER_SEC: u128 = 1_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Port<T> {
-    /// Parts of a byte that a flow which always had something would have got, until `since`.
+    /// Parts of a byte that a permanently backlogged flow would have received until `since`.
     got: u128,
     since: SimTime,
-    /// By where the count will be when they end; of equals, who came first.
+    /// Keyed by the value of the count at which they end, then by order of arrival.
     #[serde(
         with = "towtank_units::pairs",
         bound(serialize = "T: serde::Serialize", deserialize = "T: serde::Deserialize<'de>")
     )]
     inside: BTreeMap<(u128, u64), Transfer<T>>,
-    /// Queues with something to send: where the last transfer of each ends, and how many it has.
+    /// Backlogged queues: the count at which the last transfer of each ends, and its number of transfers.
     queues: BTreeMap<u32, (u128, u32)>,
     order: u64,
     came: u64,
@@ -95,50 +96,50 @@ struct Port<T> {
 }
 
 impl<T> Switch<T> {
-    /// A switch with so many ports, and nothing in them.
+    /// A switch with this many ports and no transfers.
     #[must_use]
     pub fn new(ports: u32) -> Switch<T> {
         Switch { ports: (0..ports).map(|_| Port::new()).collect() }
     }
 
-    /// A transfer comes to a port. What [`Switch::due`] says may change with it.
+    /// Adds a transfer to a port. This may change [`Switch::due`].
     ///
     /// # Panics
-    /// When a transfer of the port has ended before now and was not taken out.
+    /// If a transfer of the port ended before now and was not taken out.
     pub fn send(&mut self, spec: &SwitchSpec, now: SimTime, port: PortId, transfer: Transfer<T>) {
         self.ports[port.0 as usize].send(spec, now, transfer);
     }
 
-    /// When the next transfer ends at a port, if nothing more comes to it.
+    /// When the next transfer ends at a port, if no other arrives.
     #[must_use]
     pub fn due(&self, spec: &SwitchSpec, port: PortId) -> Option<SimTime> {
         self.ports[port.0 as usize].due(spec)
     }
 
-    /// A transfer that has ended at a port; to be called until there is none, then the rest is asked for
-    /// again.
+    /// Takes out a transfer that has ended at a port. Call it until it returns `None`, then ask
+    /// [`Switch::due`] again.
     ///
     /// # Panics
-    /// When one has ended before now and was not taken out then.
+    /// If one ended before now and was not taken out then.
     pub fn done(&mut self, spec: &SwitchSpec, now: SimTime, port: PortId) -> Option<Transfer<T>> {
         self.ports[port.0 as usize].done(spec, now)
     }
 
-    /// All that is inside, port by port.
+    /// All transfers inside, port by port.
     pub fn inside(&self) -> impl Iterator<Item = (PortId, &Transfer<T>)> {
         (0..).zip(&self.ports).flat_map(|(id, port)| port.inside.values().map(move |one| (PortId(id), one)))
     }
 
-    /// How long a port has had something to send.
+    /// The total time during which a port had something to send.
     #[must_use]
     pub fn busy(&self, port: PortId) -> SimSpan {
         self.ports[port.0 as usize].busy
     }
 
-    /// Checks the laws.
+    /// Checks the invariants.
     ///
     /// # Errors
-    /// The first that does not hold.
+    /// The first invariant that does not hold.
     pub fn audit(&self, spec: &SwitchSpec) -> Result<(), Broken> {
         self.ports.iter().try_for_each(|port| port.audit(spec))
     }
@@ -192,7 +193,7 @@ impl<T> Port<T> {
         Some(transfer)
     }
 
-    /// Counts on until now; while nothing is inside, nothing is counted and no time is saved.
+    /// Advances the count to `now`; while nothing is inside, the count stays and no time is saved.
     fn advance(&mut self, spec: &SwitchSpec, now: SimTime) {
         let due = self.due(spec);
         assert!(

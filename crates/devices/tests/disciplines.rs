@@ -1,4 +1,4 @@
-//! Whether the trait of queue disciplines suits what it is for: one small discipline of each kind, in a line.
+//! Checks that the trait of queue disciplines fits its purpose: one small discipline of each kind, in a line.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ fn begun<D: Discipline<Item = u32>>(line: &mut Line<D>, now: SimTime) -> Vec<u32
     std::iter::from_fn(|| line.begin(now).map(|(_, request)| request.item)).collect()
 }
 
-/// At most so many are in service, whatever places there are: the depth of SFQ(D).
+/// At most `depth` requests in service, however many places there are: the depth of SFQ(D).
 #[derive(Clone)]
 struct Depth {
     depth: u32,
@@ -61,7 +61,8 @@ fn a_discipline_may_want_fewer_in_service_than_there_are_places() {
     assert_eq!(line.audit(), Ok::<(), Broken>(()));
 }
 
-/// Who is due first; of equals, or of those in no hurry, the lower flow: deadlines over priority classes.
+/// The earliest deadline first; of equals, or without a deadline, the lower flow: deadlines over priority
+/// classes.
 #[derive(Clone, Default)]
 struct Urgent(Waiting);
 
@@ -94,7 +95,7 @@ fn deadlines_and_classes_decide() {
     assert_eq!(begun(&mut line, at(0)), [3, 2, 1, 0]);
 }
 
-/// A token a nanosecond, up to ten; a request takes its cost of them.
+/// One token per nanosecond, up to ten; a request takes its cost in tokens.
 #[derive(Clone)]
 struct Tokens {
     held: u64,
@@ -135,7 +136,7 @@ fn who_lacks_tokens_asks_to_be_woken_once() {
     line.arrive(at(0), request(0, 7, 1));
     assert_eq!(begun(&mut line, at(0)), [0]);
     assert_eq!(line.wake_at(at(0)), Some(at(5)));
-    // Another request comes meanwhile: nothing new is to be asked.
+    // Another request arrives meanwhile: no other wake-up is needed.
     line.arrive(at(2), request(0, 1, 2));
     assert!(begun(&mut line, at(2)).is_empty());
     assert_eq!(line.wake_at(at(2)), None);
@@ -147,11 +148,11 @@ fn who_lacks_tokens_asks_to_be_woken_once() {
     assert_eq!(line.wake_at(at(6)), None);
 }
 
-/// Fair between two flows of unit weight over all schedulers: each tells the others what its flows got, as
-/// DSFQ does.
+/// Fair between two flows of unit weight over all schedulers: each tells the others what its flows received,
+/// as DSFQ does.
 #[derive(Clone, Default)]
 struct Told {
-    /// What each flow got, here and elsewhere.
+    /// What each flow received, here and elsewhere.
     got: [u64; 2],
     untold: VecDeque<(FlowId, u64)>,
     waiting: Waiting,
@@ -190,7 +191,7 @@ impl Discipline for Told {
 #[test]
 fn what_others_tell_decides_too() {
     let (mut here, mut there) = (Line::new(Told::default(), 2), Line::new(Told::default(), 2));
-    // Flow 0 got all of one scheduler, where it was alone.
+    // Flow 0 received all of one scheduler, where it was alone.
     (0..2).for_each(|item| there.arrive(at(0), request(0, 10, item)));
     assert_eq!(begun(&mut there, at(0)), [0, 1]);
     [(0, 2), (0, 3), (1, 4), (1, 5)]
@@ -201,7 +202,7 @@ fn what_others_tell_decides_too() {
         assert_eq!(audience, Audience::Others);
         here.hear(at(1), SchedulerId(1), message);
     }
-    // So it waits at the other for flow 1, which would have had its turn only if nobody had told.
+    // So at the other scheduler it waits for flow 1, which without the message would only have had its turn.
     assert_eq!(begun(&mut here, at(1)), [4, 5]);
     assert_eq!(begun(&mut untold, at(1)), [2, 4]);
 }

@@ -1,15 +1,16 @@
-//! Our own fit of a drive of 7200 turns a minute and 500 GB, made in 2026 from the measurements of an
+//! Our own fit of a 500 GB drive with 7200 revolutions per minute, made in 2026 from the measurements of an
 //! ST500NM0001 that PFSsim publishes (`disk/ST500NM0001` of its repository; 414 times of 4 KiB to 1 MiB over
-//! jumps of 4 KiB to 8 GiB). The measurements are not here.
+//! jumps of 4 KiB to 8 GiB). The measurements are not included here.
 //!
-//! - **Sequential**: size at 116 MiB/s, and 0.014 ms. Within 7 % of each measured time, but for 8 KiB: 14 and
-//!   18 %.
-//! - **Reads** = position(jump) + g(size). A near jump is read through at 116 MiB/s, a far one takes 5.3 ms
-//!   and 24 ns √jump; g is linear between five points. Error: median 4 %, 17 % for nine of ten, worst 35 %,
-//!   of small reads after jumps of at most 8 KiB.
-//! - **Writes** = max(position(jump) + h(size), least(size)): up to 256 KiB the drive's cache takes them, and
-//!   position rises with the logarithm of the jump. Error: median 4 %, 15 % for nine of ten, worst 83 %, of
-//!   512 KiB after jumps of 128 KiB to 512 KiB, which the drive served as if they were sequential.
+//! - **Sequential**: size at 116 MiB/s plus 0.014 ms. Within 7 % of each measured time, except for 8 KiB: 14
+//!   % and 18 %.
+//! - **Reads** = position(jump) + g(size). A short jump is read through at 116 MiB/s, a long one takes 5.3 ms
+//!   plus 24 ns √jump; g is linear between five points. Error: median 4 %, at most 17 % for nine of ten,
+//!   worst 35 %, for small reads after jumps of at most 8 KiB.
+//! - **Writes** = max(position(jump) + h(size), least(size)): the drive's cache absorbs writes up to 256 KiB,
+//!   and position grows with the logarithm of the jump. Error: median 4 %, at most 15 % for nine of ten,
+//!   worst 83 %, for 512 KiB after jumps of 128 KiB to 512 KiB, which the drive served as if they were
+//!   sequential.
 
 use towtank_units::SimSpan;
 
@@ -17,14 +18,14 @@ use super::table::{TableSpec, Times};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// Bytes in a second, the head in place.
+/// Bytes per second of a sequential transfer.
 const STREAM_RATE: f64 = 116.0 * MIB as f64;
 const NS_PER_MS: f64 = 1e6;
-/// Powers of two from 4 KiB: sizes to 1 MiB, jumps to 8 GiB.
+/// Numbers of powers of two from 4 KiB: sizes up to 1 MiB, jumps up to 8 GiB.
 const SIZES: u32 = 9;
 const JUMPS: u32 = 22;
 
-/// Milliseconds by bytes.
+/// Pairs of KiB and milliseconds.
 const READ_SIZE: [(f64, f64); 5] = [(4.0, 0.0), (128.0, 2.3), (256.0, 3.9), (512.0, 5.0), (1024.0, 9.6)];
 const WRITE_SIZE: [(f64, f64); 6] =
     [(4.0, 0.0), (64.0, 0.1), (128.0, 0.25), (256.0, 1.1), (512.0, 2.0), (1024.0, 4.0)];
@@ -38,11 +39,11 @@ const WRITE_LEAST: [(f64, f64); 8] = [
     (512.0, 10.6),
     (1024.0, 15.2),
 ];
-/// Milliseconds by the logarithm of the jump.
+/// Pairs of the binary logarithm of the jump and milliseconds.
 const WRITE_POSITION: [(f64, f64); 3] = [(13.0, 0.45), (16.0, 1.35), (30.0, 3.95)];
 
 impl TableSpec {
-    /// A drive of 7200 turns a minute and 500 GB, by our own fit.
+    /// A 500 GB drive with 7200 revolutions per minute, by our own fit.
     #[must_use]
     pub fn fitted_7200_rpm() -> TableSpec {
         table()
@@ -86,7 +87,7 @@ fn write(size: u64, jump: u64) -> f64 {
     (position + between(&WRITE_SIZE, kib)).max(between(&WRITE_LEAST, kib))
 }
 
-/// Linear between points, level beyond them.
+/// Linear interpolation between the points, constant outside them.
 fn between(points: &[(f64, f64)], at: f64) -> f64 {
     let high = points.partition_point(|point| point.0 < at);
     match (high.checked_sub(1).map(|low| points[low]), points.get(high)) {

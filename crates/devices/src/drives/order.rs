@@ -1,24 +1,25 @@
-//! In which order a head serves what waits: first come, nearest, or in one direction.
+//! The order in which a disk head serves waiting requests: first come, nearest, or one direction.
 //!
-//! A choice, not a queue: who holds the requests gives where they lie and is told which is next.
+//! This is a selection rule, not a queue: the owner of the requests passes their addresses and is told which
+//! one is next.
 
-/// A rule for the next request.
+/// A rule that selects the next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeadOrder {
-    /// The one that came first.
+    /// The one that arrived first.
     #[default]
     Fifo,
-    /// The one nearest to the head (shortest seek time first). One far away may wait for ever.
+    /// The one nearest to the head (shortest seek time first). A distant request may wait for ever.
     Sstf,
-    /// The next one above the head, and if there is none the lowest (circular look): none waits longer than a
-    /// sweep.
+    /// The next one above the head or, if there is none, the lowest (C-LOOK): no request waits longer than
+    /// one sweep.
     CLook,
 }
 
 impl HeadOrder {
-    /// Which of those that wait is next: its place among them. They are named by address, in the order in
-    /// which they came, and of equal ones the first is taken. None if nobody waits.
+    /// The index of the next request among those waiting, or `None` if there are none. `waiting` gives their
+    /// addresses in order of arrival; of equal candidates the first is taken.
     #[must_use]
     pub fn next(self, head: u64, waiting: impl IntoIterator<Item = u64>) -> Option<usize> {
         let waiting = waiting.into_iter().enumerate();
@@ -37,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    /// The order in which requests that wait together are served, and how far the head moves in all.
+    /// The order in which requests that wait together are served, and the total movement of the head.
     fn served(order: HeadOrder, head: u64, mut waiting: Vec<u64>) -> (Vec<u64>, u64) {
         let (mut done, mut moved, mut at) = (Vec::new(), 0, head);
         while let Some(next) = order.next(at, waiting.iter().copied()) {

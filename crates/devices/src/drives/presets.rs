@@ -1,40 +1,41 @@
-//! Drives by name.
+//! Predefined drives by name.
 //!
-//! The disks are those of which DiskSim has validated parameter files (Western Digital's fork, `valid/`), all
-//! of the years 1993 to 1999: their turn, seek, settle, head switch, cylinders, surfaces, sectors of the
-//! outermost and the innermost track, and buffer. Choices of ours: eight zones of as many cylinders, whose
-//! tracks shrink evenly; 0.2 ms for each request; a bus of 80 MB/s; and a stream that goes on within 0.2 ms.
+//! The disks are those for which DiskSim has validated parameter files (Western Digital's fork, `valid/`),
+//! all from the years 1993 to 1999: revolution time, seek, settle, head switch, cylinders, surfaces, sectors
+//! of the outermost and the innermost track, and buffer. Our own choices: eight zones of equally many
+//! cylinders, whose tracks shrink evenly; 0.2 ms per request; a bus of 80 MB/s; and a stream that continues
+//! if the next request comes within 0.2 ms.
 //!
 //! `hdd-7200` is a table, our own fit of an ST500NM0001; see `fit`.
 //!
-//! The flash has the times and shape of MQSim's default (MLC) and of Microsoft's SSD add-on for DiskSim
-//! (SLC). Choices of ours: fewer blocks, so that the state stays small; two free blocks of a die, where MQSim
-//! collects below 5 %; without planes. 7 % are spare as in MQSim, and 15 % in the other, of which the source
-//! says no number.
+//! The solid-state drives have the times and shape of MQSim's default (MLC) and of Microsoft's SSD add-on for
+//! DiskSim (SLC). Our own choices: fewer blocks, so that the state stays small; a limit of two free blocks
+//! per die, where MQSim collects below 5 %; no planes. Spare space is 7 % as in MQSim, and 15 % for the
+//! other, whose source gives no number.
 
 use towtank_units::{Bytes, Rate, SimSpan};
 
 use super::{DiskModel, SeekCurve, SeekSpec, SsdSpec, TableSpec, TrackBuffer, Zone};
 
-/// Zones of a disk.
+/// Zones per disk.
 const ZONES: u32 = 8;
 const SECTOR_BYTES: u64 = 512;
 const BUS_BYTES_PER_SECOND: u64 = 80_000_000;
 const OVERHEAD: SimSpan = SimSpan::from_us(200);
-/// Blocks of a die.
+/// Blocks per die.
 const DIE_BLOCKS: u32 = 128;
 
 /// A disk, in the units of its parameter file.
 struct Disk {
     name: &'static str,
     turn_us: u64,
-    /// Over one cylinder, a third of all and all.
+    /// Seek times over one cylinder, a third of all and all.
     seek_us: [u64; 3],
     write_settle_us: u64,
     head_switch_us: u64,
     cylinders: u32,
     surfaces: u32,
-    /// Sectors of the innermost and the outermost track.
+    /// Sectors per track of the innermost and the outermost track.
     sectors: [u64; 2],
     segments: u16,
     segment_bytes: u64,
@@ -142,7 +143,7 @@ impl DiskModel {
         "ssd-slc",
     ];
 
-    /// A drive that is known by name.
+    /// The predefined drive with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<DiskModel> {
         match name {
@@ -174,7 +175,8 @@ impl Disk {
         }
     }
 
-    /// From the outermost; the first ones have a cylinder more where they cannot be alike.
+    /// Zone number `zone`, counted from the outermost; the first zones have one cylinder more if the number
+    /// of cylinders is not a multiple of the number of zones.
     fn zone(&self, zone: u32) -> Zone {
         let cylinders = self.cylinders / ZONES + u32::from(zone < self.cylinders % ZONES);
         let [inner, outer] = self.sectors;
@@ -221,7 +223,7 @@ fn slc() -> SsdSpec {
         read: SimSpan::from_us(25),
         program: SimSpan::from_us(200),
         erase: SimSpan::from_us(1_500),
-        // 0.025 us a byte.
+        // 0.025 us per byte.
         channel_rate: rate(40_000_000),
         host_rate: rate(300_000_000),
         overhead: SimSpan::ZERO,
@@ -246,9 +248,9 @@ mod tests {
 
     #[test]
     fn disks_have_the_rates_of_their_files() {
-        // MB/s of the outermost and the innermost track, in the order of `DISKS`, from sectors and turns;
-        // tolerances, set before: 1 % and 2 %, as the last digits say. Capacities in GB are those of the
-        // names' data sheets, within 8 %: spare sectors and uneven zones.
+        // MB/s of the outermost and the innermost track, in the order of `DISKS`, from sectors and revolution
+        // times; tolerances, set beforehand: 1 % and 2 %, the precision of the last digits. Capacities in GB
+        // are those of the data sheets, within 8 %: spare sectors and uneven zones.
         let rates =
             [(21.8, 14.3), (28.6, 19.6), (15.7, 10.3), (11.4, 7.3), (24.0, 15.2), (16.7, 11.2), (5.5, 3.3)];
         let capacities = [9.1, 9.1, 9.1, 2.1, 9.1, 4.5, 1.05];

@@ -1,7 +1,7 @@
-//! A drive that is a rate: an overhead for each request and size over rate, each way, with or without noise.
+//! The rate model: an overhead per request plus size over rate, for each direction, with or without noise.
 //!
-//! The mean of noise is the time without it, whichever kind. Uniform noise is exact to a billionth of the
-//! time; log-normal noise comes from `libm`, which is the same on all machines, and is rounded down.
+//! Noise of either kind keeps the mean. Uniform noise is exact to a billionth of the time; log-normal noise
+//! comes from `libm`, which gives the same result on all machines, and is rounded down.
 
 use towtank_streams::Uniform;
 use towtank_streams::distributions::LogNormal;
@@ -9,31 +9,31 @@ use towtank_units::{Bytes, Percent, Rate, SimSpan};
 
 use super::{DriveError, Io};
 
-/// How service times scatter.
+/// The variation of service times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Noise {
-    /// Not at all. Draws nothing.
+    /// No variation. Consumes no words.
     #[default]
     None,
-    /// By at most this share, up or down, all equally likely. Draws one word.
+    /// Uniform, by at most this share up or down. Consumes one word.
     Uniform(Percent),
-    /// Log-normally, with this standard deviation over the mean. Draws two words.
+    /// Log-normal, with this coefficient of variation. Consumes two words.
     LogNormal(Percent),
 }
 
-/// What such a drive can do.
+/// The parameters of a `rate` drive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct RateSpec {
-    /// Bytes read in a second.
+    /// Read rate in bytes per second.
     pub read: Rate,
-    /// Bytes written in a second.
+    /// Write rate in bytes per second.
     pub write: Rate,
-    /// What each read costs beside.
+    /// The fixed time per read.
     pub read_overhead: SimSpan,
-    /// What each write costs beside.
+    /// The fixed time per write.
     pub write_overhead: SimSpan,
-    /// How all of it scatters.
+    /// The variation of the whole service time.
     pub noise: Noise,
 }
 
@@ -47,7 +47,7 @@ impl RateSpec {
         }
     }
 
-    /// How long a request takes without noise.
+    /// The service time of a request without noise.
     #[must_use]
     pub fn mean_span(&self, io: Io) -> SimSpan {
         let (rate, overhead) =
@@ -55,7 +55,7 @@ impl RateSpec {
         rate.span_for(Bytes::new(io.bytes)).saturating_add(overhead)
     }
 
-    /// How long a request takes.
+    /// The service time of a request, with noise.
     pub fn span(&self, io: Io, source: &mut impl Uniform) -> SimSpan {
         let mean = self.mean_span(io);
         match self.noise {
@@ -67,7 +67,7 @@ impl RateSpec {
                 SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
             }
             Noise::LogNormal(variation) => {
-                // Only a mean of nothing has no such distribution.
+                // The only mean without such a distribution is zero.
                 LogNormal::with_mean(mean.as_ns() as f64, variation.fraction_f64())
                     .map_or(mean, |spread| spread.sample_span(source))
             }

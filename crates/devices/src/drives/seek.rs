@@ -1,22 +1,22 @@
 //! A disk with a head: seek, rotation, and the rate of the zone in which a request lies.
 //!
 //! - **Seek** over d cylinders: a + b √d up to a knee, c + e d beyond (Ruemmler and Wilkes, "An introduction
-//!   to disk drive modeling", IEEE Computer 27(3), 1994), given by three points of the curve, as data sheets
-//!   and the parameter files of DiskSim have them.
-//! - **Rotation**: how far the first sector is away is uniform in one turn, after each seek and each time the
-//!   stream is broken.
+//!   to disk drive modeling", IEEE Computer 27(3), 1994), given by three points of the curve, as in data
+//!   sheets and in the parameter files of DiskSim.
+//! - **Rotation**: the distance to the first sector is uniform over one revolution, after each seek and each
+//!   time a stream is interrupted.
 //! - **Transfer** at the rate of each zone that the request touches; a change of track costs a head switch,
-//!   in which the drive does not read (its skew).
-//! - **Settle**: a head that is to write must be quieter than one that is to read.
-//! - **Track buffer**: after a read the drive reads on, up to a segment, until the next request comes. What
-//!   it holds is sent at the rate of its bus. A write throws away what it overlaps.
-//! - **Streams**: a request that begins where the one before it ended, in the same direction, and comes while
-//!   that is served or within `stream_gap` after it, goes on without seek or rotation: the drive has it in
-//!   its queue or cache by then.
+//!   during which the drive does not read (its skew).
+//! - **Settle**: a write needs a longer settling time than a read.
+//! - **Track buffer**: after a read the drive reads on, up to one segment, until the next request comes. What
+//!   the buffer holds is sent at the rate of the bus. A write invalidates what it overlaps.
+//! - **Streams**: a request that begins where the previous one ended, in the same direction, and arrives
+//!   while that one is served or within `stream_gap` after it, continues without seek or rotation: the drive
+//!   then has it in its queue or cache.
 //!
-//! All of it is whole nanoseconds; roots are whole-number roots of scaled numbers. What is left out: the
-//! angle of the platter, so that rotation has no memory; defects; and the drive's own reordering, for which
-//! there is [`super::HeadOrder`].
+//! All times are whole nanoseconds; square roots are integer roots of scaled numbers. Left out: the angle of
+//! the platter, so rotation has no memory; defects; and reordering inside the drive, for which there is
+//! [`super::HeadOrder`].
 
 use towtank_streams::Uniform;
 use towtank_units::{Bytes, Rate, SimSpan, SimTime};
@@ -24,23 +24,23 @@ use towtank_units::{Bytes, Rate, SimSpan, SimTime};
 use super::{DriveError, Io};
 use crate::{Lane, Service};
 
-/// Fraction bits of roots.
+/// Fractional bits of square roots.
 const ROOT_BITS: u32 = 20;
-/// More than any drive has; their roots fit well within 128 bits.
+/// More than any drive has; the roots of such numbers fit well within 128 bits.
 const CYLINDERS_MAX: u32 = 1 << 30;
 
-/// How long a head takes over how many cylinders.
+/// The seek time as a function of the distance in cylinders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SeekCurve {
-    /// To the next cylinder.
+    /// The seek time to the next cylinder.
     pub one: SimSpan,
-    /// Where the root ends and the line begins.
+    /// The distance at which the square root ends and the straight line begins.
     pub knee_cylinders: u32,
-    /// Over as many.
+    /// The seek time at the knee.
     pub knee: SimSpan,
-    /// Over all cylinders: one less than there are.
+    /// The full stroke: the number of cylinders minus one.
     pub full_cylinders: u32,
-    /// Over as many.
+    /// The seek time of the full stroke.
     pub full: SimSpan,
 }
 
@@ -48,7 +48,7 @@ impl SeekCurve {
     /// A curve through the times over one cylinder, a third of all and all, with its knee at the third.
     ///
     /// # Errors
-    /// If there are fewer than 6 cylinders, or the times fall.
+    /// If there are fewer than 6 cylinders, or the times decrease.
     pub fn through(
         cylinders: u32,
         one: SimSpan,
@@ -78,7 +78,8 @@ impl SeekCurve {
         Ok(())
     }
 
-    /// How long the head takes over so many cylinders; beyond the last as long as to the last.
+    /// The seek time over this distance; a longer distance than the full stroke takes as long as the full
+    /// stroke.
     #[must_use]
     pub fn span(&self, cylinders: u32) -> SimSpan {
         let between = |low: SimSpan, high: SimSpan, part: u128, whole: u128| {
@@ -99,62 +100,62 @@ impl SeekCurve {
     }
 }
 
-/// The root, with [`ROOT_BITS`] bits of fraction.
+/// The square root, with [`ROOT_BITS`] fractional bits.
 fn root(number: u32) -> u128 {
     (u128::from(number) << (2 * ROOT_BITS)).isqrt()
 }
 
-/// Neighbouring cylinders whose tracks hold as much.
+/// Neighbouring cylinders whose tracks hold the same number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Zone {
-    /// How many.
+    /// The number of cylinders.
     pub cylinders: u32,
-    /// What one turn over one track reads.
+    /// The bytes per track.
     pub track: Bytes,
 }
 
-/// What a drive reads ahead into.
+/// The buffer into which a drive reads ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TrackBuffer {
-    /// How many streams it keeps; none: it does not read ahead.
+    /// The number of streams it holds; 0 disables read-ahead.
     pub segments: u16,
-    /// Bytes of each.
+    /// The size of each segment.
     pub segment: Bytes,
-    /// How fast they are sent.
+    /// The rate at which buffered data are sent.
     pub bus: Rate,
 }
 
-/// What a disk with a head can do.
+/// The parameters of a disk with a head.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SeekSpec {
-    /// How long the head takes.
+    /// The seek curve.
     pub curve: SeekCurve,
-    /// One turn.
+    /// The time of one revolution.
     pub turn: SimSpan,
-    /// From the outermost, where addresses begin.
+    /// The zones from the outermost, where addresses begin.
     pub zones: Vec<Zone>,
-    /// Tracks of a cylinder.
+    /// Tracks per cylinder.
     pub surfaces: u32,
-    /// From a track to the next one.
+    /// The time from one track to the next.
     pub head_switch: SimSpan,
-    /// What a write waits for more than a read.
+    /// The settling time that a write needs in addition.
     pub write_settle: SimSpan,
-    /// What each request costs beside.
+    /// The fixed time per request.
     pub overhead: SimSpan,
-    /// How long after its end a stream goes on without a turn.
+    /// How long after its end a stream can continue without rotation.
     pub stream_gap: SimSpan,
-    /// What it reads ahead into.
+    /// The read-ahead buffer.
     pub buffer: TrackBuffer,
 }
 
-/// Where an address lies.
+/// The position of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Site {
     cylinder: u32,
-    /// Bytes to the end of its track, and of its zone.
+    /// Bytes to the end of its track; `zone_left` is the same for its zone.
     track_left: u64,
     zone_left: u64,
-    /// Bytes of a track there.
+    /// The bytes per track there.
     track: u64,
 }
 
@@ -190,13 +191,13 @@ impl SeekSpec {
         zone.track.get().checked_mul(u64::from(self.surfaces))?.checked_mul(u64::from(zone.cylinders))
     }
 
-    /// What it holds.
+    /// The capacity of the disk.
     #[must_use]
     pub fn capacity(&self) -> Bytes {
         Bytes::new(self.capacity_exact().unwrap_or(u64::MAX))
     }
 
-    /// Where an address lies; one behind the last byte lies at the end of the last track.
+    /// The position of an address; an address after the last byte lies at the end of the last track.
     fn site(&self, address: u64) -> Site {
         let (mut from, mut cylinder) = (0, 0);
         let mut last = Site { cylinder: 0, track_left: u64::MAX, zone_left: u64::MAX, track: 1 };
@@ -213,14 +214,14 @@ impl SeekSpec {
                 };
             }
             (from, cylinder) = (from + bytes, cylinder + zone.cylinders);
-            // Whatever is asked for beyond the end is as if it were in the last zone.
+            // An address beyond the end is treated as if it were in the last zone.
             last = Site { cylinder: cylinder - 1, track_left: u64::MAX, zone_left: u64::MAX, track };
         }
         last
     }
 
-    /// How long the bytes take once the head is above the first: turns over tracks, and a switch at the end
-    /// of each, so that parts of a request take as long as all of it.
+    /// The transfer time once the head is at the first byte: revolutions over tracks, and a head switch at
+    /// the end of each track, so that the parts of a request together take as long as the whole.
     #[must_use]
     pub fn transfer(&self, offset: u64, bytes: u64) -> SimSpan {
         let (mut at, mut left, mut ns) = (offset, bytes, 0u128);
@@ -235,8 +236,8 @@ impl SeekSpec {
         SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// How many bytes from an address on pass under the head in so long, at most `most`: by halving, since
-    /// `transfer` rises.
+    /// How many bytes from `offset` on pass under the head in `span`, at most `most`. Bisection, because
+    /// `transfer` is monotone.
     fn passed(&self, offset: u64, span: SimSpan, most: u64) -> u64 {
         let (mut sure, mut over) = (0, most.saturating_add(1));
         while over - sure > 1 {
@@ -246,7 +247,7 @@ impl SeekSpec {
         sure
     }
 
-    /// The rate at which a long request is read at an address: a track in a turn and a head switch.
+    /// The rate of a long read at an address: one track per revolution and head switch.
     #[must_use]
     pub fn zone_rate_bytes_per_second(&self, address: u64) -> u64 {
         let ns = u128::from(self.turn.as_ns() + self.head_switch.as_ns());
@@ -254,7 +255,7 @@ impl SeekSpec {
     }
 }
 
-/// Bytes that the buffer holds: from the first address up to the second.
+/// A buffered range of addresses: `from` is included, `to` is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Held {
     from: u64,
@@ -266,22 +267,23 @@ struct Held {
 pub struct SeekDrive {
     /// Its queue.
     pub lane: Lane,
-    /// The cylinder under the head.
+    /// The cylinder at which the head is.
     cylinder: u32,
-    /// Where the head ended last, and whether that was a write. What the buffer serves moves no head.
+    /// Where the last access to the platter ended, and whether it was a write. Buffer hits do not move the
+    /// head.
     last: Option<(u64, bool)>,
-    /// What is held, the oldest first. The newest is that of the stream that is read ahead.
+    /// The buffered ranges, the oldest first. The newest belongs to the stream that is being read ahead.
     held: Vec<Held>,
-    /// Since when the newest is being read ahead from its end on; none: it is not.
+    /// Since when the drive has been reading ahead from the end of the newest range; `None` if it is not.
     ahead: Option<SimTime>,
-    /// Seeks made.
+    /// The number of seeks.
     pub seeks: u64,
-    /// Reads of which all came from the buffer.
+    /// The number of reads served entirely from the buffer.
     pub hits: u64,
 }
 
 impl SeekDrive {
-    /// A request comes now and is served after all that came before it.
+    /// Serves a request that arrives now, after all earlier ones.
     pub fn serve(&mut self, spec: &SeekSpec, now: SimTime, io: Io, source: &mut impl Uniform) -> Service {
         let begin = now.max(self.lane.idle_at);
         let span = match self.buffered(spec, begin, io, source) {
@@ -291,7 +293,7 @@ impl SeekDrive {
         self.lane.serve(now, span)
     }
 
-    /// How long a read takes of which the buffer has the beginning, or is just reading it.
+    /// The service time of a read whose beginning is in the buffer or is just being read ahead.
     fn buffered(
         &mut self,
         spec: &SeekSpec,
@@ -324,7 +326,8 @@ impl SeekDrive {
             }
             return Some(sent);
         }
-        // The head is above the next byte, or has stopped there: then it waits for it to come round.
+        // The head is at the next byte, or has stopped there; in that case it waits for the byte to come
+        // round.
         let last_byte = if full {
             let turn = SimSpan::from_ns(source.below(spec.turn.as_ns()));
             let rest = spec.transfer(reached, io.end() - reached);
@@ -336,7 +339,7 @@ impl SeekDrive {
         Some(last_byte.max(begin.saturating_add(sent)).since(begin))
     }
 
-    /// The newest segment is filled up to an address at an instant, and is read on from there.
+    /// Records that the newest segment is filled up to `to` at `since` and is read on from there.
     fn read_up_to(&mut self, spec: &SeekSpec, to: u64, since: SimTime) {
         if let Some(held) = self.held.last_mut() {
             *held = Held { from: to.saturating_sub(spec.buffer.segment.get()).max(held.from), to };
@@ -346,8 +349,8 @@ impl SeekDrive {
         self.last = Some((to, false));
     }
 
-    /// Up to where the newest segment is filled by now: at most a segment beyond what was asked for, and then
-    /// it stays as it is.
+    /// The address up to which the newest segment is filled by now: at most one segment beyond the last
+    /// request.
     fn reached(&self, spec: &SeekSpec, now: SimTime) -> u64 {
         let Some(held) = self.held.last() else { return 0 };
         let Some(span) = self.ahead.and_then(|since| now.checked_since(since)) else { return held.to };
@@ -355,7 +358,7 @@ impl SeekDrive {
         held.to + spec.passed(held.to, span, most)
     }
 
-    /// How long a request takes for which the head moves, or goes on where it is.
+    /// The service time of a request for which the head seeks, or continues where it is.
     fn moved(
         &mut self,
         spec: &SeekSpec,
@@ -391,7 +394,7 @@ impl SeekDrive {
         span
     }
 
-    /// What was read so far stays; the head is needed elsewhere.
+    /// Stops reading ahead and keeps what was read so far.
     fn stop_reading_ahead(&mut self, spec: &SeekSpec, now: SimTime) {
         let reached = self.reached(spec, now);
         if let (Some(held), true) = (self.held.last_mut(), self.ahead.is_some()) {
@@ -402,7 +405,7 @@ impl SeekDrive {
         self.ahead = None;
     }
 
-    /// A read has been served by the platter, and the drive reads on from its end.
+    /// Records a read from the platter, after whose end the drive reads on.
     fn keep(&mut self, spec: &SeekSpec, io: Io, end: SimTime) {
         if spec.buffer.segments == 0 || spec.buffer.segment.is_zero() {
             return;

@@ -1,25 +1,24 @@
 //! A solid-state drive: channels with dies, pages that are written once and erased by the block, a write
-//! buffer, and a collector that makes room.
+//! buffer, and garbage collection.
 //!
-//! - **Where a page is**: page p of the drive's addresses belongs to die p mod dies, so that neighbours lie
-//!   on all dies. Each die has a block that it writes; a page that is written again becomes stale where it
-//!   was.
-//! - **Collection** is greedy: a die that has fewer than `free_blocks` free ones takes the block with the
-//!   fewest pages in use, moves these within the die, and erases it. The die serves nothing else meanwhile.
-//!   Spare space is what makes blocks worth collecting; how often a page is moved for each one written is the
-//!   write amplification ([`Wear`]).
-//! - **A write** is done when all its pages are in the buffer: at the rate of the host, or as fast as
-//!   programs end when it is full. A page that is written in part is read first. **A read** of a page in the
-//!   buffer costs the host's transfer alone; any other is read by its die, and sent over its channel.
+//! - **Placement of pages**: logical page p belongs to die p mod dies, so neighbouring pages lie on all dies.
+//!   Each die has one open block that it writes; a rewritten page becomes stale at its old location.
+//! - **Garbage collection** is greedy: a die with fewer than `free_blocks` free blocks takes the block with
+//!   the fewest pages in use, moves these pages within the die, and erases the block. The die serves nothing
+//!   else meanwhile. Spare space is what makes collection efficient; the number of pages moved per page
+//!   written gives the write amplification ([`Wear`]).
+//! - **A write** is done when all its pages are in the buffer: at the rate of the host, or, if the buffer is
+//!   full, as fast as programs end. A page that is partly written is read first. **A read** of a page in the
+//!   buffer costs only the transfer to the host; any other page is read by its die and sent over its channel.
 //!
-//! A channel sends a page while the die programs the one before (a cache register). Parameters are those that
-//! MQSim and the SSD add-on of DiskSim have in common. What is left out: planes, suspended programs, a
-//! mapping that is itself on flash, wear levelling, trim, and merging of writes in the buffer. Dies and
-//! channels serve in the order of coming: a read waits for what was written before.
+//! A channel sends a page while the die programs the previous one (a cache register). Parameters are those
+//! that MQSim and the SSD add-on of DiskSim have in common. Left out: planes, suspended programs, a mapping
+//! that is itself on flash, wear levelling, trim, and merging of writes in the buffer. Dies and channels
+//! serve in order of arrival: a read waits for earlier writes.
 //!
-//! The state has eight bytes for each page of flash. An entity that is cloned for each event wants a small
-//! drive: one of some GiB has the same write amplification as one of some TiB with the same share of spare
-//! space.
+//! The state takes eight bytes per page of flash. An entity that is cloned for each event should use a small
+//! drive: a drive of a few GiB has the same write amplification as one of a few TiB with the same share of
+//! spare space.
 
 mod flash;
 
@@ -31,39 +30,40 @@ use self::flash::{Flash, Moves, Shape};
 use super::{DriveError, Io};
 use crate::{Broken, Lane, Service};
 
-/// The most pages of flash that a drive may have, by the memory that their map takes: 128 MiB.
+/// The maximum number of flash pages of a drive; the map then takes 128 MiB of memory.
 pub const PAGES_MAX: u64 = 1 << 24;
 
-/// What a solid-state drive can do.
+/// The parameters of a solid-state drive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SsdSpec {
-    /// What it holds for its user; the rest of the flash is spare.
+    /// The capacity that the user sees; the rest of the flash is spare space.
     pub capacity: Bytes,
-    /// Bytes of a page.
+    /// Bytes per page.
     pub page: Bytes,
-    /// Pages of a block.
+    /// Pages per block.
     pub block_pages: u32,
-    /// Blocks of a die.
+    /// Blocks per die.
     pub die_blocks: u32,
-    /// Channels.
+    /// The number of channels.
     pub channels: u32,
-    /// Dies of a channel.
+    /// Dies per channel.
     pub channel_dies: u32,
-    /// A die reads a page.
+    /// The time in which a die reads a page.
     pub read: SimSpan,
-    /// A die programs a page.
+    /// The time in which a die programs a page.
     pub program: SimSpan,
-    /// A die erases a block.
+    /// The time in which a die erases a block.
     pub erase: SimSpan,
-    /// Bytes over a channel in a second.
+    /// Bytes per second over a channel.
     pub channel_rate: Rate,
-    /// Bytes between host and drive in a second, each way.
+    /// Bytes per second between host and drive, in each direction.
     pub host_rate: Rate,
-    /// What each request costs beside.
+    /// The fixed time per request.
     pub overhead: SimSpan,
-    /// What is kept of writes until it is programmed; 0: a write waits for its programs.
+    /// The size of the write buffer, which holds writes until they are programmed; 0: a write waits for its
+    /// programs.
     pub buffer: Bytes,
-    /// Free blocks of a die below which it collects.
+    /// The number of free blocks of a die below which it collects garbage.
     pub free_blocks: u32,
 }
 
@@ -76,7 +76,7 @@ impl SsdSpec {
         }
     }
 
-    /// Pages of flash, and pages that the user has.
+    /// The number of flash pages and the number of user pages.
     fn pages(&self) -> Option<(u64, u64)> {
         let dies = u64::from(self.channels).checked_mul(u64::from(self.channel_dies))?;
         let die_pages = u64::from(self.die_blocks).checked_mul(u64::from(self.block_pages))?;
@@ -100,7 +100,7 @@ impl SsdSpec {
             return Err(DriveError::new("page", self.page, limit));
         };
         let dies = u64::from(self.channels) * u64::from(self.channel_dies);
-        // A die needs its free blocks, and one that it writes.
+        // Each die needs its free blocks and one open block.
         let kept = u64::from(self.free_blocks) + 1;
         let usable = u64::from(self.die_blocks).saturating_sub(kept) * u64::from(self.block_pages);
         if user == 0 || user.div_ceil(dies) > usable {
@@ -112,32 +112,32 @@ impl SsdSpec {
         Ok(user as u32)
     }
 
-    /// The part of the flash that is spare, of what the user has: α − 1, where formulas have α.
+    /// Spare space divided by user capacity: α − 1, where formulas use α.
     #[must_use]
     pub fn spare_f64(&self) -> f64 {
         self.pages().map_or(0.0, |(flash, user)| flash as f64 / user as f64 - 1.0)
     }
 }
 
-/// What was programmed and erased.
+/// Counts of programmed pages and erased blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Wear {
     /// Pages programmed for the host.
     pub host_pages: u64,
-    /// Pages programmed because their block was erased.
+    /// Pages programmed because garbage collection moved them.
     pub moved_pages: u64,
     /// Blocks erased.
     pub erased_blocks: u64,
 }
 
 impl Wear {
-    /// Pages programmed for each that the host wrote; one if it wrote none.
+    /// Pages programmed per page that the host wrote; one if the host wrote none.
     #[must_use]
     pub fn amplification_f64(&self) -> f64 {
         if self.host_pages == 0 { 1.0 } else { 1.0 + self.moved_pages as f64 / self.host_pages as f64 }
     }
 
-    /// What was added since.
+    /// The difference to an earlier count.
     #[must_use]
     pub fn since(&self, before: Wear) -> Wear {
         Wear {
@@ -154,12 +154,12 @@ pub struct Ssd {
     flash: Flash,
     dies: Vec<Lane>,
     channels: Vec<Lane>,
-    /// From the host, and to it.
+    /// The link from the host; `outward` is the link to the host.
     inward: Lane,
     outward: Lane,
-    /// Pages that the buffer holds, by when their program ends.
+    /// Pages in the buffer, ordered by the end of their program.
     leaving: BTreeSet<(SimTime, u32)>,
-    /// The same by page.
+    /// The same, by page.
     held: BTreeMap<u32, SimTime>,
 }
 
@@ -167,7 +167,7 @@ impl Ssd {
     /// A drive on which nothing was written.
     ///
     /// # Errors
-    /// If there can be none, as with less spare space than collection needs.
+    /// If the parameters are not valid, for example with less spare space than collection needs.
     pub fn new(spec: &SsdSpec) -> Result<Ssd, DriveError> {
         let user_pages = spec.check()?;
         let shape = spec.shape();
@@ -182,15 +182,15 @@ impl Ssd {
         })
     }
 
-    /// Writes each page once, in order and in no time: a drive that is full, as one in use is.
+    /// Writes each page once, in order and in no time, so that the drive is full, as a drive in use is.
     pub fn fill(&mut self) {
         for page in 0..self.flash.user_pages() {
             self.flash.write(page);
         }
     }
 
-    /// A request comes now. Addresses beyond the capacity begin again at 0, and no request touches a page
-    /// twice.
+    /// Serves a request that arrives now. Addresses beyond the capacity wrap to 0, and no request touches a
+    /// page twice.
     pub fn serve(&mut self, spec: &SsdSpec, now: SimTime, io: Io) -> Service {
         self.forget(now);
         let now_busy = now.saturating_add(spec.overhead);
@@ -198,30 +198,30 @@ impl Ssd {
         Service { begin: now, end }
     }
 
-    /// When everything that has come will be done and programmed.
+    /// When all requests that have arrived will be done and programmed.
     #[must_use]
     pub fn idle_at(&self) -> SimTime {
         let lanes = self.dies.iter().chain(&self.channels).chain([&self.inward, &self.outward]);
         lanes.map(|lane| lane.idle_at).max().unwrap_or(SimTime::ZERO)
     }
 
-    /// What was programmed and erased so far.
+    /// The counts of programmed pages and erased blocks so far.
     #[must_use]
     pub fn wear(&self) -> Wear {
         self.flash.wear()
     }
 
-    /// Checks the laws: no page is lost, and no lane has more to do than there is time for.
+    /// Checks the invariants: no page is lost, and no lane has more work than elapsed time allows.
     ///
     /// # Errors
-    /// When one does not hold.
+    /// The first invariant that does not hold.
     pub fn audit(&self) -> Result<(), Broken> {
         let mut lanes = self.dies.iter().chain(&self.channels).chain([&self.inward, &self.outward]);
         lanes.try_for_each(Lane::audit)?;
         self.flash.audit()
     }
 
-    /// The pages of a request, each with whether all of it is meant.
+    /// The pages of a request, each with whether the request covers all of it.
     fn pages(&self, spec: &SsdSpec, io: Io) -> impl Iterator<Item = (u32, bool)> + use<> {
         let (page, user) = (spec.page.get(), u64::from(self.flash.user_pages()));
         let first = io.offset / page;
@@ -257,7 +257,7 @@ impl Ssd {
         done
     }
 
-    /// A page goes to its die, which makes room if it has to; says when it is programmed.
+    /// Sends a page to its die, which collects garbage first if needed; returns when it is programmed.
     fn program(&mut self, spec: &SsdSpec, entered: SimTime, page: u32, whole: bool) -> SimTime {
         let die = self.flash.die_of(page);
         let read_first = !whole && self.flash.is_written(page);
@@ -289,7 +289,7 @@ impl Ssd {
         self.outward.cut_through(last, sent_in, spec.host_rate.span_for(Bytes::new(io.bytes))).end
     }
 
-    /// What was programmed by now is not in the buffer any more.
+    /// Removes from the buffer the pages that have been programmed by now.
     fn forget(&mut self, now: SimTime) {
         while let Some(&(at, page)) = self.leaving.first().filter(|(at, _)| *at <= now) {
             self.leaving.pop_first();

@@ -1,9 +1,9 @@
-//! A drive as it was measured: the time of a request by its size and by how far it lies from the end of the
-//! one before, after PFSsim's last model of a disk. Between the points of the table times are interpolated in
-//! the logarithms of both (log-bilinear); beyond its edges the edge holds, but for sizes above the last, of
-//! which the rest takes what sequential bytes take.
+//! A measured drive: the service time of a request by its size and its distance from the end of the previous
+//! one, after PFSsim's last disk model. Between the points of the table, times are interpolated in the
+//! logarithms of both (log-bilinear); outside the table the nearest edge is used, except that the bytes
+//! beyond the largest size take the time of sequential bytes.
 //!
-//! A request that begins where the last ended is sequential and has a row of its own. The table cannot say
+//! A request that begins where the last one ended is sequential and has its own row. The table does not know
 //! what a cache held, or where on the platter a measurement was made: it is a mean.
 
 use towtank_units::{SimSpan, SimTime};
@@ -11,28 +11,28 @@ use towtank_units::{SimSpan, SimTime};
 use super::{DriveError, Io};
 use crate::{Lane, Service};
 
-/// The most points of a table in one direction.
+/// The maximum number of points of a table along one axis.
 const POINTS_MAX: usize = 64;
 
-/// Times of one direction of data.
+/// The service times of one direction of data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Times {
-    /// By size, of requests that begin where the one before ended.
+    /// By size, for requests that begin where the previous one ended.
     pub sequential: Vec<SimSpan>,
-    /// By size, and for each size by jump.
+    /// By size, then by jump.
     pub jumping: Vec<Vec<SimSpan>>,
 }
 
-/// What was measured.
+/// The measurements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TableSpec {
-    /// Sizes of requests in bytes, rising.
+    /// Request sizes in bytes, ascending.
     pub sizes: Vec<u64>,
-    /// Bytes between the end of a request and the beginning of the next, either way, rising.
+    /// Bytes between the end of a request and the beginning of the next, in either direction, ascending.
     pub jumps: Vec<u64>,
-    /// Of reads.
+    /// The times of reads.
     pub read: Times,
-    /// Of writes.
+    /// The times of writes.
     pub write: Times,
 }
 
@@ -59,7 +59,7 @@ impl TableSpec {
         Ok(())
     }
 
-    /// How long a request takes that begins so far from the end of the one before.
+    /// The service time of a request that begins `jump` bytes from the end of the previous one.
     #[must_use]
     pub fn span(&self, io: Io, jump: u64) -> SimSpan {
         let times = if io.write { &self.write } else { &self.read };
@@ -73,7 +73,7 @@ impl TableSpec {
         SimSpan::from_ns_f64_floor(ns).saturating_add(self.rest(times, io.bytes))
     }
 
-    /// What the bytes beyond the largest size take.
+    /// The time of the bytes beyond the largest size.
     fn rest(&self, times: &Times, bytes: u64) -> SimSpan {
         let (Some(&most), Some(all)) = (self.sizes.last(), times.sequential.last()) else {
             return SimSpan::ZERO;
@@ -83,7 +83,7 @@ impl TableSpec {
     }
 }
 
-/// Two neighbouring points, and how far a number lies on the way from one to the other.
+/// Two neighbouring points, and the position of a number between them.
 struct Between {
     low: usize,
     high: usize,
@@ -114,17 +114,17 @@ impl Between {
     }
 }
 
-/// The state of a drive that was measured.
+/// The state of a `table` drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TableDrive {
     /// Its queue.
     pub lane: Lane,
-    /// Where the last request ended.
+    /// The address at which the last request ended.
     last_end: u64,
 }
 
 impl TableDrive {
-    /// A request comes now and is served after all that came before it.
+    /// Serves a request that arrives now, after all earlier ones.
     pub fn serve(&mut self, spec: &TableSpec, now: SimTime, io: Io) -> Service {
         let span = spec.span(io, io.offset.abs_diff(self.last_end));
         self.last_end = io.end();

@@ -1,5 +1,4 @@
-//! What holds for every model, the noise of `rate`, and the fitted table against the drive that it was fitted
-//! to.
+//! Properties of all models, the noise of `rate`, and the fitted table compared with the measured drive.
 
 use proptest::prelude::*;
 use towtank_streams::{Draws, Purpose, Seed};
@@ -73,7 +72,7 @@ fn io(write: bool, offset: u64, bytes: u64) -> Io {
     Io { write, offset, bytes }
 }
 
-/// Serves requests, each with the draws of its number; `from` is the number of the first.
+/// Serves requests, each with the draws of its number; the first has the number `from`.
 fn served(model: &DiskModel, drive: &mut Drive, from: u64, requests: &[(bool, u64, u64)]) -> Vec<Service> {
     let mut services = Vec::new();
     for (number, &(write, offset, bytes)) in (from..).zip(requests) {
@@ -85,7 +84,8 @@ fn served(model: &DiskModel, drive: &mut Drive, from: u64, requests: &[(bool, u6
 }
 
 proptest! {
-    /// A run that is cut anywhere and goes on from a copy, or from its serialised state, is the same run.
+    /// A run that is cut at any point and continued from a clone, or from its serialised state, is the same
+    /// run.
     #[test]
     fn a_drive_is_its_state_and_its_draws(
         requests in prop::collection::vec((any::<bool>(), 0u64..8 << 20, 1u64..1 << 18), 2..20),
@@ -159,7 +159,7 @@ fn noise_keeps_the_mean_and_its_bounds() {
     assert_eq!(of(Noise::None)[0], 9.1);
     let uniform = of(Noise::Uniform(Percent::from_percent(50).unwrap()));
     assert!(uniform.iter().all(|time| (4.55 - 1e-6..=13.65).contains(time)));
-    // Standard errors are 0.15 % of the means; stated before: 1 % of means, 2 % of deviations.
+    // Standard errors are 0.15 % of the means; tolerances set beforehand: 1 % of means, 2 % of deviations.
     assert!((mean(&uniform) / 9.1 - 1.0).abs() < 0.01, "{}", mean(&uniform));
     assert!((deviation(&uniform) / (9.1 / 12f64.sqrt()) - 1.0).abs() < 0.02, "{}", deviation(&uniform));
     let log_normal = of(Noise::LogNormal(Percent::from_percent(30).unwrap()));
@@ -175,8 +175,8 @@ fn noise_keeps_the_mean_and_its_bounds() {
 
 #[test]
 fn the_fit_is_as_near_to_the_drive_as_it_says() {
-    // Milliseconds of an ST500NM0001, a few of those that PFSsim publishes (its `disk/ST500NM0001`): size,
-    // jump, time.
+    // Milliseconds of an ST500NM0001, a selection from those that PFSsim publishes (its `disk/ST500NM0001`):
+    // size, jump, time.
     let near = |write: bool, bytes: u64, jump: u64, ms: f64, tolerance: f64| {
         let found = TableSpec::fitted_7200_rpm().span(io(write, 0, bytes), jump).as_ns() as f64 / 1e6;
         assert!((found / ms - 1.0).abs() < tolerance, "{bytes} bytes after {jump}: {found} and {ms}");
@@ -194,7 +194,7 @@ fn the_fit_is_as_near_to_the_drive_as_it_says() {
     near(true, 4096, 1 << 30, 4.04, 0.15);
     near(true, 256 << 10, 8 << 20, 3.47, 0.15);
     near(true, 1 << 20, 1 << 30, 15.34, 0.15);
-    // The worst of each, as `fit` says.
+    // The worst error of each direction, as stated in `fit`.
     near(false, 16 << 10, 8192, 0.25183, 0.36);
     near(true, 512 << 10, 128 << 10, 5.79102, 0.84);
 }
@@ -217,10 +217,10 @@ fn a_table_is_itself_at_its_points_and_between_its_neighbours() {
     };
     check(4096, 1 << 12, 100);
     check(65_536, 1 << 20, 800);
-    // Half way in both logarithms.
+    // The midpoint in both logarithms.
     check(16_384, 1 << 16, 350);
     check(16_384, 0, 25);
-    // Beyond the edges, and a size of which the rest is sequential.
+    // Outside the table, and a size whose remainder is sequential.
     check(512, 1, 100);
     check(4096, 1 << 40, 300);
     check(131_072, 1 << 12, 240);
@@ -229,7 +229,7 @@ fn a_table_is_itself_at_its_points_and_between_its_neighbours() {
         let service = drive.serve(&spec, SimTime::ZERO, io(true, offset, 4096));
         service.end.since(service.begin)
     };
-    // From 0 on, on from there, and back to the beginning.
+    // From 0, then sequentially, then back to the beginning.
     assert_eq!([0, 4096, 4096].map(|offset| end(&mut drive, offset)), [us(10), us(10), us(100)]);
     let mut short = spec.clone();
     short.write.jumping.pop();

@@ -1,10 +1,10 @@
-//! The cache against a list of single pages, and its laws against damage.
+//! The cache compared with a list of single pages, and its audit checked against damaged states.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Single pages, the one that was used longest ago first.
+/// A list of single pages, the least recently used first.
 struct Slow {
     capacity: usize,
     replacement: Replacement,
@@ -100,10 +100,10 @@ impl Slow {
     }
 }
 
-/// What was done: which operation, file, first page, number of pages.
+/// An operation: its kind, file, first page, number of pages.
 type Step = (u8, u64, u64, u64);
 
-/// Does the same to both, and says where they come to differ.
+/// Applies the same operations to both, and reports the first difference.
 fn compare(cache: &mut PageCache, slow: &mut Slow, steps: &[Step]) -> Result<(), String> {
     let mut writing: Vec<Extent> = Vec::new();
     for (at, &(what, file, start, length)) in steps.iter().enumerate() {
@@ -197,10 +197,10 @@ proptest! {
     }
 }
 
-/// A cache that keeps pages by another rule than its oracle is found out by the same comparison.
+/// The comparison detects a cache with another replacement rule than its oracle.
 #[test]
 fn another_rule_is_noticed() {
-    // Room for four pages: the first two are read, used again, and two more come; the fifth makes one go.
+    // Four pages fit: the first two are read and used again, then two more come; the fifth evicts one.
     let read = |page: u64| [(1, 0, page, 1), (2, 0, page, 1)];
     let mut steps: Vec<Step> = [0, 1].into_iter().flat_map(read).collect();
     steps.extend([(1, 0, 2, 1), (2, 0, 2, 1), (1, 0, 3, 1), (2, 0, 3, 1), (0, 0, 0, 1), (1, 0, 9, 1)]);
@@ -243,7 +243,7 @@ fn pages_that_are_dirty_already_are_not_counted_again() {
     assert!(cache.write(&extent(2, 6)));
     assert_eq!(cache.not_dirty(&extent(0, 8)), 4);
     assert_eq!(cache.not_dirty(&extent(4, 5)), 0);
-    // Clean pages that are written over count (PFSsim forgets them).
+    // Rewritten clean pages count as dirty (PFSsim does not count them).
     let taken = cache.take_dirty(None, 64);
     taken.iter().for_each(|one| cache.end_write(one));
     assert_eq!((cache.dirty_pages(), cache.not_dirty(&extent(0, 8))), (0, 8));

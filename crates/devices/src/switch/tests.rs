@@ -1,4 +1,4 @@
-//! Ports against cases worked by hand, and against the same sharing done nanosecond by nanosecond.
+//! Ports compared with cases worked by hand, and with the same sharing simulated nanosecond by nanosecond.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::*;
 
 const PORT: PortId = PortId(0);
 
-/// One byte a nanosecond.
+/// One byte per nanosecond.
 fn spec(sharing: Sharing) -> SwitchSpec {
     SwitchSpec { port: Rate::from_bytes_per_second(1_000_000_000).expect("above zero"), sharing }
 }
@@ -17,7 +17,8 @@ fn at(ns: u64) -> SimTime {
     SimTime::from_ns(ns)
 }
 
-/// Sends transfers of (instant, flow, bytes) through a port; when each ends, by its place in the list.
+/// Sends transfers of (instant, flow, bytes) through a port; returns when each ends, in the order of the
+/// list.
 fn ends(spec: &SwitchSpec, comes: &[(u64, u32, u64)]) -> Vec<u64> {
     let (mut switch, mut ends) = (Switch::new(1), vec![0; comes.len()]);
     let mut take = |switch: &mut Switch<usize>, until: SimTime| {
@@ -45,18 +46,19 @@ fn cases_worked_by_hand() {
     // One transfer has the port to itself.
     check(Sharing::Fair, &[(5, 1, 100)], &[105]);
     check(Sharing::Fifo, &[(5, 1, 100)], &[105]);
-    // Two flows at once: each has half, until the shorter one is done.
+    // Two flows at once: each gets half until the shorter one is done.
     check(Sharing::Fair, &[(0, 1, 100), (0, 2, 50)], &[150, 100]);
     check(Sharing::Fifo, &[(0, 1, 100), (0, 2, 50)], &[100, 150]);
-    // The second comes when the first has sent half: 25 more bytes each take 50, then the first has 25 left.
+    // The second comes when the first has sent half: 25 more bytes of each take 50 ns, then the first has 25
+    // left.
     check(Sharing::Fair, &[(0, 1, 100), (50, 2, 25)], &[125, 100]);
-    // Two transfers of one flow follow each other, and have no more than another flow's one.
+    // Two transfers of one flow follow each other, and together get no more than another flow's one.
     check(Sharing::Fair, &[(0, 1, 50), (0, 1, 50), (0, 2, 100)], &[100, 200, 200]);
-    // Idle time is not saved: not by a port, and not by a flow.
+    // Idle time is not saved, neither by a port nor by a flow.
     check(Sharing::Fair, &[(0, 1, 10), (1_000, 1, 10)], &[10, 1_010]);
     check(Sharing::Fifo, &[(0, 1, 10), (1_000, 1, 10)], &[10, 1_010]);
     check(Sharing::Fair, &[(0, 1, 100), (50, 2, 100)], &[150, 200]);
-    // Nothing takes no time.
+    // An empty transfer takes no time.
     check(Sharing::Fair, &[(7, 1, 0)], &[7]);
 }
 
@@ -106,8 +108,7 @@ fn lost_bytes_and_too_many_of_them_are_noticed() {
     assert_eq!(planted.audit(&spec), Err(Broken::TooFast { gone: 10, busy: SimSpan::from_ns(9) }));
 }
 
-/// The same, nanosecond by nanosecond: each flow that has something gets its part of what the port sends in
-/// one.
+/// The same, nanosecond by nanosecond: each backlogged flow gets its part of what the port sends in one.
 fn slowly(bytes_per_ns: u64, sharing: Sharing, comes: &[(u64, u32, u64)]) -> Vec<u64> {
     let mut ends = vec![0; comes.len()];
     let mut flows: BTreeMap<u32, VecDeque<(usize, f64)>> = BTreeMap::new();
@@ -138,7 +139,7 @@ fn slowly(bytes_per_ns: u64, sharing: Sharing, comes: &[(u64, u32, u64)]) -> Vec
 }
 
 proptest! {
-    /// Each transfer ends when it would if the port were shared a nanosecond at a time, but for the
+    /// Each transfer ends when it would if the port were shared one nanosecond at a time, apart from the
     /// nanoseconds in which others end.
     #[test]
     fn a_port_is_shared_as_if_each_nanosecond_were(
@@ -155,7 +156,7 @@ proptest! {
         }
     }
 
-    /// However flows share it, a port that always has something is done when its bytes have passed.
+    /// However flows share it, a permanently backlogged port is done when its bytes have been sent.
     #[test]
     fn sharing_neither_makes_nor_loses_time(sizes in prop::collection::vec((0u32..5, 1u64..10_000), 1..40), fair: bool) {
         let comes: Vec<_> = sizes.iter().map(|&(flow, bytes)| (0, flow, bytes)).collect();

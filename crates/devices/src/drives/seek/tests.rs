@@ -1,4 +1,4 @@
-//! The curve against published drives and formulas, and the drive against closed forms.
+//! The seek curve compared with published drives and formulas, and the drive compared with closed forms.
 
 use proptest::prelude::*;
 use towtank_streams::{Draws, Purpose, Seed};
@@ -8,7 +8,7 @@ use super::*;
 const TURN_NS: u64 = 6_000_000;
 const ROTATION: Purpose = Purpose(1);
 
-/// Two zones of 100 cylinders, with 600 and 300 KB a track; one surface. Without a buffer.
+/// Two zones of 100 cylinders, with 600 and 300 KB per track; one surface, no buffer.
 fn spec() -> SeekSpec {
     let ms = SimSpan::from_ms;
     let zone = |track| Zone { cylinders: 100, track: Bytes::new(track) };
@@ -38,7 +38,7 @@ fn io(write: bool, offset: u64, bytes: u64) -> Io {
     Io { write, offset, bytes }
 }
 
-/// Serves a request when the drive is idle and says how long it takes; the draws are those of its number.
+/// Serves a request when the drive is idle and returns its service time; the draws are those of `number`.
 fn take(drive: &mut SeekDrive, spec: &SeekSpec, number: u64, io: Io) -> SimSpan {
     let now = drive.lane.idle_at;
     let mut draws = Draws::new(Seed(3), 1, number);
@@ -46,7 +46,7 @@ fn take(drive: &mut SeekDrive, spec: &SeekSpec, number: u64, io: Io) -> SimSpan 
 }
 
 /// Lee's curve through the same three numbers, the second being the mean over random requests, as DiskSim has
-/// it ("3-point curve" of its seek types): a √(d − 1) + b (d − 1) + c.
+/// it ("3-point curve" among its seek types): a √(d − 1) + b (d − 1) + c.
 fn lee(cylinders: f64, [one, mean, full]: [f64; 3], distance: f64) -> f64 {
     let root = (-10.0 * one + 15.0 * mean - 5.0 * full) / (3.0 * cylinders.sqrt());
     let line = (7.0 * one - 15.0 * mean + 8.0 * full) / (3.0 * cylinders);
@@ -56,9 +56,9 @@ fn lee(cylinders: f64, [one, mean, full]: [f64; 3], distance: f64) -> f64 {
 #[test]
 fn seven_drives_of_disksim_have_their_times() {
     // Cylinders, then milliseconds over one, a third of all and all: the parameter files of DiskSim (Western
-    // Digital's fork, `valid/`). Tolerances, set before: to the nanosecond at the three points; 10 % of the
-    // whole stroke from Lee's formula at any distance; the mean over random requests within 10 % of the time
-    // over a third.
+    // Digital's fork, `valid/`). Tolerances, set beforehand: to the nanosecond at the three points; 10 % of
+    // the full stroke from Lee's formula at any distance; the mean over random requests within 10 % of the
+    // time over a third.
     let drives = [
         ("Cheetah 9LP", 6962, [0.831, 5.624, 10.627]),
         ("Atlas 10K", 10_042, [1.245, 5.63, 10.828]),
@@ -103,7 +103,7 @@ fn the_curve_is_that_of_ruemmler_and_wilkes() {
         let d = f64::from(distance);
         let want = if distance < 383 { 3.24 + 0.4 * d.sqrt() } else { 8.0 + 0.008 * d };
         let found = curve.span(distance).as_ns() as f64 / 1e6;
-        // The two parts of the published curve are 0.004 ms apart where they meet.
+        // The two parts of the published curve differ by 0.004 ms where they meet.
         assert!((found - want).abs() < 0.005, "{distance}: {found} and {want}");
     }
 }
@@ -113,13 +113,13 @@ fn rotation_is_half_a_turn_on_average_and_never_a_whole_one() {
     let (spec, mut drive) = (spec(), SeekDrive::default());
     let (mut sum, count) = (0, 40_000);
     for number in 0..count {
-        // One byte on the first cylinder, never where the last one ended.
+        // One byte on the first cylinder, never where the last request ended.
         let span = take(&mut drive, &spec, number, io(false, number % 7 * 10, 1)).as_ns();
         let rotation = span - TURN_NS.div_ceil(600_000);
         assert!(rotation < TURN_NS);
         sum += rotation;
     }
-    // The standard error is 0.29 % of half a turn; stated before: 1 %.
+    // The standard error is 0.29 % of half a revolution; tolerance set beforehand: 1 %.
     let mean = sum as f64 / count as f64;
     assert!((mean / (TURN_NS as f64 / 2.0) - 1.0).abs() < 0.01, "{mean}");
     assert_eq!((drive.seeks, drive.lane.audit()), (0, Ok(())));
@@ -130,7 +130,7 @@ fn a_stream_moves_at_the_rate_of_its_zone() {
     let size = 40_000;
     let check = |spec: &SeekSpec, write: bool, start: u64, want: f64| {
         let (mut drive, mut draws) = (SeekDrive::default(), Draws::new(Seed(1), 1, 1));
-        // Each comes when the one before is done: the queue, the buffer or the gap keeps the stream together.
+        // Each request comes when the previous one is done: queue, buffer or gap keeps the stream together.
         let mut ends = Vec::new();
         for number in 0..500u64 {
             let request = io(write, start + number * size, size);
@@ -147,7 +147,8 @@ fn a_stream_moves_at_the_rate_of_its_zone() {
     }
     check(&buffered(), false, 0, 100_000_000.0);
     let switching = SeekSpec { head_switch: SimSpan::from_ms(1), ..buffered() };
-    // 19.96 MB are 33.27 tracks, so a switch more or less is 0.4 %: what a whole number of tracks would give.
+    // 19.96 MB are 33.27 tracks, so one switch more or less is 0.4 % of what a whole number of tracks would
+    // give.
     assert_eq!(switching.zone_rate_bytes_per_second(0), 85_714_285);
     assert_eq!(switching.transfer(0, 6_000_000).as_ns(), 10 * 7_000_000);
     assert_eq!(spec().zone_rate_bytes_per_second(60_000_000), 50_000_000);
@@ -178,17 +179,17 @@ fn what_was_read_is_sent_from_the_buffer() {
     let mut drive = SeekDrive::default();
     let first = take(&mut drive, &spec, 0, io(false, 0, 10_000));
     assert!(first.as_ns() >= 50_000 + 100_000);
-    // Again: 50 us and 10 us over the bus.
+    // Again: 50 us overhead and 10 us over the bus.
     assert_eq!(take(&mut drive, &spec, 1, io(false, 0, 10_000)).as_ns(), 60_000);
-    // 60 us after, the platter has read 6 kB on: the request ends with its last byte, 300 us after the first
-    // one's end.
+    // 60 us later the platter has read 6 kB on: the request ends with its last byte, 300 us after the end of
+    // the first one.
     assert_eq!(take(&mut drive, &spec, 2, io(false, 10_000, 30_000)).as_ns(), 240_000);
-    // Another stream, and back to the first one's segment.
+    // Another stream, then back to the first stream's segment.
     let elsewhere = io(false, 80_000_000, 1000);
     assert!(take(&mut drive, &spec, 3, elsewhere).as_ns() > 1_000_000);
     assert_eq!((drive.seeks, drive.hits), (1, 1));
     assert_eq!(take(&mut drive, &spec, 4, io(false, 5_000, 1_000)).as_ns(), 51_000);
-    // A write throws away what it overlaps.
+    // A write invalidates what it overlaps.
     assert!(take(&mut drive, &spec, 5, io(true, 4_000, 2_000)).as_ns() > 1_000_000);
     assert!(take(&mut drive, &spec, 6, io(false, 5_000, 1_000)).as_ns() > 51_000);
 }
@@ -210,7 +211,7 @@ fn what_the_buffer_serves_moves_no_head() {
 fn a_segment_that_is_full_stays_as_it_is() {
     let (spec, mut drive) = (buffered(), SeekDrive::default());
     take(&mut drive, &spec, 0, io(false, 0, 1_000));
-    // A second later, 500 kB are there and no more.
+    // A second later the buffer holds 500 kB and no more.
     let later = drive.lane.idle_at.saturating_add(SimSpan::from_secs(1));
     let serve = |offset: u64, bytes: u64| {
         let mut draws = Draws::new(Seed(3), 1, 9);
@@ -256,7 +257,7 @@ fn what_cannot_be_is_refused_with_its_limit() {
 }
 
 proptest! {
-    /// The buffer's clock and the platter's agree: what has passed in the time of a transfer is that
+    /// `passed` is the inverse of `transfer`: the bytes that pass in the time of a transfer are those of that
     /// transfer.
     #[test]
     fn parts_of_a_transfer_take_as_long_as_all_of_it(
@@ -273,8 +274,8 @@ proptest! {
         prop_assert!(almost < first + second);
     }
 
-    /// Whatever comes, a drive is not busier than there is time for, and nothing ends before its bytes have
-    /// moved.
+    /// For any requests, a drive is not busier than the elapsed time, and no request ends before its bytes
+    /// have been transferred.
     #[test]
     fn no_request_beats_the_bus_or_the_clock(
         requests in prop::collection::vec((any::<bool>(), 0u64..80_000_000, 1u64..800_000, 0u64..20_000_000, any::<bool>()), 1..40)

@@ -1,4 +1,4 @@
-//! The pages of a drive's flash: which holds what, which are stale, and which block is collected next.
+//! The flash pages of a drive: their contents, which are stale, and which block is collected next.
 
 use super::Wear;
 use crate::Broken;
@@ -6,7 +6,7 @@ use crate::Broken;
 /// No page.
 const NONE: u32 = u32::MAX;
 
-/// How much flash there is.
+/// The dimensions of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(super) struct Shape {
     pub dies: u32,
@@ -14,7 +14,7 @@ pub(super) struct Shape {
     pub block_pages: u32,
 }
 
-/// What was done to make room for a page.
+/// The work that was done to make room for a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moves {
     /// Pages moved.
@@ -23,7 +23,7 @@ pub(super) struct Moves {
     pub blocks: u64,
 }
 
-/// A block.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Block {
     /// Pages programmed since it was erased.
@@ -32,26 +32,26 @@ struct Block {
     valid: u32,
 }
 
-/// The blocks that a die is not done with.
+/// The open block and the free blocks of a die.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Die {
-    /// The block that it writes.
+    /// The block that the die is writing.
     open: u32,
-    /// Erased ones.
+    /// Erased blocks.
     free: Vec<u32>,
 }
 
-/// All pages of a drive.
+/// The map of all pages of a drive.
 ///
-/// **Conservation:** pages programmed = in use + stale + erased, and each page in use is one that is mapped.
+/// **Conservation:** pages programmed = in use + stale + erased, and each page in use is mapped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(super) struct Flash {
     shape: Shape,
-    /// Free blocks of a die below which it collects.
+    /// The number of free blocks of a die below which it collects garbage.
     free_blocks: u32,
-    /// Where each page of the drive's addresses is.
+    /// The physical page of each logical page.
     map: Vec<u32>,
-    /// What each page of flash holds.
+    /// The logical page that each physical page holds.
     holds: Vec<u32>,
     blocks: Vec<Block>,
     dies: Vec<Die>,
@@ -59,7 +59,7 @@ pub(super) struct Flash {
 }
 
 impl Flash {
-    /// All erased. Each die has more blocks than `free_blocks` and its share of the user's pages need.
+    /// All pages erased. Each die has more blocks than `free_blocks` and its share of the user's pages need.
     pub(super) fn new(shape: Shape, user_pages: u32, free_blocks: u32) -> Flash {
         let blocks = shape.dies * shape.die_blocks;
         let die = |die: u32| {
@@ -93,7 +93,7 @@ impl Flash {
         self.map[page as usize] != NONE
     }
 
-    /// A page of the drive's addresses is written, for which room may have to be made.
+    /// Writes a logical page, collecting garbage first if needed; returns what was moved and erased.
     pub(super) fn write(&mut self, page: u32) -> Moves {
         let old = self.map[page as usize];
         if old != NONE {
@@ -109,7 +109,7 @@ impl Flash {
                 moves.blocks += 1;
             }
         }
-        // Collection may have filled the block that it was to make room in.
+        // Collection may have filled the block in which it made room.
         self.put(die, page);
         self.wear.host_pages += 1;
         self.wear.moved_pages += moves.pages;
@@ -139,8 +139,8 @@ impl Flash {
         self.map[page as usize] = place;
     }
 
-    /// Moves what is in use in the block that has the least of it, erases that, and says how many pages it
-    /// moved.
+    /// Moves the pages in use out of the block with the fewest of them, erases that block, and returns the
+    /// number of pages moved.
     fn collect(&mut self, die: usize) -> u64 {
         let (first, pages) = (die as u32 * self.shape.die_blocks, self.shape.block_pages);
         let open = self.dies[die].open;
@@ -162,7 +162,7 @@ impl Flash {
         u64::from(moved)
     }
 
-    /// Checks the law.
+    /// Checks the conservation law.
     pub(super) fn audit(&self) -> Result<(), Broken> {
         let mut mapped = 0;
         for (logical, &physical) in (0u64..).zip(&self.map).filter(|(_, place)| **place != NONE) {

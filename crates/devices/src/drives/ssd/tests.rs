@@ -1,5 +1,5 @@
-//! Rates and latencies against closed forms, and write amplification against the formula for greedy
-//! collection.
+//! Rates and latencies compared with closed forms, and write amplification compared with the formula for
+//! greedy collection.
 
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ fn io(write: bool, page: u64, pages: u64) -> Io {
     Io { write, offset: page * PAGE, bytes: pages * PAGE }
 }
 
-/// Numbers that look random and are the same each time.
+/// Reproducible pseudo-random numbers.
 fn number(of: u64) -> u64 {
     let mixed = (of ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 20
@@ -47,11 +47,11 @@ fn sequential_writes_run_at_the_slowest_of_host_channels_and_dies() {
             now = ssd.serve(&spec, now, io(true, page, 8)).end;
         }
         let rate = (pages * PAGE) as f64 / now.as_secs_f64();
-        // The buffer takes the first pages at once: 32 of 16,000. Stated before: 1 %.
+        // The buffer takes the first pages at once: 32 of 16,000. Tolerance set beforehand: 1 %.
         assert!((rate / want - 1.0).abs() < 0.01, "{rate} and {want}");
         assert_eq!((ssd.wear().amplification_f64(), ssd.audit()), (1.0, Ok(())));
     };
-    // Eight pages in 200 us; two channels; the host.
+    // The limits are: eight pages per 200 us; two channels; the host link.
     let rate = |count| Rate::from_bytes_per_second(count).unwrap();
     check(spec(), 8.0 * PAGE as f64 / 200e-6);
     check(SsdSpec { channel_rate: rate(50_000_000), ..spec() }, 100e6);
@@ -68,22 +68,22 @@ fn a_write_is_done_when_the_buffer_has_it_and_a_read_when_it_was_sent() {
     assert_eq!(after(ssd.serve(&spec, SimTime::from_ns(3_000), io(false, 0, 1))), 2_048);
     let late = SimTime::from_ns(1_000_000);
     assert_eq!(after(ssd.serve(&spec, late, io(false, 0, 1))), 25_000 + 10_240);
-    // Four pages on four dies of one channel: one after the other over the channel.
+    // Four pages on four dies of one channel: sent one after the other over the channel.
     let four = Io { write: false, offset: 0, bytes: 4 * PAGE };
     assert_eq!(after(ssd.serve(&spec, SimTime::from_ns(2_000_000), four)), 25_000 + 4 * 10_240);
     let bare = SsdSpec { buffer: Bytes::ZERO, ..spec };
     let mut ssd = Ssd::new(&bare).unwrap();
     assert_eq!(after(ssd.serve(&bare, SimTime::ZERO, io(true, 0, 1))), 2_048 + 10_240 + 200_000);
-    // Half a page is read first, where it was written before.
+    // A half page is read first if the page was written before.
     let half = Io { write: true, offset: 0, bytes: PAGE / 2 };
     assert_eq!(after(ssd.serve(&bare, late, half)), 1_024 + 10_240 + 25_000 + 200_000);
     let fresh = Io { offset: 9 * PAGE, ..half };
     assert_eq!(after(ssd.serve(&bare, SimTime::from_ns(3_000_000), fresh)), 1_024 + 10_240 + 200_000);
 }
 
-/// Pages programmed for each that is written at random over a full drive, where the block with the fewest
-/// pages in use is collected: 1 / (1 − u), where (u − 1) / ln u = 1 / α and α is flash over user's pages
-/// (Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012, for large blocks).
+/// Pages programmed per page written at random over a full drive with greedy collection: 1 / (1 − u), where
+/// (u − 1) / ln u = 1 / α and α is flash pages over user pages (Desnoyers, "Analytic modeling of SSD write
+/// performance", SYSTOR 2012, for large blocks).
 fn expected(alpha: f64) -> f64 {
     let (mut low, mut high) = (1e-9, 1.0 - 1e-9);
     for _ in 0..200 {
@@ -95,9 +95,9 @@ fn expected(alpha: f64) -> f64 {
 
 #[test]
 fn write_amplification_is_that_of_greedy_collection() {
-    // Tolerance, set before: 5 %. Free blocks hold nothing, so that they are no spare space. The formula is
-    // for large blocks: of small ones greedy collection finds better, at 64 pages by a tenth where 7 % are
-    // spare.
+    // Tolerance, set beforehand: 5 %. Free blocks hold nothing, so they are not counted as spare space. The
+    // formula is for large blocks: with small ones greedy collection does better, by a tenth at 64 pages and
+    // 7 % spare space.
     for (block_pages, user_blocks) in [(64, 100), (64, 110), (256, 118)] {
         let (dies, die_blocks) = (2, 128);
         let pages = dies * user_blocks * u64::from(block_pages);
@@ -122,8 +122,8 @@ fn write_amplification_is_that_of_greedy_collection() {
 
 #[test]
 fn collection_costs_time() {
-    // A page costs a program, what is moved a read and a program each, and each block an erasure: the mean
-    // over a long run.
+    // A page costs a program, each moved page a read and a program, and each block an erase: the mean over a
+    // long run.
     let spec = spec();
     let mut ssd = Ssd::new(&spec).unwrap();
     ssd.fill();
@@ -136,7 +136,7 @@ fn collection_costs_time() {
     let least = busy as f64 / 8.0 * 1e-6;
     let found = ssd.idle_at().as_secs_f64();
     assert!(wear.amplification_f64() > 2.0, "{wear:?}");
-    // All dies are never busy together, so it takes longer than their work spread evenly.
+    // The dies are never all busy at once, so it takes longer than their work divided evenly.
     assert!(found >= least && found < 3.0 * least, "{found} s, and at least {least}");
 }
 
@@ -190,8 +190,8 @@ fn a_lost_page_is_noticed() {
 }
 
 proptest! {
-    /// Whatever is written and read: the laws hold, nothing is faster than the host's link, and the buffer
-    /// has its room.
+    /// For any requests: the invariants hold, nothing is faster than the host link, and the buffer does not
+    /// exceed its size.
     #[test]
     fn laws_hold_whatever_comes(
         requests in prop::collection::vec((any::<bool>(), 0u64..1 << 27, 1u64..100_000, 0u64..400_000), 1..60)
