@@ -1,7 +1,7 @@
-//! What an object costs: its size, its rank, its key, and the way back.
+//! Cost per object of its size, its rank, its key, and the inverse look-ups.
 //!
-//! `cargo bench -p towtank-population --bench objects -- [runs] [objects]`. Times are the median of the runs,
-//! in nanoseconds an object, of the wall clock.
+//! `cargo bench -p towtank-population --bench objects -- [runs] [objects]`. Times are medians over the runs,
+//! in nanoseconds of wall clock per object.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -15,7 +15,7 @@ fn main() {
     let objects = numbers.next().unwrap_or(1_000_000);
     for (name, population) in cases() {
         let count = population.objects();
-        // A stride that is prime to most counts: ids far apart, all different.
+        // A stride that is coprime to most counts, so that ids are far apart and distinct.
         let ids: Vec<u64> = (0..objects).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) % count).collect();
         println!("{name}: {count} objects, {} files", population.files());
         show("object, in order", runs, objects, || {
@@ -48,7 +48,7 @@ fn cases() -> Vec<(&'static str, Population)> {
     ]
 }
 
-/// Prints the median over the runs.
+/// Prints the median time per object over the runs.
 #[allow(clippy::disallowed_methods, reason = "a bench measures time")]
 fn show(what: &str, runs: usize, objects: u64, mut work: impl FnMut() -> u64) {
     let mut times: Vec<f64> = (0..runs)

@@ -1,4 +1,4 @@
-//! A data set of so many files, in which any object can be asked for.
+//! A data set with a given number of files, which computes any of its objects on request.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -19,10 +19,10 @@ use crate::thinning::{Thinned, Thinning};
 const SIZE: Purpose = Purpose(2);
 const KEYS: Purpose = Purpose(3);
 
-/// A data set: so many files, each of so many objects.
+/// A data set: a number of files, each divided into objects.
 ///
-/// Objects are numbered in rising order of the kind of their file, so ids and sizes go together; ranks and
-/// keys do not.
+/// Objects are numbered in ascending order of the kind of their file, so ids and sizes are correlated; ranks
+/// and keys are not.
 #[derive(Clone, Debug)]
 pub struct Population {
     pieces: Pieces,
@@ -35,29 +35,29 @@ pub struct Population {
 /// An object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
-    /// Its size, at least 1 byte.
+    /// The size, at least 1 byte.
     pub size: Bytes,
-    /// The file it is a part of.
+    /// The number of the file that contains it.
     pub file: u64,
-    /// Which part, from 0.
+    /// Its index within the file, from 0.
     pub part: u32,
 }
 
 /// A file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct File {
-    /// Its size, at least 1 byte.
+    /// The size, at least 1 byte.
     pub size: Bytes,
-    /// Its objects, part by part.
+    /// The ids of its objects, in order.
     pub objects: Range<u64>,
 }
 
 impl Population {
-    /// Files with the sizes of a histogram, laid out as objects, as many as the extent says. The seed draws
-    /// sizes and keys.
+    /// A data set with file sizes from `histogram`, divided into objects by `layout`, as large as `extent`
+    /// says. `seed` determines sizes and keys.
     ///
     /// # Errors
-    /// Where nothing is asked for, or more than can be numbered.
+    /// If the data set is empty, or has more files or objects than can be numbered.
     pub fn new(
         histogram: &SizeHistogram,
         layout: Layout,
@@ -71,41 +71,41 @@ impl Population {
         Ok(Population { pieces, order: Permutation::new(strata.objects, seed), strata, seed, spacing })
     }
 
-    /// The same data set with keys that leave `rank % modulus` when divided by `modulus`, for placements that
-    /// divide keys.
+    /// The same data set with keys whose remainder modulo `modulus` equals that of their rank, for placements
+    /// that divide keys.
     ///
     /// # Errors
-    /// When there are too many objects to leave room for that.
+    /// If there are too many objects to leave room for that.
     ///
     /// # Panics
-    /// When the modulus is zero.
+    /// If `modulus` is zero.
     pub fn with_key_modulus(self, modulus: u64) -> Result<Population, PopulationError> {
         let spacing = KeySpacing::new(self.strata.objects, modulus, salt(self.seed))?;
         Ok(Population { spacing, ..self })
     }
 
-    /// How many objects there are; their ids are the numbers below.
+    /// The number of objects; their ids are `0..objects()`.
     #[must_use]
     pub fn objects(&self) -> u64 {
         self.strata.objects
     }
 
-    /// How many files there are; their numbers are those below.
+    /// The number of files, which are numbered `0..files()`.
     #[must_use]
     pub fn files(&self) -> u64 {
         self.strata.files
     }
 
-    /// The bytes of all files, in the mean over seeds.
+    /// The expected number of bytes of all files, that is the mean over seeds.
     #[must_use]
     pub fn bytes_expected(&self) -> f64 {
         self.strata.bytes_expected()
     }
 
-    /// An object.
+    /// The object with this id.
     ///
     /// # Panics
-    /// When there is no such object.
+    /// If `id` is not below [`Population::objects`].
     #[inline]
     #[must_use]
     pub fn object(&self, id: u64) -> Object {
@@ -119,10 +119,10 @@ impl Population {
         Object { size: Bytes::new(size), file, part: part as u32 }
     }
 
-    /// A file.
+    /// The file with this number.
     ///
     /// # Panics
-    /// When there is no such file.
+    /// If `file` is not below [`Population::files`].
     #[must_use]
     pub fn file(&self, file: u64) -> File {
         assert!(file < self.strata.files, "there is no file {file} among {}", self.strata.files);
@@ -141,73 +141,73 @@ impl Population {
         (stratum.low + along).max(1)
     }
 
-    /// The object's place in the order of keys: a permutation of the ids, in which sizes are well mixed.
+    /// The object's position in the order of keys: a permutation of the ids that is independent of sizes.
     ///
     /// # Panics
-    /// When there is no such object.
+    /// If `id` is not below [`Population::objects`].
     #[inline]
     #[must_use]
     pub fn rank(&self, id: u64) -> u64 {
         self.order.apply(id)
     }
 
-    /// The object at a place in the order of keys.
+    /// The object at a position in the order of keys.
     ///
     /// # Panics
-    /// When there is no such place.
+    /// If `rank` is not below [`Population::objects`].
     #[inline]
     #[must_use]
     pub fn id_of_rank(&self, rank: u64) -> u64 {
         self.order.invert(rank)
     }
 
-    /// The object's key: no two objects share one, and they are spread evenly over 64 bits.
+    /// The object's key. Keys are unique and spread evenly over 64 bits.
     ///
     /// # Panics
-    /// When there is no such object.
+    /// If `id` is not below [`Population::objects`].
     #[inline]
     #[must_use]
     pub fn key(&self, id: u64) -> u64 {
         self.spacing.key(self.order.apply(id))
     }
 
-    /// The object with a key, if there is one.
+    /// The object with this key, if there is one.
     #[must_use]
     pub fn id_of_key(&self, key: u64) -> Option<u64> {
         self.spacing.rank(key).map(|rank| self.order.invert(rank))
     }
 
-    /// How ranks become keys.
+    /// The mapping from ranks to keys.
     #[must_use]
     pub fn spacing(&self) -> &KeySpacing {
         &self.spacing
     }
 
-    /// How many objects have keys in a range.
+    /// The number of objects whose keys are in a range.
     #[must_use]
     pub fn count_with_keys(&self, keys: RangeInclusive<u64>) -> u64 {
         let ranks = self.spacing.ranks(*keys.start(), *keys.end());
         ranks.end - ranks.start
     }
 
-    /// The objects with keys in a range, in rising order of keys.
+    /// The objects whose keys are in a range, in ascending order of keys.
     pub fn ids_with_keys(&self, keys: RangeInclusive<u64>) -> impl Iterator<Item = u64> + '_ {
         self.ids_in_run(keys, 0, 1)
     }
 
-    /// The objects whose rank leaves `residue` when divided by `modulus`, in rising order of ranks.
+    /// The objects with `rank % modulus == residue`, in ascending order of ranks.
     ///
     /// # Panics
-    /// When the modulus is zero.
+    /// If `modulus` is zero.
     pub fn ids_in_residue(&self, residue: u64, modulus: u64) -> impl Iterator<Item = u64> + '_ {
         self.ids_of_ranks(0..self.strata.objects, residue, modulus)
     }
 
-    /// The objects with keys in a range that leave `residue` when divided by `modulus`, in rising order of
-    /// keys.
+    /// The objects whose keys are in a range and have the remainder `residue` modulo `modulus`, in ascending
+    /// order of keys.
     ///
     /// # Panics
-    /// When keys do not keep remainders of `modulus`: it must divide that of
+    /// If keys do not keep remainders of `modulus`: it must divide the modulus given to
     /// [`Population::with_key_modulus`].
     pub fn ids_in_run(
         &self,
@@ -227,23 +227,24 @@ impl Population {
         assert!(modulus > 0, "nothing is divided by 0");
         let past = ranks.start % modulus;
         let ahead = if past <= residue { residue - past } else { modulus - past + residue };
-        // A residue that no number leaves has no objects.
+        // A residue that is not below the modulus has no objects.
         let end = if residue < modulus { ranks.end } else { 0 };
         let next = move |rank: &u64| rank.checked_add(modulus).filter(|next| *next < end);
         let first = ranks.start.checked_add(ahead).filter(|first| *first < end);
         std::iter::successors(first, next).map(|rank| self.order.invert(rank))
     }
 
-    /// Of all objects each with the same probability, independently, in rising order of ids.
+    /// Selects each object independently with the same probability, and returns their ids in ascending order.
     ///
     /// # Panics
-    /// When `probability` is not from 0 to 1.
+    /// If `probability` is not from 0 to 1.
     #[must_use]
     pub fn thin(&self, probability: f64, purpose: Purpose) -> Thinned {
         Thinning::new(probability, self.seed, purpose).ids(0..self.strata.objects)
     }
 
-    /// Files by size: the expected counts, which those of a seed scatter around only within a kind of files.
+    /// Files by size, as expected counts; the counts for one seed differ from them only within a kind of
+    /// files.
     #[must_use]
     pub fn file_tally(&self) -> SizeTally {
         let mut tally = SizeTally::default();
@@ -254,7 +255,7 @@ impl Population {
         tally
     }
 
-    /// Objects by size: the expected counts.
+    /// Objects by size, as expected counts.
     #[must_use]
     pub fn object_tally(&self) -> SizeTally {
         let mut tally = SizeTally::default();

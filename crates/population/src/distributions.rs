@@ -1,10 +1,10 @@
-//! Log-normal and Pareto sizes, cut into bins.
+//! Log-normal and Pareto sizes, discretised into bins.
 //!
 //! Bins are at most a sixteenth of an octave wide (a ratio of 1.044), and at most a sixteenth of sigma, or of
-//! an octave over the shape, with sizes uniform inside. The share of files below an edge is exact to 10^-15;
-//! inside a bin it is off by less than 0.0005, and the mean size by less than 0.1 % (tested). Bins with less
-//! than 10^-18 of all files are left out. Logarithms and the error function come from `libm`, so bins are the
-//! same on every machine.
+//! an octave divided by the shape; sizes are uniform inside a bin. The share of files below an edge is exact
+//! to 10^-15; inside a bin it is off by less than 0.0005, and the mean size by less than 0.1 % (tested). Bins
+//! with less than 10^-18 of all files are left out. Logarithms and the error function come from `libm`, so
+//! bins are the same on every machine.
 
 use towtank_units::Bytes;
 
@@ -12,35 +12,35 @@ use crate::error::HistogramError;
 use crate::histogram::{SizeBin, SizeHistogram};
 use crate::limits::SIZE_MAX;
 
-/// Sizes whose logarithm is normal, as far as `cap`.
+/// Sizes whose logarithm is normal, truncated at `cap`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormalSpec {
-    /// Half of the files are smaller (of those without the cap).
+    /// The median of the untruncated distribution.
     pub median: Bytes,
-    /// The deviation of the natural logarithm, from 0 to 8.
+    /// The standard deviation of the natural logarithm, from 0 to 8.
     pub sigma: f64,
-    /// The largest size; what would lie beyond is drawn again. `None`: 1 EiB.
+    /// The largest size; larger samples are drawn again. `None` means 1 EiB.
     pub cap: Option<Bytes>,
 }
 
-/// Sizes of which the share above `x` is `(min / x)^shape`, as far as `cap`.
+/// Sizes with the tail probability P(size > x) = `(min / x)^shape`, truncated at `cap`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParetoSpec {
     /// The smallest size.
     pub min: Bytes,
-    /// The smaller, the heavier the tail; from 0.01 to 100.
+    /// The shape, from 0.01 to 100; a smaller one gives a heavier tail.
     pub shape: f64,
-    /// The largest size; what would lie beyond is drawn again. `None`: 1 EiB.
+    /// The largest size; larger samples are drawn again. `None` means 1 EiB.
     pub cap: Option<Bytes>,
 }
 
 const SIGMA_MAX: f64 = 8.0;
 const SHAPE: [f64; 2] = [0.01, 100.0];
-/// Bins an octave, and bins a sigma.
+/// Bins per octave, and bins per sigma.
 const BINS: f64 = 16.0;
-/// So many sigmas from the median nothing is left.
+/// The number of sigmas from the median beyond which the distribution is ignored.
 const SIGMAS: f64 = 9.0;
-/// The counts of all bins together, before rounding.
+/// The sum of the counts of all bins, before rounding.
 const WEIGHT: f64 = (1u64 << 60) as f64;
 
 impl LogNormalSpec {
@@ -58,11 +58,11 @@ impl LogNormalSpec {
         let centre = libm::log(median);
         let deviations =
             |size: u64| (libm::log(size as f64) - centre) / self.sigma / std::f64::consts::SQRT_2;
-        // Of two sizes the share between: by whichever tail is the smaller one, in which no digits are lost.
+        // The share between two sizes, computed from the smaller tail, in which no digits are lost.
         let between = |low: u64, high: u64| {
             let below = |at: f64| libm::erfc(-at) / 2.0;
             let above = |at: f64| libm::erfc(at) / 2.0;
-            // What lies below the first size counts as of that size.
+            // The share below the first size is counted with that size.
             let low = if low <= first { f64::NEG_INFINITY } else { deviations(low) };
             let high = deviations(high);
             if low > 0.0 { above(low) - above(high) } else { below(high) - below(low) }
@@ -82,7 +82,8 @@ impl ParetoSpec {
     }
 }
 
-/// Bins from `first` to `last`, both included, so many an octave, with counts by the share between two sizes.
+/// Bins from `first` to `last`, both included, with `an_octave` bins per octave; `between` gives the share
+/// between two sizes.
 fn cut(first: u64, last: u64, an_octave: f64, between: impl Fn(u64, u64) -> f64) -> SizeHistogram {
     let end = last + 1;
     let whole = between(first, end);
@@ -102,8 +103,8 @@ fn cut(first: u64, last: u64, an_octave: f64, between: impl Fn(u64, u64) -> f64)
             break;
         }
     }
-    // Nothing has a count only where all sizes are too close together for the digits of a float; one stands
-    // for them then.
+    // All counts are zero only if the sizes are too close together for the precision of a float; a single
+    // size represents them then.
     SizeHistogram::from_bins(bins).unwrap_or_else(|| {
         SizeHistogram::constant(Bytes::new(last)).expect("the last size is legal: it is at most the cap")
     })
@@ -126,18 +127,18 @@ fn cap_above(cap: Option<Bytes>, parameter: &'static str, least: Bytes) -> Resul
 }
 
 impl SizeHistogram {
-    /// A log-normal distribution cut into bins of a sixteenth of an octave.
+    /// A log-normal distribution discretised into bins of a sixteenth of an octave.
     ///
     /// # Errors
-    /// For parameters that are out of range.
+    /// If a parameter is out of range.
     pub fn log_normal(spec: LogNormalSpec) -> Result<SizeHistogram, HistogramError> {
         spec.histogram()
     }
 
-    /// A bounded Pareto distribution cut into bins of a sixteenth of an octave.
+    /// A truncated Pareto distribution discretised into bins of a sixteenth of an octave.
     ///
     /// # Errors
-    /// For parameters that are out of range.
+    /// If a parameter is out of range.
     pub fn pareto(spec: ParetoSpec) -> Result<SizeHistogram, HistogramError> {
         spec.histogram()
     }

@@ -1,100 +1,100 @@
-//! Why a histogram cannot be read or made, and why a population cannot be of it.
+//! Errors of reading or making a histogram, and of making a population from one.
 
 use towtank_units::Bytes;
 
 use crate::limits::{KINDS_MAX, OBJECTS_MAX, ROWS_MAX, SIZE_MAX};
 
-/// Why a text is no histogram.
+/// Why a text is not a histogram.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {fault}")]
 pub struct ReadError {
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The mistake in that line.
     pub fault: Fault,
 }
 
-/// What is wrong with a line.
+/// A mistake in a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Not text.
+    /// The input is not UTF-8 text.
     #[error("it is not UTF-8 text")]
     NotText,
-    /// The total should have come before.
+    /// A bin comes before the total.
     #[error("a bin comes before the line `# total_count: N`")]
     NoTotal,
-    /// The total is no number.
+    /// The total is not a number.
     #[error("`total_count` is `{found}`, which is no whole number")]
     BadTotal {
-        /// What stands there.
+        /// The text found.
         found: String,
     },
-    /// Too few words.
+    /// The line has the wrong number of columns.
     #[error("the number of columns is {found}, but should be {wanted}")]
     Columns {
-        /// How many words there are.
+        /// The number of columns found.
         found: usize,
-        /// What they should be.
+        /// The columns expected.
         wanted: &'static str,
     },
-    /// A word that should be a number.
+    /// A column is not a number.
     #[error("`{column}` is `{found}`, which is no whole number below 2^64")]
     BadNumber {
-        /// What it should be the number of.
+        /// The name of the column.
         column: &'static str,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
-    /// A size that is none.
+    /// A size cannot be parsed.
     #[error("the size `{found}` cannot be read")]
     BadSize {
-        /// What stands there.
+        /// The text found.
         found: String,
     },
-    /// A bin ends where it begins, or before.
+    /// The end of a bin is not above its beginning.
     #[error("the bin from {min} to {max} bytes holds no size: its end is not part of it")]
     EmptyBin {
-        /// Where it begins.
+        /// The beginning of the bin.
         min: u64,
-        /// Where it ends.
+        /// The end of the bin.
         max: u64,
     },
-    /// A bin begins before the one before it ends.
+    /// A bin begins before the previous one ends.
     #[error("the bin begins at {min} bytes, but the one before it ends at {before}")]
     Overlap {
-        /// Where it begins.
+        /// The beginning of the bin.
         min: u64,
-        /// Where the one before it ends.
+        /// The end of the previous bin.
         before: u64,
     },
-    /// A size is past all measure.
+    /// A size exceeds the limit.
     #[error("{size} bytes are more than the {limit} of the largest file", limit = SIZE_MAX)]
     TooLarge {
         /// The size.
         size: u64,
     },
-    /// Counts do not fit together.
+    /// The sum of the counts does not fit in 64 bits.
     #[error("the counts up to here add up to more than 2^64 - 1")]
     TooMany,
     /// Too many rows.
     #[error("there are more than {limit} rows", limit = ROWS_MAX)]
     TooLong,
-    /// The counts are not what was promised.
+    /// The sum of the counts differs from the declared total.
     #[error("`total_count` is {claimed}, but the bins hold {found} files")]
     WrongTotal {
-        /// What the first line says.
+        /// The declared total.
         claimed: u64,
-        /// What the bins add up to.
+        /// The sum of the counts.
         found: u64,
     },
-    /// Nothing in it.
+    /// The histogram has no files.
     #[error("there is no file in it")]
     Empty,
 }
 
 impl Fault {
-    /// What to do about it.
+    /// A hint on how to correct the mistake.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -124,28 +124,28 @@ impl Fault {
     }
 }
 
-/// Why there is no such histogram.
+/// Why a histogram cannot be made from its parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistogramError {
     /// A parameter is out of range.
     #[error("`{parameter}` is {value}, and must be from {low} to {high}")]
     OutOfRange {
-        /// Its name.
+        /// The name of the parameter.
         parameter: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         value: f64,
-        /// The least legal value.
+        /// The smallest allowed value.
         low: f64,
-        /// The greatest legal value.
+        /// The largest allowed value.
         high: f64,
     },
     /// A size is out of range.
     #[error("`{parameter}` is {value}, and must be from 1B to {limit}", limit = Bytes::new(SIZE_MAX))]
     Size {
-        /// Its name.
+        /// The name of the parameter.
         parameter: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         value: Bytes,
     },
     /// The largest size lies below the smallest.
@@ -153,30 +153,30 @@ pub enum HistogramError {
     CapBelow {
         /// The largest size.
         cap: Bytes,
-        /// What it is held against.
+        /// The parameter that the cap is compared with.
         parameter: &'static str,
-        /// Its value.
+        /// The value of that parameter.
         least: Bytes,
     },
 }
 
-/// Why there is no such population.
+/// Why a population cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PopulationError {
-    /// Nothing is asked for.
+    /// The data set is empty.
     #[error("the data set has no {what}, and must have at least one")]
     Nothing {
         /// Files, objects or bytes.
         what: &'static str,
     },
-    /// A layout of nothing.
+    /// A parameter of the layout is zero.
     #[error("`{parameter}` is 0, and must be above")]
     ZeroLayout {
-        /// The layout's parameter.
+        /// The name of the parameter.
         parameter: &'static str,
     },
-    /// More than can be numbered.
+    /// There are more files or objects than can be numbered.
     #[error("the data set has more than {limit} {what}", limit = OBJECTS_MAX)]
     TooMany {
         /// Files or objects.
@@ -192,31 +192,31 @@ pub enum PopulationError {
         unit: Bytes,
         /// The largest file.
         largest: Bytes,
-        /// How many kinds that makes.
+        /// The number of kinds that result.
         kinds: u64,
     },
-    /// A file of too many objects.
+    /// A file has too many objects.
     #[error("a file of {largest} in pieces of {unit} has {objects} objects, and at most 4294967295 fit")]
     TooManyParts {
         /// The chunk or stripe unit.
         unit: Bytes,
         /// The largest file.
         largest: Bytes,
-        /// How many objects it would have.
+        /// The number of objects it would have.
         objects: u64,
     },
-    /// Keys that keep a remainder need room between them.
+    /// There are too many objects to leave room for a modulus between their keys.
     #[error("keys of {objects} objects cannot keep a remainder of {modulus}: {} lie between two of them", u64::MAX / objects)]
     NoRoom {
-        /// How many objects there are.
+        /// The number of objects.
         objects: u64,
-        /// What keys are divided by.
+        /// The modulus.
         modulus: u64,
     },
 }
 
 impl HistogramError {
-    /// The parameter that is to blame.
+    /// The name of the parameter that is wrong.
     #[must_use]
     pub fn parameter(&self) -> &'static str {
         match self {
@@ -229,7 +229,7 @@ impl HistogramError {
 }
 
 impl PopulationError {
-    /// What to do about it.
+    /// A hint on how to correct the mistake.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

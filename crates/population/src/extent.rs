@@ -1,4 +1,4 @@
-//! How much of a data set there is.
+//! The size of a data set.
 
 use crate::error::PopulationError;
 use crate::histogram::SizeHistogram;
@@ -6,24 +6,24 @@ use crate::layout::Pieces;
 use crate::limits::OBJECTS_MAX;
 use crate::strata::{Amount, totals};
 
-/// How much of a data set there is, without its copies.
+/// The size of a data set, without replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
-    /// Exactly so many objects: the most whole files that have at most as many, and one file of as many
-    /// chunks or strips as are missing then.
+    /// Exactly this many objects: the largest number of whole files that does not exceed it, and one file
+    /// with the missing number of chunks or strips.
     Objects(u64),
-    /// So many files.
+    /// This many files.
     Files(u64),
-    /// The most whole files that are expected to have at most so many bytes; one file at least. What is left
-    /// free is less than the largest files have.
+    /// The largest number of whole files whose expected bytes do not exceed this; at least one file. The
+    /// unused remainder is smaller than the largest files.
     Bytes(u128),
 }
 
-/// For the first guess: enough files that rounding does not show.
+/// The number of files for the first guess, large enough that rounding has no effect.
 const MANY: u64 = 1 << 40;
 
 impl Extent {
-    /// How many files that is.
+    /// The number of files of this extent.
     pub(crate) fn amount(self, histogram: &SizeHistogram, pieces: Pieces) -> Result<Amount, PopulationError> {
         let whole = |files| Ok(Amount { files, rest: 0 });
         let many = || totals(histogram, pieces, MANY);
@@ -40,7 +40,7 @@ impl Extent {
                 let each = many().objects as f64 / MANY as f64;
                 let left = |files| u128::from(objects).checked_sub(totals(histogram, pieces, files).objects);
                 let files = most(objects as f64 / each, |files| left(files).is_some())?;
-                // The first file alone may have more.
+                // The first file alone may have more objects than requested.
                 let (files, rest) =
                     left(files).map_or((0, objects), |left| (files, left.try_into().unwrap_or(u64::MAX)));
                 Ok(Amount { files, rest })
@@ -54,8 +54,8 @@ impl Extent {
     }
 }
 
-/// The greatest number from 1 on that fits, or 1; near `guess`. More files never have fewer objects or bytes
-/// (`strata::each_cut`), so what fits are all numbers up to one.
+/// The largest number from 1 on that fits, or 1; the search starts at `guess`. More files never have fewer
+/// objects or bytes (`strata::each_cut`), so the numbers that fit are all those up to a maximum.
 fn most(guess: f64, fits: impl Fn(u64) -> bool) -> Result<u64, PopulationError> {
     let too_many = || PopulationError::TooMany { what: "files" };
     if guess > OBJECTS_MAX as f64 {

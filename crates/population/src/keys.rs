@@ -1,11 +1,10 @@
-//! From a place in the order of keys to a 64-bit key, and back.
+//! The mapping from ranks (positions in the order of keys) to 64-bit keys, and its inverse.
 //!
-//! The key space is divided into as many slots of equal width as there are objects, and each slot holds one
-//! key: at a place in it that is drawn, so that the low bits of keys are as random as the high ones. Where a
-//! placement divides keys by a modulus (groups, or the rings of a multiring), the key keeps the remainder of
-//! its place in the order, so that the objects of a remainder can be told without trying keys. Keys are
-//! spread more evenly than by a hash: a share p of the key space holds p·n objects, give or take one, where a
-//! hash gives or takes √(p·n).
+//! The key space is divided into as many slots of equal width as there are objects. Each slot holds one key
+//! at a pseudo-random position, so the low bits of keys are as random as the high ones. If a placement
+//! divides keys by a modulus (groups, or the rings of a multiring), each key has the remainder of its rank,
+//! so that the objects with a given remainder can be listed without trying keys. Keys are spread more evenly
+//! than by a hash: a share p of the key space holds p·n objects within ±1, where a hash gives ±√(p·n).
 
 use std::ops::Range;
 
@@ -13,7 +12,7 @@ use towtank_streams::mix;
 
 use crate::error::PopulationError;
 
-/// From places to keys and back.
+/// The mapping from ranks to keys and back.
 #[derive(Clone, Copy, Debug)]
 pub struct KeySpacing {
     objects: u64,
@@ -24,13 +23,13 @@ pub struct KeySpacing {
 }
 
 impl KeySpacing {
-    /// Keys for `objects` places; those of place `r` leave `r % modulus` when divided by `modulus`.
+    /// Keys for `objects` ranks; the key of rank `r` has the remainder `r % modulus` modulo `modulus`.
     ///
     /// # Errors
-    /// When slots are narrower than the modulus.
+    /// If slots are narrower than the modulus.
     ///
     /// # Panics
-    /// When `objects` or `modulus` is zero.
+    /// If `objects` or `modulus` is zero.
     pub fn new(objects: u64, modulus: u64, salt: u64) -> Result<KeySpacing, PopulationError> {
         assert!(objects > 0 && modulus > 0, "there are {objects} objects, and the modulus is {modulus}");
         let step = u128::MAX / u128::from(objects);
@@ -40,16 +39,16 @@ impl KeySpacing {
         Ok(KeySpacing { objects, step, modulus, salt })
     }
 
-    /// What keys keep the remainder of; 1 for none.
+    /// The modulus whose remainders keys keep; 1 for none.
     #[must_use]
     pub fn modulus(&self) -> u64 {
         self.modulus
     }
 
-    /// The key of a place in the order.
+    /// The key of a rank.
     ///
     /// # Panics
-    /// When there is no such place.
+    /// If `rank` is not below the number of objects.
     #[inline]
     #[must_use]
     pub fn key(&self, rank: u64) -> u64 {
@@ -68,14 +67,14 @@ impl KeySpacing {
         drawn + if found <= wanted { wanted - found } else { wanted + self.modulus - found }
     }
 
-    /// The place of a key; `None` where nothing has it.
+    /// The rank of a key; `None` if no object has it.
     #[must_use]
     pub fn rank(&self, key: u64) -> Option<u64> {
         let slot = self.slot(key);
         (self.key(slot) == key).then_some(slot)
     }
 
-    /// The places of the keys from `first` to `last`, both included.
+    /// The ranks of the keys from `first` to `last`, both included.
     #[must_use]
     pub fn ranks(&self, first: u64, last: u64) -> Range<u64> {
         if first > last {
@@ -87,7 +86,7 @@ impl KeySpacing {
         start..end.max(start)
     }
 
-    /// The slot in which a key lies; the last one beyond the end of all.
+    /// The slot of a key; keys beyond the last slot belong to it.
     fn slot(&self, key: u64) -> u64 {
         let within = u128::from(key) << 64 | u128::from(u64::MAX);
         u64::try_from(within / self.step).unwrap_or(u64::MAX).min(self.objects - 1)

@@ -1,31 +1,31 @@
-//! How a file becomes objects.
+//! The division of files into objects.
 
 use towtank_units::Bytes;
 
 use crate::error::PopulationError;
 
-/// How a file becomes objects.
+/// How a file is divided into objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// A file is an object.
+    /// Each file is one object.
     Whole,
-    /// A file is cut into objects of this size; the last one holds what is left.
+    /// A file is divided into objects of this size; the last one holds the remainder.
     Chunks(Bytes),
-    /// A file is cut into strips of `unit`, which go round and round over as many objects as there are
-    /// strips, but at most `width_max`. The last strip holds what is left.
+    /// A file is divided into strips of `unit`, distributed round robin over as many objects as there are
+    /// strips, but at most `width_max`. The last strip holds the remainder.
     Stripe {
         /// The size of a strip.
         unit: Bytes,
-        /// The most objects of a file.
+        /// The maximum number of objects per file.
         width_max: u32,
     },
 }
 
 impl Layout {
-    /// Chunks of 64 MiB, as Hadoop and the 1000 Genomes runs of the rebuild study have them.
+    /// Chunks of 64 MiB, as in Hadoop and in the 1000 Genomes runs of the rebuild study.
     pub const CHUNKS: Layout = Layout::Chunks(Bytes::from_mib(64));
 
-    /// Its pieces.
+    /// The layout as strips.
     pub(crate) fn pieces(self) -> Result<Pieces, PopulationError> {
         let zero = |parameter| Err(PopulationError::ZeroLayout { parameter });
         match self {
@@ -43,7 +43,7 @@ impl Layout {
     /// The sizes of a file's objects, in order.
     ///
     /// # Errors
-    /// For a unit or a width of 0.
+    /// If a unit or a width is 0.
     pub fn objects_of(self, size: Bytes) -> Result<impl Iterator<Item = Bytes>, PopulationError> {
         let pieces = self.pieces()?;
         let objects = pieces.objects_of(size.get());
@@ -51,11 +51,11 @@ impl Layout {
     }
 }
 
-/// Longer than any file, and short enough that sums of two stay in 64 bits.
+/// Longer than any file, and small enough that the sum of two fits in 64 bits.
 const UNIT_MAX: u64 = 1 << 62;
 
-/// All layouts are one: strips of a unit over at most so many objects. Chunks may be any number, and then
-/// each object has one strip; a whole file is one strip.
+/// The common form of all layouts: strips of `unit` over at most `objects_max` objects. With chunks that
+/// number is unlimited, so each object has one strip; a whole file is one strip.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pieces {
     pub(crate) unit: u64,
@@ -63,12 +63,12 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// How many objects a file has; a file of 0 bytes is one of 1 byte.
+    /// The number of objects of a file; a file of 0 bytes counts as 1 byte.
     pub(crate) fn objects_of(self, size: u64) -> u64 {
         size.max(1).div_ceil(self.unit).min(self.objects_max)
     }
 
-    /// The largest file of so many objects, if there is one below `largest`.
+    /// The size of the largest file with at most this many objects, limited to `largest`.
     pub(crate) fn largest_of(self, objects: u64, largest: u64) -> u64 {
         if objects >= self.objects_max { largest } else { objects.saturating_mul(self.unit).min(largest) }
     }
@@ -76,7 +76,7 @@ impl Pieces {
     /// The size of object `part` of a file of `size` bytes and `objects` objects.
     #[inline]
     pub(crate) fn object_size(self, size: u64, objects: u64, part: u64) -> u64 {
-        // No product overflows: all objects but the last hold a unit of a file that is at most 2^60 bytes.
+        // No product overflows: all objects but the last hold one unit of a file of at most 2^60 bytes.
         if size <= objects * self.unit {
             return if part + 1 < objects { self.unit } else { size - part * self.unit };
         }

@@ -1,15 +1,15 @@
 //! Data sets as distributions: any object, its size and its key, without a table of objects.
 //!
-//! A [`SizeHistogram`] says how large files are, a [`Layout`] how a file becomes objects, and an [`Extent`]
-//! how much there is of it. A [`Population`] of these three and a seed answers for every object by itself:
-//! object 1,234,567,890 has the same size, file and key whoever asks, and in whatever order. It takes memory
-//! by the kinds of files, not by their number.
+//! A [`SizeHistogram`] is a distribution of file sizes, a [`Layout`] divides files into objects, and an
+//! [`Extent`] gives the size of the data set. A [`Population`] of these three and a seed computes every
+//! object independently: object 1,234,567,890 has the same size, file and key in every query, in any order.
+//! Memory grows with the number of kinds of files, not with the number of files.
 //!
-//! Objects have dense ids from 0, and a place in the order of keys ([`Population::rank`]) that is a keyed
-//! permutation of the ids with an inverse. So a placement that knows which keys touch a server leads to the
-//! objects of that server without looking at any other ([`Population::ids_with_keys`],
-//! [`Population::ids_in_residue`]); where a placement has no inverse, [`Thinning`] draws as if each object
-//! were asked by itself.
+//! Objects have dense ids from 0, and a position in the order of keys ([`Population::rank`]) that is a keyed,
+//! invertible permutation of the ids. So a placement that knows which keys touch a server can list the
+//! objects of that server without visiting others ([`Population::ids_with_keys`],
+//! [`Population::ids_in_residue`]); for a placement without an inverse, [`Thinning`] draws a subset as if
+//! each object were tested independently.
 //!
 //! ```
 //! # use towtank_population::{Extent, Layout, Population, SizeHistogram};
@@ -25,8 +25,8 @@
 //! # Ok::<(), towtank_population::PopulationError>(())
 //! ```
 //!
-//! What is deliberately absent: contents, names, times, and where objects lie (`placement`). Files are read
-//! from bytes that somebody else has opened.
+//! Deliberately absent: contents, names, times, and the location of objects (see `placement`). Files are read
+//! from bytes that the caller supplies.
 
 mod data_set;
 mod distributions;

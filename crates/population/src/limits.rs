@@ -1,13 +1,13 @@
-//! The most that a data set may have, so that sums stay in 64 bits and tables in memory.
+//! Limits of a data set, chosen so that sums fit in 64 bits and tables in memory.
 
-/// Bytes of the largest file.
+/// The maximum size of a file in bytes.
 pub const SIZE_MAX: u64 = 1 << 60;
 
-/// Rows of a histogram that is read.
+/// The maximum number of rows of a histogram that is read.
 pub const ROWS_MAX: usize = 1 << 18;
 
-/// Files, and objects.
+/// The maximum number of files, and of objects.
 pub const OBJECTS_MAX: u64 = 1 << 56;
 
-/// Kinds of files.
+/// The maximum number of kinds of files.
 pub const KINDS_MAX: u64 = 1 << 21;

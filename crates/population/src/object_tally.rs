@@ -1,16 +1,16 @@
-//! How many objects of which size a kind of files has, by power of two, without visiting files.
+//! Counts the objects of a kind of files by power of two of their size, without visiting files.
 //!
-//! Sizes of a kind's files are uniform over a range, so the expected counts are sums over that range. A file
-//! that is striped over n objects fills row after row of n strips: in row r objects have r or r + 1 strips,
-//! and one is between. Where both fall into one bin, all objects of all such files do, and nothing need be
-//! told apart; the few rows in which a power of two lies are summed strip by strip. All sums are exact but
+//! The sizes of a kind's files are uniform over a range, so expected counts are sums over that range. A file
+//! striped over n objects fills row after row of n strips: in row r, objects have r or r + 1 strips, and one
+//! is in between. If both sizes fall into one bin, so do all objects of all such files, and they are counted
+//! together; the few rows that contain a power of two are summed strip by strip. All sums are exact except
 //! for the rounding of floats.
 
 use crate::layout::Pieces;
 use crate::strata::Stratum;
 use crate::tally::{SizeTally, bin_of};
 
-/// Adds the objects of a kind of files.
+/// Adds the objects of a kind of files to the tally.
 pub(crate) fn add_objects(tally: &mut SizeTally, stratum: &Stratum, pieces: Pieces) {
     let each = stratum.files as f64 / stratum.span as f64;
     let high = stratum.low + (stratum.span - 1);
@@ -41,16 +41,16 @@ pub(crate) fn add_objects(tally: &mut SizeTally, stratum: &Stratum, pieces: Piec
 }
 
 struct Rows {
-    /// How many objects a file has.
+    /// The number of objects per file.
     parts: u64,
     unit: u64,
-    /// How many files there are of each size.
+    /// The number of files of each size.
     each: f64,
 }
 
 impl Rows {
-    /// The last row from `row` on in which all objects fall into the bin of those of `row`; nothing where
-    /// those of `row` do not.
+    /// The last row, from `row` on, whose objects all fall into the same bin as those of `row`; `None` if
+    /// those of `row` fall into several.
     fn last_alike(&self, row: u64) -> Option<u64> {
         let least = (row * self.unit).max(1);
         let end = 2u64 << bin_of(least);
@@ -58,7 +58,7 @@ impl Rows {
         (row > 0 && rows > row).then(|| rows - 1)
     }
 
-    /// Adds the files that end in `row`, from one place in it to another.
+    /// Adds the files that end in `row`, between two byte positions in it.
     fn add_row(&self, tally: &mut SizeTally, row: u64, [first, last]: [u64; 2]) {
         let (strip, place) = (first / self.unit, first % self.unit);
         let (last_strip, last_place) = (last / self.unit, last % self.unit);
@@ -72,7 +72,7 @@ impl Rows {
         self.add_strips(tally, row, [last_strip, last_strip], [0, last_place]);
     }
 
-    /// Adds the files that end in one of these strips, at one of these places in it.
+    /// Adds the files that end in one of these strips, between two byte positions in the strip.
     fn add_strips(&self, tally: &mut SizeTally, row: u64, strips: [u64; 2], places: [u64; 2]) {
         let number = (strips[1] - strips[0] + 1) as f64;
         let before = (strips[0] + strips[1]) as f64 / 2.0 * number;

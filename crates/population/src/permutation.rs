@@ -1,10 +1,11 @@
 //! A keyed permutation of the numbers below any bound, and its inverse.
 //!
-//! A Feistel network over mixed digits: a number is `high * base + low`, and rounds add a keyed function of
-//! one digit to the other, modulo its range (Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
-//! 2002, have both this and the walk). With digits of about the root of the bound, hardly any number falls
-//! outside the bound; one that does is permuted on until it comes back. It mixes well enough that order tells
-//! nothing of ids (tested); it keeps no secrets.
+//! A Feistel network over mixed digits: a number is `high * base + low`, and each round adds a keyed function
+//! of one digit to the other, modulo its range. A result outside the bound is permuted again until it is
+//! inside (cycle walking). Both are described in Black and Rogaway, "Ciphers with Arbitrary Finite Domains"
+//! (2002). Both digits have about the square root of the bound as their range, so few numbers fall outside.
+//! The permutation mixes well enough that the order is independent of the ids (tested); it is not
+//! cryptographically secure.
 
 use towtank_streams::{Draws, Purpose, Seed, Uniform, mix};
 
@@ -23,10 +24,10 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of a seed.
+    /// The permutation of `0..len` for a seed.
     ///
     /// # Panics
-    /// When `len` is zero.
+    /// If `len` is zero.
     #[must_use]
     pub fn new(len: u64, seed: Seed) -> Permutation {
         assert!(len > 0, "a permutation needs at least one number");
@@ -41,22 +42,22 @@ impl Permutation {
         Permutation { len, high, base, reciprocal, keys: std::array::from_fn(|_| source.next_u64()) }
     }
 
-    /// How many numbers there are.
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// False: there is at least one number.
+    /// Always false: there is at least one element.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Where `number` goes.
+    /// The image of `number`.
     ///
     /// # Panics
-    /// When it is not below the bound.
+    /// If `number` is not below the bound.
     #[inline]
     #[must_use]
     pub fn apply(&self, number: u64) -> u64 {
@@ -70,10 +71,10 @@ impl Permutation {
         }
     }
 
-    /// Where `number` comes from.
+    /// The preimage of `number`.
     ///
     /// # Panics
-    /// When it is not below the bound.
+    /// If `number` is not below the bound.
     #[inline]
     #[must_use]
     pub fn invert(&self, number: u64) -> u64 {
@@ -107,7 +108,7 @@ impl Permutation {
         high * self.base + low
     }
 
-    /// Quotient and remainder by the base. The product with the reciprocal is the quotient or one less.
+    /// Quotient and remainder by the base. The product with the reciprocal gives the quotient or one less.
     #[inline]
     fn digits(&self, number: u64) -> (u64, u64) {
         let quotient = high_half(number, self.reciprocal);
@@ -116,7 +117,7 @@ impl Permutation {
     }
 }
 
-/// A keyed function of a digit, below `range`.
+/// A keyed function of a digit, with results below `range`.
 #[inline]
 fn share(key: u64, digit: u64, range: u64) -> u64 {
     let place = key.wrapping_add(digit.wrapping_mul(0xa076_1d64_78bd_642f));
@@ -128,7 +129,7 @@ fn high_half(left: u64, right: u64) -> u64 {
     ((u128::from(left) * u128::from(right)) >> 64) as u64
 }
 
-/// Digits are below 2^33, so sums do not overflow.
+/// Addition modulo `range`. Digits are below 2^33, so sums do not overflow.
 #[inline]
 fn add(left: u64, right: u64, range: u64) -> u64 {
     let sum = left + right;

@@ -1,14 +1,14 @@
-//! The data sets that have a name.
+//! Predefined data sets.
 //!
-//! No bins of either were published. What was published of them, and which mixture was fitted to that, stands
-//! at the head of each file in `data/`.
+//! No bins of either data set were published. The head of each file in `data/` states what was published, and
+//! which mixture was fitted to it.
 
 use towtank_units::Bytes;
 
 use crate::histogram::SizeHistogram;
 use crate::layout::Layout;
 
-/// A data set by its name.
+/// A predefined data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Preset {
     /// `1000-genomes`: a mean file of 1 GB, in chunks of 64 MiB.
@@ -18,10 +18,10 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// All there are.
+    /// All presets.
     pub const ALL: [Preset; 2] = [Preset::ThousandGenomes, Preset::Mira];
 
-    /// Its name.
+    /// The name of the preset.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,20 +30,20 @@ impl Preset {
         }
     }
 
-    /// The preset of a name.
+    /// The preset with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Preset> {
         Preset::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
-    /// Its file sizes.
+    /// The file sizes of the preset.
     #[must_use]
     pub fn histogram(self) -> SizeHistogram {
         SizeHistogram::read_histogram(self.text().as_bytes())
             .expect("the file of a preset is sound: it is tested")
     }
 
-    /// Its file in `data/`, with what is published and what is fitted at its head.
+    /// The text of its file in `data/`; its head states what is published and what is fitted.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Preset {
         }
     }
 
-    /// How its files become objects; stripes are at most `width_max` objects wide.
+    /// The division of its files into objects; stripes are at most `width_max` objects wide.
     #[must_use]
     pub fn layout(self, width_max: u32) -> Layout {
         match self {
@@ -63,15 +63,15 @@ impl Preset {
 }
 
 impl SizeHistogram {
-    /// File sizes like those of the 1000 Genomes data set: proposed, fitted to the published mean; not
+    /// File sizes like those of the 1000 Genomes data set: our proposal, fitted to the published mean; not
     /// published bins.
     #[must_use]
     pub fn thousand_genomes() -> SizeHistogram {
         Preset::ThousandGenomes.histogram()
     }
 
-    /// File sizes like those of Mira's file systems: proposed, fitted to two published facts; not published
-    /// bins.
+    /// File sizes like those of Mira's file systems: our proposal, fitted to two published facts; not
+    /// published bins.
     #[must_use]
     pub fn mira() -> SizeHistogram {
         Preset::Mira.histogram()

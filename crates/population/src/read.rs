@@ -1,7 +1,7 @@
-//! Histograms from text: the format of `oid-gen`, and a table of sizes with counts.
+//! Reads histograms from text: the format of `oid-gen`, and a table of sizes with counts.
 //!
-//! Nothing is believed before it is there: what is kept grows with the rows that were read, and rows are
-//! bounded.
+//! Declared counts are not trusted: memory grows only with the rows that were read, and the number of rows is
+//! limited.
 
 use towtank_units::{Bytes, Quantity};
 
@@ -11,7 +11,7 @@ use crate::limits::{ROWS_MAX, SIZE_MAX};
 
 const TOTAL: &str = "total_count:";
 
-/// The format of `oid-gen`.
+/// Reads the format of `oid-gen`.
 pub fn histogram(text: &[u8]) -> Result<SizeHistogram, ReadError> {
     let mut claimed: Option<u64> = None;
     let mut bins: Vec<SizeBin> = Vec::new();
@@ -42,7 +42,7 @@ pub fn histogram(text: &[u8]) -> Result<SizeHistogram, ReadError> {
     }
     let at_end = |fault: Fault| ReadError { line: last_line, fault };
     let claimed = claimed.ok_or_else(|| at_end(Fault::Empty))?;
-    // Files that were made from percentages lose up to one file a bin to rounding.
+    // Files made from percentages lose up to one file per bin to rounding.
     if claimed.abs_diff(total) > rows as u64 {
         return Err(at_end(Fault::WrongTotal { claimed, found: total }));
     }
@@ -71,7 +71,7 @@ fn bin(content: &str, before: u64, rows: usize) -> Result<SizeBin, Fault> {
     Ok(SizeBin { min, max, count })
 }
 
-/// A table of `size,count`.
+/// Reads a table of `size,count`.
 pub fn csv(text: &[u8]) -> Result<SizeHistogram, ReadError> {
     let mut rows: Vec<(usize, u64, u64)> = Vec::new();
     let mut first = true;
@@ -112,7 +112,7 @@ fn row(content: &str) -> Result<(u64, u64), Fault> {
     Ok((bytes.ok_or_else(|| Fault::BadSize { found: excerpt(size) })?, whole("count", count)?))
 }
 
-/// From lines, sizes and counts, in any order.
+/// Makes a histogram from line numbers, sizes and counts, in any order.
 pub fn from_rows(mut rows: Vec<(usize, u64, u64)>) -> Result<SizeHistogram, ReadError> {
     let last_line = rows.last().map_or(1, |row| row.0);
     let mut total = 0u64;
@@ -136,7 +136,7 @@ pub fn from_rows(mut rows: Vec<(usize, u64, u64)>) -> Result<SizeHistogram, Read
     SizeHistogram::from_bins(bins).ok_or(ReadError { line: last_line, fault: Fault::Empty })
 }
 
-/// The lines that hold anything, numbered from 1, without blanks around them.
+/// The non-empty lines, trimmed and numbered from 1.
 fn lines(text: &[u8]) -> impl Iterator<Item = (usize, Result<&str, Fault>)> {
     let numbered = (1..).zip(text.split(|byte| *byte == b'\n'));
     numbered.filter_map(|(line, bytes)| match std::str::from_utf8(bytes) {
@@ -153,8 +153,7 @@ fn whole(column: &'static str, word: &str) -> Result<u64, Fault> {
     word.parse().map_err(|_| Fault::BadNumber { column, found: excerpt(word) })
 }
 
-/// The beginning of a word, for a message: a file may hold a word of any length, and letters that a terminal
-/// obeys.
+/// The beginning of a word, for a message: a word may have any length and contain control characters.
 fn excerpt(word: &str) -> String {
     const LETTERS: usize = 40;
     let mut start: String = word.chars().take(LETTERS).filter(|letter| !letter.is_control()).collect();
@@ -165,21 +164,21 @@ fn excerpt(word: &str) -> String {
 }
 
 impl SizeHistogram {
-    /// Sizes with counts, in any order; sizes that come twice are added up, and counts of 0 left out.
+    /// From sizes with counts, in any order; counts of equal sizes are added up, and counts of 0 left out.
     ///
     /// # Errors
-    /// Where there is no file, a size is past [`SIZE_MAX`], or counts do not fit in 64 bits together. Lines
-    /// are numbers of pairs, from 1.
+    /// If there is no file, a size is above [`SIZE_MAX`], or the sum of the counts does not fit in 64 bits.
+    /// The line number of the error is the number of the pair, from 1.
     pub fn from_sizes(sizes: impl IntoIterator<Item = (Bytes, u64)>) -> Result<SizeHistogram, ReadError> {
         let rows = sizes.into_iter().map(|(size, count)| (size.get(), count)).zip(1..);
         from_rows(rows.map(|((size, count), line)| (line, size, count)).collect())
     }
 
-    /// Reads a histogram: `# total_count: N`, then lines `min max count`. More columns and other comments are
-    /// passed over.
+    /// Reads a histogram: `# total_count: N`, then lines `min max count`. Further columns and other comments
+    /// are ignored.
     ///
     /// # Errors
-    /// With the line that is wrong.
+    /// If a line is wrong; the error names it.
     pub fn read_histogram(text: &[u8]) -> Result<SizeHistogram, ReadError> {
         histogram(text)
     }
@@ -187,7 +186,7 @@ impl SizeHistogram {
     /// Reads a table of `size,count`, sizes in bytes or with a unit, in any order.
     ///
     /// # Errors
-    /// With the line that is wrong.
+    /// If a line is wrong; the error names it.
     pub fn read_csv(text: &[u8]) -> Result<SizeHistogram, ReadError> {
         csv(text)
     }

@@ -1,10 +1,10 @@
-//! Kinds of files: those of a bin that have the same number of objects.
+//! Kinds of files (strata): the files of a bin that have the same number of objects.
 //!
-//! A population has so many files of each kind, in rising order of size, and objects are numbered through.
-//! How many files a kind has is no draw: the files below each edge are the expected number, rounded. So the
-//! few largest files, which hold most bytes of many data sets, are there in the right number at every scale.
-//! (Rounding each kind by itself, as by the largest remainder, would lose them all: each of thousands of
-//! kinds expects less than half a file.)
+//! A population has a fixed number of files of each kind, in ascending order of size, and its objects are
+//! numbered consecutively. These numbers are not drawn: the number of files below each edge is the expected
+//! one, rounded. So the few largest files, which hold most bytes of many data sets, are present in the right
+//! number at every scale. (Rounding each kind separately, for example by the largest remainder, would lose
+//! all of them: each of thousands of kinds expects less than half a file.)
 
 use crate::error::PopulationError;
 use crate::histogram::{SizeHistogram, mean_of};
@@ -12,16 +12,16 @@ use crate::layout::Pieces;
 use crate::limits::{KINDS_MAX, OBJECTS_MAX};
 use towtank_units::Bytes;
 
-/// An extent in files.
+/// An extent as a number of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Amount {
-    /// Files of the distribution.
+    /// The number of whole files from the distribution.
     pub(crate) files: u64,
-    /// The objects of one file more, which has this many chunks or strips; 0 if there is none.
+    /// The number of objects (one chunk or strip each) of an additional file; 0 if there is none.
     pub(crate) rest: u64,
 }
 
-/// The objects of a kind of files.
+/// The files of one kind, with the range of their objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stratum {
     pub(crate) first_object: u64,
@@ -29,26 +29,26 @@ pub(crate) struct Stratum {
     pub(crate) files: u64,
     /// The smallest size; 0 stands for 1 byte.
     pub(crate) low: u64,
-    /// How many sizes there are.
+    /// The number of different sizes.
     pub(crate) span: u64,
-    /// How many objects each file has.
+    /// The number of objects per file.
     pub(crate) parts: u64,
 }
 
-/// All kinds that have a file, and the way from an id to its kind.
+/// All kinds that have at least one file, and an index from object ids to kinds.
 #[derive(Clone, Debug)]
 pub(crate) struct Strata {
     list: Vec<Stratum>,
-    /// The first object of each, apart, so that a search touches little memory.
+    /// The first object of each kind, stored separately so that a search touches little memory.
     starts: Vec<u64>,
-    /// For each run of 2^shift ids the kind of the first.
+    /// For each run of 2^shift ids, the kind of the first.
     index: Vec<u32>,
     shift: u32,
     pub(crate) objects: u64,
     pub(crate) files: u64,
 }
 
-/// A kind, before it has a place.
+/// A kind of files without its position in the numbering.
 struct Cut {
     files: u64,
     low: u64,
@@ -56,15 +56,15 @@ struct Cut {
     parts: u64,
 }
 
-/// What a number of files comes to.
+/// Totals for a number of files.
 #[derive(Default)]
 pub(crate) struct Totals {
     pub(crate) objects: u128,
-    /// Twice the expected bytes, less what files of 0 bytes add by being of 1 byte.
+    /// Twice the expected bytes, without counting files of 0 bytes as 1 byte.
     pub(crate) doubled_bytes: u128,
 }
 
-/// Objects and bytes of so many files.
+/// The number of objects and bytes of this many files.
 pub(crate) fn totals(histogram: &SizeHistogram, pieces: Pieces, files: u64) -> Totals {
     let mut totals = Totals::default();
     each_cut(histogram, pieces, files, |cut| {
@@ -75,7 +75,7 @@ pub(crate) fn totals(histogram: &SizeHistogram, pieces: Pieces, files: u64) -> T
     totals
 }
 
-/// Refuses what would take too much memory.
+/// Refuses a data set whose tables would take too much memory.
 pub(crate) fn check(histogram: &SizeHistogram, pieces: Pieces) -> Result<(), PopulationError> {
     let (unit, largest) = (Bytes::new(pieces.unit), histogram.largest());
     let objects = pieces.objects_of(largest.get());
@@ -87,8 +87,8 @@ pub(crate) fn check(histogram: &SizeHistogram, pieces: Pieces) -> Result<(), Pop
     if kinds > KINDS_MAX { Err(PopulationError::TooManyKinds { unit, largest, kinds }) } else { Ok(()) }
 }
 
-/// Shows each kind that has a file, in rising order of size. One file more never leaves fewer files above any
-/// edge.
+/// Calls `see` for each kind that has a file, in ascending order of size. One more file never leaves fewer
+/// files above any edge.
 fn each_cut(histogram: &SizeHistogram, pieces: Pieces, files: u64, mut see: impl FnMut(Cut)) {
     let (mut counted, mut below) = (0, 0);
     for bin in histogram.bins() {
@@ -121,7 +121,7 @@ fn share(number: u64, part: u64, whole: u64) -> u64 {
 }
 
 impl Strata {
-    /// The kinds of so many files, and of the one that is cut short.
+    /// The kinds of this amount of files, including the partial file.
     pub(crate) fn new(
         histogram: &SizeHistogram,
         pieces: Pieces,
@@ -130,7 +130,7 @@ impl Strata {
         let mut cuts = Vec::new();
         each_cut(histogram, pieces, amount.files, |cut| cuts.push(cut));
         if amount.rest > 0 {
-            // It has fewer parts than the largest file, so no product overflows.
+            // It has fewer parts than the largest file, so the product does not overflow.
             let low = amount.rest * pieces.unit;
             let at = cuts.partition_point(|cut| cut.low <= low);
             cuts.insert(at, Cut { files: 1, low, span: 1, parts: amount.rest });

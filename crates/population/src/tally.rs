@@ -1,4 +1,4 @@
-//! Counts and bytes by power of two: what a histogram of sizes shows.
+//! Counts and bytes by power of two, as a histogram of sizes shows them.
 
 use towtank_units::Bytes;
 
@@ -18,9 +18,9 @@ pub struct TallyBin {
     pub low: Bytes,
     /// One more than the largest size.
     pub high: Bytes,
-    /// How many there are.
+    /// The expected number of items.
     pub count: f64,
-    /// How many bytes they have together.
+    /// Their total size in bytes.
     pub bytes: f64,
 }
 
@@ -31,13 +31,13 @@ impl Default for SizeTally {
 }
 
 impl SizeTally {
-    /// Adds `count` things of one size; a size of 0 counts as 1.
+    /// Adds `count` items of one size; a size of 0 counts as 1.
     pub fn add(&mut self, size: u64, count: f64) {
         let size = size.max(1);
         self.add_to_bin(bin_of(size), count, count * size as f64);
     }
 
-    /// Adds `each` things of every size from `low` to `high`, both included; a size of 0 counts as 1.
+    /// Adds `each` items of every size from `low` to `high`, both included; a size of 0 counts as 1.
     pub fn add_range(&mut self, low: u64, high: u64, each: f64) {
         if low == 0 {
             self.add(1, each);
@@ -61,19 +61,19 @@ impl SizeTally {
         self.bytes[bin] += bytes;
     }
 
-    /// How many there are.
+    /// The total number of items.
     #[must_use]
     pub fn count(&self) -> f64 {
         self.count.iter().sum()
     }
 
-    /// How many bytes they have together.
+    /// The total size of the items in bytes.
     #[must_use]
     pub fn bytes(&self) -> f64 {
         self.bytes.iter().sum()
     }
 
-    /// From the first to the last bin that holds anything; the ones between may be empty.
+    /// The bins from the first to the last non-empty one; those in between may be empty.
     #[must_use]
     pub fn bins(&self) -> Vec<TallyBin> {
         let held = |bin: &usize| self.count[*bin] > 0.0;
@@ -89,7 +89,7 @@ impl SizeTally {
         (first..=last).map(bin).collect()
     }
 
-    /// The share of things below a power of two.
+    /// The share of items with sizes below `2^power`.
     #[must_use]
     pub fn share_below(&self, power: u32) -> f64 {
         self.count[..(power as usize).min(BINS)].iter().sum::<f64>() / self.count()

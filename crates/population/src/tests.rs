@@ -1,5 +1,5 @@
-//! Populations against a slow and obvious enumeration, and the presets against the figures they were proposed
-//! with.
+//! Populations compared with a simple enumeration, and the presets compared with the figures of their
+//! proposal.
 
 mod enumeration;
 mod presets;

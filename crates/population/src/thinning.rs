@@ -1,17 +1,18 @@
-//! Ids that each pass with the same probability, independently, without asking each.
+//! Selects each id independently with the same probability, without testing each id.
 //!
-//! Between two that pass lies a geometric number of others, so the next one is a draw away. Ids are divided
-//! into fixed blocks with a stream each, and so the answer for an id does not depend on where the asking
-//! began.
+//! The number of ids between two selected ones is geometric, so one draw gives the next. Ids are divided into
+//! fixed blocks with one random stream each, so the answer for an id does not depend on where an enumeration
+//! begins.
 
 use std::ops::Range;
 
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
-/// A draw of a subset of all ids.
+/// A random subset of all ids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thinning {
-    /// Ids between two that pass are exponential with this rate, rounded down: then they are geometric.
+    /// The gap between two selected ids is exponential with this rate, rounded down, which makes it
+    /// geometric.
     rate: f64,
     block_bits: u32,
     seed: Seed,
@@ -19,17 +20,18 @@ pub struct Thinning {
 }
 
 const GAPS: Purpose = Purpose(1);
-/// Ids of a block, where it does not expect fewer than [`PASSING_MIN`] to pass.
+/// The binary logarithm of the block size, unless fewer than [`PASSING_MIN`] ids of such a block are expected
+/// to pass.
 const BLOCK_BITS: i32 = 16;
 const BLOCK_BITS_MAX: i32 = 48;
-/// Blocks are so large that about so many pass, so that little time goes into blocks.
+/// Blocks are large enough that about this many ids pass, so that the cost per block is small.
 const PASSING_MIN: f64 = 64.0;
 
 impl Thinning {
-    /// Lets each id pass with `probability`. Draws of two purposes are independent.
+    /// Selects each id with `probability`. Draws for different purposes are independent.
     ///
     /// # Panics
-    /// When it is not from 0 to 1.
+    /// If `probability` is not from 0 to 1.
     #[must_use]
     pub fn new(probability: f64, seed: Seed, purpose: Purpose) -> Thinning {
         assert!((0.0..=1.0).contains(&probability), "{probability} is no probability");
@@ -38,7 +40,7 @@ impl Thinning {
         Thinning { rate: -libm::log1p(-probability), block_bits, seed, purpose }
     }
 
-    /// Those of `ids` that pass, in rising order.
+    /// The selected ids among `ids`, in ascending order.
     #[must_use]
     pub fn ids(self, ids: Range<u64>) -> Thinned {
         let mut thinned =
@@ -51,24 +53,24 @@ impl Thinning {
         thinned
     }
 
-    /// True where the id passes. Takes a walk through part of its block.
+    /// Whether the id is selected. Walks through part of its block.
     #[must_use]
     pub fn passes(self, id: u64) -> bool {
         id < u64::MAX && self.ids(id..id + 1).next().is_some()
     }
 
     fn draws(self, block: u64) -> Draws {
-        // Entity 0 draws the sizes of files; the purposes of thinning count as entities from 1 on.
+        // Entity 0 draws the sizes of files; the purposes of thinning are entities from 1 on.
         Draws::new(self.seed, self.purpose.0.wrapping_add(1), block)
     }
 }
 
-/// Ids that pass, in rising order.
+/// An iterator over selected ids, in ascending order.
 #[derive(Clone, Debug)]
 pub struct Thinned {
     thinning: Thinning,
     block: u64,
-    /// The next id that may pass.
+    /// The next candidate id.
     at: u64,
     block_end: u64,
     draws: Draws,

@@ -1,4 +1,4 @@
-//! Bins against the distribution functions and the closed forms of the means.
+//! Bins compared with the distribution functions and the closed forms of the means.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Shares and means of small histograms, counted by hand.
+//! Shares and means of small histograms, computed by hand.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn histogram(bins: &[(u64, u64, u64)]) -> SizeHistogram {
 #[test]
 fn means_and_shares() {
     let small = histogram(&[(0, 4, 8), (10, 11, 2)]);
-    // Sizes 1, 1, 2, 3 and twice 10 in the proportion 2:2:2:2:2.
+    // Sizes 1, 1, 2, 3 and 10 in the proportion 2:2:2:2:2.
     assert_eq!(small.mean(), (2.0 * 7.0 + 20.0) / 10.0);
     for (size, files, bytes) in [
         (0, 0.0, 0.0),

@@ -1,4 +1,4 @@
-//! Keys rise with places, and lead back.
+//! Keys increase with ranks, and the inverse returns the rank.
 
 use super::*;
 use proptest::prelude::*;

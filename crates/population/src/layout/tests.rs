@@ -1,4 +1,4 @@
-//! Objects of single files, by hand.
+//! Objects of single files, computed by hand.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! One to one, and the inverse undoes it: all small bounds, and samples of large ones.
+//! The permutation is one to one and its inverse is correct: all small bounds, and samples of large ones.
 
 use super::*;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn every_small_bound_is_permuted() {
 fn a_million_are_permuted() {
     let permutation = Permutation::new(1_000_003, Seed(3));
     let mut seen: Vec<u64> = (0..permutation.len()).map(|number| permutation.apply(number)).collect();
-    // Hardly any number stays, or goes where its neighbour would follow.
+    // Few numbers are fixed points, and few neighbours stay neighbours.
     let stay = seen.iter().zip(0..).filter(|(at, number)| **at == *number).count();
     let follow = seen.windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
     assert!(stay < 10 && follow < 10, "{stay} stay, {follow} follow");

@@ -1,4 +1,4 @@
-//! Each mistake with its line and words, and what is read in spite of looks.
+//! Each mistake with its line and message, and unusual inputs that are accepted.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Small populations, file by file.
+//! Small populations, enumerated file by file.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
     ]
 }
 
-/// What the population must say of its objects, by what it says of its files.
+/// The objects that the population must return, given its files.
 fn enumerate(population: &Population, layout: Layout) -> Vec<Object> {
     let mut objects = Vec::new();
     for number in 0..population.files() {
@@ -71,8 +71,8 @@ fn enumerate(population: &Population, layout: Layout) -> Vec<Object> {
 /// Counts and bytes by power of two, over every size that each kind of files may have.
 fn expected(population: &Population, layout: Layout, histogram: &SizeHistogram) -> [SizeTally; 2] {
     let bin_of = |size: u64| histogram.bins().iter().position(|bin| (bin.min..bin.max).contains(&size));
-    // A kind of files is a run of sizes of one bin with the same number of objects. A file of 1 byte may
-    // stand for one of 0.
+    // A kind of files is a range of sizes of one bin with the same number of objects. A file of 1 byte may
+    // represent one of 0.
     let kind = |size: u64| (bin_of(size).unwrap_or(0), strips(layout, size.max(1)).len());
     let mut files_of_kind = BTreeMap::new();
     for number in 0..population.files() {
@@ -113,7 +113,7 @@ proptest! {
         prop_assert_eq!(population.files(), files);
         let objects = enumerate(&population, layout);
         prop_assert_eq!(population.objects(), objects.len() as u64);
-        // From the end to the beginning: the order of asking does not show.
+        // In reverse order, because the order of queries must not matter.
         for (id, object) in objects.iter().enumerate().rev() {
             prop_assert_eq!(population.object(id as u64), *object);
         }
@@ -132,7 +132,7 @@ proptest! {
         for edge in histogram.bins().iter().map(|bin| bin.max.max(2)) {
             let above = (0..files).filter(|file| population.file(*file).size.get() >= edge).count() as f64;
             let want = files as f64 * (1.0 - histogram.share_below(Bytes::new(edge)));
-            // A bin of one or two bytes has an edge inside.
+            // A bin of one or two bytes contains the edge.
             let slack = if edge == 2 { 1.5 } else { 0.5 };
             prop_assert!((above - want).abs() <= slack + 1e-9, "{above} files of {edge} bytes or more, not {want}");
         }
@@ -143,7 +143,7 @@ proptest! {
         let fewer = of(&histogram, layout, Extent::Files(files));
         let more = of(&histogram, layout, Extent::Files(files + 1));
         prop_assert!(fewer.objects() <= more.objects());
-        // A file of 0 bytes counts as 1, of which the order of kinds takes no note.
+        // A file of 0 bytes counts as 1, which the order of kinds ignores.
         prop_assert!(fewer.bytes_expected() <= more.bytes_expected() + 1.0);
     }
 
@@ -161,7 +161,7 @@ proptest! {
     }
 }
 
-/// Whole files of 1000 Genomes have 841 objects where 1,000 are asked for: the next file would pass them.
+/// For 1,000 requested objects, whole files of 1000 Genomes have only 841: the next file would exceed them.
 #[test]
 fn as_many_objects_as_asked_for() {
     for asked in [1, 2, 7, 500, 1_000, 123_457] {

@@ -1,6 +1,6 @@
-//! The presets reproduce the figures that were printed with their proposal, give or take one in the last
+//! The presets reproduce the figures that were printed with their proposal, within one unit of the last
 //! printed digit: some of those were not rounded from the exact value (31.747 % is printed as 31.8). Figures
-//! of objects are those of the distribution. One printed figure is not reproduced, and not asserted: of
+//! of objects are those of the distribution. One printed figure is not reproduced, and not asserted: for
 //! Mira-like objects, "56 to 72 % below 4 MiB" at 16 to 1,024 servers. By enumeration, 62 to 19 % are below,
 //! and 77 to 82 % at most 4 MiB.
 
@@ -11,18 +11,19 @@ use crate::{Extent, Layout, Population, Preset, SizeHistogram, SizeTally};
 
 const TIB: u128 = 1 << 40;
 
-/// Servers with 60 TiB each, replicas included, three of them.
+/// A data set for servers of 60 TiB each, with three replicas included.
 fn preset(preset: Preset, servers: u32) -> Population {
     let extent = Extent::Bytes(u128::from(servers) * 60 * TIB / 3);
     Population::new(&preset.histogram(), preset.layout(servers / 3), extent, Seed(1)).unwrap()
 }
 
-/// So many files that the largest ones, of which some servers hold less than half a file, are there too.
+/// A data set with enough files to include the largest ones, of which smaller data sets contain less than
+/// half a file.
 fn without_end(preset: Preset, servers: u32) -> Population {
     Population::new(&preset.histogram(), preset.layout(servers / 3), Extent::Files(1 << 40), Seed(1)).unwrap()
 }
 
-/// The value is what was printed, give or take one in the last digit.
+/// Checks that the value is the printed one, within one unit of the last digit.
 fn check(what: &str, value: f64, printed: &str) {
     let digits = printed.split_once('.').map_or(0, |(_, digits)| digits.len());
     let unit = 0.1f64.powi(digits as i32);
@@ -116,7 +117,7 @@ fn the_largest_run_has_3_88e9_replicas() {
     check("objects of a server", mira.objects() as f64 * 3.0 / 1024.0 / 1e6, "3.79");
     check("objects of one of 16", preset(Preset::Mira, 16).objects() as f64 * 3.0 / 16.0 / 1e6, "1.07");
     let asked = 1024.0 * 20.0 * TIB as f64;
-    // A file more may shift the largest ones, which have terabytes each.
+    // One more file can shift the largest ones, which have terabytes each.
     let filled = mira.bytes_expected() / asked;
     assert!(filled <= 1.0 && filled > 0.9999, "{filled} of what was asked for");
 }

@@ -1,4 +1,4 @@
-//! Ranks and keys: nothing of an object's size shows in them, and the ways back lead back.
+//! Ranks and keys do not depend on the size of an object, and the inverse look-ups are correct.
 
 use proptest::prelude::*;
 use towtank_streams::{Purpose, Seed};
@@ -11,7 +11,7 @@ fn genomes(objects: u64, seed: u64) -> Population {
     Population::new(&histogram, Layout::CHUNKS, Extent::Objects(objects), Seed(seed)).unwrap()
 }
 
-/// Pearson's distance of counts from equal ones is below its 0.1 % point, by Wilson and Hilferty.
+/// Checks that Pearson's distance of counts from equal ones is below its 0.1 % point, by Wilson and Hilferty.
 pub(crate) fn check_even(what: &str, counts: &[u64]) {
     let mean = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
     assert!(mean >= 5.0, "{what}: a cell expects only {mean}");
@@ -26,7 +26,8 @@ pub(crate) fn check_even(what: &str, counts: &[u64]) {
 fn sizes_do_not_show_in_keys() {
     for seed in [1, 2, 3] {
         let population = genomes(2_000_000, seed);
-        // The last ids are the largest files, the first the smallest: where are they in the order of keys?
+        // The last ids are the largest files, the first the smallest; checks their positions in the order of
+        // keys.
         let largest = population.objects() - population.objects() / 100..population.objects();
         let smallest = 0..population.objects() / 100;
         for (what, ids) in [("largest", largest), ("smallest", smallest)] {

@@ -1,4 +1,4 @@
-//! Thinning against the binomial distribution, and its independence of where the asking begins.
+//! Thinning compared with the binomial distribution, and its independence of where an enumeration begins.
 
 use super::*;
 use crate::tests::spread::check_even;
@@ -46,8 +46,8 @@ fn as_many_pass_as_expected() {
 
 #[test]
 fn counts_of_windows_are_binomial() {
-    // Windows of 100 ids with a probability of 0.03: expected numbers of windows with 0 … 9 or more that
-    // pass.
+    // Windows of 100 ids with a probability of 0.03: expected numbers of windows with 0 … 9 or more selected
+    // ids.
     let (windows, probability) = (200_000u64, 0.03f64);
     let mut counts = [0u64; 10];
     let mut held = vec![0u8; windows as usize];
