@@ -1,9 +1,10 @@
-//! How many inputs a second CRUSH maps, beside crushtool on the same maps, turn by turn, in processor time.
+//! The number of inputs per second that CRUSH maps, compared with crushtool on the same maps, in turns, by
+//! processor time.
 //!
-//! `cargo bench -p towtank-placement --bench crush -- [runs] [part of a case's name]`; with `golden` for a
-//! name, every golden map with all its rules, which is to be slower than crushtool on none. Crushtool is
-//! asked as in the published figures (`--test --show-utilization`), less the time that it takes for one
-//! input. Without crushtool only ours is shown.
+//! `cargo bench -p towtank-placement --bench crush -- [runs] [part of a case's name]`; with the name
+//! `golden`, every golden map with all its rules, where the target is to be slower than crushtool on none.
+//! Crushtool is run as in the published figures (`--test --show-utilization`), minus the time that it takes
+//! for one input. Without crushtool only our rates are shown.
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on may panic")]
 
 use std::fmt::Write;
@@ -19,7 +20,7 @@ struct Case {
     name: &'static str,
     map: Map,
     replicas: usize,
-    /// Inputs for crushtool, a second or so.
+    /// The number of inputs for crushtool, which takes about a second for them.
     inputs: u32,
 }
 
@@ -80,14 +81,14 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Processor time of this thread, in seconds.
+/// The processor time of this thread, in seconds.
 fn own_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells processor time");
     text.split(' ').next().and_then(|word| word.parse::<f64>().ok()).expect("the first word is a number")
         / 1e9
 }
 
-/// Processor time of the processes that this one has waited for, in seconds.
+/// The processor time of the child processes that this one has waited for, in seconds.
 fn children_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("Linux tells processor time");
     let after_name = text.rsplit(')').next().expect("the name is in brackets");
@@ -126,7 +127,7 @@ fn crushtool(path: &str, replicas: usize, inputs: u32) -> Option<f64> {
     Some(children_seconds() - start)
 }
 
-/// The golden maps, by name.
+/// The golden maps with their names.
 fn golden_maps() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/maps");
     let mut maps = Vec::new();
@@ -143,7 +144,7 @@ fn golden_maps() -> Vec<(String, Vec<u8>)> {
     maps
 }
 
-/// Mappings a second of all rules in turn, three replicas.
+/// Mappings per second over all rules in turn, with three replicas.
 fn ours_by_all_rules(map: &Map) -> f64 {
     let mapper = map.compile().expect("a golden map is sound");
     let weights = present_weights(map).expect("a golden map is small");
@@ -166,7 +167,7 @@ fn ours_by_all_rules(map: &Map) -> f64 {
     }
 }
 
-/// Every golden map, as rows of a table; the least ratio last.
+/// Prints every golden map as a row of a table, and the least ratio at the end.
 fn golden(runs: usize, path: &Path) {
     let file = path.to_str().expect("a temporary path is text");
     let mut ratios = Vec::new();
@@ -175,7 +176,8 @@ fn golden(runs: usize, path: &Path) {
         let map = binary::read(&bytes).expect("a golden map is sound");
         let rules = map.rules.iter().flatten().count() as f64;
         std::fs::write(path, &bytes).expect("it cannot fail here");
-        // As many inputs as take crushtool some 0.4 s, whose clock ticks in hundredths.
+        // As many inputs as take crushtool about 0.4 s; its processor time is measured in hundredths of a
+        // second.
         let first = crushtool(file, 3, 1_024).expect("crushtool is installed").max(0.01);
         let inputs = (1_024.0 * 0.4 / first).clamp(1_024.0, 1e6) as u32;
         let (mut own, mut theirs) = (Vec::new(), Vec::new());

@@ -1,9 +1,9 @@
-//! How many placements a second the rings give, in the conditions under which libch-placement was measured:
-//! random 64-bit keys in random order, three replicas, one core.
+//! The number of placements per second of the rings, under the conditions in which libch-placement was
+//! measured: random 64-bit keys in random order, three replicas, one core.
 //!
-//! `cargo bench -p towtank-placement --bench rings -- [runs] [keys] [part of a case's name]`. Rates are of
-//! processor time where the system tells it (Linux: `/proc/self/schedstat`), so that other work on the
-//! machine counts less; the wall clock elsewhere.
+//! `cargo bench -p towtank-placement --bench rings -- [runs] [keys] [part of a case's name]`. Rates are by
+//! processor time if the system reports it (Linux: `/proc/self/schedstat`), to reduce the effect of other
+//! work on the machine; otherwise by the wall clock.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,13 +13,13 @@ use towtank_placement::algorithms::{
 };
 
 const REPLICAS: usize = 3;
-/// As many as the published runs had.
+/// The number of keys of the published runs.
 const KEYS: usize = 500_000;
-/// Keys of one batch: their servers stay in the first cache.
+/// Keys per batch: their servers stay in the first-level cache.
 const BATCH: usize = 1024;
 
-/// The textbook's ring: binary search, then a walk that passes over servers it already has. A yardstick that
-/// runs under the same load as what it is held against.
+/// A textbook ring: binary search, then a walk that skips servers already in the list. A baseline that runs
+/// under the same load.
 struct Textbook {
     at: Vec<u64>,
     servers: Vec<u32>,
@@ -64,7 +64,7 @@ impl Textbook {
 struct Case {
     name: String,
     placement: Box<dyn Placement>,
-    /// Thousands of placements a processor second that libch-placement gave, where it was measured.
+    /// Thousands of placements per second of processor time by libch-placement, where that was measured.
     published: Option<f64>,
     keys: usize,
 }
@@ -154,9 +154,9 @@ fn batch(placement: &dyn Placement, keys: &[u64], rounds: usize) {
     black_box(sum);
 }
 
-/// Minimum, median and maximum of lookups a second, in millions, after one run that does not count.
+/// Minimum, median and maximum of lookups per second, in millions, after one run that is not counted.
 fn rates(runs: usize, work: impl Fn(), lookups: usize) -> [f64; 3] {
-    // Short work is repeated: the system's account of processor time advances in steps of some milliseconds.
+    // Short work is repeated: the system updates processor time in steps of some milliseconds.
     let mut times = 1;
     while seconds(&work, times) < 0.2 {
         times *= 2;
@@ -177,7 +177,7 @@ fn seconds(work: &impl Fn(), times: usize) -> f64 {
     }
 }
 
-/// Time that this thread was given by a processor.
+/// The processor time of this thread in nanoseconds.
 fn processor_ns() -> Option<u64> {
     let account = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     account.split_whitespace().next()?.parse().ok()

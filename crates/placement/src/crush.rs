@@ -1,10 +1,10 @@
 //! CRUSH, the placement algorithm of Ceph, bit for bit as in release 16.2.15.
 //!
-//! A [`Map`] describes the hierarchy, the rules and the tunables; [`binary`] reads and writes it as Ceph
-//! stores it, [`text`] as operators edit it; [`mod@reference`] answers which devices a rule picks for an
-//! input, by the definition, and a [`Mapper`] gives the same answers fast; [`edit`] changes a map as
-//! crushtool does, [`mod@build`] makes one, [`tester`] puts one to the test; [`objects`] and [`pools`] lead
-//! from an object's name to the devices that hold it.
+//! A [`Map`] describes the hierarchy, the rules and the tunables. [`binary`] reads and writes it as Ceph
+//! stores it, [`text`] as operators edit it. [`mod@reference`] is the definition of which devices a rule
+//! picks for an input, and a [`Mapper`] gives the same answers fast. [`edit`] changes a map as crushtool
+//! does, [`mod@build`] makes one, [`tester`] tests one; [`objects`] and [`pools`] lead from an object's name
+//! to the devices that hold it.
 
 pub mod binary;
 mod bucket;

@@ -1,9 +1,9 @@
-//! Random maps against the real crushtool: its binary, its text, its mappings, which the fast mapper gives on
-//! one of its instruction sets by turns, and the definition for every sixty-fourth input.
+//! Compares random maps with the real crushtool: binary form, text form, and mappings. The fast mapper
+//! computes them, on one of its instruction sets per map, and the reference for every sixty-fourth input.
 //!
-//! Runs where crushtool 16.2 is installed (Debian: `ceph-base`), and says so where it is not; under `CI=true`
-//! its absence fails. `TOWTANK_CRUSHTOOL_SECONDS` sets how long it runs (20), `TOWTANK_CRUSHTOOL_SEED` where
-//! it starts.
+//! Runs if crushtool 16.2 is installed (Debian: `ceph-base`), and reports if it is not; with `CI=true` its
+//! absence is a failure. `TOWTANK_CRUSHTOOL_SECONDS` sets the duration (20), `TOWTANK_CRUSHTOOL_SEED` the
+//! first seed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod golden_set;
@@ -33,7 +33,7 @@ fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().map_or(usual, |text| text.parse().expect("it cannot fail here"))
 }
 
-/// A directory of its own, gone when dropped.
+/// A temporary directory, removed when dropped.
 struct Place(PathBuf);
 
 impl Place {
@@ -93,7 +93,7 @@ fn clock() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-/// The number of mappings compared.
+/// Compares the map of a seed; returns the number of mappings compared.
 fn compare(seed: u64, place: &Place) -> u64 {
     let random = random_map(seed);
     let (source, target) = (place.file("map.txt"), place.file("map.bin"));
@@ -136,7 +136,7 @@ fn mappings(seed: u64, random: &RandomMap, map: &Map, target: &Path) -> u64 {
     let output = run(&arguments);
     let mut lines = output.lines().filter(|line| line.starts_with("CRUSH rule"));
     if weights.iter().all(|&weight| weight == 0) && lines.clone().next().is_none() {
-        // Crushtool maps nothing where no device is in.
+        // Crushtool maps nothing if no device is in.
         return 0;
     }
     let mut compared = 0;
@@ -144,7 +144,7 @@ fn mappings(seed: u64, random: &RandomMap, map: &Map, target: &Path) -> u64 {
     let mapper = Mapper::new(map, lanes).expect("it cannot fail here");
     let (mut workspace, mut devices) = (Workspace::default(), Vec::new());
     for rule in 0..random.rules {
-        // Without `--num-rep`, crushtool asks for every number of replicas that the rule allows.
+        // Without `--num-rep`, crushtool runs every number of replicas that the rule allows.
         for result_max in 1..=usize::from(map.rule(rule).expect("it cannot fail here").max_size) {
             for x in min_x..min_x + inputs {
                 let line = lines.next().unwrap_or_else(|| {
@@ -159,7 +159,7 @@ fn mappings(seed: u64, random: &RandomMap, map: &Map, target: &Path) -> u64 {
                     &mut workspace,
                     &mut devices,
                 );
-                // The definition is slow, so it answers a part of the questions only.
+                // The reference is slow, so it computes only a part of the mappings.
                 if x % 64 == 0 {
                     let choose_args = map.choose_args_for(0);
                     let question =

@@ -1,4 +1,4 @@
-//! Every golden map and mapping of Ceph 16.2.15, without a mismatch.
+//! Checks every golden map and mapping of Ceph 16.2.15.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod golden_set;
@@ -8,14 +8,14 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use towtank_placement::crush::{Ask, Lanes, Map, Mapper, Workspace, binary, reference};
 
-/// What answers a question: the definition, or the fast mapper on one of its paths.
+/// A function that computes a mapping: the reference, or the fast mapper on one of its paths.
 type Answer = dyn FnMut(usize, u32, usize, &[u32]) -> Vec<i32>;
 
 fn hex(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The number of rows compared.
+/// Checks a case; returns the number of rows compared.
 fn check(case: &Case, map: &Map, answer: &mut Answer) -> usize {
     let weights = case.weights(map);
     let mut compared = 0;

@@ -1,5 +1,5 @@
-//! Round trips of random maps, and input that is cut, flipped or made up: never a panic, never a mapping that
-//! does not end.
+//! Round trips of random maps, and truncated, corrupted or invented input: no panic, and no mapping that does
+//! not end.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod random_map;
@@ -10,7 +10,7 @@ use towtank_placement::crush::tester::{Show, TestPlan, check_devices, test};
 use towtank_placement::crush::text::{compile, print};
 use towtank_placement::crush::{binary, check};
 
-/// Levels of two buckets, each holding both of the level below: as many ways up as 2 to the number of levels.
+/// Levels of two buckets, each containing both of the level below: 2 to the number of levels paths lead up.
 fn lattice(levels: usize, weight: f64) -> String {
     let mut text = String::from("device 0 osd.0\ntype 0 osd\ntype 1 level\n");
     for level in 0..levels {
@@ -26,7 +26,8 @@ fn lattice(levels: usize, weight: f64) -> String {
     text
 }
 
-/// Such a map once kept `--tree`, `--reweight-item` and others busy for ever; so it does crushtool.
+/// Regression test: such a map made `--tree`, `--reweight-item` and others run practically for ever, as it
+/// does crushtool.
 #[test]
 fn buckets_held_in_very_many_places_are_refused() {
     let refused = |text: &str| compile(text).map(drop).map_err(|error| error.reason);
@@ -41,7 +42,7 @@ fn buckets_held_in_very_many_places_are_refused() {
     assert!(said.contains("4032 items would be listed"), "{said}");
 }
 
-/// What is just let through is changed in a moment.
+/// A map just within the limit is changed quickly.
 #[test]
 fn changes_of_shared_buckets_end() {
     let mut map = compile(&lattice(9, 0.001)).expect("it cannot fail here");
@@ -52,7 +53,7 @@ fn changes_of_shared_buckets_end() {
     map.remove_item("osd.0").expect("it cannot fail here");
 }
 
-/// With 2^32 tries, a rule that finds no place was tried for hours.
+/// Regression test: with 2^32 tries, a rule that cannot succeed ran for hours.
 #[test]
 fn tries_that_no_real_map_has_are_refused() {
     let three_of_one =
@@ -85,7 +86,7 @@ fn tries_that_no_real_map_has_are_refused() {
     }
 }
 
-/// A map of 751 bytes was dumped as 1.4 GB: an object for each id up to the greatest.
+/// Regression test: a map of 751 bytes was dumped as 1.4 GB, with an object for each id up to the greatest.
 #[test]
 fn ids_that_stand_for_nothing_are_not_listed_by_the_million() {
     let map = |last: i32| {

@@ -1,4 +1,4 @@
-//! Objects to groups and groups to devices, against a live monitor and osdmaptool of Ceph 16.2.15.
+//! Maps objects to groups and groups to devices, compared with a live monitor and osdmaptool of Ceph 16.2.15.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod golden_set;
@@ -42,7 +42,7 @@ fn overlay(dump: &Value) -> Overlay {
     Overlay { devices, ..Overlay::default() }
 }
 
-/// `[1,2,3], p1` as osdmaptool prints it.
+/// A placement as osdmaptool prints it: `[1,2,3], p1`.
 fn words(placed: &Placed) -> String {
     let devices: Vec<String> = placed.devices.iter().map(i32::to_string).collect();
     format!("([{}], p{})", devices.join(","), placed.primary.unwrap_or(-1))
@@ -92,7 +92,7 @@ fn every_object_is_in_the_group_that_the_monitor_names() {
     assert!(compared > 3_000, "only {compared} objects compared");
 }
 
-/// Records of a CSV file; names in it may hold commas, quotes and line breaks.
+/// The records of a CSV file; names in it may contain commas, quotes and line breaks.
 fn records(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), String::new());
     let mut quoted = false;

@@ -1,4 +1,4 @@
-//! Text maps against crushtool 16.2.15: what it compiles, prints, accepts and refuses.
+//! Compares text maps with crushtool 16.2.15: compiling, printing, accepted and refused input.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod golden_set;
@@ -11,7 +11,7 @@ fn read(name: &str) -> Map {
     binary::read(&bytes(name)).unwrap_or_else(|why| panic!("{name}: {why}"))
 }
 
-/// Where two texts part, so that a failure shows one line rather than two maps.
+/// Compares two texts line by line, so that a failure shows one line rather than two maps.
 fn same_text(ours: &str, theirs: &str, at: &str) {
     for (number, (our, their)) in ours.lines().zip(theirs.lines()).enumerate() {
         assert_eq!(our, their, "{at}, line {}", number + 1);
@@ -32,7 +32,7 @@ fn same_bytes(ours: &[u8], theirs: &[u8], at: &str) {
 #[test]
 fn every_golden_text_compiles_to_its_binary() {
     for (name, built, _) in maps() {
-        // The texts of built maps were decompiled, and lack what three decimals cannot say.
+        // The texts of built maps were decompiled, and have only three decimals.
         if built {
             continue;
         }
@@ -82,7 +82,7 @@ fn malformed_texts_are_refused_where_crushtool_refuses_them() {
     }
 }
 
-/// Our mapping in crushtool's words, for the rule and input that its line names.
+/// Our mapping in crushtool's format, for the rule and input in its line.
 fn ours_line(map: &Map, theirs: &str, result_max: usize) -> String {
     let words: Vec<&str> = theirs.split(' ').collect();
     let (rule, x): (usize, u32) =
@@ -131,7 +131,7 @@ fn maps_of_a_live_cluster_read_print_and_compile() {
     }
 }
 
-/// One error, as the faces show it.
+/// One error, in the form in which the interfaces show it.
 fn refused(text: &str) -> String {
     let why = compile(text).expect_err("the text is wrong");
     match &why.hint {
@@ -194,7 +194,7 @@ fn errors_say_where_and_what_to_do() {
     }
 }
 
-/// Found by fuzzing: crushtool keeps of this tunable whether it is zero, and nothing else.
+/// Found by fuzzing: crushtool keeps only whether this tunable is zero.
 #[test]
 fn descending_once_is_a_switch() {
     for (value, kept) in [("0", 0), ("1", 1), ("2", 1), ("300", 1), ("99999999999999999999", 1)] {
@@ -203,7 +203,7 @@ fn descending_once_is_a_switch() {
     }
 }
 
-/// From 32768 on, Ceph prints weights of buckets as negative numbers, and compiles those.
+/// From 32768 on, Ceph prints weights of buckets as negative numbers, and accepts them.
 #[test]
 fn heavy_buckets_print_and_compile() {
     let text = "device 0 osd.0\ntype 0 osd\ntype 1 root\nroot r {\nalg straw2\nitem osd.0 weight 1\n}\n\

@@ -1,7 +1,7 @@
-//! From a name to a placement: the words of scenarios, which every study shares.
+//! Placement algorithms by name: the words that all studies' scenarios use.
 //!
-//! The words of scenarios have hyphens. Those of libch-placement, with underscores, and `crush` for its
-//! newest kind of bucket are other names.
+//! The words have hyphens. The names of libch-placement, with underscores, and `crush` for CRUSH with its
+//! newest kind of bucket are aliases.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,24 +53,24 @@ pub enum Algorithm {
     Negotiating,
 }
 
-/// What an algorithm needs to know beside the servers.
+/// The parameters of an algorithm besides the servers.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrangement {
-    /// Virtual nodes of a server of weight 1.
+    /// Virtual nodes per server of weight 1.
     pub vnodes: u32,
-    /// Groups, for algorithms that keep a table of them.
+    /// The number of groups, for algorithms that keep a table of them.
     pub groups: u32,
-    /// Copies that are placed and counted as load.
+    /// The number of replicas that are placed and counted as load.
     pub replicas: usize,
-    /// What makes one arrangement differ from another.
+    /// The seed of the arrangement.
     pub seed: u32,
 }
 
-/// Groups of the table of two choices where objects are placed one by one.
+/// The number of groups of `two-choice` if objects are placed individually.
 pub const GROUPS_USUAL: u32 = 65_536;
 
 impl Algorithm {
-    /// Every one, in the order of the schema.
+    /// All algorithms, in the order of the schema.
     pub const ALL: [Algorithm; 13] = [
         Self::CrushStraw2,
         Self::CrushStraw,
@@ -87,7 +87,7 @@ impl Algorithm {
         Self::Negotiating,
     ];
 
-    /// The word in scenarios.
+    /// The name in scenarios.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -107,14 +107,14 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm of that name, or of one of its other names.
+    /// The algorithm with this name or alias.
     #[must_use]
     pub fn named(name: &str) -> Option<Algorithm> {
         let name = if name == "crush" { "crush-straw2" } else { name };
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name.replace('_', "-"))
     }
 
-    /// The kind of CRUSH's buckets, where it is CRUSH.
+    /// The kind of bucket, if the algorithm is CRUSH.
     #[must_use]
     pub fn bucket(self) -> Option<Alg> {
         match self {
@@ -125,20 +125,20 @@ impl Algorithm {
         }
     }
 
-    /// Whether it uses `vnodes`.
+    /// Whether the algorithm uses `vnodes`.
     #[must_use]
     pub fn has_virtual_nodes(self) -> bool {
         matches!(self, Self::Ring | Self::Multiring | Self::Xor | Self::TwoD)
     }
 
-    /// Whether it looks groups up by their number in a table of its own.
+    /// Whether the algorithm keeps a table of groups, looked up by number.
     #[must_use]
     pub fn has_table(self) -> bool {
         self == Self::TwoChoice
     }
 
-    /// Bytes that a server takes beside what it takes in every algorithm, and a virtual node of it, before
-    /// and after the change: measured with 2,000 and 16,384 servers.
+    /// Additional bytes per server, and per virtual node, for the placements before and after the change
+    /// together, beyond what every algorithm needs: measured with 2,000 and 16,384 servers.
     #[must_use]
     pub fn memory(self) -> (u64, u64) {
         match self {
@@ -151,16 +151,16 @@ impl Algorithm {
         }
     }
 
-    /// Servers of a negotiating group.
+    /// The number of servers in a negotiating group; `None` for other algorithms.
     #[must_use]
     pub fn members(self) -> Option<u32> {
         (self == Self::Negotiating).then_some(MEMBERS_PUBLISHED)
     }
 
-    /// Sets it up.
+    /// Sets up the algorithm for a cluster.
     ///
     /// # Errors
-    /// When it cannot serve such a cluster.
+    /// If the algorithm cannot serve such a cluster.
     pub fn set_up(self, cluster: &Cluster, with: &Arrangement) -> Result<Box<dyn Placement>, SetupError> {
         let Arrangement { vnodes, groups, replicas, seed } = *with;
         let positions: u64 = cluster.live().map(|(_, weight)| u64::from(weight.share_of(vnodes))).sum();
@@ -185,14 +185,14 @@ impl Algorithm {
     }
 }
 
-/// The most positions on rings: each takes 16 bytes or more.
+/// The maximum number of positions on rings: each takes 16 bytes or more.
 pub const POSITIONS_MAX: u64 = 100_000_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What a schema lists, with its other names, is what `named` finds.
+    /// `named` finds every name and alias in the schema.
     #[test]
     fn names_are_those_of_the_schema() {
         let schema = schemars::schema_for!(Algorithm).to_value();

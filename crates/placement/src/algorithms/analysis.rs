@@ -1,8 +1,7 @@
-//! What placements do to a population of keys: how even they are, who shares data with whom, what a change
-//! moves.
+//! Effects of placements on a set of keys: balance, data shared between servers, and movement after a change.
 //!
-//! Everything here is a pure function of a placement and an iterator of keys, in memory that grows with the
-//! servers and not with the keys.
+//! Everything here is a pure function of a placement and an iterator of keys; memory grows with the number of
+//! servers, not with the number of keys.
 
 pub mod balance;
 pub mod declustering;

@@ -1,43 +1,42 @@
-//! Rings of sorted virtual nodes, laid out for speed: what [`super::Ring`] and [`super::MultiRing`] are made
-//! of.
+//! Rings of sorted virtual nodes in a fast layout, used by [`super::Ring`] and [`super::MultiRing`].
 //!
-//! The exact table is in two parts. The *directory* has one row for each equal slice of the key space and
-//! says which node is the first at or above the slice's begin, so the search that is left runs over the few
-//! nodes of one slice: three comparisons without a branch, more only in crowded slices. Each *node* carries
-//! its place and the next four distinct servers beside it, so the walk along the ring is done before the
-//! first lookup. In front of the table stand the [`Lines`], which answer nearly every lookup of up to three
-//! replicas from one cache line.
+//! The exact table has two parts. The *directory* has one row per equal slice of the key space, which gives
+//! the first node at or above the slice's begin, so the remaining search covers only the nodes of one slice:
+//! three comparisons without a branch, more only in crowded slices. Each *node* stores its position and its
+//! own server with the next distinct ones, four in all, so no walk along the ring is needed for short lists.
+//! The [`Lines`] in front of the table answer nearly every lookup of up to three replicas from one cache
+//! line.
 //!
-//! Servers take 16 bits where they fit (a node is 16 bytes then), else 32 bits (24 bytes): `W` is the node's
-//! size in words.
+//! Servers take 16 bits if they fit (a node then has 16 bytes), else 32 bits (24 bytes): `W` is the size of a
+//! node in words.
 
 use super::cluster::{ServerId, ServerSet, SetupError};
 use super::draws::fill_from;
 use super::lines::{Lines, SERVERS, Stop};
 
-/// Distinct servers kept with each node; longer lists walk the ring.
+/// The number of distinct servers stored with each node; longer lists walk the ring.
 pub(super) const DEPTH: usize = 4;
 
-/// Nodes compared without a branch: at half a node a slice, one slice in six hundred has more (Poisson).
+/// The number of nodes compared without a branch: at half a node per slice, one slice in six hundred has more
+/// (Poisson).
 const WINDOW: usize = 3;
 
-/// Keys of a batch whose directory rows are read before their nodes.
+/// The number of keys in a batch whose directory rows are read before their nodes.
 const BLOCK: usize = 32;
 
-/// More than this many nodes could not be numbered in 32 bits together with the guards.
+/// The maximum number of nodes: with more, nodes and guards could not be numbered in 32 bits.
 const NODES_MAX: u64 = 1 << 31;
 
 /// A virtual node before it is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Node {
     pub(super) circle: u32,
-    /// Where it stands. A node on the last place stands one before it, so that a guard can stand above all
-    /// keys.
+    /// Its position. A node at `u64::MAX` is moved down by one, so that a guard can be above all keys.
     pub(super) at: u64,
     pub(super) server: ServerId,
 }
 
-/// The two widths behind one face. Narrow servers have lines in front of their table.
+/// Both layouts behind one interface. The narrow one has lines in front of its table.
 #[derive(Clone, Debug)]
 pub(super) enum Circles {
     Narrow(Lines, Layout<2>),
@@ -53,7 +52,7 @@ impl Circles {
         if asked > NODES_MAX {
             return Err(SetupError::TooManyPositions { asked, limit: NODES_MAX });
         }
-        // The lane of all ones says that there is no server.
+        // A lane of all ones means that there is no server.
         if servers <= usize::from(u16::MAX) {
             let layout = Layout::build(circles, nodes);
             Ok(Circles::Narrow(layout.lines(circles), layout))
@@ -76,7 +75,7 @@ impl Circles {
         }
     }
 
-    /// Many keys at once; places that cannot be filled from the key's circle hold [`ServerId::NONE`].
+    /// Looks up many keys; places that cannot be filled from the key's circle hold [`ServerId::NONE`].
     #[inline]
     pub(super) fn fill_batch(
         &self,
@@ -87,7 +86,7 @@ impl Circles {
     ) {
         match (self, replicas) {
             (_, 0) => {}
-            // The usual number, known to the compiler.
+            // The usual numbers of replicas, as constants for the compiler.
             (Circles::Narrow(lines, layout), 3) => layout.fill_by_lines::<3>(lines, keys, circle_of, places),
             (Circles::Narrow(lines, layout), 2) => layout.fill_by_lines::<2>(lines, keys, circle_of, places),
             (Circles::Narrow(lines, layout), 1) => layout.fill_by_lines::<1>(lines, keys, circle_of, places),
@@ -96,7 +95,7 @@ impl Circles {
         }
     }
 
-    /// The servers from the key on, each as often as it has nodes, once around.
+    /// The servers from the key on, once per node, for one turn around the circle.
     pub(super) fn walk(&self, circle: u32, key: u64) -> Walk<'_> {
         match self {
             Circles::Narrow(_, layout) => Walk::Narrow(layout.walk(circle, key)),
@@ -119,7 +118,7 @@ impl Circles {
     }
 }
 
-/// One of the two walks.
+/// A walk in either layout.
 pub(super) enum Walk<'a> {
     Narrow(Around<'a, 2>),
     Wide(Around<'a, 3>),
@@ -137,11 +136,11 @@ impl Iterator for Walk<'_> {
 }
 
 /// All circles in one table. Each circle has a copy of its last node before its first (keys below the first
-/// belong to it) and [`WINDOW`] guards above all keys behind its last.
+/// belong to it), and [`WINDOW`] guards above all keys after its last.
 #[derive(Clone, Debug)]
 pub(super) struct Layout<const W: usize> {
     table: Vec<[u64; W]>,
-    /// The index of each circle's first node, and one more, as if another circle followed.
+    /// The index of each circle's first node, and one more entry, as if another circle followed.
     starts: Vec<u32>,
     directory: Vec<u32>,
     slices_log2: u32,
@@ -156,7 +155,7 @@ impl<const W: usize> Layout<W> {
     fn build(circles: u32, mut nodes: Vec<Node>) -> Layout<W> {
         nodes.iter_mut().for_each(|node| node.at = node.at.min(u64::MAX - 1));
         nodes.sort_unstable();
-        // Two nodes on one place cannot both be the greatest at or below a key: the lower id has it.
+        // If two nodes have one position, only one of them can own keys: the one with the lower id is kept.
         nodes.dedup_by_key(|node| (node.circle, node.at));
         let mut table = Vec::with_capacity(nodes.len() + circles as usize * (1 + WINDOW));
         let mut starts = Vec::with_capacity(circles as usize + 1);
@@ -170,7 +169,7 @@ impl<const W: usize> Layout<W> {
             Self::append_circle(&mut table, own);
         }
         starts.push(table.len() as u32 + 1);
-        // Two slices a node at least, four at most.
+        // At least two slices per node, at most four.
         let slices_log2 = (2 * most).next_power_of_two().trailing_zeros().max(1);
         let mut layout = Layout { table, starts, directory: Vec::new(), slices_log2 };
         layout.directory = layout.index();
@@ -210,7 +209,7 @@ impl<const W: usize> Layout<W> {
         self.directory[row] as usize
     }
 
-    /// The greatest node at or below the key: its index, or that of the copy of the last node.
+    /// The last node at or below the key: its index, or that of the copy of the last node.
     #[inline]
     fn find_from(&self, slice_begin: usize, key: u64) -> usize {
         let key = key.min(u64::MAX - 1);
@@ -253,14 +252,14 @@ impl<const W: usize> Layout<W> {
         fill_from(places, down, self.walk_from(circle, found))
     }
 
-    /// Copies the node's servers; false where the circle has fewer than there are places.
+    /// Copies the node's servers; returns false if the circle has fewer servers than there are places.
     #[inline]
     fn copy_lanes(&self, index: usize, places: &mut [ServerId]) -> bool {
         let node = &self.table[index];
         for (lane, place) in places.iter_mut().enumerate() {
             *place = ServerId(Self::lane(node, lane) as u32);
         }
-        // A list has no gaps: where the last is there, all are.
+        // Lists have no gaps: if the last entry is present, all are.
         Self::lane(node, places.len() - 1) != Self::LANE_MASK
     }
 
@@ -274,7 +273,7 @@ impl<const W: usize> Layout<W> {
         Around { circle: &self.table[begin..end], at: at - begin, left: end - begin }
     }
 
-    /// Runs of keys whose first `replicas` distinct servers include `server`, without overlap.
+    /// Calls `run` for disjoint runs of keys whose first `replicas` distinct servers include `server`.
     fn runs(&self, circle: u32, server: ServerId, replicas: usize, run: &mut dyn FnMut(u64, u64)) {
         let (begin, end) = self.bounds(circle);
         let nodes = &self.table[begin..end];
@@ -287,7 +286,8 @@ impl<const W: usize> Layout<W> {
                 run(0, u64::MAX);
                 return;
             };
-            // The keys of a node end before the next node; those of the last go on to below the first.
+            // The keys of a node end before the next node; those of the last node wrap around to below the
+            // first.
             let next = if own + 1 == nodes.len() { 0 } else { own + 1 };
             let (from, to) = (nodes[first][0], nodes[next][0].wrapping_sub(1));
             if from <= to {
@@ -300,7 +300,7 @@ impl<const W: usize> Layout<W> {
     }
 
     /// The earliest node from which a list of `replicas` servers still reaches the node `own` of `server`,
-    /// without passing another node of the same server; nothing where that is every node.
+    /// without passing another node of the same server; `None` if every node does.
     fn earliest_start(nodes: &[[u64; W]], own: usize, server: ServerId, replicas: usize) -> Option<usize> {
         let mut passed: Vec<ServerId> = Vec::with_capacity(replicas.min(nodes.len()));
         let mut first = own;
@@ -329,8 +329,8 @@ impl<const W: usize> Layout<W> {
             row[0] = node.at;
             row
         }));
-        // A node's list is its own server and then the next node's list without it. The first time around
-        // starts from an empty list behind the last node; the second time has all of them right.
+        // A node's list is its own server followed by the next node's list without it. The first turn starts
+        // from an empty list after the last node; after the second turn all lists are correct.
         let mut list = [ServerId::NONE; DEPTH];
         for (at, node) in (0..nodes.len()).rev().chain((0..nodes.len()).rev()).map(|at| (at, nodes[at])) {
             let kept = list.iter().position(|server| *server == node.server).unwrap_or(DEPTH - 1);
@@ -353,8 +353,8 @@ impl<const W: usize> Layout<W> {
         }
     }
 
-    /// Many keys at once, in two steps a block: first all rows of the directory, then all nodes. Within a
-    /// step no key waits for another, so the processor fetches many rows from memory at a time.
+    /// Looks up many keys, each block in two steps: first all rows of the directory, then all nodes. Within a
+    /// step the keys are independent, so the processor can overlap their memory accesses.
     fn fill_blocks(
         &self,
         keys: &[u64],
@@ -396,7 +396,7 @@ impl<const W: usize> Layout<W> {
 }
 
 impl Layout<2> {
-    /// The lines in front of this table.
+    /// Builds the lines in front of this table.
     fn lines(&self, circles: u32) -> Lines {
         let nodes_of = |circle: u32| {
             let (begin, end) = self.bounds(circle);
@@ -413,7 +413,7 @@ impl Layout<2> {
     }
 }
 
-/// Once around a circle, node by node.
+/// One turn around a circle, node by node.
 pub(super) struct Around<'a, const W: usize> {
     circle: &'a [[u64; W]],
     at: usize,

@@ -1,20 +1,20 @@
 //! The servers that a placement chooses from: their ids, their weights, and sets of them.
 //!
-//! A server's id is its index and stays its own for ever: a server that leaves keeps its place with weight
-//! zero, so that no other server is renamed and a change moves only what it must. What is absent: racks and
-//! rows. None of the algorithms beside this file knows failure domains; CRUSH does.
+//! A server's id is its index and never changes: a server that leaves keeps its index with weight zero, so
+//! the other servers keep their ids and a change moves only what it must. Racks and rows are not modelled: of
+//! the algorithms, only CRUSH knows failure domains.
 
 use std::fmt;
 
-/// A server, by its index in the [`Cluster`].
+/// A server, identified by its index in the [`Cluster`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(pub u32);
 
 impl ServerId {
-    /// No server: fills the places of a batch that could not be filled.
+    /// No server: the value of places of a batch that could not be filled.
     pub const NONE: ServerId = ServerId(u32::MAX);
 
-    /// The index in tables with one row a server.
+    /// The index in tables with one row per server.
     #[inline]
     #[must_use]
     pub fn index(self) -> usize {
@@ -28,24 +28,25 @@ impl fmt::Display for ServerId {
     }
 }
 
-/// How much data a server should have, relative to the others: 16.16 fixed point, so that weights compare
-/// exactly.
+/// The amount of data that a server should have, relative to the others: 16.16 fixed point, so that
+/// comparison is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Weight(pub u32);
 
 impl Weight {
-    /// Gets no data: gone, or not filled yet.
+    /// The weight of a server that gets no data, because it is gone or not yet in use.
     pub const ZERO: Weight = Weight(0);
-    /// The weight 1.0, which CRUSH writes the same way.
+    /// The weight 1.0, in the same representation as in CRUSH.
     pub const ONE: Weight = Weight(0x1_0000);
 
-    /// The weight as a number; exact.
+    /// The weight as a float; exact.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(Weight::ONE.0)
     }
 
-    /// `per_unit` things at weight 1.0, in proportion and rounded; at least one unless the weight is zero.
+    /// The number of items for this weight if a weight of 1.0 has `per_unit`, rounded; at least one unless
+    /// the weight or `per_unit` is zero.
     #[must_use]
     pub fn share_of(self, per_unit: u32) -> u32 {
         if self == Weight::ZERO || per_unit == 0 {
@@ -64,19 +65,19 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// `servers` servers of weight 1.0.
+    /// A cluster of `servers` servers of weight 1.0.
     #[must_use]
     pub fn equal(servers: u32) -> Cluster {
         Cluster { weights: vec![Weight::ONE; servers as usize] }
     }
 
-    /// One server for each weight, ids in their order.
+    /// A cluster with one server per weight; ids are in the order of the weights.
     #[must_use]
     pub fn weighted(weights: Vec<Weight>) -> Cluster {
         Cluster { weights }
     }
 
-    /// The same servers and one more, with the next free id.
+    /// A copy of the cluster with one more server, which has the next free id.
     #[must_use]
     pub fn with_added(&self, weight: Weight) -> Cluster {
         let mut weights = self.weights.clone();
@@ -84,10 +85,10 @@ impl Cluster {
         Cluster { weights }
     }
 
-    /// The same servers with another weight for one of them.
+    /// A copy of the cluster with another weight for one server.
     ///
     /// # Panics
-    /// When there is no such server.
+    /// If there is no such server.
     #[must_use]
     pub fn with_weight(&self, server: ServerId, weight: Weight) -> Cluster {
         let mut weights = self.weights.clone();
@@ -95,40 +96,40 @@ impl Cluster {
         Cluster { weights }
     }
 
-    /// The same servers without one of them; the others keep their ids.
+    /// A copy of the cluster without one of its servers; the others keep their ids.
     ///
     /// # Panics
-    /// When there is no such server.
+    /// If there is no such server.
     #[must_use]
     pub fn without(&self, server: ServerId) -> Cluster {
         self.with_weight(server, Weight::ZERO)
     }
 
-    /// How many ids there are, servers of weight zero included.
+    /// The number of ids, including servers of weight zero.
     #[must_use]
     pub fn ids(&self) -> usize {
         self.weights.len()
     }
 
-    /// The weight of a server; zero for one that was never there.
+    /// The weight of a server; zero for an id that was never used.
     #[must_use]
     pub fn weight(&self, server: ServerId) -> Weight {
         self.weights.get(server.index()).copied().unwrap_or(Weight::ZERO)
     }
 
-    /// The servers that get data, by id.
+    /// The servers with a weight above zero, by id.
     pub fn live(&self) -> impl Iterator<Item = (ServerId, Weight)> + '_ {
         let all = (0u32..).map(ServerId).zip(self.weights.iter().copied());
         all.filter(|(_, weight)| *weight > Weight::ZERO)
     }
 
-    /// How many servers get data.
+    /// The number of servers with a weight above zero.
     #[must_use]
     pub fn live_count(&self) -> usize {
         self.live().count()
     }
 
-    /// True where all servers that get data have the same weight.
+    /// Whether all servers with a weight above zero have the same weight.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         let mut live = self.live().map(|(_, weight)| weight);
@@ -136,9 +137,9 @@ impl Cluster {
         live.all(|weight| Some(weight) == first)
     }
 
-    /// The part of all objects that each server should hold a replica of: `replicas` times its part of the
-    /// weight, where no server can hold two replicas of one object. What a heavy server cannot take is spread
-    /// over the others by weight, so the parts add up to the number of replicas (or of live servers, where
+    /// The number of replicas per object that each server should hold: `replicas` times its share of the
+    /// weight, given that no server can hold two replicas of one object. The excess of a heavy server is
+    /// distributed over the others by weight, so the sum is the number of replicas (or of live servers, if
     /// there are fewer).
     #[must_use]
     pub fn ideal_shares(&self, replicas: usize) -> Vec<f64> {
@@ -162,14 +163,14 @@ impl Cluster {
     }
 }
 
-/// A set of servers: those that are down, or those one asks about.
+/// A set of servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerSet {
     words: Vec<u64>,
 }
 
 impl ServerSet {
-    /// No server at all; needs no memory.
+    /// The empty set; allocates no memory.
     #[must_use]
     pub const fn none() -> ServerSet {
         ServerSet { words: Vec::new() }
@@ -184,7 +185,7 @@ impl ServerSet {
         self.words[word] |= 1 << (server.0 % 64);
     }
 
-    /// True where the server belongs to the set.
+    /// Whether the set contains the server.
     #[inline]
     #[must_use]
     pub fn contains(&self, server: ServerId) -> bool {
@@ -199,13 +200,13 @@ impl ServerSet {
         (0u32..).zip(self.words.iter().copied()).flat_map(bits)
     }
 
-    /// How many servers the set has.
+    /// The number of servers in the set.
     #[must_use]
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// True for the set of no server.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
@@ -224,7 +225,7 @@ impl FromIterator<ServerId> for ServerSet {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// Nothing to choose from.
+    /// No server has a weight above zero.
     #[error("no server has a weight above 0: give at least one server a weight")]
     NoServers,
     /// A parameter that must be at least one is zero.
@@ -238,33 +239,33 @@ pub enum SetupError {
         "{asked} positions are asked for, at most {limit} fit: use fewer virtual nodes or smaller weights"
     )]
     TooManyPositions {
-        /// How many there would be.
+        /// The number of positions requested.
         asked: u64,
-        /// How many there can be.
+        /// The maximum number of positions.
         limit: u64,
     },
-    /// A Maglev table that is not of prime size would leave slots that some servers never reach.
+    /// The size of a Maglev table is not prime, so some servers would never reach some slots.
     #[error("`slots` is {asked}, which is not a prime: use {next}")]
     NotPrime {
-        /// The size asked for.
+        /// The requested size.
         asked: u32,
-        /// The next prime above it.
+        /// The next larger prime.
         next: u32,
     },
     /// Fewer slots than servers.
     #[error("`slots` is {asked} for {servers} servers: use at least 100 slots a server, and at least one")]
     TooFewSlots {
-        /// The size asked for.
+        /// The requested size.
         asked: u32,
-        /// How many servers get data.
+        /// The number of servers with a weight above zero.
         servers: usize,
     },
     /// Fewer servers than one negotiating group needs.
     #[error("{servers} servers do not fill one group of {members}: add servers or use smaller groups")]
     GroupTooLarge {
-        /// How many servers there are.
+        /// The number of servers.
         servers: usize,
-        /// How many make one group.
+        /// The number of servers per group.
         members: u32,
     },
 }

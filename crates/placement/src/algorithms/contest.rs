@@ -1,20 +1,21 @@
-//! The servers with the least scores, in order, without memory of their own: one pass over the candidates
-//! keeps the best few on the stack; longer lists take more passes, each from where the last one ended.
+//! Selects the servers with the least scores, in order, without heap memory: one pass over the candidates
+//! keeps the best few on the stack; longer lists take more passes, each starting where the previous one
+//! ended.
 
 use super::cluster::ServerId;
 
-/// How many of the best scores one pass keeps.
+/// The number of scores that one pass keeps.
 const KEPT: usize = 16;
 
-/// A candidate's score. Equal scores go to the lower server.
+/// A candidate's score. Ties are broken by the lower server id.
 pub(super) type Scored<D> = (D, ServerId);
 
 fn is_before<D: PartialOrd>(left: &Scored<D>, right: &Scored<D>) -> bool {
     left.0 < right.0 || (left.0 == right.0 && left.1 < right.1)
 }
 
-/// Fills `places` with the servers of least score and returns how many there were. `score` is asked for each
-/// candidate with the worst score that is still kept; it may say nothing for a candidate that is down or
+/// Fills `places` with the servers of least score and returns their number. `score` is called for each
+/// candidate with the worst score that is still kept; it may return `None` for a candidate that is down or
 /// certainly worse.
 pub(super) fn fill_least<D: Copy + PartialOrd + Default>(
     places: &mut [ServerId],
@@ -39,7 +40,7 @@ pub(super) fn fill_least<D: Copy + PartialOrd + Default>(
     filled
 }
 
-/// The best scores behind `after`, in order; how many there are.
+/// Collects the best scores after `after`, in order; returns their number.
 #[inline]
 fn pass<D: Copy + PartialOrd>(
     best: &mut [Scored<D>],

@@ -1,23 +1,23 @@
-//! A list of distinct servers from a sequence of random draws: draw, pass over what was drawn before, draw
-//! again.
+//! Builds a list of distinct servers from a sequence of random draws, skipping servers that are already in
+//! the list.
 //!
-//! Passing over servers keeps the list minimal under change: what a server held goes to the next draw, and
+//! Skipping keeps the list minimal under change: the replicas of a removed server move to the next draw, and
 //! nothing else moves.
 
 use super::cluster::{ServerId, ServerSet};
 use super::hashing::{SPREAD, mix};
 
-/// Draws before the rest is filled in index order, where one draw in `per_hit` hits a server. Sixteen rounds
-/// over all servers leave an equal server out once in nine million; a server of very small weight may have to
-/// be filled in, where it would come last anyway.
+/// The number of draws before the rest is filled in index order, if one draw in `per_hit` hits a server.
+/// Sixteen rounds over all servers omit a server of equal weight once in nine million; a server of very small
+/// weight may have to be filled in, where it would come last anyway.
 pub(super) fn attempts_max(servers: usize, per_hit: usize) -> u32 {
     let attempts = servers.saturating_mul(16).saturating_mul(per_hit).saturating_add(64);
-    // Half the range, so that callers can set the other half apart.
+    // Half the range, so that callers can use the other half for another purpose.
     u32::try_from(attempts).unwrap_or(u32::MAX).min(1 << 31)
 }
 
-/// Fills `places` from `attempts` calls of `draw`, which may refuse one; then from `rest`, which lists every
-/// candidate.
+/// Fills `places` from `attempts` calls of `draw`, which may refuse an attempt; then from `rest`, which lists
+/// every candidate.
 #[inline]
 pub(super) fn fill_distinct(
     places: &mut [ServerId],
@@ -28,8 +28,8 @@ pub(super) fn fill_distinct(
     fill_from(places, down, (0..attempts).filter_map(draw).chain(rest.iter().copied()))
 }
 
-/// Fills `places` with the first distinct servers of `candidates` that are not down, and returns how many
-/// there were.
+/// Fills `places` with the first distinct servers of `candidates` that are not down, and returns their
+/// number.
 #[inline]
 pub(super) fn fill_from(
     places: &mut [ServerId],
@@ -52,13 +52,13 @@ pub(super) fn fill_from(
     filled
 }
 
-/// A word for attempt `attempt` at `key`: keys and attempts are both folded in by products.
+/// The random word for attempt `attempt` at `key`; both are mixed in by products.
 #[inline]
 pub(super) fn draw_word(key: u64, salt: u64, attempt: u32) -> u64 {
     mix(mix(key ^ salt, SPREAD[0]) ^ u64::from(attempt).wrapping_mul(SPREAD[1]), SPREAD[1])
 }
 
-/// Where a word falls among `bound` places of equal size.
+/// Maps a word to one of `bound` ranges of equal size.
 #[inline]
 pub(super) fn place_of(word: u64, bound: u64) -> u64 {
     ((u128::from(word) * u128::from(bound)) >> 64) as u64

@@ -1,5 +1,5 @@
-//! CRUSH beside the other algorithms: one flat bucket of all servers, and the rule that picks devices from
-//! it.
+//! CRUSH as one of the placement algorithms: one flat bucket of all servers, and a rule that picks devices
+//! from it.
 
 use std::sync::Mutex;
 
@@ -11,7 +11,7 @@ use crate::crush::{
     Alg, Ask, Bucket, BucketSpec, Map, Mapper, Mode, Rule, RuleKind, Step, Tunables, Workspace,
 };
 
-/// CRUSH on one bucket of servers, as libch-placement's benchmark sets it up.
+/// CRUSH on one bucket of servers, as in libch-placement's benchmark.
 #[derive(Debug)]
 pub(super) struct FlatCrush {
     cluster: Cluster,
@@ -19,7 +19,7 @@ pub(super) struct FlatCrush {
     salt: u64,
     mapper: Mapper,
     weights: Vec<u32>,
-    /// What a mapping needs; lookups of one placement take turns.
+    /// The workspace of a mapping; concurrent lookups of one placement are serialised.
     workspace: Mutex<(Workspace, Vec<i32>)>,
 }
 
@@ -64,7 +64,7 @@ impl Placement for FlatCrush {
     fn guarantees(&self) -> Guarantees {
         Guarantees {
             balance: match self.alg {
-                // The number of virtual nodes of each item; draws are independent beyond them.
+                // The number of virtual nodes of each item; otherwise draws are independent.
                 Alg::Vring => Balance::Arcs { virtual_nodes: 1_024 },
                 _ => Balance::Independent,
             },
@@ -73,7 +73,7 @@ impl Placement for FlatCrush {
             on_add: Movement::Minimal,
             on_remove: Movement::Minimal,
             on_reweight: match self.alg {
-                // A straw's length depends on all weights (Ceph's own notes on straw2).
+                // The length of a straw depends on all weights (Ceph's own notes on straw2).
                 Alg::Straw => Movement::NearMinimal { times_max: 4.0 },
                 _ => Movement::Minimal,
             },

@@ -1,22 +1,22 @@
-//! Group-granular use of any placement: keys fall into groups by remainder, and groups are placed instead of
-//! keys.
+//! Placement groups over any placement: keys are divided into groups by remainder, and groups are placed
+//! instead of keys.
 //!
-//! A table holds each group's servers, so a lookup costs the same whatever the algorithm behind it, and the
-//! keys of a server are told from the table without trying keys.
+//! A table holds each group's servers, so the cost of a lookup does not depend on the underlying algorithm,
+//! and the keys of a server follow from the table without trying keys.
 
 use super::draws::fill_from;
 use super::guarantees::{Granularity, Guarantees};
 use super::hashing::{Modulus, scatter};
 use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupError, Territory, Touching};
 
-/// How keys are grouped.
+/// How keys are divided into groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupedSpec {
-    /// How many groups there are.
+    /// The number of groups.
     pub groups: u32,
-    /// Servers of each group that the table holds; longer lists are looked up.
+    /// The number of servers per group in the table; longer lists are looked up.
     pub replicas: usize,
-    /// Whether a key's group is the remainder of the key or that of its hash.
+    /// Whether the group is the remainder of the key or of its hash.
     pub keys: KeySpace,
 }
 
@@ -33,7 +33,7 @@ impl Grouped {
     /// Places all groups with `inner`.
     ///
     /// # Errors
-    /// When there are no groups or no replicas.
+    /// If the number of groups or of replicas is zero.
     pub fn new(inner: Box<dyn Placement>, spec: GroupedSpec) -> Result<Grouped, SetupError> {
         for (parameter, is_zero) in [("groups", spec.groups == 0), ("replicas", spec.replicas == 0)] {
             if is_zero {
@@ -48,7 +48,7 @@ impl Grouped {
         Ok(Grouped { inner, spec, groups: Modulus::new(u64::from(spec.groups)), table })
     }
 
-    /// The key's group.
+    /// The group of a key.
     #[must_use]
     pub fn group_of(&self, key: u64) -> u64 {
         self.groups.of(self.spec.keys.position(key))
@@ -57,7 +57,7 @@ impl Grouped {
     /// The servers that the table holds for a group.
     ///
     /// # Panics
-    /// When there is no such group.
+    /// If there is no such group.
     #[must_use]
     pub fn servers_of(&self, group: u64) -> &[ServerId] {
         let row = &self.table[group as usize * self.spec.replicas..][..self.spec.replicas];

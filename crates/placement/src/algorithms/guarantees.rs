@@ -1,34 +1,34 @@
-//! What a placement promises, as data: what a study prints beside what it measures.
+//! The guarantees of a placement, as data that a study can print beside its measurements.
 //!
-//! The terms are structural, before any sampling noise: how far the share of a server may stand from its
-//! ideal share, with how many others it shares data, and what a change of the cluster moves.
+//! The guarantees are structural and do not include sampling noise: how far the share of a server may deviate
+//! from its ideal share, with how many others it shares data, and what a change of the cluster moves.
 
-/// The promises of one algorithm as it was set up.
+/// The guarantees of one algorithm with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guarantees {
-    /// How evenly keys are spread over servers.
+    /// How evenly keys are distributed over servers.
     pub balance: Balance,
-    /// How a server's data are spread over its peers.
+    /// How a server's data are distributed over its peers.
     pub declustering: Declustering,
-    /// What weights do.
+    /// The effect of weights.
     pub weights: Weights,
-    /// What moves when a server joins with the next free id.
+    /// The movement when a server joins with the next free id.
     pub on_add: Movement,
-    /// What moves when a server leaves.
+    /// The movement when a server leaves.
     pub on_remove: Movement,
-    /// What moves when the weight of a server changes.
+    /// The movement when the weight of a server changes.
     pub on_reweight: Movement,
-    /// Whether replicas are kept apart by more than the server.
+    /// The failure domains by which replicas are separated.
     pub failure_domains: FailureDomains,
-    /// What one lookup costs.
+    /// The cost of one lookup.
     pub cost: Cost,
-    /// What a lookup is for: any object, or groups placed once and remembered.
+    /// Whether single keys or groups of keys are placed.
     pub granularity: Granularity,
 }
 
 impl Guarantees {
-    /// The relative standard deviation of a server's share that comes from the structure alone, at equal
-    /// weights, where it is known. What the draw of a finite number of keys adds is the binomial deviation.
+    /// The relative standard deviation of a server's share that the structure alone causes, at equal weights,
+    /// if it is known. The draw of a finite number of keys adds the binomial deviation.
     #[must_use]
     pub fn structural_deviation(&self, live_servers: usize, replicas: usize) -> Option<f64> {
         let own = self.balance.structural_deviation(live_servers, replicas)?;
@@ -40,31 +40,31 @@ impl Guarantees {
     }
 }
 
-/// How evenly keys are spread over servers.
+/// How evenly keys are distributed over servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balance {
-    /// Like independent draws: the binomial spread and nothing on top.
+    /// Like independent draws: only the binomial deviation.
     Independent,
-    /// Servers own arcs of random length: a share stands about `1/sqrt(virtual_nodes * replicas)` from its
-    /// ideal.
+    /// Servers own arcs of random length: a share deviates by about `1/sqrt(virtual_nodes * replicas)` from
+    /// its ideal.
     Arcs {
-        /// Virtual nodes at weight 1.0.
+        /// Virtual nodes per weight of 1.0.
         virtual_nodes: u32,
     },
-    /// Servers own cells of random shape, less even than arcs: the bound of arcs holds with no replicas
-    /// counted.
+    /// Servers own cells of random shape, less even than arcs: the estimate for arcs holds without the factor
+    /// for replicas.
     Cells {
-        /// Virtual nodes at weight 1.0.
+        /// Virtual nodes per weight of 1.0.
         virtual_nodes: u32,
     },
-    /// Shares are whole slots of a table, so that they stand at most one slot (and the draw of keys) from the
+    /// Shares are whole slots of a table: besides the draw of keys they deviate by at most one slot from the
     /// ideal.
     Slots {
-        /// Slots of the whole table.
+        /// The number of slots of the whole table.
         slots: u64,
     },
-    /// Load is counted as data are placed, and the less loaded of two choices gets them: a deviation that
-    /// does not grow with the number of groups.
+    /// Load is counted as data are placed, and the less loaded of two choices gets them: the deviation does
+    /// not grow with the number of groups.
     LessLoadedOfTwo,
 }
 
@@ -75,32 +75,32 @@ impl Balance {
             Balance::Arcs { virtual_nodes } => {
                 Some(1.0 / libm::sqrt(f64::from(virtual_nodes) * replicas.max(1) as f64))
             }
-            // Half a slot either way is a uniform error: its deviation is 1/sqrt(12) of a slot.
+            // Half a slot in either direction is a uniform error: its deviation is 1/sqrt(12) of a slot.
             Balance::Slots { slots } => Some(live_servers as f64 / slots as f64 / libm::sqrt(12.0)),
             Balance::Cells { .. } | Balance::LessLoadedOfTwo => None,
         }
     }
 }
 
-/// With how many others a server shares data.
+/// With which servers a server shares data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Declustering {
     /// With any other: replicas are drawn independently of each other.
     Everyone,
-    /// With the neighbours of its virtual nodes alone.
+    /// Only with the neighbours of its virtual nodes.
     Neighbours {
-        /// Virtual nodes at weight 1.0.
+        /// Virtual nodes per weight of 1.0.
         virtual_nodes: u32,
     },
-    /// With the other members of its group alone.
+    /// Only with the other members of its group.
     Members {
-        /// Servers of one group.
+        /// The number of servers per group.
         members: u32,
     },
 }
 
 impl Declustering {
-    /// The most servers that can share data with a server of weight 1.0.
+    /// The maximum number of servers that can share data with a server of weight 1.0.
     #[must_use]
     pub fn peers_max(self, live_servers: usize, replicas: usize) -> usize {
         let others = live_servers.saturating_sub(1);
@@ -116,64 +116,64 @@ impl Declustering {
     }
 }
 
-/// What weights do.
+/// The effect of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// Shares follow the weights, apart from what distinct replicas forbid.
+    /// Shares are proportional to weights, as far as distinct replicas allow.
     Exact,
-    /// Shares follow the weights rounded to so many steps for a weight of 1.0.
+    /// Shares are proportional to weights rounded to a number of steps per weight of 1.0.
     Rounded {
-        /// Steps for a weight of 1.0.
+        /// Steps per weight of 1.0.
         steps: u32,
     },
-    /// Shares follow the weights among the members of a group; groups get the same.
+    /// Shares are proportional to weights within a group; all groups get the same.
     WithinGroup,
-    /// Servers with any weight get the same; zero still means none.
+    /// All servers with a weight above zero get the same.
     Ignored,
 }
 
-/// What a change of the cluster moves.
+/// The movement caused by a change of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Movement {
     /// Only what the changed server gains or loses.
     Minimal,
-    /// More than the changed server gains or loses, but in proportion to it.
+    /// More than what the changed server gains or loses, but in proportion to it.
     NearMinimal {
-        /// At most so many times the least, where the algorithm is used as its authors advise.
+        /// The maximum factor over the minimum, if the algorithm is used as its authors recommend.
         times_max: f64,
     },
     /// Nothing: weights are ignored.
     Nothing,
-    /// A large part of everything.
+    /// A large part of all data.
     Most,
 }
 
-/// Whether replicas are kept apart by more than the server.
+/// The failure domains by which replicas are separated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureDomains {
-    /// Distinct servers, nothing else.
+    /// Distinct servers only.
     ServersOnly,
 }
 
-/// What one lookup costs, in the number of servers.
+/// The cost of one lookup as a function of the number of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// The same for any number of servers.
     Constant,
-    /// A step more for each doubling.
+    /// One more step per doubling.
     Logarithmic,
-    /// Every server (or virtual node) is looked at.
+    /// Every server (or virtual node) is examined.
     Linear,
 }
 
-/// What a lookup is for.
+/// The unit of placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
-    /// Each key is placed for itself, by computation alone.
+    /// Each key is placed individually, by computation alone.
     AnyKey,
-    /// Keys fall into groups, and groups are placed.
+    /// Keys are divided into groups, and groups are placed.
     Groups {
-        /// How many groups.
+        /// The number of groups.
         groups: u64,
     },
 }

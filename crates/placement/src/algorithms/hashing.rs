@@ -1,12 +1,12 @@
-//! The hashes of the placement algorithms: where a virtual node stands, how a key is spread, how words are
-//! mixed.
+//! The hash functions of the placement algorithms: positions of virtual nodes, scattering of keys, and
+//! mixing.
 //!
-//! Virtual nodes stand where libch-placement puts them: Jenkins' lookup3 (public domain, 2006) over the
-//! server's index in eight bytes, little end first, with the virtual node's number and the seed as the two
-//! initial values. Our own mixing is the folded product of wyhash (Wang Yi, public domain), and the spreading
-//! of keys is the finaliser of SplitMix64 (Steele, Lea and Flood 2014), which can be undone.
+//! Virtual nodes have the positions of libch-placement: Jenkins' lookup3 (public domain, 2006) over the
+//! server's index in eight bytes, little endian, with the virtual node's number and the seed as the two
+//! initial values. Our own mixing is the folded product of wyhash (Wang Yi, public domain); keys are
+//! scattered by the finaliser of SplitMix64 (Steele, Lea and Flood 2014), which is invertible.
 
-/// Where virtual node `virtual_node` of server `server` stands.
+/// The position of virtual node `virtual_node` of server `server`.
 #[must_use]
 pub fn virtual_node_id(server: u32, virtual_node: u32, seed: u32) -> u64 {
     lookup3(&u64::from(server).to_le_bytes(), virtual_node, seed)
@@ -16,7 +16,7 @@ pub fn virtual_node_id(server: u32, virtual_node: u32, seed: u32) -> u64 {
 /// initial values.
 #[must_use]
 pub fn lookup3(bytes: &[u8], first: u32, second: u32) -> u64 {
-    // The length is added to a constant of the algorithm; it is meant to wrap.
+    // The length is added to a constant of the algorithm, with intended wrapping.
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(first);
     let mut state = [start, start, start.wrapping_add(second)];
     let mut rest = bytes;
@@ -40,7 +40,7 @@ fn absorb(state: &mut [u32; 3], bytes: &[u8]) {
     }
 }
 
-/// Between blocks: each step subtracts one word from another, folds its rotation in, and adds the third.
+/// The mix between blocks: each step subtracts one word from another, xors its rotation, and adds the third.
 fn stir(state: &mut [u32; 3]) {
     for (step, turn) in [4, 6, 8, 16, 19, 4].into_iter().enumerate() {
         let (target, source, third) = (step % 3, (step + 2) % 3, (step + 1) % 3);
@@ -49,7 +49,7 @@ fn stir(state: &mut [u32; 3]) {
     }
 }
 
-/// After the last block.
+/// The final mix after the last block.
 fn finish(state: &mut [u32; 3]) {
     for (step, turn) in [14, 11, 25, 16, 4, 14, 24].into_iter().enumerate() {
         let (target, source) = ((step + 2) % 3, (step + 1) % 3);
@@ -71,8 +71,8 @@ pub const SPREAD: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0x6a09_e667_f3bc_c909];
 const FIRST_FACTOR: u64 = 0xbf58_476d_1ce4_e5b9;
 const SECOND_FACTOR: u64 = 0x94d0_49bb_1331_11eb;
 
-/// Spreads structured numbers (object counters, group numbers) over all 64-bit keys. One to one: [`gather`]
-/// undoes it.
+/// Scatters structured numbers (object counters, group numbers) over all 64-bit keys. One to one: [`gather`]
+/// is the inverse.
 #[inline]
 #[must_use]
 pub fn scatter(id: u64) -> u64 {
@@ -82,7 +82,7 @@ pub fn scatter(id: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// The number that [`scatter`] took to this key.
+/// The inverse of [`scatter`].
 #[must_use]
 pub fn gather(key: u64) -> u64 {
     let mut word = unshift(key, 31).wrapping_mul(inverse(SECOND_FACTOR));
@@ -90,9 +90,9 @@ pub fn gather(key: u64) -> u64 {
     unshift(word, 30).wrapping_sub(SPREAD[0])
 }
 
-/// Undoes `word ^ (word >> by)`.
+/// The inverse of `word ^ (word >> by)`.
 const fn unshift(word: u64, by: u32) -> u64 {
-    // Each round makes `by` more bits right; three rounds cover 64 bits from a shift of 22 on.
+    // Each round makes `by` more bits correct; for shifts of at least 22, three rounds cover 64 bits.
     let mut found = word;
     let mut round = 0;
     while round < 3 {
@@ -102,8 +102,8 @@ const fn unshift(word: u64, by: u32) -> u64 {
     found
 }
 
-/// The inverse of an odd word modulo 2^64, by Newton's iteration: each step doubles the right bits, from
-/// three.
+/// The inverse of an odd word modulo 2^64, by Newton's iteration: each step doubles the number of correct
+/// bits, from three.
 const fn inverse(odd: u64) -> u64 {
     let mut found = odd;
     let mut step = 0;
@@ -114,7 +114,7 @@ const fn inverse(odd: u64) -> u64 {
     found
 }
 
-/// Division by a number known early, without the processor's slow instruction.
+/// Division by a constant without the processor's slow division instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modulus {
     value: u64,
@@ -122,17 +122,17 @@ pub struct Modulus {
 }
 
 impl Modulus {
-    /// Remainders after division by `value`.
+    /// Prepares division by `value`.
     ///
     /// # Panics
-    /// When `value` is zero.
+    /// If `value` is zero.
     #[must_use]
     pub fn new(value: u64) -> Modulus {
         assert!(value > 0, "nothing can be divided by zero");
         Modulus { value, reciprocal: u64::MAX / value }
     }
 
-    /// The number that is divided by.
+    /// The divisor.
     #[must_use]
     pub fn value(self) -> u64 {
         self.value
@@ -142,10 +142,10 @@ impl Modulus {
     #[inline]
     #[must_use]
     pub fn of(self, word: u64) -> u64 {
-        // The quotient found is the true one or one less: the reciprocal is less than one unit of 2^-64 too
-        // small.
+        // The computed quotient is the true one or one less: the reciprocal is too small by less than one
+        // unit of 2^-64.
         let quotient = ((u128::from(word) * u128::from(self.reciprocal)) >> 64) as u64;
-        // Which one it is is a coin's throw, so it is chosen without a branch.
+        // Both cases are about equally likely, so the choice is made without a branch.
         let rest = word.wrapping_sub(quotient.wrapping_mul(self.value));
         rest.min(rest.wrapping_sub(self.value))
     }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The vectors in the public description of lookup3.
+    /// The test vectors in the public description of lookup3.
     #[test]
     fn lookup3_is_lookup3() {
         let text = b"Four score and seven years ago";

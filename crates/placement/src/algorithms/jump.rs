@@ -1,10 +1,10 @@
-//! Jump consistent hash (Lamping and Veach 2014): a number of buckets that grows moves the least possible,
-//! with no table at all.
+//! Jump consistent hash (Lamping and Veach 2014): minimal movement when the number of buckets grows, without
+//! a table.
 //!
-//! The paper has one server a key, equal weights, and lets only the last bucket leave. Here each replica is a
-//! draw of its own, drawn again where it hits a server that the list has already, and a draw of a server is
-//! kept with a chance in proportion to its weight. So any server may leave (its weight becomes zero; its
-//! bucket stays) and weights are respected; the price is more draws where weights differ much.
+//! The paper has one server per key, equal weights, and lets only the last bucket leave. Here each replica is
+//! a separate draw, repeated if it hits a server that is already in the list, and a draw of a server is
+//! accepted with a probability proportional to its weight. So any server may leave (its weight becomes zero;
+//! its bucket stays) and weights are respected; the price is more draws if weights differ much.
 
 use super::draws::{attempts_max, draw_word, fill_distinct};
 use super::guarantees::{
@@ -15,9 +15,9 @@ use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError};
 
 /// Jump consistent hash with weights.
 ///
-/// As even as independent draws; a server shares data with all others; leaving and reweighting move the least
-/// possible, joining nearly so (two replicas of one key that both jump to the new server draw again), unless
-/// the new weight exceeds [`Jump::weight_limit`]; no failure domains.
+/// Balance as for independent draws; a server shares data with all others; leaving and reweighting move the
+/// minimum, joining nearly so (two replicas of one key that both jump to the new server are drawn again),
+/// unless the new weight exceeds [`Jump::weight_limit`]; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Jump {
     cluster: Cluster,
@@ -28,24 +28,24 @@ pub struct Jump {
 }
 
 impl Jump {
-    /// Over all server ids; those of weight zero are drawn and passed over.
+    /// A placement over all server ids; draws of servers of weight zero are rejected.
     ///
     /// # Errors
-    /// When no server has a weight.
+    /// If no server has a weight.
     pub fn new(cluster: &Cluster, seed: u32) -> Result<Jump, SetupError> {
         let heaviest = cluster.live().map(|(_, weight)| weight.0).max().ok_or(SetupError::NoServers)?;
-        // A power of two, so that a somewhat heavier server does not change every other one's chance.
+        // A power of two, so that a slightly heavier server does not change the probabilities of all others.
         let weight_limit = u64::from(heaviest).next_power_of_two();
         let live: Vec<ServerId> = cluster.live().map(|(server, _)| server).collect();
-        // One draw in so many is kept.
+        // One draw in `per_hit` is accepted.
         let kept: u64 = cluster.live().map(|(_, weight)| u64::from(weight.0)).sum();
         let per_hit = (weight_limit * cluster.ids() as u64).div_ceil(kept);
         let attempts = attempts_max(live.len(), usize::try_from(per_hit).unwrap_or(usize::MAX));
         Ok(Jump { cluster: cluster.clone(), salt: scatter(u64::from(seed)), weight_limit, live, attempts })
     }
 
-    /// The weight (16.16 fixed point) at which every draw is kept: the next power of two above the heaviest
-    /// server.
+    /// The weight (16.16 fixed point) at which every draw is accepted: the weight of the heaviest server,
+    /// rounded up to a power of two.
     #[must_use]
     pub fn weight_limit(&self) -> u64 {
         self.weight_limit
@@ -55,8 +55,8 @@ impl Jump {
         let word = draw_word(key, self.salt, attempt);
         let server = ServerId(bucket(word, self.cluster.ids() as u32));
         let weight = u64::from(self.cluster.weight(server).0);
-        // The chance is drawn from (key, attempt, server): a weight that falls loses keys and no other server
-        // notices.
+        // Acceptance depends on (key, attempt, server): if a weight falls, that server loses keys and no
+        // other server is affected.
         let chance = scatter(word ^ scatter(u64::from(server.0))) % self.weight_limit;
         (chance < weight).then_some(server)
     }
@@ -70,7 +70,7 @@ pub fn bucket(word: u64, buckets: u32) -> u32 {
     let (mut at, mut next) = (0u32, 0u64);
     while next < u64::from(buckets) {
         at = next as u32;
-        // The generator and the constants are the paper's.
+        // The generator and the constants are those of the paper.
         state = state.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(1);
         let draw = ((state >> 33) + 1) as f64;
         next = (f64::from(at + 1) * ((1u64 << 31) as f64 / draw)) as u64;

@@ -1,29 +1,32 @@
-//! The fast way through a ring: one cache line a lookup, for up to three replicas and 16-bit servers.
+//! The fast path of a ring: one cache line per lookup, for up to three replicas and 16-bit servers.
 //!
-//! Each circle is cut into equal slices, and each slice has one line of 64 bytes: the servers of the node
-//! before the slice, of up to thirteen nodes within it and of the two behind, and of the places of those
-//! within the 16 bits that follow the slice's. That is enough to compare with, unless they are equal. Where
-//! they are, where a slice is crowded or where one of three neighbours is another's server, the line does not
-//! answer and the exact table does. The product of key and number of slices gives both: its upper half is the
-//! slice, the top of its lower half the 16 bits, and both rise with the key.
+//! Each circle is divided into equal slices, and each slice has one line of 64 bytes: the servers of the node
+//! before the slice, of up to thirteen nodes within it and of the two after it, and for the nodes within it a
+//! 16-bit fragment of their position inside the slice. Comparing fragments is enough unless they are equal.
+//! If fragments are equal, if a slice is crowded, or if two of three neighbours have the same server, the
+//! line gives no answer and the exact table is used. The product of key and number of slices gives both
+//! parts: its upper half is the slice, the top 16 bits of its lower half are the fragment, and both increase
+//! with the key.
 
 use super::ServerId;
 
-/// Servers that a line can tell of a key.
+/// The maximum number of servers that a line can return for a key.
 pub(super) const SERVERS: usize = 3;
 
 const LANES: usize = 16;
 
-/// Nodes within a slice: beside them a line has the one before and those that the last one's list needs.
+/// Nodes within a slice; a line also holds the node before them and those that complete the list of the last
+/// one.
 const NODES: usize = LANES - SERVERS;
 
-/// Nodes of a slice on average: at 6, one slice in 280 has more than thirteen (Poisson).
+/// The mean number of nodes per slice: at 6, one slice in 280 has more than thirteen (Poisson).
 const NODES_MEAN: usize = 6;
 
-/// Keys of a batch whose lines are fetched together: somewhat more than a core has fetches under way.
+/// The number of keys whose lines are fetched together: slightly more than a core's outstanding memory
+/// accesses.
 const BLOCK: usize = 16;
 
-/// What a node has, before it is packed.
+/// A node before it is packed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stop {
     pub(super) at: u64,
@@ -33,18 +36,18 @@ pub(super) struct Stop {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Line {
-    /// Of the nodes within the slice, then the greatest value. Biased, so that they compare as signed numbers
-    /// do, which vectors can.
+    /// The fragments of the nodes within the slice, then the largest value. Biased, so that they can be
+    /// compared as signed numbers, which vector instructions support.
     fragments: [i16; LANES],
-    /// From the node before the slice on.
+    /// The servers, starting with the node before the slice.
     servers: [u16; LANES],
 }
 
 impl Line {
-    /// One server three times: the line never answers.
+    /// A line that never answers: all its servers are the same.
     const SILENT: Line = Line { fragments: [i16::MAX; LANES], servers: [0; LANES] };
 
-    /// The servers from the fragment on, where the line can tell.
+    /// The servers from the fragment on, if the line can answer.
     #[inline(always)]
     fn servers_from(&self, fragment: i16) -> Option<[u16; SERVERS]> {
         let (mut below, mut equal) = (0u32, false);
@@ -52,7 +55,7 @@ impl Line {
             below |= u32::from(own < fragment) << at;
             equal |= own == fragment;
         }
-        // Fragments rise, so the marks are those of the first ones, and at most all nodes have one.
+        // Fragments ascend, so the set bits are the lowest ones, and there are at most as many as nodes.
         let passed = (below.trailing_ones() as usize).min(NODES);
         let [first, second, third] =
             [self.servers[passed], self.servers[passed + 1], self.servers[passed + 2]];
@@ -61,7 +64,7 @@ impl Line {
     }
 }
 
-/// The lines of all circles, as many for each.
+/// The lines of all circles, the same number for each.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     lines: Vec<Line>,
@@ -69,12 +72,12 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// No circle yet; each that is pushed may have up to `nodes_max` nodes.
+    /// No circles yet; each circle pushed may have up to `nodes_max` nodes.
     pub(super) fn new(nodes_max: usize) -> Lines {
         Lines { lines: Vec::new(), slices: nodes_max.div_ceil(NODES_MEAN).max(1) as u64 }
     }
 
-    /// The slice and the fragment of a place.
+    /// The slice and the fragment of a position.
     #[inline(always)]
     fn place(&self, at: u64) -> (usize, i16) {
         let product = u128::from(at) * u128::from(self.slices);
@@ -82,7 +85,7 @@ impl Lines {
         ((product >> 64) as usize, (fragment ^ 0x8000) as i16)
     }
 
-    /// Adds the next circle: its nodes in rising order.
+    /// Adds the next circle: its nodes in ascending order.
     pub(super) fn push_circle(&mut self, stops: &[Stop]) {
         let begin = self.lines.len();
         self.lines.resize(begin + self.slices as usize, Line::SILENT);
@@ -95,7 +98,7 @@ impl Lines {
             let own = stops[first..].partition_point(|stop| self.place(stop.at).0 == slice);
             if own <= NODES {
                 let line = &mut self.lines[begin + slice];
-                // Around the circle from the node before the first on.
+                // Around the circle, starting with the node before the first.
                 let around = (first + count - 1..).map(|at| stops[at % count].server);
                 line.servers.iter_mut().zip(around).for_each(|(place, server)| *place = server);
                 for (at, stop) in stops[first..first + own].iter().enumerate() {
@@ -107,7 +110,8 @@ impl Lines {
         }
     }
 
-    /// Copies the first servers from the key on into up to three places; false where the line cannot tell.
+    /// Copies the first servers from the key on into up to three places; returns false if the line cannot
+    /// answer.
     #[inline(always)]
     pub(super) fn copy(&self, circle: u32, key: u64, places: &mut [ServerId]) -> bool {
         let (slice, fragment) = self.place(key);
@@ -119,9 +123,9 @@ impl Lines {
         true
     }
 
-    /// Many keys at once; `untold` is asked for those of which a line cannot tell. The lines of a block of
-    /// keys are touched before any is read: no key waits for another, so the processor fetches many at a
-    /// time.
+    /// Looks up many keys; `untold` is called for those that their line cannot answer. The lines of a block
+    /// of keys are touched before any is read: the keys are independent, so the processor can overlap their
+    /// memory accesses.
     #[inline(always)]
     pub(super) fn copy_all<const REPLICAS: usize>(
         &self,
@@ -139,7 +143,8 @@ impl Lines {
                 *touched = (at, fragment, self.lines[at].fragments[0]);
             }
             for ((places, key), (at, fragment, lowest)) in places.iter_mut().zip(keys).zip(&touched) {
-                // Equal to the first is equal to one of them; asking here keeps the early read alive.
+                // Equality with the lowest fragment also means that the line cannot answer; testing it here
+                // keeps the early read from being optimised away.
                 let told = if fragment == lowest { None } else { self.lines[*at].servers_from(*fragment) };
                 match told {
                     Some(servers) => *places = std::array::from_fn(|lane| ServerId(u32::from(servers[lane]))),
@@ -154,7 +159,7 @@ impl Lines {
 mod tests {
     use super::*;
 
-    /// Lines must answer nearly always, or they only cost memory.
+    /// Lines must answer nearly always; otherwise they would only cost memory.
     #[test]
     fn lines_answer_nearly_every_key() {
         let mut ats: Vec<u64> = (0..60_000).map(super::super::hashing::scatter).collect();

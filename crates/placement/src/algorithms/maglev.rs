@@ -1,8 +1,9 @@
-//! Maglev's table (Eisenbud and others, NSDI 2016): servers fill slots in turn, each in an order of its own.
+//! Maglev's table (Eisenbud and others, NSDI 2016): servers fill slots in turn, each in its own order.
 //!
-//! The paper has one server a key and equal weights. Here a server takes turns in proportion to its weight,
-//! and each replica is a draw of a slot of its own, drawn again where it hits a server that the list has
-//! already. Draws rather than neighbouring slots, so that a server shares data with all others.
+//! The paper has one server per key and equal weights. Here a server takes turns in proportion to its weight,
+//! and each replica is a separate draw of a slot, repeated if it hits a server that is already in the list.
+//! Slots are drawn independently rather than taken from neighbours, so that a server shares data with all
+//! others.
 
 use super::draws::{attempts_max, draw_word, fill_distinct, place_of};
 use super::guarantees::{
@@ -11,14 +12,14 @@ use super::guarantees::{
 use super::hashing::{scatter, virtual_node_id};
 use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError};
 
-/// Measured here at 50 servers of 100 slots: 1.9 times the least on joining and leaving, 2.6 times on halving
-/// a weight.
+/// Measured here at 50 servers with 100 slots each: 1.9 times the minimum for joining and leaving, 2.6 times
+/// for halving a weight.
 const MOVED: Movement = Movement::NearMinimal { times_max: 3.0 };
 
 /// A Maglev table.
 ///
-/// Shares are within a slot a turn of the weights; a server shares data with all others; any change moves two
-/// to three times what it must at the 100 slots a server that the paper advises; no failure domains.
+/// Shares follow the weights within one slot per turn; a server shares data with all others; at the 100 slots
+/// per server that the paper recommends, any change moves two to three times the minimum; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Maglev {
     cluster: Cluster,
@@ -29,7 +30,7 @@ pub struct Maglev {
 
 struct Turn {
     server: ServerId,
-    /// Turns owed for each round, at most one.
+    /// Turns earned per round, at most one.
     rate: f64,
     owed: f64,
     slot: u64,
@@ -37,13 +38,13 @@ struct Turn {
 }
 
 impl Maglev {
-    /// The paper's small table.
+    /// The size of the paper's small table.
     pub const SLOTS_PUBLISHED: u32 = 65_537;
 
-    /// A table of `slots` slots, which must be a prime: each server's order then reaches every slot.
+    /// A table of `slots` slots, which must be a prime, so that each server's order reaches every slot.
     ///
     /// # Errors
-    /// When no server has a weight, when `slots` is not prime, or less than the number of servers.
+    /// If no server has a weight, or if `slots` is not prime or less than the number of servers.
     pub fn new(cluster: &Cluster, slots: u32, seed: u32) -> Result<Maglev, SetupError> {
         let live: Vec<ServerId> = cluster.live().map(|(server, _)| server).collect();
         let heaviest = cluster.live().map(|(_, weight)| weight).max().ok_or(SetupError::NoServers)?;
@@ -64,13 +65,13 @@ impl Maglev {
         Ok(Maglev { cluster: cluster.clone(), table, live, salt: scatter(u64::from(seed)) })
     }
 
-    /// The least prime with a hundred slots for each of `servers`.
+    /// The smallest prime that gives at least a hundred slots to each of `servers`.
     #[must_use]
     pub fn slots_for(servers: u32) -> u32 {
         prime_from(servers.saturating_mul(100).clamp(2, 4_000_000_000))
     }
 
-    /// How many slots each live server has, by id.
+    /// The number of slots of a server.
     #[must_use]
     pub fn slots_of(&self, server: ServerId) -> usize {
         self.table.iter().filter(|owner| **owner == server).count()
@@ -108,7 +109,7 @@ fn is_prime(number: u32) -> bool {
     number >= 2 && divisors.into_iter().all(|divisor| !number.is_multiple_of(divisor))
 }
 
-/// The least prime from `number` on; 4,294,967,291 is the greatest there is in 32 bits.
+/// The smallest prime from `number` on; 4,294,967,291 is the largest of 32 bits.
 fn prime_from(number: u32) -> u32 {
     (number.min(4_294_967_291)..).find(|number| is_prime(*number)).unwrap_or(4_294_967_291)
 }

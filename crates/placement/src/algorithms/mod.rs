@@ -1,16 +1,16 @@
-//! The placement algorithms, behind one trait; [`Algorithm`] names them, and CRUSH on one flat bucket is
-//! among them.
+//! The placement algorithms, behind one trait. [`Algorithm`] names them; CRUSH on one flat bucket is one of
+//! them.
 //!
 //! A [`Placement`] gives each key a list of distinct servers; the first `r` of the list hold the replicas. A
-//! failed server's data go to the next server of the list, as the `decluster-check` tool of libch-placement
-//! defines it: [`Placement::lookup_excluding`] is the list without the servers that are down.
+//! failed server's data move to the next server of the list, as the `decluster-check` tool of libch-placement
+//! defines it: [`Placement::lookup_excluding`] returns the list without the servers that are down.
 //!
 //! | type | rule | source |
 //! | --- | --- | --- |
 //! | [`Ring`] | sorted virtual nodes, walk to the next distinct servers | Chord; `ring` of libch-placement |
-//! | [`MultiRing`] | one ring a virtual node, chosen by the key's remainder | `multiring` of libch-placement |
+//! | [`MultiRing`] | one ring per virtual node, by the key's remainder | `multiring` of libch-placement |
 //! | [`StaticModulo`] | the hash's remainder and the next indices | `static_modulo` of libch-placement |
-//! | [`Rendezvous`] | the least of `-ln(u)/weight` | Thaler and Ravishankar 1998; weights by exponential races |
+//! | [`Rendezvous`] | the least `-ln(u)/weight` | Thaler and Ravishankar 1998; weights: exponential races |
 //! | [`Jump`] | jump consistent hash, redrawn for each replica | Lamping and Veach 2014 |
 //! | [`Maglev`] | a table that servers fill in turn | Eisenbud and others, NSDI 2016 |
 //! | [`TwoChoice`] | the less loaded of two random servers | Azar and others 1994; Mitzenmacher 1996 |
@@ -19,9 +19,9 @@
 //! | [`Negotiating`] | a group by the key's remainder, any of its members | Replicast |
 //! | [`Grouped`] | any of the above over groups of keys instead of keys | placement groups |
 //!
-//! Keys are used as they are given, as libch-placement does, except where a table above says hash: counters
-//! must be spread with [`hashing::scatter`] first. No algorithm allocates memory for a lookup, and none
-//! returns one server twice (which `xor` and `two_d` of libch-placement may do).
+//! Keys are used as given, as in libch-placement, except where the table above says hash: counters must be
+//! spread with [`hashing::scatter`] first. No lookup allocates memory, and no list contains a server twice
+//! (which is possible with `xor` and `two_d` of libch-placement).
 
 mod algorithm;
 pub mod analysis;
@@ -71,29 +71,29 @@ static NOBODY: ServerSet = ServerSet::none();
 
 /// A rule that gives each key a list of distinct servers.
 pub trait Placement: Send + Sync + std::fmt::Debug {
-    /// The algorithm's name, as scenarios write it.
+    /// The algorithm's name in scenarios.
     fn name(&self) -> &'static str;
 
-    /// The servers it was set up for.
+    /// The servers for which it was set up.
     fn cluster(&self) -> &Cluster;
 
-    /// What it promises.
+    /// Its guarantees.
     fn guarantees(&self) -> Guarantees;
 
-    /// Fills `servers` with the first servers of the key's list and returns how many it found: all that were
-    /// asked for, unless fewer can be had. Places beyond that number hold anything.
+    /// Fills `servers` with the first servers of the key's list and returns their number: all that were
+    /// requested, unless fewer are available. The contents of places beyond that number are unspecified.
     fn lookup(&self, key: u64, servers: &mut [ServerId]) -> usize {
         self.lookup_excluding(key, &NOBODY, servers)
     }
 
-    /// The same list, passing over the servers in `down`.
+    /// Like [`Placement::lookup`], without the servers in `down`.
     fn lookup_excluding(&self, key: u64, down: &ServerSet, servers: &mut [ServerId]) -> usize;
 
-    /// Looks many keys up at once, `replicas` servers a key into `servers`, one key after the other. Places
-    /// that cannot be filled hold [`ServerId::NONE`].
+    /// Looks up many keys at once: `replicas` servers per key, stored in `servers` one key after the other.
+    /// Places that cannot be filled hold [`ServerId::NONE`].
     ///
     /// # Panics
-    /// When `servers` does not have `replicas` places for each key.
+    /// If `servers` does not have `replicas` places for each key.
     fn lookup_batch(&self, keys: &[u64], replicas: usize, servers: &mut [ServerId]) {
         assert_eq!(servers.len(), keys.len() * replicas, "a batch needs {replicas} places for each key");
         if replicas > 0 {
@@ -104,10 +104,10 @@ pub trait Placement: Send + Sync + std::fmt::Debug {
         }
     }
 
-    /// Where the keys are divided: what [`KeyRun`]s are runs of.
+    /// The space in which keys are divided, to which [`KeyRun`]s refer.
     fn key_space(&self) -> KeySpace;
 
-    /// Lists the runs of keys with a replica on a server, where that can be told without trying keys.
+    /// Lists the runs of keys with a replica on a server, if they can be computed without trying keys.
     fn territory(&self, touching: Touching, run: &mut dyn FnMut(KeyRun)) -> Territory {
         let _ = (touching, run);
         Territory::Unknown

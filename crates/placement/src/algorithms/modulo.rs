@@ -1,8 +1,8 @@
-//! The hash's remainder modulo the number of servers, then the next indices.
+//! The key's hash modulo the number of servers, then the next indices.
 //!
-//! After libch-placement's `static_modulo`: fast, even, and not consistent. It hashes the key with
-//! [`scatter`], where the library has its own hash. Servers of weight zero are left out and the others close
-//! the gap.
+//! After libch-placement's `static_modulo`: fast and even, but not consistent. It hashes the key with
+//! [`scatter`], where the library has its own hash. Servers of weight zero are left out, and the others are
+//! renumbered without gaps.
 
 use super::draws::fill_from;
 use super::guarantees::{
@@ -13,9 +13,9 @@ use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupErro
 
 /// Static modulo.
 ///
-/// As even as independent draws; a server shares data with its `2 (r - 1)` neighbours by index alone, and a
-/// failed one's data go to `r` of them; joining and leaving move nearly everything; weights are ignored; no
-/// failure domains.
+/// Balance as for independent draws; a server shares data only with its `2 (r - 1)` neighbours by index, and
+/// a failed server's data move to `r` of them; joining and leaving move nearly everything; weights are
+/// ignored; no failure domains.
 #[derive(Clone, Debug)]
 pub struct StaticModulo {
     cluster: Cluster,
@@ -24,10 +24,10 @@ pub struct StaticModulo {
 }
 
 impl StaticModulo {
-    /// Over the servers that have a weight.
+    /// A placement over the servers that have a weight.
     ///
     /// # Errors
-    /// When no server has one.
+    /// If no server has a weight.
     pub fn new(cluster: &Cluster) -> Result<StaticModulo, SetupError> {
         let live: Vec<ServerId> = cluster.live().map(|(server, _)| server).collect();
         if live.is_empty() {

@@ -1,9 +1,9 @@
-//! As many rings as virtual nodes, each with one node a server; the key's remainder chooses the ring.
+//! As many rings as virtual nodes, each with one node per server; the key's remainder selects the ring.
 //!
-//! After libch-placement's `multiring`, which finds its replicas without walking over virtual nodes of
-//! servers it already has. Weights are ours: a server of weight 0.5 is in half of the rings, one of weight
-//! 2.0 twice in each. A ring with fewer servers than replicas, which light weights may cause, goes on in the
-//! next ring.
+//! After libch-placement's `multiring`, which finds replicas without walking over virtual nodes of servers
+//! already in the list. Weights are our addition: a server of weight 0.5 is in half of the rings, one of
+//! weight 2.0 is twice in each. If a ring has fewer servers than replicas, which small weights may cause, the
+//! list continues in the next ring.
 
 use super::circles::{Circles, Node};
 use super::draws::fill_from;
@@ -13,24 +13,24 @@ use super::guarantees::{
 use super::hashing::{Modulus, scatter, virtual_node_id};
 use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupError, Territory, Touching};
 
-/// Rings chosen by the key's remainder.
+/// Rings selected by the key's remainder.
 ///
 /// Balance and peers as for a ring with as many virtual nodes; joining, leaving and reweighting move the
-/// least possible; no failure domains.
+/// minimum; no failure domains.
 #[derive(Clone, Debug)]
 pub struct MultiRing {
     cluster: Cluster,
     rings: Modulus,
     circles: Circles,
-    /// The fewest distinct servers of any ring.
+    /// The smallest number of distinct servers of any ring.
     servers_min: usize,
 }
 
 impl MultiRing {
-    /// `rings` rings, each with every server of weight 1.0 once.
+    /// `rings` rings, each of which contains every server of weight 1.0 once.
     ///
     /// # Errors
-    /// When no server has a weight, when `rings` is zero, or when there are more than 2^31 nodes.
+    /// If no server has a weight, if `rings` is zero, or if there are more than 2^31 nodes.
     pub fn new(cluster: &Cluster, rings: u32, seed: u32) -> Result<MultiRing, SetupError> {
         if rings == 0 {
             return Err(SetupError::Zero { parameter: "rings" });
@@ -64,13 +64,13 @@ impl MultiRing {
         self.rings.of(key) as u32
     }
 
-    /// How many nodes all rings have together.
+    /// The number of nodes of all rings together.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.circles.nodes()
     }
 
-    /// The list over this ring and, where it ends early, the rings behind it.
+    /// Fills the list from the key's ring and, if it ends early, from the rings after it.
     fn fill_across(&self, key: u64, down: &ServerSet, servers: &mut [ServerId]) -> usize {
         let rings = self.rings.value() as u32;
         let own = self.ring_of(key);
@@ -83,8 +83,8 @@ fn node(server: ServerId, number: u32, rings: u32, seed: u32) -> Node {
     Node { circle: number % rings, at: virtual_node_id(server.0, number, seed), server }
 }
 
-/// The rings that a server enters first in a round it cannot complete: an order of its own, so that more
-/// weight only adds rings and servers of one weight do not crowd the same ones.
+/// The rings that a server enters first in an incomplete round: an order of its own per server, so that more
+/// weight only adds rings, and servers of equal weight do not all choose the same rings.
 fn first_rings(server: ServerId, round: u32, rings: u32, count: u32, seed: u32) -> Vec<u32> {
     if count == 0 {
         return Vec::new();
@@ -135,7 +135,7 @@ impl Placement for MultiRing {
             self.circles.fill_batch(keys, |key| self.ring_of(key), replicas, servers);
         }
         if replicas > self.servers_min {
-            // Some lists go on in another ring.
+            // Some lists continue in another ring.
             for (key, places) in keys.iter().zip(servers.chunks_exact_mut(replicas)) {
                 let found = self.lookup(*key, places);
                 places[found..].fill(ServerId::NONE);
@@ -154,7 +154,7 @@ impl Placement for MultiRing {
             return Territory::Exact(KeySpace::AsGiven);
         }
         if replicas > self.servers_min {
-            // Lists may go on in other rings: any key can touch any server.
+            // Lists may continue in other rings: any key can touch any server.
             run(KeyRun::all(0, u64::MAX));
             return Territory::Superset(KeySpace::AsGiven);
         }

@@ -1,10 +1,11 @@
-//! Replicast's negotiating groups: the key chooses a group of servers, and the group's members agree on who
-//! takes it.
+//! Replicast's negotiating groups: the key selects a group of servers, whose members agree on which of them
+//! store it.
 //!
 //! After the published model of Replicast: groups are blocks of consecutive server ids (9 in the paper), a
-//! key belongs to the group of its remainder, and servers that fill no group stay idle. The real choice among
-//! members follows their bids, which is a matter of time and load; as a placement it is a weighted rendezvous
-//! among the members, under which each of them takes what an evenly loaded group would give it.
+//! key belongs to the group of its remainder, and servers that do not fill a group stay idle. The real choice
+//! among members follows their bids, which depend on time and load; as a placement it is a weighted
+//! rendezvous among the members, which gives each of them the share that it would have in an evenly loaded
+//! group.
 
 use super::contest::fill_least;
 use super::guarantees::{
@@ -16,14 +17,14 @@ use super::{
     Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupError, Territory, Touching, Weight,
 };
 
-/// Members of a group in the published model.
+/// The number of members per group in the published model.
 pub const MEMBERS_PUBLISHED: u32 = 9;
 
-/// Groups of servers that agree among themselves.
+/// Groups of servers that negotiate among themselves.
 ///
-/// Groups get the same, members by weight; a server shares data with its group alone; leaving and reweighting
-/// move the least possible within the group, joining moves nothing until a group is full and then nearly
-/// everything; replicas are kept apart by the server alone.
+/// All groups get the same, members by weight; a server shares data only with its group; leaving and
+/// reweighting move the minimum within the group, joining moves nothing until a group is full and then nearly
+/// everything; replicas are separated only by server.
 #[derive(Clone, Debug)]
 pub struct Negotiating {
     cluster: Cluster,
@@ -32,7 +33,7 @@ pub struct Negotiating {
     salt: u64,
     /// The members with weight, group by group.
     entrants: Vec<Entrant>,
-    /// Where each group's members begin, and where the last one's end.
+    /// The begin of each group's members, and the end of the last group.
     begins: Vec<usize>,
 }
 
@@ -40,7 +41,7 @@ impl Negotiating {
     /// Groups of `members` consecutive ids.
     ///
     /// # Errors
-    /// When no server has a weight, `members` is zero, or no group is full.
+    /// If no server has a weight, `members` is zero, or no group is full.
     pub fn new(cluster: &Cluster, members: u32, seed: u32) -> Result<Negotiating, SetupError> {
         if members == 0 {
             return Err(SetupError::Zero { parameter: "members" });
@@ -73,13 +74,13 @@ impl Negotiating {
         })
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     #[must_use]
     pub fn groups(&self) -> u64 {
         self.groups.value()
     }
 
-    /// The key's group.
+    /// The group of a key.
     #[must_use]
     pub fn group_of(&self, key: u64) -> u64 {
         self.groups.of(key)
@@ -124,8 +125,8 @@ impl Placement for Negotiating {
         KeySpace::AsGiven
     }
 
-    /// All keys of the server's group; which of them it takes depends on the key unless the whole group takes
-    /// it.
+    /// All keys of the server's group; which of them the server holds depends on the key, unless all members
+    /// hold each key.
     fn territory(&self, touching: Touching, run: &mut dyn FnMut(KeyRun)) -> Territory {
         let Touching { server, replicas } = touching;
         let group = u64::from(server.0 / self.members);

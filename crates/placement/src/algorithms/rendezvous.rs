@@ -1,9 +1,10 @@
-//! Rendezvous hashing: every server draws for the key, and the best draws win.
+//! Rendezvous hashing: every server draws for the key, and the servers with the smallest draws are chosen.
 //!
-//! A server of weight `w` draws `-ln(u)/w`, the first arrival of a stream of rate `w`; the least draws win,
-//! so shares follow the weights exactly (Thaler and Ravishankar 1998 for equal weights; the exponential race
-//! for others). The logarithm is libm's, in software, so that every machine draws the same. It is rarely
-//! taken: `t <= -ln(1 - t)`, so a server whose `t/w` already exceeds the worst draw kept is out.
+//! A server of weight `w` draws `-ln(u)/w`, the first arrival of a stream of rate `w`; the smallest draws
+//! win, so shares are exactly proportional to weights (Thaler and Ravishankar 1998 for equal weights; the
+//! exponential race for others). The logarithm is libm's, in software, so every machine draws the same. It is
+//! rarely computed: `t <= -ln(1 - t)`, so a server whose `t/w` already exceeds the worst draw kept is
+//! rejected.
 
 use super::contest::fill_least;
 use super::guarantees::{
@@ -14,8 +15,8 @@ use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError, Weigh
 
 /// Weighted rendezvous hashing.
 ///
-/// As even as independent draws, at any weights; a server shares data with all others; joining, leaving and
-/// reweighting move the least possible; every lookup looks at every server; no failure domains.
+/// Balance as for independent draws, with any weights; a server shares data with all others; joining, leaving
+/// and reweighting move the minimum; every lookup examines every server; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Rendezvous {
     cluster: Cluster,
@@ -23,22 +24,22 @@ pub struct Rendezvous {
     salt: u64,
 }
 
-/// A server as it enters the contest for a key.
+/// A server as a candidate for a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entrant {
     server: ServerId,
     word: u64,
     weight: f64,
-    /// Ten parts in 2^53 below `1/weight`, so that rounding never puts the lower bound above the draw it
+    /// Ten parts in 2^53 below `1/weight`, so that rounding never puts the lower bound above the draw that it
     /// bounds.
     per_weight_low: f64,
 }
 
 impl Rendezvous {
-    /// Over the servers that have a weight.
+    /// A placement over the servers that have a weight.
     ///
     /// # Errors
-    /// When no server has one.
+    /// If no server has a weight.
     pub fn new(cluster: &Cluster, seed: u32) -> Result<Rendezvous, SetupError> {
         let salt = scatter(u64::from(seed));
         let entrants: Vec<Entrant> =
@@ -61,7 +62,7 @@ fn word_of(key_word: u64, entrant: &Entrant) -> u64 {
     mix(key_word ^ entrant.word, SPREAD[1])
 }
 
-/// What an entrant draws: less is better. Infinite where the uniform number is 1, never undefined.
+/// The draw of a candidate: the smallest wins. Infinite if the uniform number is 1, never NaN.
 fn draw(word: u64, weight: f64) -> f64 {
     -libm::log1p(-unit(word)) / weight
 }
@@ -90,7 +91,7 @@ impl Entrant {
     }
 }
 
-/// What the entrants' words are mixed with.
+/// The word of a key, which is mixed with each candidate's word.
 #[inline]
 pub(super) fn key_word(key: u64, salt: u64) -> u64 {
     mix(key ^ salt, SPREAD[0])

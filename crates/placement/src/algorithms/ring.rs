@@ -1,9 +1,10 @@
-//! A ring of virtual nodes, as in Chord: a key starts at the greatest node at or below it and walks upwards
-//! to the next distinct servers.
+//! A ring of virtual nodes, as in Chord: a key starts at the last node at or below it, and its list walks
+//! upwards to the next distinct servers.
 //!
 //! Positions are those of libch-placement's `ring` (Carns and others, Argonne): lookup3 of server and virtual
-//! node, keys as they are given. Weights are ours: a server has virtual nodes in proportion to its weight,
-//! and a change of weight adds or takes away the last of them, so nothing else moves.
+//! node; keys are used as given. Weights are our addition: the number of a server's virtual nodes is
+//! proportional to its weight, and a change of weight adds or removes the last of them, so nothing else
+//! moves.
 
 use super::circles::{Circles, Node};
 use super::guarantees::{
@@ -14,8 +15,8 @@ use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupErro
 
 /// A ring with virtual nodes.
 ///
-/// Balance improves with the square root of the virtual nodes; a server shares data with at most `2 (r - 1)`
-/// peers a virtual node; joining, leaving and reweighting move the least possible; no failure domains.
+/// Balance improves with the square root of the number of virtual nodes; a server shares data with at most `2
+/// (r - 1)` peers per virtual node; joining, leaving and reweighting move the minimum; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Ring {
     cluster: Cluster,
@@ -24,10 +25,10 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring with `virtual_nodes` nodes for a weight of 1.0.
+    /// A ring with `virtual_nodes` nodes per weight of 1.0.
     ///
     /// # Errors
-    /// When no server has a weight, when `virtual_nodes` is zero, or when there are more than 2^31 nodes.
+    /// If no server has a weight, if `virtual_nodes` is zero, or if there are more than 2^31 nodes.
     pub fn new(cluster: &Cluster, virtual_nodes: u32, seed: u32) -> Result<Ring, SetupError> {
         if virtual_nodes == 0 {
             return Err(SetupError::Zero { parameter: "virtual_nodes" });
@@ -47,7 +48,7 @@ impl Ring {
         Ok(Ring { cluster: cluster.clone(), virtual_nodes, circles })
     }
 
-    /// How many virtual nodes the ring has.
+    /// The number of virtual nodes on the ring.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.circles.nodes()

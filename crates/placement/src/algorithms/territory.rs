@@ -1,22 +1,22 @@
-//! The keys that touch a server, without looking at any other key.
+//! The keys that touch a server, computed without examining other keys.
 //!
-//! Where an algorithm has an inverse, the keys of a server are runs: every key from a first to a last one
-//! that leaves a certain remainder. A ring's arcs are runs of remainder 0 modulo 1; the groups of a hash
+//! If an algorithm has an inverse, the keys of a server form runs: all keys between a first and a last one
+//! that have a certain remainder. The arcs of a ring are runs of remainder 0 modulo 1; the groups of a hash
 //! modulo the number of groups are runs over the whole key space.
 
 use super::cluster::ServerId;
 use super::hashing::{gather, scatter};
 
-/// The keys from `first` to `last`, both included, that leave `residue` when divided by `modulus`.
+/// The keys from `first` to `last`, both included, with remainder `residue` modulo `modulus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyRun {
-    /// The least position of the run.
+    /// The lower end of the run.
     pub first: u64,
-    /// The greatest position of the run.
+    /// The upper end of the run.
     pub last: u64,
     /// The remainder.
     pub residue: u64,
-    /// What positions are divided by; 1 for all of them.
+    /// The modulus; 1 selects all positions.
     pub modulus: u64,
 }
 
@@ -27,13 +27,13 @@ impl KeyRun {
         KeyRun { first, last, residue: 0, modulus: 1 }
     }
 
-    /// All positions with a remainder.
+    /// All positions with this remainder.
     #[must_use]
     pub fn residue_class(residue: u64, modulus: u64) -> KeyRun {
         KeyRun { first: 0, last: u64::MAX, residue, modulus }
     }
 
-    /// True where the position belongs to the run.
+    /// Whether the position belongs to the run.
     #[must_use]
     pub fn contains(&self, position: u64) -> bool {
         (self.first..=self.last).contains(&position) && position % self.modulus == self.residue
@@ -45,7 +45,7 @@ impl KeyRun {
         KeyRun { first: self.first.max(first), last: self.last.min(last), ..*self }
     }
 
-    /// How many positions the run has.
+    /// The number of positions in the run.
     #[must_use]
     pub fn len(&self) -> u128 {
         match self.lowest() {
@@ -54,13 +54,13 @@ impl KeyRun {
         }
     }
 
-    /// True for a run without positions.
+    /// Whether the run has no positions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lowest().is_none()
     }
 
-    /// The positions, in rising order.
+    /// The positions in ascending order.
     pub fn positions(self) -> impl Iterator<Item = u64> {
         let next = move |position: &u64| position.checked_add(self.modulus).filter(|next| *next <= self.last);
         std::iter::successors(self.lowest(), next)
@@ -74,17 +74,17 @@ impl KeyRun {
     }
 }
 
-/// Whether an algorithm divides keys as they are, or after spreading them.
+/// Whether an algorithm divides keys as given, or after scattering them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySpace {
-    /// Runs hold keys.
+    /// Runs contain keys.
     AsGiven,
-    /// Runs hold [`scatter`]ed keys.
+    /// Runs contain [`scatter`]ed keys.
     Scattered,
 }
 
 impl KeySpace {
-    /// Where the key stands in the space that is divided.
+    /// The position of a key in the space that is divided.
     #[inline]
     #[must_use]
     pub fn position(self, key: u64) -> u64 {
@@ -94,7 +94,7 @@ impl KeySpace {
         }
     }
 
-    /// The key that stands at a position.
+    /// The key at a position.
     #[must_use]
     pub fn key(self, position: u64) -> u64 {
         match self {
@@ -104,7 +104,7 @@ impl KeySpace {
     }
 }
 
-/// What a listing of runs covered.
+/// How a list of runs relates to the keys that touch a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Territory {
     /// Every key of the runs touches the server, and no other key does. Runs do not overlap.
@@ -115,12 +115,12 @@ pub enum Territory {
     Unknown,
 }
 
-/// The question a territory answers.
+/// The arguments of a territory query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touching {
     /// The server.
     pub server: ServerId,
-    /// How many replicas each object has.
+    /// The number of replicas per object.
     pub replicas: usize,
 }
 

@@ -1,4 +1,4 @@
-//! All algorithms against slow and obvious ones, and against what they promise.
+//! All algorithms compared with simple, slow implementations, and checked against their guarantees.
 
 mod change;
 mod inverse;
@@ -10,8 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Every algorithm over one cluster, small enough to be tried often; those that cannot be set up for it are
-/// left out.
+/// Every algorithm over one cluster, with small parameters; those that cannot be set up for it are left out.
 fn all(cluster: &Cluster, seed: u32) -> Vec<Box<dyn Placement>> {
     let mut found: Vec<Box<dyn Placement>> = Vec::new();
     let mut add = |placement: Result<Box<dyn Placement>, SetupError>| found.extend(placement);
@@ -58,7 +57,7 @@ fn list_excluding(placement: &dyn Placement, key: u64, down: &ServerSet, replica
     servers
 }
 
-/// Clusters of up to thirty servers, equal or of mixed weights, some of them gone.
+/// Clusters of up to thirty servers, of equal or mixed weights, some of weight zero.
 fn clusters() -> impl Strategy<Value = Cluster> {
     let weight = prop_oneof![
         1 => Just(Weight::ZERO),
@@ -71,7 +70,7 @@ fn clusters() -> impl Strategy<Value = Cluster> {
     ]
 }
 
-/// Keys that are spread: what placements expect.
+/// Scattered keys, which placements expect.
 fn spread_keys(count: u64, salt: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |id| hashing::scatter(id ^ salt << 40))
 }

@@ -1,9 +1,9 @@
 //! The less loaded of two random servers (Azar, Broder, Karlin and Upfal 1994).
 //!
-//! Where a group goes depends on what was placed before it, so a placement is made once, group by group, and
-//! kept as a table; objects fall into groups by hash. Loads are counted relative to weights and servers are
-//! drawn by weight. A failed server's group goes to the less loaded of two further draws, by the loads after
-//! the last group was placed.
+//! The servers of a group depend on what was placed before it, so a placement is computed once, group by
+//! group, and kept as a table; objects are divided into groups by hash. Loads are relative to weights, and
+//! servers are drawn by weight. A failed server's group moves to the less loaded of two further draws, by the
+//! loads after the last group was placed.
 
 use super::draws::{attempts_max, draw_word, fill_distinct, fill_from, place_of};
 use super::guarantees::{
@@ -14,8 +14,8 @@ use super::{Cluster, KeyRun, KeySpace, Placement, ServerId, ServerSet, SetupErro
 
 /// Groups placed on the less loaded of two random servers.
 ///
-/// Nearly even, whatever the number of groups; a server shares data with all others; a table made anew after
-/// a change has little in common with the old one, so a live system keeps its table and moves what it
+/// Nearly even, whatever the number of groups; a server shares data with all others; a table recomputed after
+/// a change has little in common with the old one, so a live system keeps its table and moves groups as it
 /// chooses; no failure domains.
 #[derive(Clone, Debug)]
 pub struct TwoChoice {
@@ -23,19 +23,19 @@ pub struct TwoChoice {
     dice: Dice,
     groups: Modulus,
     replicas: usize,
-    /// The servers of all groups; one row a group.
+    /// The servers of all groups, one row per group.
     table: Vec<ServerId>,
     loads: Vec<u64>,
 }
 
-/// What to place.
+/// The parameters of the placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TwoChoiceSpec {
-    /// How many groups objects fall into.
+    /// The number of groups.
     pub groups: u32,
-    /// Replicas that are placed and counted as load.
+    /// The number of replicas that are placed and counted as load.
     pub replicas: usize,
-    /// What makes one placement differ from another.
+    /// The seed of the draws.
     pub seed: u32,
 }
 
@@ -44,7 +44,7 @@ pub struct TwoChoiceSpec {
 struct Dice {
     salt: u64,
     live: Vec<ServerId>,
-    /// The weights up to and including each live server.
+    /// The cumulative weights of the live servers.
     sums: Vec<u64>,
 }
 
@@ -55,11 +55,11 @@ impl Dice {
         self.live[self.sums.partition_point(|sum| *sum <= place)]
     }
 
-    /// The less loaded of two servers.
+    /// Draws two servers and returns the less loaded one.
     fn draw(&self, group: u64, attempt: u32, cluster: &Cluster, loads: &[u64]) -> ServerId {
         let word = draw_word(scatter(group), self.salt, attempt);
         let (left, right) = (self.server(word), self.server(scatter(word)));
-        // load / weight, compared without dividing.
+        // load / weight, compared without division.
         let scaled = |own: ServerId, other: ServerId| {
             u128::from(loads[own.index()]) * u128::from(cluster.weight(other).0)
         };
@@ -67,14 +67,14 @@ impl Dice {
     }
 }
 
-/// Attempts from here on are for what stands behind a table's row.
+/// The first attempt number for servers beyond a table's row.
 const BEHIND_THE_TABLE: u32 = 1 << 31;
 
 impl TwoChoice {
-    /// Places all groups, in their order.
+    /// Places all groups in order.
     ///
     /// # Errors
-    /// When no server has a weight, or there are no groups or no replicas.
+    /// If no server has a weight, or the number of groups or of replicas is zero.
     pub fn new(cluster: &Cluster, spec: TwoChoiceSpec) -> Result<TwoChoice, SetupError> {
         for (parameter, is_zero) in [("groups", spec.groups == 0), ("replicas", spec.replicas == 0)] {
             if is_zero {
@@ -105,7 +105,7 @@ impl TwoChoice {
         Ok(TwoChoice { cluster: cluster.clone(), dice, groups, replicas, table, loads })
     }
 
-    /// How many groups of replicas each server holds, by id.
+    /// The number of group replicas that each server holds, by id.
     #[must_use]
     pub fn loads(&self) -> &[u64] {
         &self.loads

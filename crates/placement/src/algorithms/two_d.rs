@@ -1,8 +1,9 @@
 //! The servers nearest to the key in the plane.
 //!
-//! After libch-placement's `two_d`: the halves of a 64-bit word are two coordinates, of keys and of virtual
-//! nodes alike, and distance is Euclidean, without wrapping around. A server stands at its nearest virtual
-//! node, so none is listed twice, which theirs may be with several. Distances are squared and exact.
+//! After libch-placement's `two_d`: the halves of a 64-bit word are the two coordinates, for keys and virtual
+//! nodes alike, and distance is Euclidean, without wrapping around. The distance of a server is that of its
+//! nearest virtual node, so no server is listed twice, which is possible in the library with several nodes.
+//! Distances are squared and exact.
 
 use super::contest::fill_least;
 use super::guarantees::{
@@ -14,8 +15,8 @@ use super::{Cluster, KeySpace, Placement, ServerId, ServerSet, SetupError};
 /// Least distance in the plane.
 ///
 /// Uneven with one virtual node, most of all at the borders; a server shares data with the neighbours of its
-/// nodes; joining, leaving and reweighting move the least possible; every lookup looks at every node; no
-/// failure domains.
+/// nodes; joining, leaving and reweighting move the minimum; every lookup examines every node; no failure
+/// domains.
 #[derive(Clone, Debug)]
 pub struct TwoD {
     cluster: Cluster,
@@ -33,10 +34,10 @@ struct Standing {
 }
 
 impl TwoD {
-    /// `virtual_nodes` nodes for a weight of 1.0.
+    /// A placement with `virtual_nodes` nodes per weight of 1.0.
     ///
     /// # Errors
-    /// When no server has a weight, or `virtual_nodes` is zero.
+    /// If no server has a weight, or `virtual_nodes` is zero.
     pub fn new(cluster: &Cluster, virtual_nodes: u32, seed: u32) -> Result<TwoD, SetupError> {
         if virtual_nodes == 0 {
             return Err(SetupError::Zero { parameter: "virtual_nodes" });
@@ -74,7 +75,7 @@ impl Placement for TwoD {
         let virtual_nodes = self.virtual_nodes;
         Guarantees {
             balance: Balance::Cells { virtual_nodes },
-            // A cell of the plane has six neighbours on average but as many as there are nodes at worst.
+            // A cell of the plane has six neighbours on average, but up to as many as there are nodes.
             declustering: Declustering::Everyone,
             weights: Weights::Rounded { steps: virtual_nodes },
             on_add: Movement::Minimal,

@@ -1,8 +1,8 @@
-//! Which objects have a replica on given servers, without a table of objects.
+//! Finds the objects with a replica on given servers, without a table of objects.
 //!
-//! [`visit_touching`] computes every object of a range in blocks on the stack and reports those that touch;
-//! it takes a few kilobytes whatever the range. [`visit_by_inverse`] asks the algorithm for the keys and
-//! looks at no others.
+//! [`visit_touching`] computes every object of a range, in blocks on the stack, and reports those that touch
+//! the servers; it uses a few kilobytes whatever the range. [`visit_by_inverse`] asks the algorithm for the
+//! keys and examines no others.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use super::hashing::scatter;
 use super::territory::{KeyRun, KeySpace, Territory, Touching};
 use super::{Placement, ServerId, ServerSet};
 
-/// How an object's key comes from its id.
+/// How an object's key is computed from its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdKeys {
     /// The id is the key.
     AsGiven,
-    /// The key is the spread id, for ids that count.
+    /// The key is the scattered id; for ids that are counters.
     Scattered,
 }
 
@@ -31,7 +31,7 @@ impl IdKeys {
     }
 }
 
-/// Places of a block: 2 KiB on the stack.
+/// Places per block: 2 KiB on the stack.
 const PLACES: usize = 512;
 const BLOCK_MAX: usize = 128;
 
@@ -39,7 +39,7 @@ const BLOCK_MAX: usize = 128;
 /// keys.
 ///
 /// # Panics
-/// When `replicas` exceeds 512.
+/// If `replicas` exceeds 512.
 pub(super) fn for_each_list(
     placement: &dyn Placement,
     keys: impl Iterator<Item = u64>,
@@ -71,10 +71,10 @@ pub(super) fn for_each_list(
 }
 
 /// Calls `see` with each object of `ids` that has one of its first `replicas` servers in `servers`, and with
-/// its servers, in rising order of ids.
+/// its servers, in ascending order of ids.
 ///
 /// # Panics
-/// When `replicas` exceeds 512.
+/// If `replicas` exceeds 512.
 pub fn visit_touching(
     placement: &dyn Placement,
     ids: Range<u64>,
@@ -92,11 +92,12 @@ pub fn visit_touching(
     });
 }
 
-/// As [`visit_touching`] for ids that are keys, but looks only at objects of the servers' own territory,
-/// server by server. False, and nothing seen, where the algorithm has no inverse over keys as they are given.
+/// Like [`visit_touching`] for ids that are keys, but examines only objects in the servers' territories,
+/// server by server. Returns false, without calling `see`, if the algorithm has no inverse over keys as
+/// given.
 ///
 /// # Panics
-/// When `replicas` exceeds 512.
+/// If `replicas` exceeds 512.
 pub fn visit_by_inverse(
     placement: &dyn Placement,
     ids: Range<u64>,
@@ -114,7 +115,7 @@ pub fn visit_by_inverse(
         let mut visit = |run: KeyRun| {
             let keys = run.within(ids.start, last).positions();
             for_each_list(placement, keys, replicas, |key, list| {
-                // An object on two of the servers is reported for the lower one.
+                // An object on several of the servers is reported only for the one with the lowest id.
                 let first = list.iter().filter(|server| servers.contains(**server)).min();
                 if first == Some(&server) {
                     see(key, list);

@@ -1,9 +1,9 @@
-//! The servers at the least bitwise distance from the key, as in Kademlia.
+//! The servers at the least xor distance from the key, as in Kademlia.
 //!
-//! After libch-placement's `xor`: virtual nodes stand where its rings have them, and distance is the
-//! exclusive or, read as a number. It scans all nodes; here they are sorted, and the nearest are found by
-//! going down the halves of the key space, nearer half first. Servers are never listed twice, which theirs
-//! may be with several virtual nodes.
+//! After libch-placement's `xor`: virtual nodes have the same positions as on its rings, and distance is the
+//! exclusive or, read as a number. The library scans all nodes; here they are sorted, and the nearest are
+//! found by descending into the halves of the key space, the nearer half first. No server is listed twice,
+//! which is possible in the library with several virtual nodes.
 
 use super::cluster::{ServerId, ServerSet};
 use super::guarantees::{
@@ -12,10 +12,10 @@ use super::guarantees::{
 use super::hashing::virtual_node_id;
 use super::{Cluster, KeySpace, Placement, SetupError};
 
-/// Least bitwise distance.
+/// Least xor distance.
 ///
-/// With one virtual node uneven, and a server shares data with a few others only; several improve both;
-/// joining, leaving and reweighting move the least possible; no failure domains.
+/// Uneven with one virtual node, and a server then shares data with only a few others; several virtual nodes
+/// improve both; joining, leaving and reweighting move the minimum; no failure domains.
 #[derive(Clone, Debug)]
 pub struct Xor {
     cluster: Cluster,
@@ -24,10 +24,10 @@ pub struct Xor {
 }
 
 impl Xor {
-    /// `virtual_nodes` nodes for a weight of 1.0.
+    /// A placement with `virtual_nodes` nodes per weight of 1.0.
     ///
     /// # Errors
-    /// When no server has a weight, or `virtual_nodes` is zero.
+    /// If no server has a weight, or `virtual_nodes` is zero.
     pub fn new(cluster: &Cluster, virtual_nodes: u32, seed: u32) -> Result<Xor, SetupError> {
         if virtual_nodes == 0 {
             return Err(SetupError::Zero { parameter: "virtual_nodes" });
@@ -45,7 +45,7 @@ impl Xor {
     }
 }
 
-/// One lookup on its way.
+/// The state of one lookup.
 struct Descent<'a> {
     key: u64,
     down: &'a ServerSet,
@@ -54,12 +54,12 @@ struct Descent<'a> {
 }
 
 impl Descent<'_> {
-    /// Takes the nodes in order of distance until all places are filled. All nodes given agree with each
-    /// other above `bits` bits.
+    /// Takes the nodes in order of distance until all places are filled. All nodes given agree in the bits
+    /// from `bits` upwards.
     fn take(&mut self, nodes: &[(u64, ServerId)], bits: u32) {
         let mut bits = bits;
         let (mut near, mut far) = (nodes, &nodes[..0]);
-        // Passes over bits in which all nodes agree.
+        // Skips the bits in which all nodes agree.
         while bits > 0 && near.len() > 1 && far.is_empty() {
             bits -= 1;
             let (zeros, ones) = near.split_at(near.partition_point(|(at, _)| at >> bits & 1 == 0));
@@ -101,8 +101,8 @@ impl Placement for Xor {
         let virtual_nodes = self.virtual_nodes;
         Guarantees {
             balance: Balance::Cells { virtual_nodes },
-            // What is near to a node by exclusive or is the smallest subtrees around it: their size varies,
-            // so that nothing but the number of servers bounds the peers.
+            // The neighbours of a node by xor distance are the smallest subtrees around it, whose sizes vary,
+            // so only the number of servers bounds the number of peers.
             declustering: Declustering::Everyone,
             weights: Weights::Rounded { steps: virtual_nodes },
             on_add: Movement::Minimal,

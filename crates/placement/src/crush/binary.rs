@@ -1,10 +1,10 @@
-//! The binary map, as Ceph's monitors store it and crushtool writes it: little endian, no header but a magic
-//! number.
+//! The binary map, as Ceph's monitors store it and crushtool writes it: little endian, with a magic number as
+//! its only header.
 //!
-//! Writing gives the bytes that crushtool 16.2.15 gives for the same map. Reading takes maps of every release
-//! (older ones end early, newer ones append two words) and treats its input as hostile: a count is held
-//! against the bytes that are left before anything is allocated, and whatever a mapping would trip over is
-//! refused by its offset.
+//! Writing gives the bytes that crushtool 16.2.15 gives for the same map. Reading accepts maps of every
+//! release (older ones end earlier, newer ones append two words) and treats its input as hostile: a count is
+//! compared with the remaining bytes before anything is allocated, and whatever would break a mapping is
+//! refused with its offset.
 
 mod read;
 mod write;

@@ -1,8 +1,8 @@
-//! Buckets: the inner nodes of the hierarchy, and the six ways in which they pick one of their items.
+//! Buckets: the inner nodes of the hierarchy, and the six algorithms by which they pick one of their items.
 //!
-//! What a bucket stores beyond items and weights (running sums, node weights, straw lengths) is made here as
-//! Ceph makes it; reading a binary map takes what is there. The sixth algorithm, `vring`, is not Ceph's; see
-//! [`super::vring`].
+//! Data that a bucket stores besides items and weights (running sums, node weights, straw lengths) are
+//! computed here as in Ceph; reading a binary map takes them from the map. The sixth algorithm, `vring`, is
+//! not Ceph's; see [`super::vring`].
 
 use super::hash::RJENKINS1;
 use super::straw;
@@ -13,60 +13,60 @@ pub type ItemId = i32;
 /// A bucket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bucket {
-    /// Its id, below zero.
+    /// The id, which is negative.
     pub id: ItemId,
-    /// Its type: 1 and up.
+    /// The type, 1 or greater.
     pub kind: u16,
-    /// Its hash; 0 is rjenkins1, and any other hashes everything to 0.
+    /// The hash id; 0 is rjenkins1, and any other hashes everything to 0.
     pub hash: u8,
-    /// The sum of its items' weights in 16.16 fixed point.
+    /// The sum of the items' weights in 16.16 fixed point.
     pub weight: u32,
-    /// Devices and buckets in it.
+    /// The devices and buckets in it.
     pub items: Vec<ItemId>,
-    /// How it picks one of them.
+    /// The algorithm, with its data.
     pub shape: Shape,
 }
 
-/// The algorithm of a bucket, with what it stores for each item.
+/// The algorithm of a bucket, with the data stored for each item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// A pseudo-random permutation; all weights are the same.
+    /// A pseudo-random permutation; all weights are equal.
     Uniform {
         /// The weight of every item.
         item_weight: u32,
     },
-    /// From the last item to the first, each against the sum of those before.
+    /// From the last item to the first, each compared with the sum of those before it.
     List {
-        /// Weight of each item.
+        /// The weight of each item.
         weights: Vec<u32>,
-        /// Sum of the weights up to and including each item.
+        /// The sum of the weights up to and including each item.
         sums: Vec<u32>,
     },
     /// A binary tree over the items.
     Tree {
-        /// Weight of each node of the implicit tree; item `i` is leaf `2 i + 1`.
+        /// The weight of each node of the implicit tree; item `i` is leaf `2 i + 1`.
         node_weights: Vec<u32>,
     },
-    /// The longest straw, its length scaled in advance.
+    /// The longest straw wins; straw lengths are scaled in advance.
     Straw {
-        /// Weight of each item.
+        /// The weight of each item.
         weights: Vec<u32>,
-        /// Straw length of each item in 16.16 fixed point.
+        /// The straw length of each item in 16.16 fixed point.
         straws: Vec<u32>,
     },
-    /// The longest straw, its length an exponential draw over the weight.
+    /// The longest straw wins; its length is an exponential draw divided by the weight.
     Straw2 {
-        /// Weight of each item.
+        /// The weight of each item.
         weights: Vec<u32>,
     },
     /// A ring of virtual nodes.
     Vring {
-        /// Weight of each item.
+        /// The weight of each item.
         weights: Vec<u32>,
     },
 }
 
-/// The name of an algorithm.
+/// A bucket algorithm without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Alg {
     /// See [`Shape::Uniform`].
@@ -84,7 +84,7 @@ pub enum Alg {
 }
 
 impl Alg {
-    /// Every algorithm, with its number in the binary map and its word in the text map.
+    /// Every algorithm, with its number in the binary map and its name in the text map.
     pub const ALL: [(Self, u8, &'static str); 6] = [
         (Self::Uniform, 1, "uniform"),
         (Self::List, 2, "list"),
@@ -94,7 +94,7 @@ impl Alg {
         (Self::Vring, 6, "vring"),
     ];
 
-    /// The word in the text map.
+    /// The name in the text map.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().2
@@ -106,7 +106,7 @@ impl Alg {
         self.row().1
     }
 
-    /// The algorithm of that name.
+    /// The algorithm with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|row| row.2 == name).map(|row| row.0)
@@ -121,35 +121,35 @@ impl Alg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BucketError {
-    /// The sum does not fit 16.16 fixed point.
+    /// The sum does not fit in 16.16 fixed point.
     #[error("the weights add up to 65536 or more")]
     WeightOverflow,
-    /// Ceph's crushtool aborts on it.
+    /// Ceph's crushtool aborts on such a bucket.
     #[error("a uniform bucket's items weigh 0")]
     UniformZero,
-    /// The items of a uniform bucket have one weight.
+    /// The items of a uniform bucket must have equal weights.
     #[error("a uniform bucket's items differ in weight")]
     UniformMixed,
     /// Ceph stores the number of nodes in one byte.
     #[error("a tree bucket has {items} items, but at most 64 fit")]
     TreeTooLarge {
-        /// How many it has.
+        /// The number of items.
         items: usize,
     },
 }
 
-/// What a new bucket is made of, beside its items.
+/// The properties of a new bucket, without its items.
 #[derive(Clone, Copy, Debug)]
 pub struct BucketSpec {
-    /// Its id, below zero.
+    /// The id, which is negative.
     pub id: ItemId,
-    /// Its type.
+    /// The type.
     pub kind: u16,
-    /// Its algorithm.
+    /// The algorithm.
     pub alg: Alg,
-    /// Its hash id.
+    /// The hash id.
     pub hash: u8,
-    /// Which formula makes straw lengths.
+    /// The version of the formula for straw lengths.
     pub straw_calc_version: u8,
 }
 
@@ -161,11 +161,12 @@ impl BucketSpec {
     }
 }
 
-/// The most items of a tree bucket: Ceph keeps the number of nodes, twice the next power of two, in one byte.
+/// The maximum number of items of a tree bucket: Ceph stores the number of nodes, twice the next power of
+/// two, in one byte.
 pub const TREE_ITEMS_MAX: usize = 64;
 
 impl Bucket {
-    /// Makes a bucket of items and their weights.
+    /// Makes a bucket from items and their weights.
     pub fn new(spec: BucketSpec, items: Vec<ItemId>, weights: Vec<u32>) -> Result<Self, BucketError> {
         assert_eq!(items.len(), weights.len(), "every item has a weight");
         let weight = weights
@@ -199,7 +200,7 @@ impl Bucket {
         }
     }
 
-    /// The weight of the item at `position`; 0 where a binary map has none.
+    /// The weight of the item at `position`; 0 if a binary map stores none.
     #[must_use]
     pub fn item_weight(&self, position: usize) -> u32 {
         match &self.shape {
@@ -238,7 +239,8 @@ fn running_sums(weights: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Weights of the implicit tree: a leaf weighs what its item does, an inner node what its children do.
+/// The node weights of the implicit tree: a leaf has the weight of its item, an inner node the sum of its
+/// children.
 pub(super) fn node_weights(weights: &[u32]) -> Vec<u32> {
     if weights.is_empty() {
         return Vec::new();

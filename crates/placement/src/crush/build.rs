@@ -1,5 +1,5 @@
-//! A map made from nothing but numbers, as `crushtool --build` of Ceph 16.2.15 makes it: devices of weight 1,
-//! layers of buckets over them, and one rule.
+//! Builds a map from numbers alone, as `crushtool --build` of Ceph 16.2.15 does: devices of weight 1, layers
+//! of buckets over them, and one rule.
 
 use super::bucket::{Alg, Bucket, BucketError, BucketSpec, Shape};
 use super::edit::{EditError, RuleSpec, is_name};
@@ -8,40 +8,40 @@ use super::tester::DEVICES_MAX;
 use super::tree::roots;
 use std::collections::BTreeSet;
 
-/// The longest name of a bucket: crushtool cuts longer ones off.
+/// The maximum length of a bucket's name: crushtool truncates longer ones.
 const NAME_MAX: usize = 19;
 
 /// One layer of buckets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// The name of its type, and of its buckets less their numbers.
+    /// The name of its type, and the prefix of its buckets' names, which end with a number.
     pub name: String,
     /// The algorithm of its buckets.
     pub alg: Alg,
-    /// How many items go into each bucket; 0 puts all into one, whose name has no number.
+    /// The number of items per bucket; 0 puts all items into one bucket, whose name has no number.
     pub size: usize,
 }
 
-/// Why no map was made.
+/// Why a map cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// There is nothing over the devices.
+    /// There is no layer over the devices.
     #[error("no layer is given; add `NAME ALGORITHM SIZE`, such as `host straw2 4`")]
     NoLayers,
-    /// There are no devices, or too many.
+    /// The number of devices is zero, negative or too large.
     #[error("--num_osds is {devices}, but a map has from 1 to {DEVICES_MAX} devices; give it after --build")]
     Devices {
-        /// How many were asked for.
+        /// The requested number of devices.
         devices: i32,
     },
-    /// It is no name.
+    /// The name of a layer is not valid.
     #[error("`{name}` cannot name a layer; use letters, digits, `_`, `-` and `.`")]
     Name {
         /// The name.
         name: String,
     },
-    /// The bucket's name would be too long.
+    /// The name of a bucket would be too long.
     #[error(
         "`{name}` has {length} characters, but a bucket's name has at most {NAME_MAX} here; shorten the layer's name"
     )]
@@ -51,18 +51,18 @@ pub enum BuildError {
         /// Its length.
         length: usize,
     },
-    /// Two buckets would have one name.
+    /// Two buckets would have the same name.
     #[error("`{name}` would name two buckets; give the layers different names")]
     Twice {
         /// The name.
         name: String,
     },
-    /// The bucket cannot be made.
+    /// A bucket cannot be made.
     #[error("bucket `{name}`: {why}; make the layer's buckets smaller, or use straw2")]
     Bucket {
-        /// The bucket.
+        /// The name of the bucket.
         name: String,
-        /// Why.
+        /// The reason.
         why: BucketError,
     },
     /// The rule cannot be made.
@@ -70,14 +70,14 @@ pub enum BuildError {
     Rule(#[from] EditError),
 }
 
-/// A map that was built.
+/// The result of building a map.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The map.
     pub map: Map,
-    /// The bucket that the rule starts from.
+    /// The name of the bucket from which the rule starts.
     pub root: String,
-    /// How many buckets are in no other; the rule reaches one of them.
+    /// The number of buckets without a parent; the rule reaches only one of them.
     pub roots: usize,
 }
 
@@ -129,11 +129,11 @@ fn add_layer(
         if name.starts_with("osd.") || !names.insert(name.clone()) {
             return Err(BuildError::Twice { name });
         }
-        // Every bucket has one name, so the names count the slots in use.
+        // Every bucket has one name, so the number of names is the number of slots in use.
         let id = id_of(names.len() - 1);
         let bucket = bucket(BucketSpec::new(id, kind, layer.alg), members)
             .map_err(|why| BuildError::Bucket { name: name.clone(), why })?;
-        // Crushtool adds up by itself, whatever a uniform bucket makes of it.
+        // Crushtool sums the weights itself, independently of the uniform bucket.
         let weight = members.iter().fold(0u32, |sum, &(_, weight)| sum.wrapping_add(weight));
         if map.add_bucket(bucket).is_err() {
             return Err(EditError::BucketsFull.into());
@@ -144,7 +144,7 @@ fn add_layer(
     Ok(made)
 }
 
-/// A uniform bucket weighs its items like the first of them, whatever the others weigh.
+/// A uniform bucket gives all its items the weight of the first, whatever the others weigh.
 fn bucket(spec: BucketSpec, members: &[(ItemId, u32)]) -> Result<Bucket, BucketError> {
     let items: Vec<ItemId> = members.iter().map(|&(item, _)| item).collect();
     let weights: Vec<u32> = members.iter().map(|&(_, weight)| weight).collect();

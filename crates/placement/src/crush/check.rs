@@ -1,35 +1,36 @@
-//! What a map must satisfy so that every mapping ends and stays inside the map.
+//! Checks that every mapping with a map ends and stays inside the map.
 //!
-//! Ceph does not check these; its programs loop, crash or read stray memory where they fail.
+//! Ceph does not check this; on invalid maps its programs loop, crash or read out of bounds.
 
 use super::bucket::{Bucket, Shape};
 use super::map::{ItemId, Map, Setting, Step};
 
-/// What is wrong with a map as a whole.
+/// A mistake in a map as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A bucket holds a bucket that is not there.
+    /// A bucket contains a bucket that does not exist.
     #[error("bucket {bucket} holds {item}, which the map lacks")]
     Missing {
-        /// The holder.
+        /// The containing bucket.
         bucket: ItemId,
-        /// The item.
+        /// The missing item.
         item: ItemId,
     },
-    /// Following items down ends where it began.
+    /// A bucket contains itself, directly or indirectly.
     #[error("bucket {bucket} holds itself, by way of the buckets below it")]
     Cycle {
         /// One bucket of the cycle.
         bucket: ItemId,
     },
-    /// The buckets are nested too deep.
+    /// The buckets are nested too deeply.
     #[error("bucket {bucket} has {DEPTH_MAX} levels of buckets below it, more than Towtank takes")]
     Deep {
         /// The bucket.
         bucket: ItemId,
     },
-    /// Every change of a weight is carried up all ways, which are as many as 2 to the number of levels.
+    /// Too many paths lead up from a bucket. A change of a weight follows all of them, and there may be 2 to
+    /// the number of levels.
     #[error(
         "bucket {bucket} is held in so many places that over {WAYS_MAX} ways lead up from it, more than Towtank takes"
     )]
@@ -37,71 +38,72 @@ pub enum Fault {
         /// The bucket.
         bucket: ItemId,
     },
-    /// Listed from the roots down, each bucket as often as it is held, the map would be endless.
+    /// A listing from the roots down, with each bucket once per parent, would be too long.
     #[error(
         "buckets are held in so many places that the map's {items} items would be listed {lines} times, more than Towtank takes"
     )]
     Listing {
-        /// How many items its buckets have.
+        /// The number of items of all buckets.
         items: u64,
-        /// How many lines a listing would have.
+        /// The number of lines of the listing.
         lines: u64,
     },
-    /// What cannot be placed would be tried almost for ever.
+    /// The number of tries is so large that a mapping that cannot succeed would take too long.
     #[error(
         "`{what}` is {tries}, and Towtank maps with at most {TRIES_MAX} tries; set it lower, as Ceph does"
     )]
     Tries {
         /// The tunable, or the step of a rule.
         what: &'static str,
-        /// How many it asks for.
+        /// The number of tries requested.
         tries: u32,
     },
-    /// The id is kept for "nothing here".
+    /// The id is reserved for "no device".
     #[error("bucket {bucket} holds device {item}, but ids from 2147483646 on stand for no device")]
     Reserved {
-        /// The holder.
+        /// The containing bucket.
         bucket: ItemId,
         /// The item.
         item: ItemId,
     },
-    /// Choose args do not fit their bucket.
+    /// Choose args do not match their bucket.
     #[error("choose_args {index} has {found} {what} for bucket {bucket}, which has {size} items")]
     ChooseArgs {
         /// The index of the set.
         index: i64,
-        /// Weights or ids.
+        /// Which part does not match: weights or ids.
         what: &'static str,
-        /// How many there are.
+        /// The number found.
         found: usize,
         /// The bucket.
         bucket: ItemId,
-        /// How many there must be.
+        /// The number required.
         size: usize,
     },
-    /// What a bucket stores beside its items is of another size.
+    /// The data stored for the items of a bucket have the wrong size.
     #[error("bucket {bucket} has {items} items, but what it stores for them does not match")]
     Shape {
         /// The bucket.
         bucket: ItemId,
-        /// How many items it has.
+        /// The number of items.
         items: usize,
     },
 }
 
-/// The most levels of buckets: Ceph's own hierarchies have eleven types, and printing a map recurses.
+/// The maximum number of levels of buckets: Ceph's own hierarchies have eleven types, and printing a map
+/// recurses.
 pub const DEPTH_MAX: u16 = 200;
 
-/// The most ways up from a bucket, its own place counted: Ceph's hierarchies are trees, of at most eleven
-/// levels.
+/// The maximum number of paths up from a bucket, counting the bucket itself: Ceph's hierarchies are trees of
+/// at most eleven levels.
 pub const WAYS_MAX: u32 = 1_000;
 
-/// The most tries of each kind: Ceph ships 50, and clusters that need more take hundreds.
+/// The maximum number of tries of each kind: Ceph's default is 50, and clusters that need more use hundreds.
 pub const TRIES_MAX: u32 = 10_000;
 
-/// Refuses tunables and steps of rules with which a mapping that finds no place would not end in time.
+/// Refuses tunables and rule steps with which a mapping that cannot succeed would take too long.
 ///
-/// Such a map can be read, printed and mended; it cannot be mapped with.
+/// Such a map can be read, printed and corrected, but not used for mapping.
 pub(super) fn check_tries(map: &Map) -> Result<(), Fault> {
     let ours = &map.tunables;
     let tunables = [
@@ -111,7 +113,7 @@ pub(super) fn check_tries(map: &Map) -> Result<(), Fault> {
     ];
     let of_step = |step: &Step| match step {
         Step::Set(Setting::ChooseleafVaryR | Setting::ChooseleafStable, _) => None,
-        // Below zero a step says nothing.
+        // A negative value in a step has no effect.
         Step::Set(setting, tries) => Some((setting.row().2, u32::try_from(*tries).unwrap_or(0))),
         _ => None,
     };
@@ -122,11 +124,11 @@ pub(super) fn check_tries(map: &Map) -> Result<(), Fault> {
     }
 }
 
-/// How often an item may be listed on average, where there are not so few that it does not matter.
+/// The maximum mean number of listings per item; smaller listings than [`FEW_LINES`] are always allowed.
 const LISTINGS_MAX: u64 = 8;
 const FEW_LINES: u64 = 100_000;
 
-/// Refuses maps on which a mapping would loop or leave the map, or other work would take for ever.
+/// Refuses maps with which a mapping would loop or leave the map, or other operations would take too long.
 pub fn check(map: &Map) -> Result<(), Fault> {
     for bucket in map.each_bucket() {
         if !shape_fits(bucket) {
@@ -174,7 +176,7 @@ fn shape_fits(bucket: &Bucket) -> bool {
     }
 }
 
-/// Refuses cycles and deep nesting. Without recursion, since a hostile map may be as deep as it has buckets.
+/// Refuses cycles and deep nesting. Not recursive, because a hostile map may be as deep as it has buckets.
 pub(super) fn check_nesting(map: &Map) -> Result<(), Fault> {
     #[derive(Clone, Copy)]
     enum Seen {
@@ -214,8 +216,7 @@ pub(super) fn check_nesting(map: &Map) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses maps whose buckets are held in so many places that following every way up or down would not end in
-/// time.
+/// Refuses maps with so many shared buckets that following every path up or down would take too long.
 fn check_sharing(map: &Map) -> Result<(), Fault> {
     let (mut items, mut lines) = (0u64, 0u64);
     let mut ways = vec![1u32; map.buckets.len()];
@@ -234,7 +235,7 @@ fn check_sharing(map: &Map) -> Result<(), Fault> {
     if lines > FEW_LINES.max(items * LISTINGS_MAX) { Err(Fault::Listing { items, lines }) } else { Ok(()) }
 }
 
-/// All buckets, each after those that hold it; there is no cycle.
+/// All buckets, each after its parents; there must be no cycle.
 fn from_the_roots_down(map: &Map) -> Vec<&Bucket> {
     let mut holders = vec![0usize; map.buckets.len()];
     map.each_bucket()

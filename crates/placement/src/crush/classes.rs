@@ -1,21 +1,21 @@
-//! Device classes: for each bucket and class a shadow bucket that holds that class alone.
+//! Device classes: for each bucket and class a shadow bucket that contains only items of that class.
 //!
 //! A rule that takes `root class ssd` starts from the shadow of the root. Shadows are ordinary buckets named
 //! `bucket~class`, made root by root (the least id first), class by class, children before parents, which
-//! decides their ids. Two things differ from Ceph 16.2.15 or are kept on purpose: shadows of tree buckets get
-//! correct node weights (Ceph's come from uninitialised memory), and shadows of uniform buckets that would
-//! weigh anything stop the work, silently, as in Ceph.
+//! determines their ids. Compared with Ceph 16.2.15: shadows of tree buckets get correct node weights (Ceph's
+//! come from uninitialised memory); as in Ceph, a shadow of a uniform bucket with a weight above zero
+//! silently stops the process.
 
 use super::bucket::{Alg, Bucket, BucketSpec};
 use super::map::{ChooseArg, ItemId, Map, id_of, slot_of};
 use super::weight_sets;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Shadow ids to keep, by bucket and class.
+/// Shadow ids to preserve, by bucket and class.
 pub(super) type Kept = BTreeMap<ItemId, BTreeMap<i32, ItemId>>;
 
-/// Makes the missing shadow buckets, and their weight sets where the buckets that they shadow have any. Where
-/// Ceph stops halfway, so does this, with what was made so far in the map, and says that it did.
+/// Makes the missing shadow buckets, and their weight sets if the original buckets have any. If Ceph stops
+/// halfway, so does this, leaving what was made so far in the map; returns whether it completed.
 pub(super) fn populate(map: &mut Map, kept: &Kept) -> bool {
     let reserved: BTreeSet<ItemId> = kept.values().flat_map(BTreeMap::values).copied().collect();
     let names = map.item_names.iter().map(|(&id, name)| (name.clone(), id)).collect();
@@ -39,12 +39,12 @@ struct Shadows<'a> {
     names: BTreeMap<String, ItemId>,
     /// No slot below this one is free.
     first_free: usize,
-    /// What the weight sets of a shadow add up to, position by position, by index and shadow.
+    /// The sums of a shadow's weight sets, position by position, by index and shadow.
     set_sums: BTreeMap<(i64, ItemId), Vec<u32>>,
 }
 
 impl Shadows<'_> {
-    /// Buckets in no other bucket, least id first, shadows left out.
+    /// Buckets without a parent, least id first, without shadows.
     fn roots(&self) -> Vec<ItemId> {
         let held: BTreeSet<ItemId> =
             self.map.each_bucket().flat_map(|bucket| bucket.items.iter().copied()).collect();
@@ -55,7 +55,7 @@ impl Shadows<'_> {
         roots
     }
 
-    /// The shadow of a bucket; `None` where Ceph gives up.
+    /// The shadow of a bucket; `None` if Ceph gives up.
     fn clone_of(&mut self, original: ItemId, class: i32) -> Option<ItemId> {
         let name = format!("{}~{}", self.map.item_names.get(&original)?, self.map.class_names.get(&class)?);
         if let Some(&known) = self.names.get(&name) {
@@ -86,7 +86,7 @@ impl Shadows<'_> {
         let id = self.free_id(original, class);
         let spec =
             BucketSpec { id, kind, alg, hash, straw_calc_version: self.map.tunables.straw_calc_version };
-        // A uniform shadow gets here only with weights of 0, which `Bucket::new` refuses and Ceph takes.
+        // Only a uniform shadow with weights of 0 gets here, which `Bucket::new` refuses and Ceph accepts.
         let shadow = if alg == Alg::Uniform {
             Bucket { items, ..Bucket::new(spec, Vec::new(), Vec::new()).ok()? }
         } else {
@@ -101,8 +101,8 @@ impl Shadows<'_> {
         Some(id)
     }
 
-    /// Weight sets of a shadow: devices weigh what they do in the original's, shadows what their own sets add
-    /// up to. `places` are those of the shadow's items in the original.
+    /// Makes the weight sets of a shadow: devices have the weights of the original's sets, shadows the sums
+    /// of their own sets. `places` are the positions of the shadow's items in the original.
     fn weigh_sets(&mut self, original: ItemId, shadow: ItemId, places: &[usize]) {
         let items = self.map.bucket(shadow).map(|bucket| bucket.items.clone()).unwrap_or_default();
         for (&index, args) in &mut self.map.choose_args {

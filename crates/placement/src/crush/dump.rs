@@ -1,13 +1,13 @@
-//! The whole map as JSON, as `crushtool --dump` of Ceph 16.2.15 prints it, byte for byte.
+//! Writes the whole map as JSON, byte for byte as `crushtool --dump` of Ceph 16.2.15 prints it.
 //!
-//! Where crushtool would read a name that is not there, an empty one stands.
+//! Where crushtool would read a name that does not exist, the output has an empty one.
 
 use super::general::{ALL_DIGITS, general};
 use super::json::Json;
 use super::map::{ChooseArgs, Map, Mode, Rule, Setting, Step, Tunables, id_of};
 use std::fmt::{self, Write};
 
-/// Writes the map, and the empty line that crushtool ends it with.
+/// Writes the map, followed by the empty line with which crushtool ends it.
 pub fn dump(map: &Map, out: &mut dyn Write) -> fmt::Result {
     let mut json = Json::new(out);
     json.object(None)?;
@@ -74,7 +74,7 @@ fn buckets(map: &Map, json: &mut Json<'_>) -> fmt::Result {
         if let Some(name) = map.type_names.get(&i32::from(bucket.kind)) {
             json.text("type_name", name)?;
         }
-        // Ceph keeps weights as signed numbers.
+        // Ceph stores weights as signed numbers.
         json.number("weight", bucket.weight as i32)?;
         json.text("alg", bucket.alg().name())?;
         json.text("hash", if bucket.hash == 0 { "rjenkins1" } else { "unknown" })?;
@@ -129,7 +129,7 @@ fn step(map: &Map, step: Step, json: &mut Json<'_>) -> fmt::Result {
             json.number("num", count)?;
             json.text("type", &name_of(map.type_names.get(&kind)))
         }
-        // Crushtool knows these two by name, and the other settings by number.
+        // Crushtool prints these two by name, and the other settings by number.
         Step::Set(setting @ (Setting::ChooseTries | Setting::ChooseleafTries), value) => {
             json.text("op", setting.row().2)?;
             json.number("num", value)
@@ -170,7 +170,7 @@ fn tunables(map: &Map, json: &mut Json<'_>) -> fmt::Result {
     json.close()
 }
 
-/// The release whose tunables these are. The formula of straws is no part of a profile.
+/// The release that has these tunables as its profile. The straw formula is not part of a profile.
 fn profile(tunables: &Tunables) -> &'static str {
     let profiles = [
         ("jewel", Tunables::JEWEL),
@@ -185,7 +185,7 @@ fn profile(tunables: &Tunables) -> &'static str {
     profiles.iter().find(|(_, profile)| alike(profile)).map_or("unknown", |(name, _)| name)
 }
 
-/// What a client must know to use the map, by the releases that brought it.
+/// The features that a client must support to use the map, by the releases that introduced them.
 struct Needs {
     tunables: bool,
     tunables2: bool,

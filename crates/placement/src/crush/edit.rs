@@ -1,9 +1,10 @@
-//! Changing a map as `crushtool` of Ceph 16.2.15 does: items and buckets added, moved, reweighted and taken
-//! out, rules made and taken out. The binary map comes out the same, byte for byte.
+//! Changes a map as `crushtool` of Ceph 16.2.15 does: adds, moves, reweights and removes items and buckets,
+//! and adds and removes rules. The resulting binary map is the same, byte for byte.
 //!
-//! Weights pass through single precision and wrap where Ceph's do; shadow trees are made anew after each
-//! change, and weight sets follow. Where crushtool ends in a failed assertion or reads stray memory, an error
-//! or the right value stands. A map that an edit failed on may be half changed: throw it away.
+//! Weights pass through single precision and wrap where Ceph's do; shadow trees are rebuilt after each
+//! change, and weight sets are updated. Where crushtool fails an assertion or reads out of bounds, this
+//! returns an error or uses the correct value. After a failed edit the map may be partly changed and must be
+//! discarded.
 
 mod hierarchy;
 mod items;
@@ -17,60 +18,60 @@ use std::collections::BTreeMap;
 
 pub use rules::RuleSpec;
 
-/// Where an item belongs: the name of a bucket, by the name of its type.
+/// The position of an item: names of buckets by the names of their types.
 pub type Location = BTreeMap<String, String>;
 
-/// Why a map was not changed.
+/// Why a map cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// There is no item of that name.
+    /// There is no item with this name.
     #[error("the map has no item `{name}`")]
     NoItem {
         /// The name.
         name: String,
     },
-    /// The item is named, and no bucket holds it.
+    /// The item has a name, but no bucket contains it.
     #[error("no bucket holds `{name}`, so it has no weight to change; add it with --add-item")]
     NotHeld {
         /// The name.
         name: String,
     },
-    /// There is no type of that name.
+    /// There is no bucket type with this name.
     #[error("the map has no bucket type `{name}`")]
     NoType {
         /// The name.
         name: String,
     },
-    /// There is no rule of that name.
+    /// There is no rule with this name.
     #[error("the map has no rule `{name}`")]
     NoRule {
         /// The name.
         name: String,
     },
-    /// There is no device class of that name below the root.
+    /// There are no devices of this class below the root.
     #[error("`{root}` has no devices of class `{class}`")]
     NoClass {
-        /// Where the rule starts.
+        /// The bucket from which the rule starts.
         root: String,
         /// The class.
         class: String,
     },
-    /// A name has other characters.
+    /// A name contains characters that are not allowed.
     #[error("`{name}` is no name; names are made of letters, digits, `_`, `-` and `.`")]
     Name {
         /// The name.
         name: String,
     },
-    /// The name is another item's.
+    /// Another item has this name.
     #[error("`{name}` is item {id} already; choose another name")]
     NameTaken {
         /// The name.
         name: String,
-        /// Whose it is.
+        /// The id of that item.
         id: ItemId,
     },
-    /// There is a rule of that name.
+    /// There is already a rule with this name.
     #[error("there is a rule `{name}` already; choose another name, or remove that one first")]
     RuleTaken {
         /// The name.
@@ -79,26 +80,26 @@ pub enum EditError {
     /// Every rule id is in use.
     #[error("the map has 256 rules, and Ceph takes no more; remove one first")]
     RulesFull,
-    /// The weight does not fit 16.16 fixed point, signed.
+    /// The weight does not fit in signed 16.16 fixed point.
     #[error("the weight is {weight}, but weights go from 0 to below 32768; weights are usually in TiB")]
     Weight {
-        /// The weight, as text, since floating-point numbers do not compare.
+        /// The weight as text, because floating-point numbers do not implement `Eq`.
         weight: String,
     },
-    /// The location says nothing that the map can use.
+    /// The location names no bucket type of the map.
     #[error("no place for `{name}` is named; add `--loc TYPE NAME` with a bucket type of the map")]
     NoPlace {
         /// The item.
         name: String,
     },
-    /// The bucket of the location is of another type.
+    /// A bucket of the location has another type.
     #[error("`{bucket}` is of type {is}, not {asked}; say `--loc {is} {bucket}`")]
     OtherType {
         /// The bucket.
         bucket: String,
-        /// Its type.
+        /// Its actual type.
         is: String,
-        /// The type that the location gives it.
+        /// The type given in the location.
         asked: String,
     },
     /// The location names a device.
@@ -107,7 +108,7 @@ pub enum EditError {
         /// The device.
         name: String,
     },
-    /// It is below that bucket already.
+    /// The item is already below that bucket.
     #[error("`{name}` is below `{bucket}` already; move it, or update it, instead of adding it again")]
     AlreadyBelow {
         /// The item.
@@ -115,37 +116,37 @@ pub enum EditError {
         /// The bucket.
         bucket: String,
     },
-    /// The bucket would hold itself.
+    /// The bucket would contain itself.
     #[error("`{name}` holds `{bucket}`, so it cannot be put into it; move `{bucket}` out of it first")]
     Loop {
         /// The item to move.
         name: String,
-        /// Where it was to go.
+        /// The target bucket.
         bucket: String,
     },
-    /// It is where it was to be moved.
+    /// The item is already at the target of the move.
     #[error("`{name}` is at {place} already; leave the move out")]
     AlreadyThere {
         /// The item.
         name: String,
-        /// The place.
+        /// The location.
         place: String,
     },
-    /// Only empty buckets are removed.
+    /// Only empty buckets can be removed.
     #[error("bucket `{name}` holds {items} items; remove or move them first")]
     NotEmpty {
         /// The bucket.
         name: String,
-        /// How many it holds.
+        /// The number of items in it.
         items: usize,
     },
-    /// A rule starts from it.
+    /// A rule starts from the bucket, or it is a shadow.
     #[error("bucket `{name}` is where a rule starts, or a shadow tree; remove the rule first")]
     InUse {
         /// The bucket.
         name: String,
     },
-    /// Uniform buckets hold items of one weight.
+    /// The items of a uniform bucket must have equal weights.
     #[error(
         "`{bucket}` is a uniform bucket, whose items weigh {weight} each; crushtool crashes on adding to it: use straw2"
     )]
@@ -155,12 +156,12 @@ pub enum EditError {
         /// The weight of each item, as text.
         weight: String,
     },
-    /// A bucket cannot be as the change would make it.
+    /// The change would make an invalid bucket.
     #[error("bucket `{bucket}`: {why}")]
     Bucket {
         /// The bucket.
         bucket: String,
-        /// Why.
+        /// The reason.
         why: BucketError,
     },
     /// A shadow tree cannot be made.
@@ -168,7 +169,7 @@ pub enum EditError {
         "the shadow trees of the device classes cannot be made; a uniform bucket takes no classes in Ceph 16.2, and weights in a bucket add up to below 65536"
     )]
     Shadows,
-    /// The tunable forbids every algorithm.
+    /// The tunable allows no bucket algorithm.
     #[error(
         "allowed_bucket_algs is {allowed}, which allows no algorithm for a new bucket; add 32 for straw2"
     )]
@@ -176,12 +177,12 @@ pub enum EditError {
         /// The bit mask.
         allowed: u32,
     },
-    /// There is no slot left.
+    /// All bucket slots are in use.
     #[error("the map has no room for another bucket")]
     BucketsFull,
 }
 
-/// Whether Ceph takes it for a name.
+/// Whether Ceph accepts it as a name.
 pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
@@ -190,7 +191,7 @@ fn check_name(name: &str) -> Result<(), EditError> {
     if is_name(name) { Ok(()) } else { Err(EditError::Name { name: name.to_owned() }) }
 }
 
-/// A weight in 16.16 fixed point, by way of single precision.
+/// Converts a weight to 16.16 fixed point, through single precision.
 fn fixed_point(weight: f32) -> Result<u32, EditError> {
     let scaled = weight * 65_536.0;
     if (0.0..2_147_483_648.0).contains(&scaled) {
@@ -201,7 +202,7 @@ fn fixed_point(weight: f32) -> Result<u32, EditError> {
 }
 
 impl Map {
-    /// What to call an item.
+    /// The name of an item, or its id if it has none.
     pub(super) fn name_or_number(&self, id: ItemId) -> String {
         self.item_names.get(&id).cloned().unwrap_or_else(|| id.to_string())
     }

@@ -1,14 +1,14 @@
-//! Numbers as C++ streams print them unless told otherwise: a number of significant digits, trailing zeros
-//! cut, an exponent where the number is very small or large (`%g` of C's `printf`). Crushtool prints weights,
-//! expectations and ratios so.
+//! Formats numbers as C++ streams do by default: a number of significant digits, without trailing zeros, with
+//! an exponent if the number is very small or large (`%g` of C's `printf`). Crushtool prints weights,
+//! expectations and ratios this way.
 
-/// Significant digits of a stream that nobody told otherwise.
+/// The default number of significant digits of a C++ stream.
 pub const USUAL_DIGITS: usize = 6;
 
-/// Digits that tell every double from its neighbours; Ceph's JSON has them.
+/// The number of digits that identify every double; used in Ceph's JSON.
 pub const ALL_DIGITS: usize = 17;
 
-/// The number with at most `digits` significant digits.
+/// Formats a number with at most `digits` significant digits.
 #[must_use]
 pub fn general(value: f64, digits: usize) -> String {
     if !value.is_finite() {

@@ -1,12 +1,12 @@
-//! CRUSH's integer hash, Robert Jenkins' 96-bit mix from 1997 ("rjenkins1", hash id 0): one to five words in,
-//! one out.
+//! CRUSH's integer hash, Robert Jenkins' 96-bit mix from 1997 ("rjenkins1", hash id 0), which maps one to
+//! five words to one.
 //!
 //! Source: the description in the project's reference notes on Ceph 16.2.15, checked against its golden
 //! mappings. Any other hash id hashes everything to 0, as Ceph does.
 
 use std::array::from_mut;
 
-/// The hash id of rjenkins1, the only hash there is.
+/// The hash id of rjenkins1, the only hash.
 pub const RJENKINS1: u8 = 0;
 
 const SEED: u32 = 1_315_423_911;
@@ -19,13 +19,13 @@ pub(super) fn mix(a: &mut u32, b: &mut u32, c: &mut u32) {
     mix_all::<ALONE, 1>(from_mut(a), from_mut(b), from_mut(c));
 }
 
-/// A hash by itself, whose steps wait for each other, so that the way each takes counts.
+/// A single hash, whose steps depend on each other, so that its latency matters.
 const ALONE: bool = true;
 
-/// A hash in a loop over many, of which the compiler makes vectors.
+/// A hash in a loop over many, which the compiler vectorises.
 const AMONG_MANY: bool = false;
 
-/// Several mixes side by side, step by step: within one, each step waits for the last.
+/// Several mixes side by side, step by step, because the steps of one mix depend on each other.
 #[inline(always)]
 fn mix_all<const IS_ALONE: bool, const N: usize>(a: &mut [u32; N], b: &mut [u32; N], c: &mut [u32; N]) {
     step::<IS_ALONE, N>(a, b, c, |c| c >> 13);
@@ -39,7 +39,7 @@ fn mix_all<const IS_ALONE: bool, const N: usize>(a: &mut [u32; N], b: &mut [u32;
     step::<IS_ALONE, N>(c, a, b, |b| b >> 15);
 }
 
-/// `c` is what the step before has made, so it is subtracted last.
+/// One step. `c` is the result of the previous step, so it is subtracted last.
 #[inline(always)]
 fn step<const IS_ALONE: bool, const N: usize>(
     a: &mut [u32; N],
@@ -53,8 +53,8 @@ fn step<const IS_ALONE: bool, const N: usize>(
     }
 }
 
-/// The difference, made before `c` is known. The compiler would rather subtract `b + c`, and so wait for `c`
-/// with two subtractions instead of one: half as long again for a hash.
+/// The difference `a - b`, computed before `c` is known. The compiler would otherwise subtract `b + c`, so
+/// that two operations instead of one wait for `c`, which makes a hash half as long again.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 #[allow(unsafe_code)]
@@ -66,7 +66,7 @@ fn less(mut a: u32, b: u32) -> u32 {
     a
 }
 
-/// The difference.
+/// The difference `a - b`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn less(a: u32, b: u32) -> u32 {
@@ -93,7 +93,7 @@ pub fn hash3(a: u32, b: u32, c: u32) -> u32 {
     h
 }
 
-/// The hashes of three words for several second words, for loops over many.
+/// The hashes of three words for several values of the second word, for loops over many.
 #[inline(always)]
 pub(super) fn hash3_all<const N: usize>(a: u32, b: [u32; N], c: u32) -> [u32; N] {
     hash3_each::<AMONG_MANY, N>(a, b, c)
@@ -118,7 +118,7 @@ pub fn hash4(a: u32, b: u32, c: u32, d: u32) -> u32 {
     hash4_each::<ALONE>(a, b, c, d)
 }
 
-/// The same, for loops over many.
+/// The hash of four words, for loops over many.
 #[inline(always)]
 pub(super) fn hash4_among_many(a: u32, b: u32, c: u32, d: u32) -> u32 {
     hash4_each::<AMONG_MANY>(a, b, c, d)
@@ -137,14 +137,14 @@ fn hash4_each<const IS_ALONE: bool>(a: u32, b: u32, c: u32, d: u32) -> u32 {
     h[0]
 }
 
-/// What the hash `id` makes of three words: only [`RJENKINS1`] exists.
+/// The hash of three words by hash id; only [`RJENKINS1`] exists, and any other gives 0.
 #[inline]
 #[must_use]
 pub(super) fn hash3_by(id: u8, a: u32, b: u32, c: u32) -> u32 {
     if id == RJENKINS1 { hash3(a, b, c) } else { 0 }
 }
 
-/// What the hash `id` makes of four words: only [`RJENKINS1`] exists.
+/// The hash of four words by hash id; only [`RJENKINS1`] exists, and any other gives 0.
 #[inline]
 #[must_use]
 pub(super) fn hash4_by(id: u8, a: u32, b: u32, c: u32, d: u32) -> u32 {

@@ -1,12 +1,12 @@
-//! JSON as Ceph's tools lay it out: four spaces a level, one value a line, empty lists and objects closed at
-//! once.
+//! JSON in the layout of Ceph's tools: four spaces per level, one value per line, empty lists and objects
+//! closed immediately.
 
 use std::fmt::{self, Write};
 
-/// Writes one document, as it goes.
+/// Writes one document incrementally.
 pub(super) struct Json<'w> {
     out: &'w mut dyn Write,
-    /// For each open list or object: its closing bracket, and how many values it has.
+    /// For each open list or object: its closing bracket, and its number of values.
     open: Vec<(char, usize)>,
 }
 
@@ -15,7 +15,7 @@ impl<'w> Json<'w> {
         Self { out, open: Vec::new() }
     }
 
-    /// Opens an object: a member called `name`, or an element of a list.
+    /// Opens an object: a member with the name `name`, or an element of a list.
     pub fn object(&mut self, name: Option<&str>) -> fmt::Result {
         self.open('{', '}', name)
     }
@@ -32,7 +32,7 @@ impl<'w> Json<'w> {
         Ok(())
     }
 
-    /// Closes what was opened last; the outermost ends its line.
+    /// Closes the innermost open list or object; the outermost also ends the line.
     pub fn close(&mut self) -> fmt::Result {
         let (right, values) = self.open.pop().expect("something is open");
         if values > 0 {
@@ -47,7 +47,7 @@ impl<'w> Json<'w> {
         write!(self.out, "{value}")
     }
 
-    /// An element of a list.
+    /// Writes an element of a list.
     pub fn element(&mut self, value: impl fmt::Display) -> fmt::Result {
         self.lead_in(None)?;
         write!(self.out, "{value}")

@@ -1,19 +1,19 @@
 //! The inner loops of the fast mapper, compiled for several instruction sets; the fastest that the machine
-//! has is picked at run time.
+//! supports is selected at run time.
 //!
-//! The loops are plain Rust, written so that the compiler makes vectors of them: one body, instantiated for
-//! wider registers by a function attribute. The portable path is the same body without one. No result depends
+//! The loops are plain Rust that the compiler vectorises: one body, instantiated for wider registers by a
+//! function attribute. The portable path is the same body without the attribute. The result does not depend
 //! on the path.
 
 use super::hash::{hash3_all, hash4_among_many};
 
-/// Items are padded to a multiple of this, so that the loops have no ragged end.
+/// Items are padded to a multiple of this, so that the loops need no remainder handling.
 pub(super) const WIDTH: usize = 16;
 
 /// An instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes {
-    /// What every machine of the target has.
+    /// The baseline of the target.
     Portable,
     /// x86-64 with AVX2: eight hashes at once.
     Avx2,
@@ -22,13 +22,13 @@ pub enum Lanes {
 }
 
 impl Lanes {
-    /// The fastest that this machine has.
+    /// The fastest that this machine supports.
     #[must_use]
     pub fn detect() -> Self {
         *Self::available().last().expect("the portable path is always there")
     }
 
-    /// All that this machine has, slowest first.
+    /// All that this machine supports, slowest first.
     #[must_use]
     pub fn available() -> Vec<Self> {
         let mut found = vec![Self::Portable];
@@ -49,7 +49,7 @@ impl Lanes {
     }
 }
 
-/// Declares functions that run one body under every instruction set.
+/// Declares functions that run one body with every instruction set.
 macro_rules! on_lanes {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? = $body:path;)*) => {
         $(
@@ -83,23 +83,23 @@ macro_rules! on_lanes {
 }
 
 on_lanes! {
-    /// Draws 16 bits for each id into `draws`, and gives the greatest.
+    /// Draws 16 bits for each id into `draws`, and returns the greatest.
     fn draw_all(x: u32, ids: &[u32], r: u32, draws: &mut [u32]) -> u32 = draw_all_body;
     /// The first position from `from` on whose draw is at least `least`.
     fn next_at_least(draws: &[u32], least: u32, from: usize) -> Option<usize> = next_at_least_body;
-    /// Scores each draw by its weight into `scores` (smaller wins), and gives the smallest.
+    /// Computes a score for each draw and weight into `scores` (smaller wins), and returns the smallest.
     fn score_all(draws: &[u32], inverse: &[f32], table: &[f32], scores: &mut [f32]) -> f32 = score_all_body;
     /// The first position from `from` on whose score is at most `most`.
     fn next_at_most(scores: &[f32], most: f32, from: usize) -> Option<usize> = next_at_most_body;
-    /// The first position with the longest straw; `hashes` is room for as many words as there are ids.
+    /// The first position with the longest straw; `hashes` needs as many words as there are ids.
     fn longest(x: u32, ids: &[u32], r: u32, straws: &[u32], hashes: &mut [u32]) -> usize = longest_body;
     /// The hashes of a tree bucket's nodes.
     fn hash_nodes(x: u32, nodes: &[u32], r: u32, id: u32, hashes: &mut [u32]) = hash_nodes_body;
-    /// The last position whose draw in a list bucket falls below its weight.
+    /// The last position whose draw in a list bucket is below its weight.
     fn last_in_list(x: u32, r: u32, id: u32, list: ListLanes<'_>) -> Option<usize> = last_in_list_body;
 }
 
-/// The items of a list bucket, padded in front: what weighs nothing falls below nothing.
+/// The items of a list bucket, padded in front: an item without weight is never picked.
 #[derive(Clone, Copy)]
 pub(super) struct ListLanes<'a> {
     pub items: &'a [u32],
@@ -107,7 +107,7 @@ pub(super) struct ListLanes<'a> {
     pub weights: &'a [u32],
 }
 
-/// The hashes of two widths of ids, two vectors side by side.
+/// The hashes of two widths of ids, as two vectors side by side.
 #[inline(always)]
 fn hash_two_widths(x: u32, ids: &[u32; 2 * WIDTH], r: u32, hashes: &mut [u32; 2 * WIDTH]) {
     let (ids, more_ids) = ids.split_at(WIDTH);
@@ -126,8 +126,8 @@ fn hash_width(x: u32, ids: &[u32; WIDTH], r: u32, hashes: &mut [u32; WIDTH]) {
     }
 }
 
-// No closures around the loops below: one that is not inlined is compiled for the portable path, whoever
-// calls it.
+// No closures around the loops below: a closure that is not inlined is compiled for the portable path,
+// whoever calls it.
 #[inline(always)]
 fn hash_all(x: u32, ids: &[u32], r: u32, hashes: &mut [u32]) {
     let (ids, last_ids) = ids.as_chunks();
@@ -151,8 +151,8 @@ fn draw_all_body(x: u32, ids: &[u32], r: u32, draws: &mut [u32]) -> u32 {
     greatest
 }
 
-/// A draw has 16 bits and a straw 32, which leaves so many bits of a key to tell items apart: they are how
-/// far the item is from the end, so that of equal straws the first one wins.
+/// A draw has 16 bits and a straw 32, which leaves this many bits of a 64-bit key to distinguish items: they
+/// hold the distance of the item from the end, so that of equal straws the first one wins.
 const MARK_BITS: u32 = 16;
 
 const MARKS: [u32; WIDTH] = {
@@ -184,8 +184,8 @@ fn longest_body(x: u32, ids: &[u32], r: u32, straws: &[u32], hashes: &mut [u32])
     best.position
 }
 
-/// The position behind the greatest of several keys, of which each stands for as many items as marks tell
-/// apart.
+/// The position of the greatest of several keys, each of which covers as many items as the mark bits can
+/// distinguish.
 #[derive(Default)]
 struct Best {
     passed: usize,
@@ -215,7 +215,7 @@ fn next_at_most_body(scores: &[f32], most: f32, from: usize) -> Option<usize> {
     next(scores, from, |score| score <= most)
 }
 
-/// Looks at whole chunks before it looks at single values, since hits are rare.
+/// Tests whole chunks before single values, because hits are rare.
 #[inline(always)]
 fn next<T: Copy>(values: &[T], from: usize, good: impl Fn(T) -> bool) -> Option<usize> {
     let first = from - from % WIDTH;
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
     use crate::crush::hash::hash3;
 
-    /// More items than marks tell apart, two of them equal in all, and the padding.
+    /// More items than the mark bits distinguish, two equal items, and padding.
     #[test]
     fn the_longest_straw_is_the_first_of_equal_ones_on_every_path() {
         let ids: Vec<u32> = (0..70_000).collect();

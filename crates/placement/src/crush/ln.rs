@@ -1,11 +1,11 @@
-//! The fixed-point logarithm behind straw2: about 2^44 · log2(u + 1) for a 16-bit `u`.
+//! The fixed-point logarithm of straw2: about 2^44 · log2(u + 1) for a 16-bit `u`.
 
 use super::ln_tables::{HIGH, LOW, RECIPROCAL};
 
-/// The largest value that the logarithm may take, 2^48: subtracting it makes every draw negative.
+/// The upper limit of the logarithm, 2^48: subtracting it makes every draw negative.
 const LN_MAX: i64 = 1 << 48;
 
-/// The logarithm as Ceph 16.2.15 computes it, irregularities of its tables included.
+/// The logarithm as Ceph 16.2.15 computes it, including the irregularities of its tables.
 #[must_use]
 pub fn ln(u: u16) -> u64 {
     let mut v = u32::from(u) + 1;
@@ -20,14 +20,14 @@ pub fn ln(u: u16) -> u64 {
     (exponent << 44) + ((HIGH[index] + LOW[low as usize]) >> 4)
 }
 
-/// The length of the straw that `u` draws at `weight`: never positive, and the greatest wins.
+/// The length of the straw for draw `u` and `weight`: never positive, and the greatest wins.
 #[inline]
 #[must_use]
 pub(super) fn draw(u: u16, weight: u32) -> i64 {
     if weight == 0 { i64::MIN } else { below_max(u) / i64::from(weight) }
 }
 
-/// The logarithm less 2^48: what a draw divides by the weight.
+/// The logarithm minus 2^48: the dividend of a draw.
 #[must_use]
 pub(super) fn below_max(u: u16) -> i64 {
     ln(u) as i64 - LN_MAX

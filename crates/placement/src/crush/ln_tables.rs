@@ -1,10 +1,10 @@
-//! The number tables of straw2's fixed-point logarithm.
+//! The tables of straw2's fixed-point logarithm.
 //!
 //! Source: read from the read-only data of the Ceph 16.2.15 programs in Debian (`ln_tables.csv` of the
 //! project's reference notes), where they are bit-exact. They cannot be recomputed: 235 of the 256 numbers of
 //! `LOW` deviate from the formula that they are meant to follow, and the last number of `HIGH` is
-//! 0xffff00000000 rather than 2^48, which keeps every draw negative. The numbers have to be these, because
-//! every Ceph cluster's data lies where they say.
+//! 0xffff00000000 rather than 2^48, which keeps every draw negative. The tables must not be changed, because
+//! they determine where the data of every Ceph cluster are.
 
 /// ceil(2^48 * 128 / (128 + k)) for k = 0..=128.
 #[rustfmt::skip]
@@ -33,7 +33,7 @@ pub(super) const RECIPROCAL: [u64; 129] = [
     0x810204081021, 0x808080808081, 0x800000000000,
 ];
 
-/// floor(2^48 * log2(1 + k / 128)) for k = 0..=128, but for the last.
+/// floor(2^48 * log2(1 + k / 128)) for k = 0..=128, except for the last.
 #[rustfmt::skip]
 pub(super) const HIGH: [u64; 129] = [
     0x000000000000, 0x02dfca16dde1, 0x05b9e5a170b4, 0x088e68ea899a, 0x0b5d69bac77e, 0x0e26fd5c8555,

@@ -1,9 +1,9 @@
-//! Where an item is in the hierarchy: the bucket that holds it, the one that holds that, and so on to a root.
+//! The position of an item in the hierarchy: its parent bucket, that bucket's parent, and so on up to a root.
 
 use super::map::{ItemId, Map};
 use std::collections::BTreeMap;
 
-/// The bucket that holds an item; shadows are passed over. Of several, the one of the lowest slot.
+/// The bucket that contains an item, ignoring shadows; of several, the one with the lowest slot.
 pub(super) fn parent_of(map: &Map, item: ItemId) -> Option<ItemId> {
     map.each_bucket()
         .find(|bucket| bucket.items.contains(&item) && !is_shadow(map, bucket.id))
@@ -15,8 +15,8 @@ pub(super) fn is_shadow(map: &Map, id: ItemId) -> bool {
     id < 0 && map.item_names.get(&id).is_some_and(|name| name.contains('~'))
 }
 
-/// The buckets around an item, by the names of their types; of two of one type, the inner one.
-/// Empty for an item that the map does not name.
+/// The buckets above an item, by the names of their types; of two with the same type, the inner one. Empty
+/// for an item without a name in the map.
 #[must_use]
 pub fn location(map: &Map, item: ItemId) -> BTreeMap<String, String> {
     let mut around = BTreeMap::new();

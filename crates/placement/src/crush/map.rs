@@ -1,24 +1,24 @@
-//! What a CRUSH map holds: devices, buckets, rules, tunables, names, device classes and weight sets.
+//! The content of a CRUSH map: devices, buckets, rules, tunables, names, device classes and weight sets.
 //!
-//! The fields are those of Ceph's binary map, so that reading and writing lose nothing. Items are signed as
-//! in Ceph: zero and up is a device, below zero a bucket, whose slot is `-1 - id`.
+//! The fields are those of Ceph's binary map, so that reading and writing lose nothing. Item ids are signed
+//! as in Ceph: zero and up is a device, a negative id is a bucket with the slot `-1 - id`.
 
 use super::bucket::Bucket;
 pub use super::bucket::ItemId;
 use std::collections::BTreeMap;
 
-/// The item that stands for "nothing here" in a result of `indep`.
+/// The item that marks a hole in a result of `indep`.
 pub const NONE: ItemId = 0x7fff_ffff;
 
-/// The greatest device weight that a text map may give: 100.0 in 16.16 fixed point.
+/// The maximum device weight in a text map: 100.0 in 16.16 fixed point.
 pub const DEVICE_WEIGHT_MAX: u32 = 100 * 0x1_0000;
 
-/// The most bucket slots that a map may have; Ceph's largest clusters use a few thousand, and a slot costs
-/// memory.
+/// The maximum number of bucket slots of a map; Ceph's largest clusters use a few thousand, and each slot
+/// takes memory.
 pub const BUCKET_SLOTS_MAX: usize = 1 << 22;
 
-/// The most rule slots that a map may have. Ceph refuses new rules from 256 on, but a text map may name a
-/// larger id once.
+/// The maximum number of rule slots of a map. Ceph refuses new rules from 256 on, but a text map may use one
+/// larger id.
 pub const RULE_SLOTS_MAX: usize = 1 << 16;
 
 /// The slot of a bucket id, or `None` for a device.
@@ -44,63 +44,63 @@ pub struct Map {
     pub rules: Vec<Option<Rule>>,
     /// One more than the greatest device id in use or named; see [`Map::finalize`].
     pub max_devices: i32,
-    /// Names of the bucket types.
+    /// The names of the bucket types.
     pub type_names: BTreeMap<i32, String>,
-    /// Names of devices and buckets; shadow buckets are called `name~class`.
+    /// The names of devices and buckets; shadow buckets are named `name~class`.
     pub item_names: BTreeMap<ItemId, String>,
-    /// Names of the rules.
+    /// The names of the rules.
     pub rule_names: BTreeMap<i32, String>,
-    /// How hard a mapping tries.
+    /// The limits and variants of the mapping.
     pub tunables: Tunables,
     /// The device class of each item that has one.
     pub item_classes: BTreeMap<ItemId, i32>,
-    /// Names of the device classes.
+    /// The names of the device classes.
     pub class_names: BTreeMap<i32, String>,
-    /// For each bucket and class, the shadow bucket that holds that class alone.
+    /// For each bucket and class, the shadow bucket with only the items of that class.
     pub class_buckets: BTreeMap<ItemId, BTreeMap<i32, ItemId>>,
-    /// Weight sets and ids that replace the buckets' own, by pool; [`DEFAULT_CHOOSE_ARGS`] serves the pools
-    /// that have none.
+    /// Weight sets and ids that replace the buckets' own, by pool; [`DEFAULT_CHOOSE_ARGS`] applies to pools
+    /// without their own.
     pub choose_args: BTreeMap<i64, ChooseArgs>,
 }
 
-/// The index of the set of [`ChooseArgs`] that serves every pool without one of its own.
+/// The index of the set of [`ChooseArgs`] for every pool without its own.
 pub const DEFAULT_CHOOSE_ARGS: i64 = -1;
 
 /// One set of replaced weights and ids, by bucket slot.
 pub type ChooseArgs = BTreeMap<u32, ChooseArg>;
 
-/// What replaces the weights and ids of one straw2 bucket.
+/// Replacements for the weights and ids of one straw2 bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChooseArg {
-    /// Weights by position in the result; positions past the end use the last.
+    /// Weights by position in the result; positions beyond the last set use the last.
     pub weight_sets: Vec<Vec<u32>>,
-    /// Ids to hash in place of the items' own; empty to keep those.
+    /// Ids to hash instead of the items' own; empty to keep those.
     pub ids: Vec<i32>,
 }
 
-/// How hard a mapping tries, and how it behaved in which release.
+/// The limits of a mapping, and switches for its behaviour in different releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tunables {
     /// Retries in the same bucket after a collision.
     pub choose_local_tries: u32,
-    /// Retries by permutation in the same bucket; 0 never permutes.
+    /// Retries by permutation in the same bucket; 0 disables permutation.
     pub choose_local_fallback_tries: u32,
-    /// Retries from the top; one more try than this is made.
+    /// Retries from the top; the number of tries is one more.
     pub choose_total_tries: u32,
-    /// 1: the descent to a leaf is tried once, and a failure starts over from the top.
+    /// 1: the descent to a leaf is tried once, and a failure restarts from the top.
     pub chooseleaf_descend_once: u32,
     /// 0: the descent to a leaf starts at attempt 0; n: at the parent's attempt shifted right by n - 1.
     pub chooseleaf_vary_r: u8,
-    /// 1: a leaf does not depend on how many replicas came before it.
+    /// 1: a leaf does not depend on the number of replicas before it.
     pub chooseleaf_stable: u8,
-    /// Which formula makes straw lengths: 0 or 1.
+    /// The version of the formula for straw lengths: 0 or 1.
     pub straw_calc_version: u8,
-    /// Bit mask of bucket algorithms that Ceph lets operators create; no effect on a mapping.
+    /// A bit mask of the bucket algorithms that Ceph lets operators create; no effect on a mapping.
     pub allowed_bucket_algs: u32,
 }
 
 impl Tunables {
-    /// The values of argonaut, from which every text map starts.
+    /// The values of argonaut, which are the defaults of every text map.
     pub const LEGACY: Self = Self {
         choose_local_tries: 2,
         choose_local_fallback_tries: 5,
@@ -123,10 +123,10 @@ impl Tunables {
     pub const FIREFLY: Self = Self { chooseleaf_vary_r: 1, ..Self::BOBTAIL };
     /// The values of hammer.
     pub const HAMMER: Self = Self { allowed_bucket_algs: 54, ..Self::FIREFLY };
-    /// The values of jewel, which new clusters have.
+    /// The values of jewel, which are those of new clusters.
     pub const JEWEL: Self = Self { chooseleaf_stable: 1, straw_calc_version: 1, ..Self::HAMMER };
 
-    /// The profile of that name, if there is one.
+    /// The profile with this name, if there is one.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -146,34 +146,34 @@ impl Default for Tunables {
     }
 }
 
-/// A placement rule: steps, and the pools that it is meant for.
+/// A placement rule: its steps, and the pools for which it is intended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The low eight bits of the id; older releases kept rule sets apart from rules.
+    /// The low eight bits of the id; older releases distinguished rule sets from rules.
     pub ruleset: u8,
-    /// What kind of pool the rule serves.
+    /// The kind of pool that the rule serves.
     pub kind: RuleKind,
-    /// The fewest replicas that the rule is meant for; no effect on a mapping.
+    /// The minimum number of replicas for which the rule is intended; no effect on a mapping.
     pub min_size: u8,
-    /// The most replicas that the rule is meant for; no effect on a mapping.
+    /// The maximum number of replicas for which the rule is intended; no effect on a mapping.
     pub max_size: u8,
-    /// What to do, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// What kind of pool a rule serves.
+/// The kind of pool that a rule serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleKind {
     /// Replicated pools.
     Replicated,
     /// Erasure-coded pools.
     Erasure,
-    /// A number without a meaning to Ceph, kept as it is.
+    /// A number that Ceph does not define, preserved unchanged.
     Other(u8),
 }
 
 impl RuleKind {
-    /// The number that the binary map has for it.
+    /// The number in the binary map.
     #[must_use]
     pub fn number(self) -> u8 {
         match self {
@@ -183,7 +183,7 @@ impl RuleKind {
         }
     }
 
-    /// The kind of a number in a binary map.
+    /// The kind with this number in the binary map.
     #[must_use]
     pub fn from_number(number: u8) -> Self {
         match number {
@@ -197,9 +197,9 @@ impl RuleKind {
 /// How a step picks several items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The first that fit: a failed one is left out and the rest move up.
+    /// The first items that fit: a failed one is left out and the rest move up.
     Firstn,
-    /// Each position by itself: a failed one leaves a hole.
+    /// Each position independently: a failed one leaves a hole.
     Indep,
 }
 
@@ -210,19 +210,19 @@ pub enum Step {
     Noop,
     /// Starts from one item.
     Take(ItemId),
-    /// Picks `count` items of type `kind` below each item at hand; with `leaf`, one device below each of
+    /// Picks `count` items of type `kind` below each current item; with `leaf`, one device below each of
     /// them.
     Choose {
-        /// How failures show.
+        /// How failures appear in the result.
         mode: Mode,
-        /// Go on to a device below each item picked.
+        /// Whether to continue to a device below each picked item.
         leaf: bool,
-        /// How many; 0 is as many as asked for, below 0 that many fewer.
+        /// The number of items; 0 means as many as requested, a negative number that many fewer.
         count: i32,
         /// The type to pick.
         kind: i32,
     },
-    /// Adds what is at hand to the result.
+    /// Appends the current items to the result.
     Emit,
     /// Overrides a tunable for the rest of the rule.
     Set(Setting, i32),
@@ -246,7 +246,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// Every setting, with its number in the binary map and the word in the text map.
+    /// Every setting, with its number in the binary map and its name in the text map.
     pub(super) const ALL: [(Self, u32, &'static str); 6] = [
         (Self::ChooseTries, 8, "set_choose_tries"),
         (Self::ChooseleafTries, 9, "set_chooseleaf_tries"),
@@ -256,45 +256,45 @@ impl Setting {
         (Self::ChooseleafStable, 13, "set_chooseleaf_stable"),
     ];
 
-    /// The setting's own row.
+    /// The setting's entry in [`Setting::ALL`].
     pub(super) fn row(self) -> (Self, u32, &'static str) {
         Self::ALL[self as usize]
     }
 }
 
 impl Map {
-    /// The bucket of that id.
+    /// The bucket with this id.
     #[inline]
     #[must_use]
     pub fn bucket(&self, id: ItemId) -> Option<&Bucket> {
         self.buckets.get(slot_of(id)?)?.as_deref()
     }
 
-    /// The rule of that id.
+    /// The rule with this id.
     #[must_use]
     pub fn rule(&self, id: usize) -> Option<&Rule> {
         self.rules.get(id)?.as_ref()
     }
 
-    /// The id of the item of that name; of several, the greatest, as in Ceph.
+    /// The id of the item with this name; of several, the greatest, as in Ceph.
     #[must_use]
     pub fn item_id(&self, name: &str) -> Option<ItemId> {
         self.item_names.iter().rev().find(|(_, known)| *known == name).map(|(&id, _)| id)
     }
 
-    /// The id of the type of that name.
+    /// The id of the type with this name.
     #[must_use]
     pub fn type_id(&self, name: &str) -> Option<i32> {
         self.type_names.iter().find(|(_, known)| *known == name).map(|(&id, _)| id)
     }
 
-    /// The id of the device class of that name.
+    /// The id of the device class with this name.
     #[must_use]
     pub fn class_id(&self, name: &str) -> Option<i32> {
         self.class_names.iter().find(|(_, known)| *known == name).map(|(&id, _)| id)
     }
 
-    /// The id of the device class of that name, made if there is none yet.
+    /// The id of the device class with this name; the class is added if it does not exist.
     pub fn class_id_or_new(&mut self, name: &str) -> i32 {
         self.class_id(name).unwrap_or_else(|| {
             let id = self.class_names.last_key_value().map_or(0, |(&last, _)| last.saturating_add(1));
@@ -303,19 +303,19 @@ impl Map {
         })
     }
 
-    /// All buckets, from slot 0 up.
+    /// All buckets, in the order of their slots.
     pub fn each_bucket(&self) -> impl Iterator<Item = &Bucket> {
         self.buckets.iter().flatten().map(AsRef::as_ref)
     }
 
-    /// The set of choose args that pool `index` uses: its own, the default, or none.
+    /// The choose args that pool `index` uses: its own, the default, or `None`.
     #[must_use]
     pub fn choose_args_for(&self, index: i64) -> Option<&ChooseArgs> {
         self.choose_args.get(&index).or_else(|| self.choose_args.get(&DEFAULT_CHOOSE_ARGS))
     }
 
-    /// Puts a bucket in the slot of its id; slots grow by doubling from 8, which shows in the binary map.
-    /// Gives the bucket back if the slot is taken, or past [`BUCKET_SLOTS_MAX`].
+    /// Puts a bucket into the slot of its id; the number of slots doubles from 8, which is visible in the
+    /// binary map. Returns the bucket if the slot is taken or not below [`BUCKET_SLOTS_MAX`].
     pub fn add_bucket(&mut self, bucket: Bucket) -> Result<(), Bucket> {
         let Some(slot) = slot_of(bucket.id).filter(|&slot| slot < BUCKET_SLOTS_MAX) else {
             return Err(bucket);
@@ -333,7 +333,7 @@ impl Map {
         }
     }
 
-    /// Recounts [`Map::max_devices`], as Ceph does whenever a map was read or changed.
+    /// Recomputes [`Map::max_devices`], as Ceph does after a map was read or changed.
     pub fn finalize(&mut self) {
         let used = self.each_bucket().flat_map(|bucket| bucket.items.iter().copied()).max().unwrap_or(-1);
         let named = self.item_names.last_key_value().map_or(-1, |(&last, _)| last);

@@ -1,7 +1,7 @@
-//! The fast mapper: a map laid out for mapping, and a workspace that is reused from input to input.
+//! The fast mapper: a map in a layout for mapping, and a workspace that is reused from input to input.
 //!
-//! Gives what [`super::reference`] gives, faster: hashes are drawn for a whole bucket at once, straws are
-//! compared before anything is divided, permutations are kept as the few places that moved, and nothing is
+//! Gives the same results as [`super::reference`], faster: hashes are drawn for a whole bucket at once,
+//! straws are compared before any division, permutations store only the few places that moved, and nothing is
 //! cleared between inputs.
 
 mod layout;
@@ -16,7 +16,7 @@ use layout::{Args, Node};
 use pick::Scratch;
 use std::collections::BTreeMap;
 
-/// A map laid out for mapping.
+/// A map in a layout for mapping.
 #[derive(Clone, Debug)]
 pub struct Mapper {
     rules: Vec<Option<Rule>>,
@@ -27,7 +27,7 @@ pub struct Mapper {
     lanes: Lanes,
 }
 
-/// What a mapping needs beside the map; one a thread.
+/// The working memory of a mapping; use one per thread.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     scratch: Scratch,
@@ -36,30 +36,30 @@ pub struct Workspace {
     leaves: Vec<ItemId>,
 }
 
-/// One question to a mapper.
+/// The arguments of one mapping.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     /// The rule.
     pub rule: usize,
     /// The input to place.
     pub x: u32,
-    /// How many items to find at most.
+    /// The maximum number of items in the result.
     pub result_max: usize,
-    /// How far each device is in, 16.16 fixed point; devices past the end are out.
+    /// The weight at which each device is in, in 16.16 fixed point; devices beyond the end are out.
     pub weights: &'a [u32],
-    /// The pool whose choose args apply; the default set applies where it has none.
+    /// The pool whose choose args apply; if it has none, the default set applies.
     pub pool: i64,
 }
 
 impl Map {
-    /// Lays the map out for mapping, for the fastest instruction set of this machine.
+    /// Lays out the map for the fastest instruction set of this machine.
     pub fn compile(&self) -> Result<Mapper, Fault> {
         Mapper::new(self, Lanes::detect())
     }
 }
 
 impl Mapper {
-    /// Lays a map out for one instruction set; take it from [`Lanes::available`].
+    /// Lays out a map for one instruction set, which must come from [`Lanes::available`].
     pub fn new(map: &Map, lanes: Lanes) -> Result<Self, Fault> {
         check(map)?;
         check_tries(map)?;
@@ -82,7 +82,7 @@ impl Mapper {
         self.lanes
     }
 
-    /// Runs a rule, and puts what it finds into `out`; an unknown rule finds nothing.
+    /// Runs a rule and stores the result in `out`; an unknown rule gives an empty result.
     pub fn do_rule(&self, ask: Ask<'_>, workspace: &mut Workspace, out: &mut Vec<ItemId>) {
         out.clear();
         let Some(Some(rule)) = self.rules.get(ask.rule) else { return };

@@ -1,25 +1,25 @@
 //! From an object's name to its placement group.
 //!
 //! Source: the reference notes on Ceph 16.2.15 (section 3.8): the name, preceded by its namespace, is hashed
-//! with Robert Jenkins' lookup hash, and a modulo that moves little when the number of groups grows picks the
+//! with Robert Jenkins' lookup hash; a modulo that moves little when the number of groups grows selects the
 //! group.
 
 use super::hash::mix;
 
-/// Stands between namespace and name.
+/// The separator of namespace and name.
 const NAMESPACE_END: u8 = 0x1f;
 
-/// An object, as far as placement cares.
+/// The part of an object's identity that determines its placement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ObjectKey<'a> {
-    /// Its namespace; usually empty.
+    /// The namespace; usually empty.
     pub namespace: &'a str,
-    /// Its locator key if it has one, else its name.
+    /// The locator key if there is one, else the name.
     pub key: &'a str,
 }
 
 impl ObjectKey<'_> {
-    /// The hash that decides its group.
+    /// The hash that determines the placement group.
     #[must_use]
     pub fn hash(self) -> u32 {
         if self.namespace.is_empty() {
@@ -47,7 +47,8 @@ pub fn name_hash(name: &[u8]) -> u32 {
         c = c.wrapping_add(word(&block[8..]));
         mix(&mut a, &mut b, &mut c);
     }
-    // The lowest byte of the last word holds the length, so the tail's last three bytes go one byte up.
+    // The lowest byte of the last word holds the length, so the last three bytes of the tail are shifted by
+    // one byte.
     let mut padded = [0u8; 12];
     for (at, &byte) in tail.iter().enumerate() {
         padded[if at < 8 { at } else { at + 1 }] = byte;
@@ -59,7 +60,7 @@ pub fn name_hash(name: &[u8]) -> u32 {
     c
 }
 
-/// `value` modulo `count`, such that growing `count` by one moves only what comes to the new place.
+/// `value` modulo `count`, such that increasing `count` by one moves only values to the new number.
 ///
 /// # Panics
 /// If `count` is 0.

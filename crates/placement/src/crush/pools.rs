@@ -1,8 +1,9 @@
-//! From a placement group to its devices, with everything that Ceph lays over CRUSH: pools, devices that are
-//! down or out, explicit mappings (`pg_upmap`, `pg_upmap_items`), primary affinity and temporary mappings.
+//! From a placement group to its devices, with everything that Ceph applies on top of CRUSH: pools, devices
+//! that are down or out, explicit mappings (`pg_upmap`, `pg_upmap_items`), primary affinity and temporary
+//! mappings.
 //!
-//! Follows what the monitors and clients of Ceph 16.2.15 compute: `raw` is CRUSH's answer, `up` is where the
-//! group should be, `acting` is where it is served now.
+//! Computes what the monitors and clients of Ceph 16.2.15 compute: `raw` is CRUSH's result, `up` is where the
+//! group should be, `acting` is where it is currently served.
 
 use super::hash::hash2;
 use super::map::{ItemId, Map, NONE, RuleKind};
@@ -10,7 +11,7 @@ use super::objects::{ObjectKey, stable_mod};
 use super::reference::{Question, do_rule};
 use std::collections::BTreeMap;
 
-/// Fully in, and fully willing to be primary, in 16.16 fixed point.
+/// The weight of a device that is fully in, and the full primary affinity, in 16.16 fixed point.
 pub const FULL: u32 = 0x1_0000;
 
 /// A placement group.
@@ -28,33 +29,33 @@ impl std::fmt::Display for PgId {
     }
 }
 
-/// A pool, as far as placement cares.
+/// The properties of a pool that determine placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// Its id.
     pub id: i64,
     /// Replicated or erasure-coded.
     pub kind: RuleKind,
-    /// Replicas, or data and parity shards together.
+    /// The number of replicas, or of data and parity shards together.
     pub size: u32,
     /// The id of its rule.
     pub rule: u32,
-    /// Placement groups.
+    /// The number of placement groups.
     pub pg_num: u32,
-    /// Placement groups that CRUSH tells apart; fewer while a pool is being split.
+    /// The number of placement groups that CRUSH distinguishes; smaller while a pool is being split.
     pub pgp_num: u32,
-    /// Whether the pool's id is hashed into the input, rather than added.
+    /// Whether the pool's id is hashed into the input rather than added.
     pub hashpspool: bool,
 }
 
 impl Pool {
-    /// The group of an object.
+    /// The placement group of an object.
     #[must_use]
     pub fn group_of(&self, object: ObjectKey<'_>) -> PgId {
         PgId { pool: self.id, seed: stable_mod(object.hash(), self.pg_num) }
     }
 
-    /// CRUSH's input for a group of this pool.
+    /// The input of CRUSH for a group of this pool.
     #[must_use]
     pub fn input(&self, seed: u32) -> u32 {
         let placed = stable_mod(seed, self.pgp_num);
@@ -62,48 +63,50 @@ impl Pool {
         if self.hashpspool { hash2(placed, id) } else { placed.wrapping_add(id) }
     }
 
-    /// Replicas may move up where one is missing; shards may not, since each holds different data.
+    /// Whether later devices may move up where one is missing: replicas may, shards may not, because each
+    /// holds different data.
     fn may_shift(&self) -> bool {
         self.kind == RuleKind::Replicated
     }
 }
 
-/// A device, as the monitors see it.
+/// The state of a device in the monitors' map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Whether the cluster knows it at all.
+    /// Whether the device exists in the cluster.
     pub exists: bool,
-    /// Whether it answers.
+    /// Whether the device is up.
     pub up: bool,
-    /// How far it is in: 0 is out, [`FULL`] is in.
+    /// The weight at which it is in: 0 is out, [`FULL`] is in.
     pub weight: u32,
-    /// How willingly it is primary.
+    /// The primary affinity.
     pub primary_affinity: u32,
 }
 
 impl Device {
-    /// Up, in and willing.
+    /// Up, in, and with full primary affinity.
     pub const IN: Self = Self { exists: true, up: true, weight: FULL, primary_affinity: FULL };
-    /// Not there.
+    /// A device that does not exist.
     pub const ABSENT: Self = Self { exists: false, up: false, weight: 0, primary_affinity: FULL };
 }
 
-/// Devices and what is laid over CRUSH.
+/// The devices and the mappings applied on top of CRUSH.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overlay {
     /// Devices by id.
     pub devices: Vec<Device>,
-    /// Whole mappings given by hand or by the balancer.
+    /// Complete mappings set by an operator or the balancer.
     pub upmap: BTreeMap<PgId, Vec<ItemId>>,
-    /// Pairs of devices, from and to, exchanged in CRUSH's answer.
+    /// Pairs of devices, from and to, replaced in CRUSH's result.
     pub upmap_items: BTreeMap<PgId, Vec<(ItemId, ItemId)>>,
-    /// Who serves a group while its new devices are not ready.
+    /// Temporary mappings, while the new devices of a group are not ready.
     pub pg_temp: BTreeMap<PgId, Vec<ItemId>>,
-    /// Who is primary meanwhile.
+    /// Temporary primaries.
     pub primary_temp: BTreeMap<PgId, ItemId>,
 }
 
-/// Devices of a group, first the primary where it is one of several equals; [`NONE`] marks holes.
+/// The devices of a group; in a replicated pool the primary comes first, unless `primary_temp` names it.
+/// [`NONE`] marks holes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// The devices.
@@ -119,21 +122,21 @@ impl Placed {
     }
 }
 
-/// Where a group is.
+/// The placement of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupPlacement {
-    /// CRUSH's answer, less devices that do not exist.
+    /// CRUSH's result without devices that do not exist.
     pub raw: Placed,
-    /// Where it should be.
+    /// Where the group should be.
     pub up: Placed,
-    /// Where it is served.
+    /// Where the group is served.
     pub acting: Placed,
 }
 
-/// What answers for CRUSH: (rule, input, size, device weights, pool) to devices.
+/// A function that computes CRUSH: (rule, input, size, device weights, pool) to devices.
 pub type Crush<'a> = dyn FnMut(usize, u32, usize, &[u32], i64) -> Vec<ItemId> + 'a;
 
-/// Places groups of a cluster.
+/// Computes the placement of groups for one state of a cluster.
 #[derive(Clone, Debug)]
 pub struct Placer<'a> {
     map: &'a Map,
@@ -142,13 +145,13 @@ pub struct Placer<'a> {
 }
 
 impl<'a> Placer<'a> {
-    /// For one state of a cluster.
+    /// A placer for one state of a cluster.
     #[must_use]
     pub fn new(map: &'a Map, overlay: &'a Overlay) -> Self {
         Self { map, overlay, weights: overlay.devices.iter().map(|device| device.weight).collect() }
     }
 
-    /// Where a group is, by the definition of CRUSH.
+    /// The placement of a group, by the reference implementation of CRUSH.
     #[must_use]
     pub fn place(&self, pool: &Pool, seed: u32) -> GroupPlacement {
         self.place_by(pool, seed, &mut |rule, x, result_max, weights, pool| {
@@ -157,7 +160,7 @@ impl<'a> Placer<'a> {
         })
     }
 
-    /// Where a group is, with CRUSH's answers from `crush`.
+    /// The placement of a group, with CRUSH computed by `crush`.
     #[must_use]
     pub fn place_by(&self, pool: &Pool, seed: u32, crush: &mut Crush<'_>) -> GroupPlacement {
         let group = PgId { pool: pool.id, seed: stable_mod(seed, pool.pg_num) };
@@ -175,7 +178,7 @@ impl<'a> Placer<'a> {
         GroupPlacement { raw: Placed::led_by_first(raw), up, acting }
     }
 
-    /// The pool's rule, if it is meant for such a pool.
+    /// The pool's rule, if it is intended for such a pool.
     fn rule_for(&self, pool: &Pool) -> Option<usize> {
         let id = pool.rule as usize;
         let rule = self.map.rule(id)?;
@@ -188,7 +191,7 @@ impl<'a> Placer<'a> {
         self.overlay.devices.get(usize::try_from(id).ok()?)
     }
 
-    /// Drops the devices that fail the test, or makes them holes.
+    /// Removes the devices that fail the test, or replaces them by holes.
     fn keep(&self, pool: &Pool, devices: &mut Vec<ItemId>, test: impl Fn(&Device) -> bool) {
         let good = |&id: &ItemId| self.device(id).is_some_and(&test);
         if pool.may_shift() {
@@ -198,7 +201,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Mappings to a device that is out are ignored.
+    /// Applies explicit mappings; those to a device that is out are ignored.
     fn apply_upmap(&self, group: PgId, raw: &mut Vec<ItemId>) {
         let out = |id: ItemId| self.device(id).is_some_and(|device| device.weight == 0);
         if let Some(whole) = self.overlay.upmap.get(&group) {
@@ -217,7 +220,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Picks the primary: the first that is willing, else the first.
+    /// Selects the primary: the first device that its primary affinity accepts, else the first.
     fn lead(&self, pool: &Pool, input: u32, mut devices: Vec<ItemId>) -> Placed {
         let affinity = |id: ItemId| self.device(id).map_or(FULL, |device| device.primary_affinity);
         let willing = |id: ItemId| {

@@ -1,10 +1,10 @@
-//! The mapping as its definition reads: slow, and obviously right. The tests hold [`super::Mapper`] against
-//! it.
+//! The reference implementation of the mapping: slow, close to the definition. The tests compare
+//! [`super::Mapper`] with it.
 //!
-//! Follows section 3 of the project's reference notes on Ceph 16.2.15, with the two choose functions as Ceph
-//! has them, since the order of tries and what counts as a failure shows in every mapping. Where Ceph would
-//! read past an array (a tree bucket of garbage weights, a bucket id without a bucket) the try counts as a
-//! bad item.
+//! Follows section 3 of the project's reference notes on Ceph 16.2.15, with the two choose functions as in
+//! Ceph, because the order of tries and the definition of failure affect every mapping. Where Ceph would read
+//! out of bounds (a tree bucket with invalid weights, a bucket id without a bucket), the try counts as a bad
+//! item.
 
 use super::bucket::{Bucket, Shape};
 use super::hash::{hash2, hash3_by, hash4_by};
@@ -14,35 +14,35 @@ use super::vring::Ring;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The mark of a position that is still open; never leaves this file.
+/// The mark of a position that is still open; used only in this file.
 const OPEN: ItemId = 0x7fff_fffe;
 
-/// One question to a map.
+/// The arguments of one mapping.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The input to place.
     pub x: u32,
-    /// How many items to find at most.
+    /// The maximum number of items in the result.
     pub result_max: usize,
-    /// How far each device is in, 16.16 fixed point; devices past the end are out.
+    /// The weight at which each device is in, in 16.16 fixed point; devices beyond the end are out.
     pub weights: &'a [u32],
-    /// Replaced weights and ids.
+    /// Replacement weights and ids.
     pub choose_args: Option<&'a ChooseArgs>,
 }
 
-/// How many choices took how many retries, as crushtool counts them: each item that `firstn` picks, and each
-/// run of `indep`, leaves included.
+/// The number of choices by number of retries, as crushtool counts them: each item that `firstn` picks, and
+/// each run of `indep`, leaves included.
 #[derive(Clone, Debug, Default)]
 pub struct TryCounts(RefCell<BTreeMap<u32, u32>>);
 
 impl TryCounts {
-    /// The choices that took `retries`.
+    /// The number of choices that took `retries` retries.
     #[must_use]
     pub fn of(&self, retries: u32) -> u32 {
         self.0.borrow().get(&retries).copied().unwrap_or(0)
     }
 
-    /// Ceph's table ends at the tunable, so what took longer goes uncounted.
+    /// Ceph's table ends at the tunable, so choices with more retries are not counted.
     fn note(&self, retries: u32, most: u32) {
         if retries <= most {
             let mut counts = self.0.borrow_mut();
@@ -52,13 +52,13 @@ impl TryCounts {
     }
 }
 
-/// Runs a rule; an unknown rule finds nothing.
+/// Runs a rule; an unknown rule gives an empty result.
 #[must_use]
 pub fn do_rule(map: &Map, rule: usize, question: Question<'_>) -> Vec<ItemId> {
     run_rule(map, rule, question, None)
 }
 
-/// The same, with a count of what it took.
+/// Like [`do_rule`], and adds the retries to `counts`.
 #[must_use]
 pub fn do_rule_counting(map: &Map, rule: usize, question: Question<'_>, counts: &TryCounts) -> Vec<ItemId> {
     run_rule(map, rule, question, Some(counts))
@@ -139,12 +139,12 @@ struct Run<'a> {
     counts: Option<&'a TryCounts>,
 }
 
-/// What a descent looks for.
+/// The goal of a descent.
 #[derive(Clone, Copy)]
 struct Goal {
     kind: i32,
     tries: u32,
-    /// Tries for a leaf below the item; `None` where the item is what is asked for.
+    /// Tries for a leaf below the item; `None` if the item itself is the goal.
     leaf_tries: Option<u32>,
     parent_r: i32,
 }
@@ -192,7 +192,7 @@ impl Run<'_> {
         }
     }
 
-    /// Appends to `out` (and to `leaves`, for a goal with leaves) the items found.
+    /// Appends the items found to `out` (and leaves to `leaves`, if the goal has leaves).
     fn firstn(
         &self,
         top: &Bucket,
@@ -213,7 +213,7 @@ impl Run<'_> {
         }
     }
 
-    /// One replica: its item, or `None` if every try failed. A leaf found is in `leaves`.
+    /// One replica: its item, or `None` if every try failed. Its leaf is appended to `leaves`.
     fn firstn_one(
         &self,
         top: &Bucket,
@@ -274,7 +274,7 @@ impl Run<'_> {
         self.pick(bucket, r, position)
     }
 
-    /// Whether the goal asks for no leaf, or one was found below `item` and appended to `leaves`.
+    /// Whether the goal needs no leaf, or one was found below `item` and appended to `leaves`.
     fn leaf_below(
         &self,
         item: ItemId,
@@ -298,8 +298,8 @@ impl Run<'_> {
         leaves.len() > position
     }
 
-    /// Fills the open positions of `out`; `first` is the number of the first one. `wanted` paces the
-    /// attempts.
+    /// Fills the open positions of `out`; `first` is the number of the first one. `wanted` determines the
+    /// attempt numbers.
     fn indep(
         &self,
         top: &Bucket,
@@ -396,7 +396,7 @@ impl Run<'_> {
         }
     }
 
-    /// The type of an item: 0 for a device; `None` for a bucket that the map lacks.
+    /// The type of an item: 0 for a device; `None` for a bucket that the map does not contain.
     fn kind_of(&self, item: ItemId) -> Option<i32> {
         if item >= 0 { Some(0) } else { self.map.bucket(item).map(|bucket| i32::from(bucket.kind)) }
     }
@@ -408,7 +408,7 @@ impl Run<'_> {
         }
     }
 
-    /// The item that a bucket picks; `None` for a draw that ends outside the bucket.
+    /// The item that a bucket picks; `None` if a draw ends outside the bucket.
     fn pick(&self, bucket: &Bucket, r: i32, position: usize) -> Option<ItemId> {
         let (x, r, id) = (self.question.x, r as u32, bucket.id as u32);
         let items = &bucket.items;
@@ -461,7 +461,7 @@ impl Run<'_> {
     }
 }
 
-/// Where in the rounds of `indep` a descent is.
+/// The position of a descent in the rounds of `indep`.
 #[derive(Clone, Copy)]
 struct Round {
     wanted: u32,

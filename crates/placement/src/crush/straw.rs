@@ -1,9 +1,9 @@
-//! The lengths of straws: how much each item's draw is stretched so that it wins in proportion to its weight.
+//! Straw lengths: the factors by which draws are scaled so that items win in proportion to their weights.
 //!
-//! The old `straw` buckets carry these lengths in the binary map; they are computed only when a text map is
-//! compiled or a bucket changes. Version 0 has a flaw that Ceph keeps for old clusters (items of equal or no
-//! weight distort the others). Doubles and the 32-bit wrap-around of one product are as in Ceph 16.2.15,
-//! since every bit of a length shows in mappings.
+//! The old `straw` buckets store these lengths in the binary map; they are computed only when a text map is
+//! compiled or a bucket changes. Version 0 has a flaw that Ceph keeps for old clusters (items of equal or
+//! zero weight distort the others). Double precision and the 32-bit wrap-around of one product are as in Ceph
+//! 16.2.15, because every bit of a length affects mappings.
 
 /// Straw lengths in 16.16 fixed point, by item.
 pub(super) fn lengths(weights: &[u32], version: u8) -> Vec<u32> {
@@ -18,7 +18,7 @@ pub(super) fn lengths(weights: &[u32], version: u8) -> Vec<u32> {
     straws
 }
 
-/// What is carried from one weight to the next heavier one.
+/// The state carried from one weight to the next greater one.
 struct Walk {
     straw: f64,
     below: f64,
@@ -35,7 +35,7 @@ impl Walk {
         to_u32(self.straw * 65_536.0)
     }
 
-    /// Steps from weight `from` to weight `to`, after which `gone` fewer items are left.
+    /// Advances from weight `from` to weight `to`, after which `gone` fewer items are left.
     fn step(&mut self, from: u32, to: u32, gone: u32) {
         self.below += (f64::from(from) - self.last) * f64::from(self.left);
         self.left = self.left.wrapping_sub(gone);
@@ -78,7 +78,7 @@ fn version_1(sorted: &[u32]) -> Vec<u32> {
     straws
 }
 
-/// A double as C on x86-64 makes it a 32-bit number: through 64 bits, of which the low half remains.
+/// Converts a double to a 32-bit number like C on x86-64: through 64 bits, of which the low half is kept.
 pub(super) fn to_u32(value: f64) -> u32 {
     if value.abs() < 9.2e18 { value as i64 as u32 } else { 0 }
 }

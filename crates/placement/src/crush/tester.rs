@@ -1,9 +1,9 @@
-//! A map put to the test, as `crushtool --test` of Ceph 16.2.15 does it: many inputs through each rule, and
-//! what became of them. Two maps compared the same way.
+//! Tests a map as `crushtool --test` of Ceph 16.2.15 does: runs many inputs through each rule and prints the
+//! results. Also compares two maps in this way.
 //!
-//! Prints byte for byte what crushtool prints, in single precision where it counts so. Two things differ on
-//! purpose: buckets among the results (crushtool crashes) are printed and not counted, and rules are run by
-//! the fast mapper, unless retries are to be counted.
+//! Prints byte for byte what crushtool prints, in single precision where it uses that. Two intended
+//! differences: buckets among the results (on which crushtool crashes) are printed and not counted, and rules
+//! are run by the fast mapper unless retries are to be counted.
 
 mod compare;
 mod expected;
@@ -21,78 +21,79 @@ use std::fmt::{self, Write};
 pub use compare::compare;
 pub use tables::Table;
 
-/// The most devices that are put to the test; the memory goes by their number.
+/// The maximum number of devices of a test, which limits its memory.
 pub const DEVICES_MAX: i32 = 1 << 26;
 
-/// How many ids without a device there may be, whatever the map's size, and how many for each device.
-/// Clusters that lost devices have a few holes for each that is left.
+/// The number of ids without a device that is always allowed, and the number allowed per device. Clusters
+/// that lost devices have a few unused ids per remaining device.
 const HOLES_MAX: usize = 100_000;
 const HOLES_EACH_MAX: usize = 8;
 
-/// What is tested.
+/// The parameters of a test.
 #[derive(Clone, Debug, Default)]
 pub struct TestPlan {
-    /// The only rule to test; all of them otherwise.
+    /// The only rule to test; `None` for all.
     pub rule: Option<i32>,
-    /// The fewest replicas to ask for; what each rule is meant for, unless both ends are given.
+    /// The minimum number of replicas; unless both ends are given, each rule's own range is used.
     pub min_rep: Option<i32>,
-    /// The most.
+    /// The maximum number of replicas.
     pub max_rep: Option<i32>,
-    /// The first input; 0 to 1023 are taken, unless both ends are given.
+    /// The first input; unless both ends are given, inputs 0 to 1023 are used.
     pub min_x: Option<i32>,
     /// The last input.
     pub max_x: Option<i32>,
-    /// How far devices are in, 16.16 fixed point; the others are in if a bucket holds them.
+    /// The weights at which devices are in, in 16.16 fixed point; other devices are in if a bucket contains
+    /// them.
     pub weights: BTreeMap<ItemId, u32>,
-    /// Each input is hashed with this pool's id, as Ceph does.
+    /// If set, each input is hashed with this pool's id, as in Ceph.
     pub pool: Option<u32>,
 }
 
-/// What is printed.
+/// The parts of the output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Show {
     /// Every mapping.
     pub mappings: bool,
-    /// Mappings with fewer devices than asked for.
+    /// Mappings with fewer devices than requested.
     pub bad_mappings: bool,
-    /// How many mappings have how many devices.
+    /// The number of mappings by number of devices.
     pub statistics: bool,
-    /// What each device got and what it should have, with the statistics.
+    /// The stored and the expected number per device, with the statistics.
     pub utilization: bool,
-    /// The same, with devices that got nothing.
+    /// The same, including devices that got nothing.
     pub utilization_all: bool,
-    /// How many choices took how many retries.
+    /// The number of choices by number of retries.
     pub choose_tries: bool,
-    /// Tables, given back by the test.
+    /// Tables, returned by the test.
     pub tables: bool,
 }
 
-/// Why a test did not end.
+/// Why a test failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TestError {
-    /// The map cannot be mapped with.
+    /// The map cannot be used for mapping.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// There is no memory for so many.
+    /// The map has too many devices.
     #[error(
         "the map has {devices} devices, but at most {DEVICES_MAX} are listed and put to the test; give the devices smaller ids"
     )]
     Devices {
-        /// How many there are.
+        /// The number of devices.
         devices: i32,
     },
-    /// A small map would have a line for each of very many ids that stand for nothing.
+    /// Too many ids have no device, so that a small map would give a very long output.
     #[error(
         "the map's devices go up to {last}, but only {known} of these ids stand for a device; give the devices smaller ids"
     )]
     Sparse {
         /// The last id.
         last: i32,
-        /// Ids that are named or held by a bucket.
+        /// The number of ids that are named or contained in a bucket.
         known: usize,
     },
-    /// Nobody takes the output any more.
+    /// The output cannot be written.
     #[error("the output cannot be written")]
     Output(#[from] fmt::Error),
 }
@@ -119,7 +120,7 @@ pub fn test(map: &Map, plan: &TestPlan, show: Show, out: &mut dyn Write) -> Resu
         for replicas in min..=max {
             let trial = Trial { map, plan, show, rule, name: &name, replicas, weights: &weights };
             if let Some(made) = trial.run(&mut answers, out)? {
-                // Files of a later number of replicas replace those of an earlier one.
+                // Tables for a larger number of replicas replace those for a smaller one.
                 tables.extend(made.into_iter().map(|table| (table.name.clone(), table)));
             }
         }
@@ -155,7 +156,7 @@ impl TestPlan {
         }
     }
 
-    /// What the rule is asked to place for input `x`.
+    /// The input of the rule for `x`.
     fn placed(&self, x: i32) -> u32 {
         self.pool.map_or(x as u32, |pool| hash::hash2(x as u32, pool))
     }
@@ -165,11 +166,11 @@ fn name_of(map: &Map, rule: usize) -> String {
     map.rule_names.get(&(rule as i32)).cloned().unwrap_or_default()
 }
 
-/// Refuses maps whose listing or test would go by ids that stand for nothing: a map of some hundred bytes can
-/// have 2^31.
+/// Refuses maps with too many unused device ids, because a listing or a test covers all ids: a map of a few
+/// hundred bytes can have 2^31.
 ///
 /// # Errors
-/// When there are too many.
+/// If there are too many ids.
 pub fn check_devices(map: &Map) -> Result<(), TestError> {
     if map.max_devices > DEVICES_MAX {
         return Err(TestError::Devices { devices: map.max_devices });
@@ -184,12 +185,12 @@ pub fn check_devices(map: &Map) -> Result<(), TestError> {
     Ok(())
 }
 
-/// Every device that a bucket holds is wholly in, and the others are out: what a test starts from.
+/// The default weights of a test: every device that a bucket contains is fully in, the others are out.
 pub fn present_weights(map: &Map) -> Result<Vec<u32>, TestError> {
     weights(map, &TestPlan::default())
 }
 
-/// How far each device is in: as the plan says, else wholly if a bucket holds it.
+/// The weight at which each device is in: from the plan, else fully if a bucket contains it.
 fn weights(map: &Map, plan: &TestPlan) -> Result<Vec<u32>, TestError> {
     check_devices(map)?;
     let mut weights = vec![0; usize::try_from(map.max_devices).unwrap_or(0)];
@@ -206,7 +207,7 @@ fn weights(map: &Map, plan: &TestPlan) -> Result<Vec<u32>, TestError> {
     Ok(weights)
 }
 
-/// What answers: the fast mapper, or the definition where retries are counted.
+/// Computes mappings: with the fast mapper, or with the reference if retries are counted.
 struct Answers<'a> {
     map: &'a Map,
     mapper: Mapper,
@@ -233,7 +234,7 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// One rule asked for one number of replicas.
+/// The test of one rule with one number of replicas.
 struct Trial<'a> {
     map: &'a Map,
     plan: &'a TestPlan,
@@ -245,7 +246,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// The tables, if asked for; nothing where no device is in.
+    /// Runs the trial; returns the tables if requested, and nothing if no device is in.
     fn run(&self, answers: &mut Answers<'_>, out: &mut dyn Write) -> Result<Option<Vec<Table>>, TestError> {
         let Self { rule, replicas, show, .. } = *self;
         let (first, last) = self.plan.inputs();
@@ -269,7 +270,7 @@ impl Trial<'_> {
                 tables::placement(&mut placements, x, &devices);
             }
             for &device in &devices {
-                // A bucket among the results, or a hole, is nobody's load.
+                // A bucket or a hole in the result is not counted as load of a device.
                 if slot_of(device).is_none() && device != NONE {
                     stored[device as usize] += 1;
                 }
@@ -315,7 +316,7 @@ impl Trial<'_> {
     }
 }
 
-/// Items as crushtool prints a list.
+/// Prints items as crushtool prints a list.
 struct List<'a>(&'a [ItemId]);
 
 impl fmt::Display for List<'_> {

@@ -1,10 +1,9 @@
 //! The text map: what `crushtool -d` prints, operators edit, and `crushtool -c` compiles.
 //!
-//! The grammar is that of Ceph 16.2.15, whose ways are kept where they show in the binary map (numbers wrap
-//! to 32 bits, buckets are put in order by one pass of swaps, weights go through single precision). From
-//! later releases, rules without `min_size` and `max_size` are read; multi-step-retry rules are refused by
-//! name and line. A problem is told with its line, its column, the reason and, where there is one, what to
-//! do.
+//! The grammar is that of Ceph 16.2.15, including its peculiarities that affect the binary map (numbers wrap
+//! to 32 bits, buckets are ordered by one pass of swaps, weights go through single precision). From later
+//! releases, rules without `min_size` and `max_size` are accepted; multi-step-retry rules are refused by name
+//! and line. An error gives line, column, reason and, if there is one, a hint.
 
 mod compile;
 mod lex;
@@ -14,18 +13,18 @@ mod syntax;
 pub use compile::compile;
 pub use print::{PrintError, print};
 
-/// Why a text is no map.
+/// Why a text is not a valid map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {reason}")]
 #[non_exhaustive]
 pub struct TextError {
-    /// Line, from 1.
+    /// The line of the error, counted from 1.
     pub line: u32,
-    /// Column in characters, from 1.
+    /// The column of the error in characters, counted from 1.
     pub column: u32,
-    /// What is wrong: value, limit, place.
+    /// What is wrong: value, limit and place.
     pub reason: String,
-    /// What to do about it.
+    /// How to correct it, if known.
     pub hint: Option<String>,
 }
 

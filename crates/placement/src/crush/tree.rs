@@ -1,5 +1,5 @@
-//! The hierarchy as a table, as `crushtool --tree` of Ceph 16.2.15 prints it: shadow trees too, items by
-//! class and name.
+//! Prints the hierarchy as a table, as `crushtool --tree` of Ceph 16.2.15 does: including shadow trees, items
+//! ordered by class and name.
 
 use super::map::{ChooseArgs, DEFAULT_CHOOSE_ARGS, ItemId, Map, slot_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,14 +9,14 @@ use std::fmt::{self, Write};
 pub fn tree(map: &Map, out: &mut dyn Write) -> fmt::Result {
     let mut rows = Rows { map, rows: vec![header(map)], widths: Vec::new() };
     for root in roots(map) {
-        // Of a root, Ceph takes the weight without a sign; of an item, with one.
+        // Ceph treats the weight of a root as unsigned, that of an item as signed.
         let weight = map.bucket(root).map_or(0.0, |bucket| bucket.weight as f32 / 65_536.0);
         rows.item(Entry { id: root, weight, parent: None, depth: 0 });
     }
     rows.write(out)
 }
 
-/// Buckets in no other bucket, least id first; shadows count.
+/// Buckets without a parent, least id first, including shadows.
 pub(super) fn roots(map: &Map) -> Vec<ItemId> {
     let held: BTreeSet<ItemId> =
         map.each_bucket().flat_map(|bucket| bucket.items.iter().copied()).filter(|&item| item < 0).collect();
@@ -73,7 +73,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Headings stand at the left, numbers at the right; the last column is padded too.
+    /// Writes the rows. Headings are left-aligned, numbers right-aligned; the last column is padded too.
     fn write(mut self, out: &mut dyn Write) -> fmt::Result {
         for row in &self.rows {
             self.widths.resize(row.len(), 0);
@@ -99,8 +99,8 @@ impl Rows<'_> {
     }
 }
 
-/// Items of a bucket with their weights: devices by class and number, buckets before them by name. An item
-/// that is there twice shows once.
+/// The items of a bucket with their weights: devices by class and number, buckets before them by name. An
+/// item that occurs twice is listed once.
 fn children(map: &Map, id: ItemId) -> Vec<(ItemId, u32)> {
     let Some(bucket) = map.bucket(id) else { return Vec::new() };
     let mut sorted = BTreeMap::new();
@@ -120,7 +120,7 @@ fn name_of(map: &Map, id: ItemId) -> String {
     map.item_names.get(&id).cloned().unwrap_or_else(|| format!("bucket{}", -1 - id))
 }
 
-/// The weight of an item in the first weight set of its bucket; empty where there is none.
+/// The weight of an item in the first weight set of its bucket; empty if there is none.
 fn set_weight(map: &Map, args: &ChooseArgs, parent: Option<ItemId>, id: ItemId) -> String {
     let weight = || {
         let bucket = map.bucket(parent?)?;
@@ -134,7 +134,7 @@ fn signed(weight: u32) -> f32 {
     weight as i32 as f32 / 65_536.0
 }
 
-/// A weight with five decimals; nothing is a bare 0.
+/// A weight with five decimals; zero is printed as 0.
 struct Shown(f32);
 
 impl fmt::Display for Shown {

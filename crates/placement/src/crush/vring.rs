@@ -1,18 +1,18 @@
 //! `vring`: a bucket that picks by consistent hashing over virtual nodes.
 //!
 //! Proposed with libch-placement (MSST 2016) for CRUSH: each item has 1,024 virtual nodes on a ring of 64-bit
-//! ids, and every replica and every retry draws a point of its own, so that declustering is straw's and a
-//! pick costs a binary search. Theirs has no weights. Here an item has 1,024 virtual nodes times its weight
-//! over the greatest weight in the bucket, rounded; node numbers count from 0, so a lighter item keeps a
-//! prefix of its nodes and little moves. Ceph knows no such bucket.
+//! ids, and every replica and every retry draws a point of its own, so declustering is as for straw and a
+//! pick costs a binary search. The original has no weights. Here an item has 1,024 virtual nodes times its
+//! weight over the greatest weight in the bucket, rounded; node numbers count from 0, so a lighter item keeps
+//! a prefix of its nodes and little moves. Ceph has no such bucket.
 
 use super::bucket::Bucket;
 use super::hash::hash3;
 
-/// Virtual nodes of the heaviest item.
+/// The number of virtual nodes of the heaviest item.
 pub const VNODES: u64 = 1_024;
 
-/// The number of virtual nodes of an item of weight `weight` beside one of `heaviest`.
+/// The number of virtual nodes of an item of weight `weight` if the heaviest item has weight `heaviest`.
 #[must_use]
 pub fn vnodes(weight: u32, heaviest: u32) -> u32 {
     if heaviest == 0 {
@@ -22,13 +22,13 @@ pub fn vnodes(weight: u32, heaviest: u32) -> u32 {
     ((2 * VNODES * weight + heaviest) / (2 * heaviest)) as u32
 }
 
-/// The place of a virtual node on the ring.
+/// The position of a virtual node on the ring.
 #[must_use]
 pub(super) fn place(item: i32, vnode: u32) -> u64 {
     wide(item as u32, vnode)
 }
 
-/// The point that input `x` and attempt `r` draw.
+/// The point on the ring that input `x` and attempt `r` draw.
 #[inline]
 #[must_use]
 pub(super) fn point(x: u32, r: u32) -> u64 {
@@ -40,13 +40,13 @@ fn wide(a: u32, b: u32) -> u64 {
     u64::from(hash3(a, b, 0)) | u64::from(hash3(a, b, 1)) << 32
 }
 
-/// The share of all draws that each of `items` equal devices gets, which are numbered from 0.
+/// The share of all draws of each of `items` devices of equal weight, numbered from 0.
 #[must_use]
 pub fn equal_shares(items: u32) -> Vec<f64> {
     shares_of(&(0..items).map(u32::cast_signed).collect::<Vec<_>>())
 }
 
-/// The share of all draws that each of some items of equal weight gets: the arcs of its virtual nodes.
+/// The share of all draws of each of several items of equal weight: the arcs of its virtual nodes.
 #[must_use]
 pub fn shares_of(items: &[i32]) -> Vec<f64> {
     let vnodes = 0..VNODES as u32;
@@ -54,7 +54,8 @@ pub fn shares_of(items: &[i32]) -> Vec<f64> {
     let mut nodes: Vec<(u64, u32)> = (0..).zip(items).flat_map(of).collect();
     nodes.sort_unstable();
     let mut arcs = vec![0u128; items.len()];
-    // A node is picked by the points from itself to the next one; the last one also by those below the first.
+    // A node is picked by the points from itself to the next one; the last node also by those below the
+    // first.
     let ends = nodes.iter().skip(1).map(|node| u128::from(node.0)).chain([1 << 64]);
     for (node, end) in nodes.iter().zip(ends) {
         arcs[node.1 as usize] += end - u128::from(node.0);
@@ -90,7 +91,7 @@ impl Ring {
     }
 
     /// The position of the item whose virtual node is the last at or below the drawn point; wraps to the
-    /// greatest. `None` where nothing has weight.
+    /// greatest. `None` if all weights are zero.
     #[inline]
     #[must_use]
     pub fn pick(&self, x: u32, r: u32) -> Option<usize> {

@@ -1,23 +1,23 @@
-//! Keeping weight sets ([`ChooseArgs`]) in step with the buckets whose weights they replace, as Ceph 16.2.15
+//! Keeps weight sets ([`ChooseArgs`]) consistent with the buckets whose weights they replace, as Ceph 16.2.15
 //! does.
 //!
-//! An entry without weights and ids is not the same as none while a map is edited: Ceph fills in what is
-//! missing, and leaves alone what is there and empty. Neither is written to a binary map.
+//! While a map is edited, an entry without weights and ids differs from a missing entry: Ceph fills in
+//! missing entries, and leaves empty ones alone. Neither is written to a binary map.
 
 use super::bucket::{Bucket, Shape};
 use super::map::{ChooseArg, ChooseArgs, ItemId, Map, slot_of};
 
-/// Positions of the weight sets: those of the first bucket that has any.
+/// The number of positions of the weight sets: that of the first bucket that has any.
 pub(super) fn positions(args: &ChooseArgs) -> usize {
     args.values().map(|arg| arg.weight_sets.len()).find(|&sets| sets > 0).unwrap_or(1)
 }
 
-/// The entry of a bucket.
+/// The key of a bucket in [`ChooseArgs`].
 pub(super) fn slot(bucket: ItemId) -> u32 {
     slot_of(bucket).and_then(|slot| u32::try_from(slot).ok()).expect("a bucket has a slot below 2^32")
 }
 
-/// Drops sets for buckets that take none, and cuts or pads sets of the wrong size.
+/// Drops sets of buckets that cannot have any, and truncates or pads sets of the wrong size.
 pub(super) fn normalize(map: &mut Map) {
     let size_of = |slot: u32| match map.buckets.get(slot as usize) {
         Some(Some(bucket)) if matches!(bucket.shape, Shape::Straw2 { .. }) => Some(bucket.items.len()),
@@ -35,7 +35,7 @@ pub(super) fn normalize(map: &mut Map) {
     }
 }
 
-/// Gives a new bucket with items its own weights in every set.
+/// Adds a new bucket with its own weights to every set.
 pub(super) fn add_bucket(map: &mut Map, bucket: &Bucket) {
     if bucket.items.is_empty() {
         return;
@@ -46,7 +46,7 @@ pub(super) fn add_bucket(map: &mut Map, bucket: &Bucket) {
     }
 }
 
-/// Appends an item of weight 0.
+/// Appends an item of weight 0 to the sets of a bucket.
 pub(super) fn add_item(map: &mut Map, bucket: ItemId, item: ItemId) {
     for arg in entries(map, bucket) {
         arg.weight_sets.iter_mut().for_each(|weights| weights.push(0));
@@ -56,7 +56,7 @@ pub(super) fn add_item(map: &mut Map, bucket: ItemId, item: ItemId) {
     }
 }
 
-/// Takes out the item at a position, and what stood past the bucket's present size.
+/// Removes the item at a position, and entries beyond the bucket's current size.
 pub(super) fn remove_item(map: &mut Map, bucket: ItemId, position: usize) {
     for arg in entries(map, bucket) {
         for weights in &mut arg.weight_sets {
@@ -70,7 +70,7 @@ pub(super) fn remove_item(map: &mut Map, bucket: ItemId, position: usize) {
     }
 }
 
-/// Sets the weight at a position of every set.
+/// Sets the weight at a position in every set of a bucket.
 pub(super) fn set_weight(map: &mut Map, bucket: ItemId, position: usize, weight: u32) {
     for arg in entries(map, bucket) {
         for slot in arg.weight_sets.iter_mut().filter_map(|weights| weights.get_mut(position)) {
@@ -84,7 +84,7 @@ fn entries(map: &mut Map, bucket: ItemId) -> impl Iterator<Item = &mut ChooseArg
     map.choose_args.values_mut().filter_map(move |args| args.get_mut(&slot))
 }
 
-/// Carries the sums of a bucket's weight sets up into the sets of the buckets around it.
+/// Propagates the sums of a bucket's weight sets to the sets of its parents.
 pub(super) fn carry_up(map: &mut Map, bucket: ItemId) {
     let indices: Vec<i64> = map.choose_args.keys().copied().collect();
     for index in indices {
@@ -106,7 +106,8 @@ struct Carrier<'a> {
 }
 
 impl Carrier<'_> {
-    /// Gives an item these weights wherever it is held. Ceph makes missing sets of other buckets on the way.
+    /// Sets these weights for an item in every bucket that contains it. Ceph makes missing sets of other
+    /// buckets on the way.
     fn adjust(&mut self, item: ItemId, weights: &[u32]) {
         for bucket in self.buckets.iter().flatten() {
             self.adjust_in(bucket, item, weights);

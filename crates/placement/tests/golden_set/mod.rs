@@ -1,7 +1,7 @@
-//! The golden maps and mappings of Ceph 16.2.15, as the tests read them.
+//! The golden maps and mappings of Ceph 16.2.15, in the form that the tests read.
 //!
-//! Mappings are kept as digests: SHA-256 over the lines `x,osds` of every (map, test, rule, number of
-//! replicas); ten tests keep their rows too. Source: crushtool, osdmaptool and a monitor of Debian's Ceph
+//! Mappings are stored as digests: SHA-256 over the lines `x,osds` of every (map, test, rule, number of
+//! replicas); ten tests also store their rows. Source: crushtool, osdmaptool and a monitor of Debian's Ceph
 //! 16.2.15, run once; see `docs/measurements/crush-oracle.md`.
 #![allow(dead_code)]
 
@@ -50,12 +50,12 @@ pub struct Block {
 }
 
 impl Case {
-    /// The real input of `x`: with a pool, both are hashed.
+    /// The actual input of `x`: with a pool, both are hashed.
     pub fn input(&self, x: u32) -> u32 {
         self.pool.map_or(x, |pool| hash::hash2(x, pool))
     }
 
-    /// How far each device is in: as crushtool's `--test` has it.
+    /// The weight at which each device is in, as in crushtool's `--test`.
     pub fn weights(&self, map: &Map) -> Vec<u32> {
         let mut weights = present(map);
         for &(device, weight) in &self.reweights {
@@ -78,7 +78,7 @@ pub fn present(map: &Map) -> Vec<u32> {
     weights
 }
 
-/// The devices of one row, as the golden files write them.
+/// The devices of one row, in the format of the golden files.
 pub fn row(devices: &[i32]) -> String {
     let words: Vec<String> =
         devices.iter().map(|&device| if device == NONE { "-".into() } else { device.to_string() }).collect();

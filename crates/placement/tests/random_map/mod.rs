@@ -1,13 +1,14 @@
 //! Random CRUSH maps of all kinds, as texts, from a seed.
 //!
-//! Every bucket algorithm, weights of zero and of all sizes, each tunable by itself, weight sets and ids,
-//! device classes, rules of one and several steps. Left out is what makes crushtool 16.2.15 crash or read
-//! stray memory: uniform buckets that weigh 0, tree buckets under device classes, rules that emit buckets.
+//! They have every bucket algorithm, zero and arbitrary weights, independently chosen tunables, weight sets
+//! and ids, device classes, and rules of one and several steps. Left out is what makes crushtool 16.2.15
+//! crash or read out of bounds: uniform buckets of weight 0, tree buckets under device classes, rules that
+//! emit buckets.
 #![allow(dead_code)]
 
 use std::fmt::Write;
 
-/// A small generator of draws (SplitMix64), so that a seed names a map for good.
+/// A small random generator (SplitMix64), so that a seed always gives the same map.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -32,11 +33,11 @@ impl Dice {
     }
 }
 
-/// A random map and what to ask it.
+/// A random map and the arguments of its test.
 pub struct RandomMap {
     pub text: String,
     pub rules: usize,
-    /// Devices to reweight, as `--weight` takes them.
+    /// Devices to reweight, in the form of `--weight`.
     pub reweights: Vec<(usize, f32)>,
 }
 
@@ -44,7 +45,7 @@ pub struct RandomMap {
 struct Node {
     name: String,
     id: i32,
-    /// 0 a device, 1 a host, 2 a rack, 3 a root.
+    /// 0 is a device, 1 a host, 2 a rack, 3 a root.
     level: usize,
     weight: f64,
     straw2_items: Option<usize>,
@@ -172,7 +173,7 @@ impl Maker {
         if zero { 0.0 } else { thousandths as f64 / 1_000.0 }
     }
 
-    /// Groups nodes level by level up to roots. A node is left out here and there, or is in two buckets.
+    /// Groups nodes level by level up to roots. Some nodes are left out, or are in two buckets.
     fn hierarchy(&mut self, devices: Vec<Node>) -> Vec<Node> {
         let mut nodes = devices;
         let levels = 1 + self.dice.below(3);
@@ -296,7 +297,7 @@ impl Maker {
         } else {
             roots[self.dice.below(roots.len())].name.clone()
         };
-        // Only classes that some device has for certain are known to every map.
+        // Only classes that some device certainly has exist in every map.
         let class = if self.classes && self.out.contains("class ssd") && self.dice.one_in(2) {
             " class ssd"
         } else {
@@ -305,7 +306,7 @@ impl Maker {
         writeln!(self.out, "\tstep take {from}{class}").expect("it cannot fail here");
     }
 
-    /// Steps down to devices.
+    /// Adds the steps down to devices.
     fn descend(&mut self, takes: usize) {
         let mode = self.dice.pick(&["firstn", "indep"]);
         let count = |dice: &mut Dice| match dice.below(6) {

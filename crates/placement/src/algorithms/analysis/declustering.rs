@@ -1,21 +1,21 @@
-//! Who shares data with whom, and who takes over a failed server's data.
+//! Which servers share data, and which servers receive a failed server's data.
 
 use super::super::visit::for_each_list;
 use super::super::{Placement, ServerId};
 
-/// Which servers share at least one key's replicas.
+/// Which servers share at least one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peers {
     servers: usize,
-    /// One bit for each pair, row by row.
+    /// One bit per pair of servers, row by row.
     words: Vec<u64>,
 }
 
 impl Peers {
-    /// Places all keys. Takes a bit for each pair of servers.
+    /// Places all keys. Uses one bit per pair of servers.
     ///
     /// # Panics
-    /// When `replicas` exceeds 512.
+    /// If `replicas` exceeds 512.
     pub fn of(placement: &dyn Placement, keys: impl Iterator<Item = u64>, replicas: usize) -> Peers {
         let servers = placement.cluster().ids();
         let mut peers = Peers { servers, words: vec![0; servers * servers.div_ceil(64)] };
@@ -40,10 +40,10 @@ impl Peers {
         self.words[begin + other.index() / 64] |= 1 << (other.0 % 64);
     }
 
-    /// How many others a server shares data with.
+    /// The number of other servers with which a server shares data.
     ///
     /// # Panics
-    /// When there is no such server.
+    /// If there is no such server.
     #[must_use]
     pub fn count(&self, server: ServerId) -> u32 {
         self.words[self.row(server)].iter().map(|word| word.count_ones()).sum()
@@ -55,26 +55,26 @@ impl Peers {
     }
 }
 
-/// What the failure of one server asks of the others: the replica goes to the next server of the list.
+/// The effect of the failure of one server on the others: each replica moves to the next server of its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuild {
     /// The server that failed.
     pub failed: ServerId,
-    /// Replicas lost.
+    /// The number of replicas lost.
     pub lost: u64,
-    /// Replicas that found no server to go to.
+    /// The number of replicas for which there is no other server.
     pub homeless: u64,
-    /// Replicas that each server takes over, by id.
+    /// The number of replicas that each server receives, by id.
     pub taken: Vec<u64>,
-    /// Servers that could take some: those with a weight, without the failed one.
+    /// The number of servers that could receive replicas: those with a weight, without the failed one.
     pub survivors: usize,
 }
 
 impl Rebuild {
-    /// Places all keys as they were and as they are without `failed`.
+    /// Places all keys with and without `failed`.
     ///
     /// # Panics
-    /// When `replicas` exceeds 511.
+    /// If `replicas` exceeds 511.
     pub fn of(
         placement: &dyn Placement,
         keys: impl Iterator<Item = u64>,
@@ -97,13 +97,14 @@ impl Rebuild {
         Rebuild { failed, lost, homeless, taken, survivors }
     }
 
-    /// How many servers take part.
+    /// The number of servers that receive replicas.
     #[must_use]
     pub fn targets(&self) -> usize {
         self.taken.iter().filter(|taken| **taken > 0).count()
     }
 
-    /// The most that one server takes over the mean of all that could; nothing where nothing was lost.
+    /// The maximum received by one server relative to the mean over all survivors; `None` if nothing was
+    /// lost.
     #[must_use]
     pub fn max_over_mean(&self) -> Option<f64> {
         let most = self.taken.iter().max().filter(|most| **most > 0)?;

@@ -1,35 +1,35 @@
-//! What a change of the cluster moves, and the least that any placement could move.
+//! The data that a change of the cluster moves, and the minimum that any placement would move.
 
 use super::super::visit::for_each_list;
 use super::super::{Placement, ServerId};
 
-/// The replicas that have to be copied when one placement takes over from another. Lists are compared as
-/// sets: a new order moves nothing.
+/// The replicas that must be copied when one placement replaces another. Lists are compared as sets: a
+/// different order moves nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Movement {
-    /// How many keys were placed.
+    /// The number of keys placed.
     pub keys: u64,
-    /// Replicas that are there after the change.
+    /// The number of replicas after the change.
     pub replicas: u64,
-    /// Replicas on a server that had none of the key before.
+    /// The number of replicas on a server that had no replica of the key before.
     pub moved: u64,
-    /// Keys with a moved replica.
+    /// The number of keys with a moved replica.
     pub keys_moved: u64,
-    /// Keys whose first server is another one.
+    /// The number of keys whose primary (first server) changes.
     pub primaries_changed: u64,
-    /// Replicas that each server receives, by id.
+    /// The number of replicas that each server receives, by id.
     pub received: Vec<u64>,
-    /// The least that must move between the loads found: what each server holds more than before, added up.
+    /// The minimum movement between the observed loads: the sum of the increases of all servers.
     pub minimum_of_loads: u64,
-    /// The least that must move between ideal loads, of weights before and after.
+    /// The minimum movement between the ideal loads by the weights before and after.
     pub minimum_of_weights: f64,
 }
 
 impl Movement {
-    /// Places all keys twice.
+    /// Places all keys with both placements.
     ///
     /// # Panics
-    /// When `replicas` exceeds 512.
+    /// If `replicas` exceeds 512.
     pub fn between(
         before: &dyn Placement,
         after: &dyn Placement,
@@ -69,14 +69,14 @@ impl Movement {
         }
     }
 
-    /// The part of all replicas that moves; nothing without replicas.
+    /// The share of all replicas that moves; `None` without replicas.
     #[must_use]
     pub fn moved_fraction(&self) -> Option<f64> {
         (self.replicas > 0).then(|| self.moved as f64 / self.replicas as f64)
     }
 }
 
-/// The least that must move, in replicas a key.
+/// The minimum movement, in replicas per key.
 fn least_of_weights(before: &dyn Placement, after: &dyn Placement, replicas: usize) -> f64 {
     let (old, new) = (before.cluster().ideal_shares(replicas), after.cluster().ideal_shares(replicas));
     let held = |server: usize| old.get(server).copied().unwrap_or(0.0);

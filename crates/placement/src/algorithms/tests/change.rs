@@ -1,4 +1,4 @@
-//! What a change moves, against the least possible.
+//! The movement caused by a change, compared with the minimum.
 
 use super::*;
 use crate::algorithms::analysis::Movement;
@@ -19,14 +19,15 @@ fn each(cluster: &Cluster) -> Vec<Box<dyn Placement>> {
     ]
 }
 
-/// Moves every algorithm from one cluster to another and holds what moved against what it promises.
+/// Changes the cluster of every algorithm and compares the movement with the guarantee.
 fn check(from: &Cluster, to: &Cluster, promise: fn(&Guarantees) -> guarantees::Movement) {
     for (before, after) in each(from).iter().zip(each(to)) {
         let moved = Movement::between(&**before, &*after, spread_keys(30_000, 3), 3);
         let name = before.name();
         let least = moved.minimum_of_loads;
         if name == "rendezvous" {
-            // The least by weights is the least by loads, up to the draw of a few hundred keys.
+            // The minimum by weights equals the minimum by loads, except for the random variation of a few
+            // hundred keys.
             assert!((moved.minimum_of_weights - least as f64).abs() < 200.0, "{moved:?}");
         }
         match promise(&before.guarantees()) {
@@ -66,7 +67,7 @@ fn static_modulo_moves_nearly_everything() {
     let [before, after] = [cluster.clone(), cluster.with_added(Weight::ONE)]
         .map(|cluster| StaticModulo::new(&cluster).unwrap());
     let moved = Movement::between(&before, &after, spread_keys(30_000, 3), 3);
-    // Three of 51 places are common by chance, for each of the three.
+    // Three of 51 servers coincide by chance, for each of the three replicas.
     assert!(
         (moved.moved_fraction().unwrap() - (1.0 - 3.0 / 51.0)).abs() < 0.06,
         "{:?}",

@@ -1,15 +1,15 @@
-//! Territories and visitors against trying every key.
+//! Territories and visitors compared with trying every key.
 
 use super::*;
 
-/// The runs of a server, and what they are.
+/// The runs of a server, and their kind.
 fn territory(placement: &dyn Placement, touching: Touching) -> (Vec<KeyRun>, Territory) {
     let mut runs = Vec::new();
     let kind = placement.territory(touching, &mut |run| runs.push(run));
     (runs, kind)
 }
 
-/// Places where a run may be off by one, and elsewhere.
+/// Positions at which a run may be off by one, and others.
 fn telling_positions(runs: &[KeyRun], salt: u64) -> Vec<u64> {
     let edges = runs
         .iter()
@@ -88,7 +88,7 @@ proptest! {
     }
 }
 
-/// Every algorithm that can has an inverse.
+/// Checks which algorithms have an inverse.
 #[test]
 fn who_has_an_inverse() {
     let known = |placement: &dyn Placement| {
@@ -103,7 +103,7 @@ fn who_has_an_inverse() {
     }
 }
 
-/// The inverse of a large ring looks at the server's keys alone: it could not finish otherwise.
+/// The inverse of a large ring examines only the server's keys; otherwise it could not finish.
 #[test]
 fn the_inverse_skips_what_does_not_touch() {
     let ring = Ring::new(&Cluster::equal(1024), 64, 5).unwrap();
@@ -115,7 +115,7 @@ fn the_inverse_skips_what_does_not_touch() {
     });
     let part = keys as f64 / 2f64.powi(64);
     assert!((64..=65).contains(&runs), "{runs}");
-    // Three replicas over 1,024 servers, give or take four deviations of 1/sqrt(64 * 3).
+    // Three replicas over 1,024 servers, within four deviations of 1/sqrt(64 * 3).
     assert!((part * 1024.0 / 3.0 - 1.0).abs() < 4.0 / libm::sqrt(192.0), "{part}");
     let mut seen = 0u64;
     let ids = 0..1u64 << 62;

@@ -1,4 +1,4 @@
-//! Each algorithm again, as slowly and plainly as it can be said.
+//! Each algorithm in a slow and simple form.
 
 use super::*;
 use crate::algorithms::hashing::{mix, scatter, virtual_node_id};
@@ -29,7 +29,7 @@ fn distinct(servers: impl Iterator<Item = ServerId>) -> Vec<ServerId> {
     found
 }
 
-/// Nodes at or below the key from the greatest down would be the start; then upwards and around.
+/// Starts at the last node at or below the key, then goes upwards and around.
 fn walk_ring(mut nodes: Vec<(u64, u32, ServerId)>, key: u64) -> Vec<ServerId> {
     nodes.sort_unstable_by_key(|(at, _, _)| *at);
     let start = nodes.iter().rposition(|(at, _, _)| *at <= key).unwrap_or(nodes.len().saturating_sub(1));
@@ -55,7 +55,7 @@ proptest! {
     fn rings_walk(cluster in clusters(), per_unit in 1u32..40, seed: u32, key: u64) {
         if let Ok(ring) = Ring::new(&cluster, per_unit, seed) {
             let all_nodes = nodes(&cluster, per_unit, seed);
-            // At nodes and beside them as well as anywhere.
+            // Keys at nodes, next to them, and elsewhere.
             let beside = all_nodes.iter().take(3).flat_map(|(at, _, _)| [at.wrapping_sub(1), *at, at.wrapping_add(1)]);
             for key in beside.chain([key, 0, u64::MAX]) {
                 check(&ring, key, walk_ring(all_nodes.clone(), key));
@@ -137,7 +137,7 @@ proptest! {
     }
 }
 
-/// Ids beyond 16 bits take the wide table, which has no lines in front of it.
+/// Ids beyond 16 bits use the wide table, which has no lines in front of it.
 #[test]
 fn rings_of_many_ids_walk() {
     let weights = (0..70_000u32).map(|id| Weight(if id % 1000 == 7 { 0x1_0000 } else { 0 }));
@@ -158,7 +158,7 @@ fn rings_of_many_ids_walk() {
     }
 }
 
-/// The paper's own way to fill a table: whole permutations, one turn each.
+/// The paper's own way to fill a table: whole permutations, one slot per turn.
 fn maglev_table(servers: u32, slots: u64, seed: u32) -> Vec<u32> {
     let permutation = |server: u32| -> Vec<u64> {
         let offset = virtual_node_id(server, 0, seed) % slots;
@@ -203,8 +203,8 @@ fn maglev_draws_from_the_table_of_the_paper() {
     }
 }
 
-/// Growing one bucket at a time must only ever move a word to the newest bucket: what makes the hash
-/// consistent. Each bucket must get its part.
+/// Growing by one bucket must only ever move a word to the newest bucket, which makes the hash consistent.
+/// Each bucket must get its share.
 #[test]
 fn jumps_go_to_the_newest_bucket() {
     let mut counts = [0u32; 20];
@@ -221,7 +221,7 @@ fn jumps_go_to_the_newest_bucket() {
     assert!(counts.iter().all(|count| count.abs_diff(1000) < 155), "{counts:?}");
 }
 
-/// Group by group with plain fractions.
+/// Group by group, with loads as plain fractions.
 #[test]
 fn two_choice_takes_the_less_loaded_of_two() {
     let cluster = Cluster::weighted([1, 2, 1, 3, 0, 1].map(|weight| Weight(weight << 16)).to_vec());

@@ -1,4 +1,4 @@
-//! Balance, weights and declustering over populations of keys, against closed forms and published
+//! Balance, weights and declustering over sets of keys, compared with closed forms and published
 //! measurements.
 
 use super::*;
@@ -15,8 +15,8 @@ fn large(cluster: &Cluster, virtual_nodes: u32) -> Vec<Box<dyn Placement>> {
     ]
 }
 
-/// What the structure and the draw of keys explain together, with four deviations of an estimate from
-/// `servers` values.
+/// The deviation that the structure and the draw of keys explain together, within four deviations of an
+/// estimate from `servers` values.
 #[test]
 fn balance_is_as_promised() {
     let cluster = Cluster::equal(100);
@@ -39,13 +39,13 @@ fn two_choices_are_better_than_one() {
     let cluster = Cluster::equal(100);
     let placement =
         TwoChoice::new(&cluster, TwoChoiceSpec { groups: 100_000, replicas: 3, seed: 1 }).unwrap();
-    // The mean is 3,000; theory has the greatest load within ln ln n / ln 2 and a constant of it.
+    // The mean is 3,000; by theory the maximum load exceeds it by ln ln n / ln 2 and a constant.
     let most = placement.loads().iter().max().copied().unwrap();
     assert!((3000..3008).contains(&most), "{most}");
 }
 
-/// Loads follow the weights as closely as the algorithm says: with small shares the distinctness of replicas
-/// is nearly without effect, and the ideal shares used here know it to first order.
+/// Loads are as close to the weights as the algorithm states: with small shares the distinctness of replicas
+/// has nearly no effect, and the ideal shares used here include it to first order.
 #[test]
 fn weights_are_respected() {
     let weights = (0..120u32).map(|server| Weight([0x8000, 0x1_0000, 0x1_8000, 0][server as usize % 4]));
@@ -60,7 +60,7 @@ fn weights_are_respected() {
         assert_eq!(sums[3].0, 0, "{}", placement.name());
         for (load, want) in &sums[..3] {
             let relative = *load as f64 / want;
-            // Thirty servers of 128 nodes each at least: 1/sqrt(30 * 128) is 1.6 %.
+            // Thirty servers with at least 128 nodes each: 1/sqrt(30 * 128) is 1.6 %.
             assert!((relative - 1.0).abs() < 0.05, "{}: {load} for {want}", placement.name());
         }
     }
@@ -93,9 +93,9 @@ fn published_placement(name: &str, virtual_nodes: u32, servers: u32) -> Box<dyn 
     }
 }
 
-/// Declustering as it was measured with libch-placement: three replicas, 200,000 objects, server 10 fails.
-/// Algorithm, virtual nodes, servers; servers that take part in the rebuild, and the most that one takes over
-/// the mean.
+/// Declustering as measured with libch-placement: three replicas, 200,000 objects, server 10 fails. Columns:
+/// algorithm, virtual nodes, servers; number of servers that take part in the rebuild, and the maximum that
+/// one receives over the mean.
 const PUBLISHED: [(&str, u32, u32, usize, f64); 18] = [
     ("static_modulo", 1, 64, 3, 21.23),
     ("ring", 1, 64, 3, 46.55),
@@ -105,7 +105,7 @@ const PUBLISHED: [(&str, u32, u32, usize, f64); 18] = [
     ("multiring", 1024, 64, 63, 1.50),
     ("xor", 1, 64, 3, 21.08),
     ("two_d", 1, 64, 7, 23.64),
-    // Their `hash_lookup3`.
+    // Called `hash_lookup3` there.
     ("rendezvous", 1, 64, 63, 1.27),
     ("static_modulo", 1, 256, 3, 85.36),
     ("ring", 1, 256, 3, 169.46),
@@ -118,9 +118,9 @@ const PUBLISHED: [(&str, u32, u32, usize, f64); 18] = [
     ("rendezvous", 1, 256, 255, 2.09),
 ];
 
-/// In kind, since the seeds are not published. Where a rebuild is spread widely (rings, rendezvous) one
-/// server is like another: 10 % of the targets and 40 % of max/mean. With one node in the plane a server's
-/// neighbourhood is what it happens to be: three times either.
+/// Agreement in kind only, because the seeds are not published. Where a rebuild is spread widely (rings,
+/// rendezvous), servers are similar: 10 % for the targets and 40 % for max/mean. With one node in the plane a
+/// server's neighbourhood varies much: a factor of three for both.
 #[test]
 fn declustering_is_that_of_the_published_table() {
     for (name, virtual_nodes, servers, targets, max_over_mean) in PUBLISHED {

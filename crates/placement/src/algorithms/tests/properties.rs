@@ -1,4 +1,4 @@
-//! What holds for every algorithm: distinct servers, prefixes, lists without the servers that are down,
+//! Properties of every algorithm: distinct servers, prefixes, lists without the servers that are down,
 //! batches.
 
 use super::*;
@@ -77,8 +77,8 @@ fn clusters_without_weight_are_refused() {
     assert_eq!(error, "8 servers do not fill one group of 9: add servers or use smaller groups");
 }
 
-/// Published lists must stay what they are: another machine, compiler or version that gives others is wrong.
-/// The positions of virtual nodes are those of lookup3, which the vectors beside it pin.
+/// Published lists must not change: a machine, compiler or version that gives others is wrong. The positions
+/// of virtual nodes are those of lookup3, which its own test vectors pin.
 #[test]
 fn lists_never_change() {
     let cluster =

@@ -11,46 +11,46 @@ use crate::crush::vring::VNODES;
 use crate::crush::weight_sets;
 use std::collections::BTreeMap;
 
-/// Why bytes are no map.
+/// Why bytes are not a valid map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BinaryError {
-    /// It starts with another word.
+    /// The first word is not the magic number.
     #[error("not a binary CRUSH map: it starts with {found:#010x} instead of {MAGIC:#010x}")]
     Magic {
         /// The first word.
         found: u32,
     },
-    /// It ends too early.
+    /// The input ends too early.
     #[error("the map is cut short: {what} at byte {at} needs {needs} bytes more, but {left} are left")]
     Short {
-        /// What was to be read.
+        /// What was being read.
         what: &'static str,
-        /// The offset.
+        /// The offset in bytes.
         at: usize,
-        /// Bytes needed.
+        /// The number of bytes needed.
         needs: u64,
-        /// Bytes there.
+        /// The number of bytes left.
         left: usize,
     },
-    /// A value has no meaning, or one that Towtank does not know.
+    /// A value is invalid or not supported.
     #[error("{what} at byte {at} is {found}, {want}")]
     Value {
-        /// What was read.
+        /// What was being read.
         what: &'static str,
-        /// The offset.
+        /// The offset in bytes.
         at: usize,
         /// The value.
         found: String,
-        /// What it may be.
+        /// The values that are allowed.
         want: &'static str,
     },
-    /// The parts are sound, but not together.
+    /// The parts are valid, but contradict each other.
     #[error(transparent)]
     Fault(#[from] Fault),
 }
 
-/// Reads a binary map of any Ceph release without multi-step-retry rules.
+/// Reads a binary map of any Ceph release, without multi-step-retry rules.
 pub fn read(bytes: &[u8]) -> Result<Map, BinaryError> {
     let mut input = Reader { bytes, at: 0 };
     let found = input.u32("the magic number")?;
@@ -75,7 +75,7 @@ pub fn read(bytes: &[u8]) -> Result<Map, BinaryError> {
     if input.left() > 0 {
         map.choose_args = input.choose_args(slots)?;
     }
-    // Squid and later append two tunables of multi-step-retry rules. A map without such rules does not use
+    // Squid and later append two tunables for multi-step-retry rules. A map without such rules does not use
     // them.
     if input.left() != 0 && input.left() != 8 {
         let found = input.left().to_string();
@@ -93,7 +93,7 @@ pub fn read(bytes: &[u8]) -> Result<Map, BinaryError> {
 #[derive(Clone, Copy, PartialEq)]
 enum KeySize {
     Four,
-    /// Ancient maps have eight-byte keys: their upper half is read as a length of 0.
+    /// Very old maps have eight-byte keys, whose upper half is read as a length of 0.
     Either,
 }
 
@@ -146,7 +146,7 @@ impl Reader<'_> {
         Ok(slots)
     }
 
-    /// A count of things of at least `each` bytes, all of which must still be there.
+    /// Reads a count of entries of at least `each` bytes, all of which must fit in the remaining input.
     fn count(&mut self, what: &'static str, each: u64) -> Result<usize, BinaryError> {
         let count = self.u32(what)?;
         self.need(what, u64::from(count) * each)?;
@@ -300,7 +300,7 @@ impl Reader<'_> {
         Ok(names)
     }
 
-    /// Each group came with a release, so the map may end before any of them.
+    /// Reads the tunables. Each group was added in some release, so the map may end before any of them.
     fn tunables(&mut self, tunables: &mut Tunables) -> Result<(), BinaryError> {
         if self.left() > 0 {
             tunables.choose_local_tries = self.u32("choose_local_tries")?;

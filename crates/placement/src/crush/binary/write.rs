@@ -6,8 +6,8 @@ use crate::crush::map::{ChooseArg, Map, Mode, Rule, Setting, Step};
 use crate::crush::vring::VNODES;
 use std::collections::BTreeMap;
 
-/// The binary form of a map, byte for byte as crushtool 16.2.15 writes it. (A `vring` bucket is ours:
-/// crushtool refuses it.)
+/// The binary form of a map, byte for byte as crushtool 16.2.15 writes it. (A `vring` bucket is our
+/// extension; crushtool refuses it.)
 #[must_use]
 pub fn write(map: &Map) -> Vec<u8> {
     let mut out = Writer(Vec::new());

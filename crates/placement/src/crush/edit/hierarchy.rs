@@ -1,4 +1,4 @@
-//! The hierarchy: items put in place, moved and taken out, buckets made on the way.
+//! Adds, moves and removes items in the hierarchy, making missing buckets.
 
 use super::weights::Sets;
 use super::{EditError, Location, check_name, fixed_point};
@@ -9,8 +9,8 @@ use crate::crush::weight_sets;
 use std::collections::BTreeSet;
 
 impl Map {
-    /// Puts an item where `location` says, making the buckets that are missing. An item that is elsewhere
-    /// stays there too.
+    /// Adds an item at `location`, making the buckets that are missing. If the item is also elsewhere, it
+    /// stays there.
     pub fn add_item(
         &mut self,
         item: ItemId,
@@ -21,8 +21,7 @@ impl Map {
         self.insert(item, weight, name, location, Sets::Follow)
     }
 
-    /// Gives an item that is at `location` another weight or name; one that is not there comes there from
-    /// wherever it was.
+    /// Changes the weight or name of an item at `location`; an item that is elsewhere is moved there.
     pub fn update_item(
         &mut self,
         item: ItemId,
@@ -43,7 +42,7 @@ impl Map {
             self.adjust_weight_at(item, fixed, location, Sets::Follow);
             self.rebuild_shadows()?;
         }
-        // As in Ceph, even a name that another item has.
+        // As in Ceph, even if another item has the name.
         self.item_names.insert(item, name.to_owned());
         Ok(())
     }
@@ -71,7 +70,7 @@ impl Map {
         self.insert(item, weight, name, location, Sets::Follow)
     }
 
-    /// Makes an empty bucket, at `location` if that says anything.
+    /// Makes an empty bucket, at `location` if that is not empty.
     pub fn create_bucket(&mut self, name: &str, kind: &str, location: &Location) -> Result<(), EditError> {
         if let Some(id) = self.item_id(name) {
             return Err(EditError::NameTaken { name: name.to_owned(), id });
@@ -87,8 +86,8 @@ impl Map {
         self.move_bucket(id, location)
     }
 
-    /// Takes an item out of every bucket, and forgets it. A bucket must be empty, and no rule may start from
-    /// it.
+    /// Removes an item from every bucket, and all data about it. A bucket must be empty, and no rule may
+    /// start from it.
     pub fn remove_item(&mut self, name: &str) -> Result<(), EditError> {
         let item = self.named(name)?;
         if item < 0 {
@@ -113,12 +112,12 @@ impl Map {
             self.item_names.remove(&item);
             self.item_classes.remove(&item);
         }
-        // Whether the shadow trees could be made does not stop Ceph here.
+        // Ceph continues even if the shadow trees cannot be rebuilt.
         let _ = self.rebuild_shadows();
         Ok(())
     }
 
-    /// Takes an item out of every bucket; its class stays, and a bucket's name.
+    /// Removes an item from every bucket; its class stays, and so does a bucket's name.
     fn unlink(&mut self, item: ItemId) {
         self.take_out_everywhere(item);
         if self.is_held(item) || (item < 0 && self.is_in_use(item)) {
@@ -139,7 +138,7 @@ impl Map {
                     self.adjust_weight_in(item, 0, bucket, Sets::Follow);
                     self.take_out_of(bucket, item);
                 }
-                // Of two alike side by side, Ceph passes over the second.
+                // Of two adjacent equal items, Ceph skips the second.
                 position += 1;
             }
         }
@@ -160,7 +159,7 @@ impl Map {
             self.adjust_weight_in(id, 0, parent, Sets::Follow);
             self.take_out_of(parent, id);
         }
-        // Through single precision, as Ceph passes it on.
+        // Through single precision, as in Ceph.
         self.insert(id, weight as f32 / 65_536.0, &name, location, Sets::Stay)
     }
 
@@ -191,8 +190,8 @@ impl Map {
         self.rebuild_shadows()
     }
 
-    /// Puts an item, with no weight yet, into the innermost bucket of the location; buckets that are missing
-    /// are made and go into the next one out.
+    /// Adds an item, still without weight, to the innermost bucket of the location; missing buckets are made
+    /// and added to the next outer one.
     fn link(&mut self, item: ItemId, name: &str, location: &Location) -> Result<(), EditError> {
         let mut inner = item;
         let types: Vec<(i32, String)> = self
@@ -243,7 +242,7 @@ impl Map {
         Ok(())
     }
 
-    /// A new bucket of the usual algorithm, empty or with one item of no weight.
+    /// A new bucket of the usual algorithm, empty or with one item without weight.
     fn new_bucket(&mut self, kind: i32, item: Option<ItemId>) -> Result<ItemId, EditError> {
         let alg = self.usual_alg()?;
         let free = self.buckets.iter().position(Option::is_none).unwrap_or(self.buckets.len());
@@ -260,7 +259,8 @@ impl Map {
         Ok(id)
     }
 
-    /// Whether any bucket of the location holds the item.
+    /// Changes the weight of the item in the buckets of the location; returns whether any of them contains
+    /// it.
     fn adjust_weight_at(&mut self, item: ItemId, weight: u32, location: &Location, sets: Sets) -> bool {
         let mut held = false;
         for name in location.values() {
@@ -271,7 +271,7 @@ impl Map {
         held
     }
 
-    /// The weight of an item in the innermost bucket that the location names, if it is there.
+    /// The weight of an item in the innermost bucket of the location, if it is there.
     fn weight_at(&self, item: ItemId, location: &Location) -> Option<u32> {
         let mut types = self.type_names.iter().filter(|(id, _)| **id != 0);
         let name = types.find_map(|(_, kind)| location.get(kind))?;
@@ -280,7 +280,7 @@ impl Map {
         Some(bucket.item_weight(position))
     }
 
-    /// The weight of an item where it is found first.
+    /// The weight of an item in the first bucket that contains it.
     fn first_weight(&self, item: ItemId) -> Option<u32> {
         self.each_bucket().find_map(|bucket| {
             let position = bucket.items.iter().position(|&held| held == item)?;
@@ -292,7 +292,7 @@ impl Map {
         self.each_bucket().any(|bucket| bucket.items.contains(&item))
     }
 
-    /// Whether `item` is `root` or anywhere below it.
+    /// Whether `item` is `root` or below it.
     fn contains(&self, root: ItemId, item: ItemId) -> bool {
         let (mut seen, mut open) = (BTreeSet::new(), vec![root]);
         while let Some(id) = open.pop() {

@@ -1,6 +1,5 @@
-//! Items of one bucket: added, taken out, given another weight. What a bucket stores beside its weights
-//! follows as Ceph makes it follow, which for trees is not what a new bucket would have: a place that was
-//! left stays, as device 0 of no weight.
+//! Adds, removes and reweights items of one bucket. The bucket's stored data are updated as in Ceph, which
+//! for trees differs from a new bucket: the place of a removed item remains, as device 0 without weight.
 
 use crate::crush::bucket::{Bucket, BucketError, Shape, TREE_ITEMS_MAX, node_weights};
 use crate::crush::map::ItemId;
@@ -29,8 +28,8 @@ impl Bucket {
                 return Err(BucketError::TreeTooLarge { items: self.items.len() + 1 });
             }
             Shape::Tree { node_weights: nodes } => {
-                // Ceph reads uninitialised memory here where the tree grows by a level: what is right stands
-                // instead.
+                // If the tree grows by a level, Ceph reads uninitialised memory here; this computes the
+                // correct weights.
                 let leaves = (0..self.items.len()).map(|at| nodes.get(2 * at + 1).copied().unwrap_or(0));
                 *nodes = node_weights(&leaves.chain([weight]).collect::<Vec<u32>>());
             }
@@ -45,7 +44,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Takes out the item at a position.
+    /// Removes the item at a position.
     pub(in crate::crush) fn take_out(&mut self, position: usize, straw_version: u8) {
         let weight = self.item_weight(position);
         self.weight = self.weight.saturating_sub(weight);
@@ -71,7 +70,8 @@ impl Bucket {
         self.items.remove(position);
     }
 
-    /// A tree keeps its other leaves where they are; leaves of no weight at the end go.
+    /// Removes a leaf of a tree. The other leaves keep their positions; leaves without weight at the end are
+    /// dropped.
     fn take_leaf(&mut self, position: usize) {
         let weight = self.item_weight(position);
         add_along(&mut self.shape, position, 0u32.wrapping_sub(weight));
@@ -84,7 +84,7 @@ impl Bucket {
         }
     }
 
-    /// Gives an item another weight.
+    /// Changes the weight of an item.
     pub(in crate::crush) fn set_item_weight(&mut self, position: usize, weight: u32, straw_version: u8) {
         let change = weight.wrapping_sub(self.item_weight(position));
         self.weight = self.weight.wrapping_add(change);
@@ -106,8 +106,8 @@ impl Bucket {
         }
     }
 
-    /// Gives the buckets in it the weights that they have, as `crushtool --reweight` does: running sums and
-    /// inner nodes stay as they are.
+    /// Gives the buckets in it their current weights, as `crushtool --reweight` does: running sums and inner
+    /// nodes stay unchanged.
     pub(in crate::crush) fn reweigh(
         &mut self,
         weight_of: impl Fn(ItemId) -> Option<u32>,
@@ -143,7 +143,7 @@ impl Bucket {
     }
 }
 
-/// Adds to a leaf of a tree and to every node above it.
+/// Adds `change` to a leaf of a tree and to every node above it.
 fn add_along(shape: &mut Shape, leaf: usize, change: u32) {
     let Shape::Tree { node_weights } = shape else { return };
     let root = node_weights.len() / 2;

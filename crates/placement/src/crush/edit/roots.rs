@@ -1,5 +1,5 @@
-//! Shadow trees of device classes, taken down and made anew after a change. Shadows keep their ids where they
-//! can, since rules start from them.
+//! Removes and rebuilds the shadow trees of device classes after a change. Shadows keep their ids where
+//! possible, because rules start from them.
 
 use super::EditError;
 use crate::crush::classes;
@@ -9,12 +9,12 @@ use crate::crush::tree::roots;
 use crate::crush::weight_sets;
 
 impl Map {
-    /// Buckets in no other bucket, shadows left out.
+    /// Buckets without a parent, without shadows.
     pub(super) fn plain_roots(&self) -> Vec<ItemId> {
         roots(self).into_iter().filter(|&root| !is_shadow(self, root)).collect()
     }
 
-    /// Makes all shadow trees anew, less those of classes that no device and no rule has.
+    /// Rebuilds all shadow trees, and drops classes that no device and no rule uses.
     pub(super) fn rebuild_shadows(&mut self) -> Result<(), EditError> {
         let kept = self.class_buckets.clone();
         let dead: Vec<i32> = self.class_names.keys().copied().filter(|&class| self.is_dead(class)).collect();
@@ -30,7 +30,7 @@ impl Map {
         if classes::populate(self, &kept) { Ok(()) } else { Err(EditError::Shadows) }
     }
 
-    /// Whether no device is of the class, and no rule starts from one of its shadows.
+    /// Whether no device has the class, and no rule starts from one of its shadows.
     fn is_dead(&self, class: i32) -> bool {
         let any_device = self.item_classes.iter().any(|(&item, &known)| item >= 0 && known == class);
         let starts_here = |step: &Step| match *step {
@@ -49,21 +49,21 @@ impl Map {
         self.forget_bucket(id);
     }
 
-    /// What is known of a bucket that is gone.
+    /// Removes the names, classes and shadows of a bucket that was removed.
     pub(super) fn forget_bucket(&mut self, id: ItemId) {
         self.item_names.remove(&id);
         self.class_buckets.remove(&id);
         self.item_classes.remove(&id);
     }
 
-    /// Whether a rule starts from the bucket or from one of its shadows, or it is a shadow itself.
+    /// Whether a rule starts from the bucket or one of its shadows, or the bucket is a shadow itself.
     pub(super) fn is_in_use(&self, id: ItemId) -> bool {
         if self.class_buckets.values().any(|shadows| shadows.values().any(|&shadow| shadow == id)) {
             return true;
         }
         for step in self.rules.iter().flatten().flat_map(|rule| &rule.steps) {
             let Step::Take(taken) = *step else { continue };
-            // At a start that has no name, Ceph stops looking.
+            // At a start without a name, Ceph stops searching.
             let Some(original) = self.unshadowed(taken) else { return false };
             if taken == id || original == id {
                 return true;
@@ -72,7 +72,7 @@ impl Map {
         false
     }
 
-    /// The bucket behind a shadow; anything else is itself.
+    /// The original of a shadow bucket; any other item is returned unchanged.
     fn unshadowed(&self, id: ItemId) -> Option<ItemId> {
         let name = self.item_names.get(&id)?;
         let Some((plain, class)) = name.split_once('~') else { return Some(id) };

@@ -1,28 +1,28 @@
-//! Rules: simple ones made, old ones taken out.
+//! Adds simple rules and removes rules.
 
 use super::EditError;
 use crate::crush::map::{Map, Mode, Rule, RuleKind, Setting, Step};
 
-/// From this many rules on, Ceph adds none.
+/// The number of rules from which on Ceph adds none.
 const RULES_MAX: usize = 256;
 
-/// A rule that spreads replicas over buckets of one type.
+/// A rule that distributes replicas over buckets of one type.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleSpec<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// The item that it starts from.
+    /// The name of the item from which it starts.
     pub root: &'a str,
-    /// The type of which no two replicas share a bucket; empty for devices.
+    /// The type of bucket in which at most one replica may be; empty for devices.
     pub spread_over: &'a str,
     /// The only device class to use; empty for all devices.
     pub class: &'a str,
-    /// How failures show.
+    /// How failures appear in the result.
     pub mode: Mode,
 }
 
 impl Map {
-    /// Adds a rule in the first free place.
+    /// Adds a rule in the first free slot.
     pub fn create_rule(&mut self, spec: RuleSpec<'_>) -> Result<(), EditError> {
         if self.rule_names.values().any(|known| known == spec.name) {
             return Err(EditError::RuleTaken { name: spec.name.to_owned() });
@@ -55,7 +55,7 @@ impl Map {
         Ok(())
     }
 
-    /// An id that no rule has, nor any old map's rule set.
+    /// An id that is neither a rule's nor an old rule set's.
     fn free_rule(&self) -> Result<usize, EditError> {
         let free = |&id: &usize| {
             self.rule(id).is_none()
@@ -74,7 +74,7 @@ impl Map {
         shadow.ok_or_else(|| EditError::NoClass { root: root.to_owned(), class: class.to_owned() })
     }
 
-    /// Takes a rule out; its place stays free.
+    /// Removes a rule; its slot stays free.
     pub fn remove_rule(&mut self, name: &str) -> Result<(), EditError> {
         let known = self.rule_names.iter().rev().find(|(_, known)| *known == name).map(|(&id, _)| id);
         let slot = known.and_then(|id| self.rules.get_mut(usize::try_from(id).ok()?));

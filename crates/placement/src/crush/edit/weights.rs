@@ -1,11 +1,11 @@
-//! Weights: of an item wherever it is, carried up through the buckets around it and into the weight sets.
+//! Weights: changes the weight of an item everywhere, and updates the buckets above it and the weight sets.
 
 use super::{EditError, fixed_point};
 use crate::crush::map::{ItemId, Map};
 use crate::crush::weight_sets;
 use std::collections::BTreeSet;
 
-/// Whether an item's weight sets take the new weight too, as they do for items that users name.
+/// Whether an item's weight sets are changed too, as they are for items that users name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sets {
     Follow,
@@ -13,7 +13,7 @@ pub(super) enum Sets {
 }
 
 impl Map {
-    /// Gives an item another weight in every bucket that holds it. Shadow trees are no exception.
+    /// Changes the weight of an item in every bucket that contains it, including shadows.
     pub fn reweight_item(&mut self, name: &str, weight: f32) -> Result<(), EditError> {
         let item = self.named(name)?;
         let weight = fixed_point(weight)?;
@@ -24,7 +24,7 @@ impl Map {
         }
     }
 
-    /// Whether any bucket holds the item.
+    /// Changes the weight of an item in all buckets; returns whether any of them contains it.
     pub(super) fn adjust_weight(&mut self, item: ItemId, weight: u32, sets: Sets) -> bool {
         let mut held = false;
         for slot in 0..self.buckets.len() {
@@ -33,7 +33,7 @@ impl Map {
         held
     }
 
-    /// Gives an item another weight in one bucket, and that bucket its new weight in those around it.
+    /// Changes the weight of an item in one bucket, and the weight of that bucket in its parents.
     pub(super) fn adjust_weight_in(&mut self, item: ItemId, weight: u32, bucket: ItemId, sets: Sets) -> bool {
         let version = self.tunables.straw_calc_version;
         let Some(size) = self.bucket(bucket).map(|bucket| bucket.items.len()) else { return false };
@@ -44,7 +44,7 @@ impl Map {
             else {
                 continue;
             };
-            // Of an item that is there twice, Ceph changes the first place only.
+            // If an item occurs twice, Ceph changes only the first occurrence.
             let first = inner.items.iter().position(|&held| held == item).unwrap_or(position);
             inner.set_item_weight(first, weight, version);
             let total = inner.weight;
@@ -58,7 +58,7 @@ impl Map {
         held
     }
 
-    /// Recounts the weight of every bucket from its devices up, weight sets and shadow trees included.
+    /// Recomputes the weight of every bucket from its devices up, including weight sets and shadow trees.
     pub fn reweight(&mut self) -> Result<(), EditError> {
         for root in self.plain_roots() {
             let mut done = BTreeSet::new();
@@ -84,7 +84,7 @@ impl Map {
         Ok(())
     }
 
-    /// Sums of a bucket's weight set, one for each position. Ceph adds up, and changes, the first set alone,
+    /// The sums of a bucket's weight sets, one per position. Like Ceph, sums and changes only the first set,
     /// and takes the sums of its last position; buckets without sets count as nothing.
     fn sum_sets(&mut self, id: ItemId, index: i64) -> Vec<u32> {
         let slot = weight_sets::slot(id);

@@ -1,12 +1,12 @@
-//! How the fast mapper keeps buckets: padded arrays, and what can be computed once.
+//! The bucket layout of the fast mapper: padded arrays and precomputed values.
 
 use crate::crush::bucket::{Bucket, Shape};
 use crate::crush::lanes::WIDTH;
 use crate::crush::map::{ChooseArgs, ItemId};
 use crate::crush::vring::Ring;
 
-/// A bucket laid out for picking. Arrays that go through [`crate::crush::lanes`] repeat their first entry up
-/// to a full width.
+/// A bucket laid out for picking. Arrays for [`crate::crush::lanes`] are padded with their first entry to a
+/// full width.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub id: u32,
@@ -21,7 +21,7 @@ pub(super) struct Node {
 #[derive(Clone, Debug)]
 pub(super) enum NodeShape {
     Uniform,
-    /// Padded in front, with weights of 0, since a list ends with its first item.
+    /// Padded in front, with weights of 0, because a list is searched towards its first item.
     List {
         words: Vec<u32>,
         sums: Vec<u32>,
@@ -42,18 +42,18 @@ pub(super) enum NodeShape {
 /// The weights of a straw2 bucket.
 #[derive(Clone, Debug)]
 pub(super) enum Weights {
-    /// Nothing weighs anything: the first item wins every draw.
+    /// All weights are zero: the first item wins every draw.
     Zero,
-    /// One weight for all, which need not be divided by to compare.
+    /// All weights are equal, so comparing needs no division.
     Equal(u32),
-    /// With one over each weight; infinite for a weight of 0, which loses to everything.
+    /// With the inverse of each weight; infinite for a weight of 0, which always loses.
     Mixed { weights: Vec<u32>, inverse: Vec<f32> },
 }
 
 /// A set of choose args, by bucket slot.
 pub(super) type Args = Vec<Option<NodeArgs>>;
 
-/// What replaces the weights and ids of one bucket.
+/// Replacements for the weights and ids of one bucket.
 #[derive(Clone, Debug)]
 pub(super) struct NodeArgs {
     pub weight_sets: Vec<Weights>,
@@ -115,7 +115,7 @@ fn padded_in_front(values: &[u32]) -> Vec<u32> {
     std::iter::repeat_n(0, padding).chain(values.iter().copied()).collect()
 }
 
-/// Lays out a set of choose args; only straw2 buckets take any.
+/// Lays out a set of choose args, which apply only to straw2 buckets.
 pub(super) fn args(nodes: &[Option<Node>], args: &ChooseArgs) -> Args {
     let mut laid: Args = vec![None; nodes.len()];
     for (&slot, arg) in args {

@@ -1,4 +1,4 @@
-//! How a bucket picks an item, fast.
+//! The fast implementation of picking an item from a bucket.
 
 use super::layout::{Node, NodeShape, Weights};
 use crate::crush::hash::{RJENKINS1, hash3_by, hash4_by};
@@ -7,32 +7,33 @@ use crate::crush::ln::{below_max, draw};
 use crate::crush::map::ItemId;
 use std::sync::OnceLock;
 
-/// Under one weight the greatest draw wins, but for two flaws of the logarithm: neighbours may share a value,
-/// or be in the wrong order; and the division may round two values to one. Draws this far below the greatest
-/// lose for certain, whatever the weight; a test holds it against the whole table.
+/// With equal weights the greatest draw wins, except for two flaws of the logarithm (neighbouring draws may
+/// have the same value, or be in the wrong order) and for the division, which may round two values to one.
+/// Draws this far below the greatest certainly lose, whatever the weight; a test checks this against the
+/// whole table.
 const WITHIN: u32 = 12;
 
-/// A score is the product of two rounded numbers, so it is off by less than this part of itself; and what it
-/// stands for is cut to a whole number.
+/// A score is the product of two rounded numbers, so its relative error is below this; and the exact value is
+/// truncated to an integer.
 const SCORE_SLACK: f32 = 1.0 + 1e-6;
 
-/// Draws and scores of the bucket at hand, and the permutations of the input.
+/// Draws and scores of the current bucket, and the permutations of the current input.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     draws: Vec<u32>,
     scores: Vec<f32>,
-    /// Those of the input at hand come first.
+    /// Those of the current input come first.
     permutations: Vec<Permutation>,
     begun: usize,
 }
 
 impl Scratch {
-    /// Forgets what depends on the input.
+    /// Discards what depends on the input.
     pub fn start(&mut self) {
         self.begun = 0;
     }
 
-    /// The permutation of a bucket, as far as it was made for this input.
+    /// The permutation of a bucket, as far as it was computed for this input.
     fn permutation(&mut self, of: u32, size: u32) -> &mut Permutation {
         let known = self.permutations[..self.begun].iter().position(|permutation| permutation.of == of);
         let at = known.unwrap_or_else(|| {
@@ -47,7 +48,7 @@ impl Scratch {
         &mut self.permutations[at]
     }
 
-    /// Room for as many draws.
+    /// A buffer for `width` draws.
     fn room(&mut self, width: usize) -> &mut [u32] {
         if self.draws.len() < width {
             self.draws.resize(width, 0);
@@ -57,25 +58,25 @@ impl Scratch {
     }
 }
 
-/// The front of a permutation: at first only the places that differ from the identity, then all of it.
+/// The beginning of a permutation: at first only the places that differ from the identity, later all places.
 #[derive(Clone, Debug, Default)]
 struct Permutation {
-    /// The bucket that it belongs to.
+    /// The bucket to which it belongs.
     of: u32,
-    /// How many places are final.
+    /// The number of final places.
     done: u32,
     moved: Vec<(u32, u32)>,
-    /// Every place, once more than a few have moved.
+    /// Every place, stored once more than a few have moved.
     whole: Vec<u32>,
 }
 
-/// From this many moved places on, looking through them costs more than keeping all.
+/// The number of moved places above which a search costs more than storing all places.
 const MOVED_MAX: usize = 24;
 
-/// Permutations kept: replicas of one input go through the same upper buckets again.
+/// The number of permutations stored: replicas of one input pass through the same upper buckets again.
 const PERMUTATIONS_MAX: usize = 16;
 
-/// Up to this many places, keeping all from the start costs less than looking through those that moved.
+/// Up to this size, storing all places from the start costs less than searching the moved ones.
 const WHOLE_AT_ONCE: u32 = 64;
 
 impl Permutation {
@@ -119,24 +120,24 @@ impl Permutation {
     }
 }
 
-/// What a pick depends on beside the bucket.
+/// The arguments of a pick besides the bucket.
 #[derive(Clone, Copy)]
 pub(super) struct Draw<'a> {
     pub lanes: Lanes,
     pub x: u32,
     pub r: u32,
-    /// Replaced weights.
+    /// Replacement weights.
     pub weights: Option<&'a Weights>,
-    /// Replaced ids.
+    /// Replacement ids.
     pub ids: Option<&'a [u32]>,
 }
 
-/// Up to so many items are drawn for one by one, which takes less than a vector does.
+/// Up to this many items are drawn one by one, which is faster than a vector.
 const FEW: usize = 3;
 
-/// The item that a bucket with items picks; `None` for a draw that ends outside the bucket.
+/// The item that a non-empty bucket picks; `None` if a draw ends outside the bucket.
 pub(super) fn pick(node: &Node, draw: Draw<'_>, scratch: &mut Scratch) -> Option<ItemId> {
-    // A draw in a tree may end beside its only item.
+    // In a tree, a draw may end next to the only item.
     if let ([only], false) = (&node.items[..], matches!(node.shape, NodeShape::Tree { .. })) {
         return Some(*only);
     }
@@ -147,7 +148,7 @@ pub(super) fn pick(node: &Node, draw: Draw<'_>, scratch: &mut Scratch) -> Option
         }
         NodeShape::Tree { node_weights, inner } => tree(node, draw, node_weights, inner, scratch)?,
         NodeShape::Vring(ring) => ring.pick(draw.x, draw.r).unwrap_or(0),
-        // Under an unknown hash every draw is 0.
+        // With an unknown hash every draw is 0.
         NodeShape::Straw { .. } if node.hash != RJENKINS1 => 0,
         NodeShape::Straw { straws } => {
             lanes::longest(draw.lanes, draw.x, &node.ids, draw.r, straws, scratch.room(node.ids.len()))
@@ -188,8 +189,8 @@ fn list(node: &Node, draw: Draw<'_>, list: ListLanes<'_>) -> usize {
     found.map_or(0, |at| at - padding)
 }
 
-/// From the root to a leaf. Which node is next depends on the hash of this one, so hashes one after the other
-/// would each wait for the last: a vector hashes all nodes sooner, where one takes them all.
+/// Descends from the root to a leaf. The next node depends on the hash of the current one, so single hashes
+/// would be sequential: hashing all nodes as a vector is faster if the vector holds them all.
 fn tree(
     node: &Node,
     draw: Draw<'_>,
@@ -264,7 +265,7 @@ fn few_straws(node: &Node, weights: &Weights, draw: Draw<'_>, ids: &[u32]) -> us
     best
 }
 
-/// The first position with the greatest value among the candidates; padding is no candidate.
+/// The first position with the greatest value among the candidates; padding is not a candidate.
 #[inline(always)]
 fn best(next: impl Fn(usize) -> Option<usize>, value: impl Fn(usize) -> i64, size: usize) -> usize {
     let Some(mut best) = next(0) else { return 0 };
@@ -287,7 +288,7 @@ fn exact(value: u32, weight: u32) -> i64 {
     draw(value as u16, weight)
 }
 
-/// How far each logarithm is below its greatest value; positive, so that small scores win.
+/// The distance of each logarithm below its upper limit; positive, so that small scores win.
 fn score_table() -> &'static [f32] {
     static TABLE: OnceLock<Vec<f32>> = OnceLock::new();
     TABLE.get_or_init(|| (0..=u16::MAX).map(|u| -below_max(u) as f32).collect())
@@ -297,7 +298,7 @@ fn score_table() -> &'static [f32] {
 mod tests {
     use super::*;
 
-    /// The distance in [`WITHIN`] is enough for every weight up to 2^32 - 1.
+    /// The distance [`WITHIN`] is enough for every weight up to 2^32 - 1.
     #[test]
     fn a_draw_far_below_another_is_shorter_at_any_weight() {
         let logs: Vec<i64> = (0..=u16::MAX).map(below_max).collect();

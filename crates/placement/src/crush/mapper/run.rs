@@ -1,4 +1,4 @@
-//! Running a rule, fast: the steps of [`crate::crush::reference`] on laid-out buckets, without allocating.
+//! Runs a rule fast: the steps of [`crate::crush::reference`] on laid-out buckets, without allocation.
 
 use super::Mapper;
 use super::layout::{Args, Node};
@@ -8,10 +8,10 @@ use crate::crush::map::{ItemId, Mode, NONE, Rule, Setting, Step, slot_of};
 use crate::crush::mapper::layout::NodeShape;
 use crate::crush::reference::Question;
 
-/// The mark of a position that is still open; no item has it.
+/// The mark of a position that is still open; no item has this id.
 const OPEN: ItemId = 0x7fff_fffe;
 
-/// The lists that a run works on, kept for the next one.
+/// The lists of a run, whose memory is reused by the next one.
 pub(super) struct Lists<'a> {
     pub at_hand: &'a mut Vec<ItemId>,
     pub found: &'a mut Vec<ItemId>,
@@ -31,17 +31,17 @@ pub(super) struct Run<'a> {
     stable: bool,
 }
 
-/// What a descent looks for.
+/// The goal of a descent.
 #[derive(Clone, Copy)]
 struct Goal {
     kind: i32,
     tries: u32,
-    /// Tries for a leaf below the item; `None` where the item is what is asked for.
+    /// Tries for a leaf below the item; `None` if the item itself is the goal.
     leaf_tries: Option<u32>,
     parent_r: i32,
 }
 
-/// Where in the rounds of `indep` a descent is.
+/// The position of a descent in the rounds of `indep`.
 #[derive(Clone, Copy)]
 struct Round {
     wanted: u32,
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
         self.mapper.nodes.get(slot_of(id)?)?.as_ref()
     }
 
-    /// Appends to the window (and to `leaves`, for a goal with leaves) the items found.
+    /// Appends the items found to the window (and leaves to `leaves`, if the goal has leaves).
     fn firstn(
         &mut self,
         top: &'a Node,
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One replica: its item, or `None` if every try failed. A leaf found is in `leaves`.
+    /// One replica: its item, or `None` if every try failed. Its leaf is appended to `leaves`.
     fn firstn_one(
         &mut self,
         top: &'a Node,
@@ -254,7 +254,7 @@ impl<'a> Run<'a> {
         self.pick(node, r, position)
     }
 
-    /// Whether the goal asks for no leaf, or one was found below `item` and appended to `leaves`.
+    /// Whether the goal needs no leaf, or one was found below `item` and appended to `leaves`.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one descent, which a struct would only rename"
@@ -283,8 +283,8 @@ impl<'a> Run<'a> {
         leaves.len() > base + position
     }
 
-    /// Fills the open positions of `out`; `first` is the number of the first one. `wanted` paces the
-    /// attempts.
+    /// Fills the open positions of `out`; `first` is the number of the first one. `wanted` determines the
+    /// attempt numbers.
     fn indep(
         &mut self,
         top: &'a Node,
@@ -347,8 +347,8 @@ impl<'a> Run<'a> {
         out[position] = item;
     }
 
-    /// The item of the wanted type that a descent ends at, with its bucket and attempt; [`NONE`] to give the
-    /// position up, nothing to try again.
+    /// The item of the wanted type at which a descent ends, with its bucket and attempt; [`NONE`] to give up
+    /// the position, `None` to try again.
     fn indep_descend(&mut self, top: &'a Node, goal: Goal, at: Round, position: usize) -> Option<Ended<'a>> {
         let mut node = top;
         loop {
@@ -398,7 +398,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What `firstn` appends to, and where its own part begins: only there are collisions looked for.
+/// The list to which `firstn` appends, and the begin of its own part: collisions are checked only there.
 struct Window<'w> {
     found: &'w mut Vec<ItemId>,
     base: usize,

@@ -1,11 +1,11 @@
-//! The fast mapper where the random maps of the integration tests do not reach.
+//! Tests of the fast mapper for cases that the random maps of the integration tests do not reach.
 
 use super::*;
 use crate::crush::reference;
 use crate::crush::text::compile;
 use std::fmt::Write;
 
-/// A flat map of `count` devices, and every answer of both mappers held together.
+/// Compares all answers of both mappers on a flat map of `count` devices.
 fn agree(alg: &str, count: usize, weight: impl Fn(usize) -> f64) {
     let mut text = String::from("tunable choose_total_tries 50\ntunable chooseleaf_stable 1\n");
     for id in 0..count {

@@ -1,4 +1,4 @@
-//! What is laid over CRUSH, on a cluster of five devices.
+//! Tests of the mappings on top of CRUSH, on a cluster of five devices.
 
 use super::*;
 use crate::crush::text::compile;
@@ -13,7 +13,7 @@ const POOL: Pool =
 const CODED: Pool = Pool { kind: RuleKind::Erasure, rule: 1, ..POOL };
 const GROUP: PgId = PgId { pool: 1, seed: 0 };
 
-/// Group 0 after `change`, and before it.
+/// The placement of group 0 after `change`, and its devices before.
 fn placed(pool: &Pool, change: impl FnOnce(&mut Overlay, &[ItemId])) -> (GroupPlacement, Vec<ItemId>) {
     let map = compile(TEXT).unwrap();
     let mut overlay = Overlay { devices: vec![Device::IN; 5], ..Overlay::default() };

@@ -1,4 +1,4 @@
-//! Two maps compared by their mappings, as `crushtool --compare` does it.
+//! Compares the mappings of two maps, as `crushtool --compare` does.
 
 use super::{TestError, TestPlan, weights};
 use crate::crush::general::{USUAL_DIGITS, general};
@@ -6,8 +6,8 @@ use crate::crush::map::Map;
 use crate::crush::mapper::{Ask, Workspace};
 use std::fmt::Write;
 
-/// Maps every input of the plan by both maps, prints how many differ rule by rule, and says whether none did.
-/// Devices are in as the first map and the plan have them.
+/// Maps every input of the plan with both maps, prints the number of differences per rule, and returns
+/// whether there were none. The weights at which devices are in come from the first map and the plan.
 pub fn compare(map: &Map, other: &Map, plan: &TestPlan, out: &mut dyn Write) -> Result<bool, TestError> {
     let weights = weights(map, plan)?;
     let (mapper, other) = (map.compile()?, other.compile()?);

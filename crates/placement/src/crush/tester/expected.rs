@@ -1,38 +1,39 @@
-//! What each device should get, if placement went by weight alone: crushtool's estimate, in single precision.
+//! The load of each device if placement were proportional to weight: crushtool's estimate, in single
+//! precision.
 
 use crate::crush::general::{USUAL_DIGITS, general};
 use crate::crush::map::{Map, Step};
 use std::collections::BTreeMap;
 
-/// Shares of the devices, and what they come to.
+/// The shares of the devices, and the number of objects.
 pub(super) struct Expectation {
-    /// Its part of all weight, by device.
+    /// The share of the total weight, by device.
     pub shares: Vec<f32>,
     objects: f32,
 }
 
 impl Expectation {
-    /// For devices that are so far in, and so many objects; nothing where no device is in.
+    /// For the given device weights and number of objects; `None` if no device is in.
     pub fn new(weights: &[u32], objects: i32) -> Option<Self> {
         let total = weights.iter().fold(0i32, |sum, &weight| sum.wrapping_add(weight as i32));
         let shares = weights.iter().map(|&weight| weight as f32 / total as f32).collect();
         (total != 0).then_some(Self { shares, objects: objects as f32 })
     }
 
-    /// What a device should get.
+    /// The expected number of objects of a device.
     pub fn of(&self, device: usize) -> f32 {
         self.shares[device] * self.objects
     }
 }
 
-/// A number as crushtool prints it.
+/// Formats a number as crushtool does.
 pub(super) fn usual(value: f32) -> String {
     general(f64::from(value), USUAL_DIGITS)
 }
 
-/// The most replicas that crushtool believes a rule can place: the fewest buckets of any type it chooses, or
-/// fewer where it chooses fewer. A type that two steps choose counts double. Steps that set a tunable count
-/// as choices of type 0, of which no bucket is.
+/// The maximum number of replicas that crushtool assumes a rule can place: the smallest number of buckets of
+/// any type that it chooses, or fewer if it chooses fewer. A type that two steps choose counts double. Steps
+/// that set a tunable count as choices of type 0, of which there are no buckets.
 pub(super) fn most_replicas(map: &Map, rule: usize) -> i32 {
     let mut wanted: BTreeMap<i32, i32> = BTreeMap::new();
     let mut there: BTreeMap<i32, i32> = BTreeMap::new();

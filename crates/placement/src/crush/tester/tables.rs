@@ -7,13 +7,13 @@ use std::fmt::Write;
 /// A table as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Its file's name: the rule's, and what it is about.
+    /// The file name: the rule's name and the kind of table.
     pub name: String,
     /// Header and rows.
     pub text: String,
 }
 
-/// What the tables of one trial are made of.
+/// The data for the tables of one trial.
 pub(super) struct Contents<'a> {
     pub replicas: i32,
     pub weights: &'a [u32],
@@ -29,7 +29,7 @@ pub(super) fn placement(rows: &mut String, x: i32, devices: &[ItemId]) {
 }
 
 impl Contents<'_> {
-    /// The tables of the rule called `rule`.
+    /// The tables of the rule with the name `rule`.
     pub fn tables(self, rule: &str) -> Vec<Table> {
         let utilization = "Device ID, Number of Objects Stored, Number of Objects Expected\n";
         let share = "Device ID, Proportional Weight\n";

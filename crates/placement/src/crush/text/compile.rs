@@ -1,4 +1,4 @@
-//! From statements to a map: names are looked up, weights become fixed point, shadow trees are made.
+//! From statements to a map: looks up names, converts weights to fixed point, makes shadow trees.
 
 use super::TextError;
 use super::lex::{Place, Word};
@@ -15,13 +15,13 @@ use crate::crush::map::{
 use crate::crush::straw::to_u32;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The greatest weight that a text map may give a bucket: 65535.0 in 16.16 fixed point.
+/// The maximum weight of a bucket in a text map: 65535.0 in 16.16 fixed point.
 const BUCKET_WEIGHT_MAX: u32 = 65_535 * 0x1_0000;
 
-/// From this many rule slots on, Ceph adds no rule to a map.
+/// The number of rule slots from which on Ceph adds no rule to a map.
 const RULES_UNTIL: usize = 256;
 
-/// Compiles a text map into the map that crushtool 16.2.15 makes of it.
+/// Compiles a text map to the map that crushtool 16.2.15 makes from it.
 pub fn compile(text: &str) -> Result<Map, TextError> {
     let document = syntax::parse(text)?;
     let mut compiler = Compiler::default();
@@ -37,7 +37,7 @@ pub fn compile(text: &str) -> Result<Map, TextError> {
     let whole = |fault: crate::crush::check::Fault| TextError::at(end, fault.to_string());
     if let Some(first) = document.rules.first() {
         check_nesting(&compiler.map).map_err(|fault| TextError::at(first.place, fault.to_string()))?;
-        // As in Ceph, a rule that takes a class whose shadow is missing is what fails.
+        // As in Ceph, a missing shadow is an error only for a rule that takes its class.
         let _ = classes::populate(&mut compiler.map, &compiler.kept);
     }
     for rule in &document.rules {
@@ -51,15 +51,15 @@ pub fn compile(text: &str) -> Result<Map, TextError> {
     Ok(compiler.map)
 }
 
-/// Puts buckets in order as crushtool does: one pass over all pairs swaps the places of two where the first
-/// holds the second. The pass goes by the places in the text, so that some orders are still wrong after it,
-/// and are refused later.
+/// Orders buckets as crushtool does: one pass over all pairs swaps two buckets if the first contains the
+/// second. The pass goes by the positions in the text, so some orders are still wrong after it, and are
+/// refused later.
 fn in_order<'t, 'a>(buckets: &'t [BucketText<'a>]) -> Result<Vec<&'t BucketText<'a>>, TextError> {
     let places: BTreeMap<&str, usize> =
         buckets.iter().enumerate().map(|(at, bucket)| (bucket.name.text, at)).collect();
     let mut ordered: Vec<&BucketText<'_>> = buckets.iter().collect();
     for (at, bucket) in buckets.iter().enumerate() {
-        // By place, not by item: the pass meets later buckets in the order of the text.
+        // Sorted by position, not by item: the pass visits later buckets in the order of the text.
         let later: BTreeSet<usize> = bucket
             .items
             .iter()
@@ -82,15 +82,15 @@ fn in_order<'t, 'a>(buckets: &'t [BucketText<'a>]) -> Result<Vec<&'t BucketText<
 #[derive(Default)]
 struct Compiler<'a> {
     map: Map,
-    /// Ids by name, of devices and buckets.
+    /// Ids of devices and buckets by name.
     items: BTreeMap<&'a str, ItemId>,
     types: BTreeMap<&'a str, i32>,
     rules: BTreeSet<&'a str>,
-    /// Ids that no bucket without an id gets.
+    /// Ids that must not be assigned to buckets without an id.
     taken: BTreeSet<ItemId>,
-    /// How many ids from -1 down are known to be taken.
+    /// The number of ids from -1 down that are known to be taken.
     passed: i32,
-    /// Shadow ids that the text gives.
+    /// Shadow ids given in the text.
     kept: Kept,
     bucket_weights: BTreeMap<ItemId, u32>,
 }
@@ -115,14 +115,13 @@ impl<'a> Compiler<'a> {
             "choose_local_tries" => tunables.choose_local_tries = word,
             "choose_local_fallback_tries" => tunables.choose_local_fallback_tries = word,
             "choose_total_tries" => tunables.choose_total_tries = word,
-            // A switch: crushtool keeps no more of its value than whether it is zero.
+            // A switch: crushtool keeps only whether the value is zero.
             "chooseleaf_descend_once" => tunables.chooseleaf_descend_once = u32::from(word != 0),
             "chooseleaf_vary_r" => tunables.chooseleaf_vary_r = word as u8,
             "chooseleaf_stable" => tunables.chooseleaf_stable = word as u8,
             "straw_calc_version" => tunables.straw_calc_version = word as u8,
             "allowed_bucket_algs" => tunables.allowed_bucket_algs = word,
-            // Squid prints these; they concern multi-step-retry rules alone, which are refused where they
-            // stand.
+            // Printed by Squid; they affect only multi-step-retry rules, which are refused where they occur.
             "msr_descents" | "msr_collision_tries" => {}
             other => {
                 return Err(TextError::at(name.place, format!("there is no tunable `{other}`"))
@@ -152,8 +151,8 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// The first `id` line of each bucket, even if it is a shadow's, keeps its number from buckets that have
-    /// none.
+    /// Reserves the id in the first `id` line of each bucket, even if it is a shadow's, so that buckets
+    /// without an id do not get it.
     fn reserve_ids(&mut self, document: &Document<'_>) {
         self.taken
             .extend(document.buckets.iter().filter_map(|bucket| bucket.ids.first()).map(|line| line.id));
@@ -208,8 +207,8 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// The first id from -1 down that no bucket has or claims; ids are never given back, so the search goes
-    /// on where it ended.
+    /// The first id from -1 down that no bucket has or claims; ids are never released, so the search
+    /// continues where it ended.
     fn free_id(&mut self) -> ItemId {
         while self.taken.contains(&(-1 - self.passed)) {
             self.passed += 1;
@@ -324,7 +323,7 @@ impl<'a> Compiler<'a> {
         let weight = fixed_point(value);
         let (what, limit) =
             if id >= 0 { ("device", DEVICE_WEIGHT_MAX) } else { ("bucket", BUCKET_WEIGHT_MAX) };
-        // Ceph prints weights of buckets with a sign, and reads back what it prints.
+        // Ceph prints weights of buckets as signed numbers, and accepts what it prints.
         let printed_so = id < 0 && (-32_768.0..0.0).contains(&value);
         if weight > limit || (value < 0.0 && weight != 0 && !printed_so) {
             return Err(TextError::at(place, format!("{what} `{}` weighs {value}", item.name.text))
@@ -351,7 +350,7 @@ impl<'a> Compiler<'a> {
             );
         }
         let steps = text.steps.iter().map(|step| self.step(step)).collect::<Result<_, _>>()?;
-        // What Quincy and later write in place of the sizes that they no longer have.
+        // The values that Quincy and later write in place of the removed sizes.
         let (min_size, max_size) = text.sizes.unwrap_or((1, 100));
         if self.map.rules.len() <= id {
             self.map.rules.resize(id + 1, None);
@@ -425,7 +424,7 @@ impl<'a> Compiler<'a> {
             };
             let slot = (-1 - arg.bucket) as u32;
             let made = choose_arg(arg, size)?;
-            // A second entry for a bucket replaces only what it gives.
+            // A second entry for a bucket replaces only the parts that it gives.
             let known: &mut ChooseArg = args.entry(slot).or_default();
             if let Some(ids) = made.1 {
                 known.ids = ids;
@@ -469,7 +468,7 @@ fn choose_arg(text: &ChooseArgText, size: usize) -> Result<Replaced, TextError> 
     Ok(((!sets.is_empty()).then_some(sets), text.ids.clone()))
 }
 
-/// A weight in 16.16 fixed point, by way of single precision as in Ceph.
+/// Converts a weight to 16.16 fixed point, through single precision as in Ceph.
 fn fixed_point(value: f32) -> u32 {
     to_u32(f64::from(value * 65_536.0))
 }

@@ -1,22 +1,22 @@
-//! Words of a text map, each with its place.
+//! Splits a text map into words, each with its position.
 
 use super::TextError;
 
-/// Where a word starts.
+/// The line and column at which a word starts, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub line: u32,
     pub column: u32,
 }
 
-/// A word, or one of the brackets.
+/// A word or a bracket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word<'a> {
     pub text: &'a str,
     pub place: Place,
 }
 
-/// Cuts a text into words; `#` starts a comment. The second value is where the text ends.
+/// Splits a text into words; `#` starts a comment. The second value is the position of the end of the text.
 pub(super) fn words(text: &str) -> Result<(Vec<Word<'_>>, Place), TextError> {
     let mut words = Vec::new();
     let mut end = Place { line: 1, column: 1 };

@@ -1,4 +1,4 @@
-//! From a map to the text that `crushtool -d` of Ceph 16.2.15 prints for it, byte for byte.
+//! From a map to its text form, byte for byte as `crushtool -d` of Ceph 16.2.15 prints it.
 //!
 //! Weights are printed with three decimals, so compiling the text again may give other weights: compare maps,
 //! not texts.
@@ -12,7 +12,7 @@ use std::fmt::{self, Write};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrintError {
-    /// A rule starts from an item that is not there, or from a shadow whose bucket or class is not there.
+    /// A rule starts from an item that does not exist, or from a shadow whose bucket or class does not exist.
     #[error("rule {rule} takes item {item}, which the map does not name")]
     Take {
         /// The rule.
@@ -20,7 +20,7 @@ pub enum PrintError {
         /// The item.
         item: ItemId,
     },
-    /// The map names a class by a number without a name.
+    /// The map uses a class id without a name.
     #[error("bucket {bucket} has a shadow for class {class}, which has no name")]
     Class {
         /// The bucket.
@@ -91,7 +91,7 @@ impl Printer<'_> {
         ];
         for (name, value, usual) in rows {
             if value != usual {
-                // Ceph keeps these as signed numbers.
+                // Ceph stores these as signed numbers.
                 self.put(format_args!("tunable {name} {}\n", value as i32));
             }
         }
@@ -120,8 +120,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Items come before the bucket that holds them, as a text map needs them. The depth of a map is bounded
-    /// on reading.
+    /// Prints the items of a bucket before the bucket itself, as a text map requires. Reading limits the
+    /// depth of a map, so recursion is safe.
     fn bucket_and_below(&mut self, id: ItemId) -> Result<(), PrintError> {
         let map = self.map;
         let Some(bucket) = map.bucket(id) else { return Ok(()) };
@@ -215,7 +215,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// What a rule takes: a name, or a name and a class for a shadow.
+    /// The argument of a `take` step: a name, or a name and a class for a shadow.
     fn taken(&self, item: ItemId) -> Option<String> {
         let name = self.map.item_names.get(&item)?;
         let Some((plain, class)) = name.split_once('~') else { return Some(name.clone()) };
@@ -225,7 +225,7 @@ impl Printer<'_> {
     }
 
     fn choose_args(&mut self, index: i64, args: &ChooseArgs) {
-        // Ceph prints the index without its sign, and reads it back by overflow.
+        // Ceph prints the index as an unsigned number, and reads it back by overflow.
         self.put(format_args!("choose_args {} {{\n", index as u64));
         for (&slot, arg) in args {
             if arg.weight_sets.is_empty() && arg.ids.is_empty() {
@@ -267,7 +267,7 @@ impl Printer<'_> {
     }
 }
 
-/// Names of shadow buckets are not plain, and are not printed.
+/// Whether a name is plain; names of shadow buckets are not, and are not printed.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }

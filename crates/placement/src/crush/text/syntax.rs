@@ -1,10 +1,10 @@
-//! The grammar of a text map: words in, statements out, each with its place. Names are not looked up here.
+//! The grammar of a text map: converts words to statements with positions. Names are not looked up here.
 
 use super::TextError;
 use super::lex::{Place, Word, words};
 use crate::crush::map::{Mode, RuleKind, Setting};
 
-/// A whole text.
+/// The parsed text.
 #[derive(Debug, Default)]
 pub(super) struct Document<'a> {
     pub heads: Vec<Head<'a>>,
@@ -13,7 +13,7 @@ pub(super) struct Document<'a> {
     pub choose_args: Vec<ChooseArgsText>,
 }
 
-/// What may stand before the buckets.
+/// A statement before the buckets.
 #[derive(Debug)]
 pub(super) enum Head<'a> {
     Tunable { name: Word<'a>, value: i32 },
@@ -237,7 +237,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Both lines as 16.2 demands, or neither as Quincy and later print it.
+    /// Parses both size lines, which 16.2 requires, or neither, as Quincy and later print it.
     fn sizes(&mut self) -> Result<Option<(i32, i32)>, TextError> {
         let both = "give both `min_size` and `max_size`, or neither";
         if self.eat("min_size") {
@@ -335,7 +335,7 @@ impl<'a> Parser<'a> {
         self.words.get(self.next).map_or(self.end, |word| word.place)
     }
 
-    /// The place of the word taken last.
+    /// The position of the word taken last.
     fn last(&self) -> Place {
         self.words.get(self.next.wrapping_sub(1)).map_or(self.end, |word| word.place)
     }
@@ -404,7 +404,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// As crushtool reads numbers: 64 bits that stop at their ends, of which the low half remains.
+    /// Parses a number as crushtool does: 64 bits with saturation, of which the low half is kept.
     fn number(&mut self, what: &str) -> Result<i32, TextError> {
         let text = self.word(what)?.text;
         let ends = if text.starts_with('-') { i64::MIN } else { i64::MAX };
@@ -422,7 +422,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A decimal number, with an exponent if need be; neither `inf` nor `nan`.
+/// Whether a text is a decimal number, possibly with an exponent; `inf` and `nan` are not.
 fn is_real(text: &str) -> bool {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
