@@ -1,67 +1,68 @@
-//! What the failures touch: every object, or group of objects, with a copy on something that fails.
+//! Which objects, or placement groups, have a copy or shard on a device that fails.
 //!
-//! All failures of a run are known beforehand, so it is found once ([`search`](crate::search));
-//! [`recovery`](crate::recovery) follows what becomes of it.
+//! All failures of a run are known in advance, so the search runs once ([`search`](crate::search));
+//! [`recovery`](crate::recovery) then follows the affected records.
 
 use crate::homes::Homes;
 use crate::plan::{DeviceId, NOWHERE};
 use crate::redundancy::Redundancy;
 
-/// How the affected were found.
+/// How the affected records were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// By the placement's inverse.
+    /// By inverting the placement.
     ByInverse,
-    /// Every object, or group, was asked.
+    /// By computing the placement of every object or group.
     ByAsking,
     /// Drawn from the exact distribution.
     Drawn,
 }
 
-/// How the objects of a record are kept safe, and what its places mean.
+/// The redundancy of a record, and how its places are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Copies or shards.
     pub redundancy: Redundancy,
-    /// With fewer left, it takes no writes.
+    /// The record accepts writes while at least this many copies or shards are left.
     pub min_size: u32,
-    /// Each shard has its own place; else any order of the devices means the same.
+    /// Whether each shard belongs to one place of the list. If not, the order of the devices has no meaning.
     pub by_place: bool,
 }
 
-/// What is affected. A record is an object placed by itself, or a group.
+/// The affected records. A record is an object that is placed by itself, or a placement group.
 #[derive(Debug)]
 pub struct Affected {
-    /// Copies or shards of a record, of the kind that has most.
+    /// Copies or shards of the widest kind of record.
     pub width: usize,
-    /// The kinds of records that there are.
+    /// The kinds of records.
     pub(crate) kinds: Vec<Kind>,
-    /// For each record its kind; empty where there is but one.
+    /// The kind of each record; empty if there is only one kind.
     pub(crate) kind_of: Vec<u16>,
-    /// For each record its devices in order, more than `width` of them, so that the next ones can take over.
+    /// The devices of each record in order: `length` of them, at least `width`, so that later ones can take
+    /// over.
     pub(crate) lists: Vec<DeviceId>,
     pub(crate) length: usize,
-    /// For each record, its first object; one more at the end. Empty where each record is one object.
+    /// The first object of each record, with one more entry at the end. Empty if each record is one object.
     pub(crate) first_object: Vec<u32>,
-    /// For each object, the bytes of a copy or shard.
+    /// The bytes per copy or shard of each object.
     pub(crate) sizes: Vec<u64>,
-    /// For each record its number: the group, or the object's.
+    /// The number of each record: that of the group or of the object.
     pub numbers: Vec<u64>,
-    /// Where new homes come from something else than the lists: a CRUSH map, or servers with several disks.
+    /// The source of new homes where it is not `lists`: a CRUSH map, or servers with several disks.
     pub homes: Option<Box<dyn Homes>>,
-    /// For each record its key, where `homes` needs it.
+    /// The key of each record, where `homes` needs it.
     pub(crate) keys: Vec<u64>,
-    /// How they were found.
+    /// How the records were found.
     pub found: Found,
-    /// How many objects, or groups, were looked at.
+    /// How many objects or groups were examined.
     pub asked: u64,
     /// Whether records are groups.
     pub grouped: bool,
 }
 
 impl Affected {
-    /// Each record has a list, a kind and a key where records have some, and objects with a size.
-    ///
+    /// Checks that every record has its list, and a kind and a key where records have them, and that every
+    /// object has a size.
     /// # Panics
     /// When the tables do not have as many rows as there are records.
     pub fn assert_whole(&self) {
@@ -81,20 +82,20 @@ impl Affected {
         assert_eq!(end, Some(self.sizes.len() as u32), "objects of all groups");
     }
 
-    /// How many records.
+    /// Number of records.
     #[must_use]
     pub fn records(&self) -> usize {
         self.numbers.len()
     }
 
-    /// A record's devices before anything fails, and who comes next.
+    /// The devices of a record before any failure, followed by the devices that can take over.
     #[inline]
     #[must_use]
     pub fn list(&self, record: usize) -> &[DeviceId] {
         &self.lists[record * self.length..(record + 1) * self.length]
     }
 
-    /// The bytes of the copies or shards of a record's objects.
+    /// Bytes per copy or shard of each object of a record.
     #[inline]
     #[must_use]
     pub fn sizes(&self, record: usize) -> &[u64] {
@@ -104,14 +105,14 @@ impl Affected {
         &self.sizes[self.first_object[record] as usize..self.first_object[record + 1] as usize]
     }
 
-    /// The place of a record's first object among all.
+    /// Index of a record's first object among all objects.
     #[inline]
     #[must_use]
     pub fn first_object(&self, record: usize) -> usize {
         if self.first_object.is_empty() { record } else { self.first_object[record] as usize }
     }
 
-    /// How many objects.
+    /// Number of objects.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.sizes.len()
@@ -123,14 +124,14 @@ impl Affected {
         (self.numbers[record], self.keys.get(record).copied().unwrap_or(0))
     }
 
-    /// How a record is kept safe.
+    /// The redundancy of a record.
     #[inline]
     #[must_use]
     pub fn kind(&self, record: usize) -> Kind {
         self.kinds[self.kind_of.get(record).copied().map_or(0, usize::from)]
     }
 
-    /// Records given one by one, as real clusters list their groups.
+    /// An empty table for groups that are then added one by one, as in the exports of real clusters.
     #[must_use]
     pub fn of_groups(kinds: Vec<Kind>, homes: Box<dyn Homes>) -> Affected {
         let width = kinds.iter().map(|kind| kind.redundancy.width as usize).max().unwrap_or(0);
@@ -155,7 +156,7 @@ impl Affected {
         }
     }
 
-    /// Adds a group of a kind with its devices, padded with [`NOWHERE`], and its objects.
+    /// Adds a group of a given kind: its devices, padded with [`NOWHERE`], and its objects.
     pub fn push_group_of(
         &mut self,
         kind: u16,
@@ -169,7 +170,7 @@ impl Affected {
         self.push_group(number, list, sizes);
     }
 
-    /// Adds a group of the only kind.
+    /// Adds a group where there is only one kind.
     pub(crate) fn push_group(&mut self, number: u64, list: &[DeviceId], sizes: impl Iterator<Item = u64>) {
         assert!(self.grouped, "group {number} is among objects that are placed one by one");
         assert!(list.len() <= self.length, "group {number} has {} devices of {}", list.len(), self.length);

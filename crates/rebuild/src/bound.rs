@@ -1,16 +1,16 @@
-//! What no run beats: the bound of a placement, and the ideal, in closed form.
+//! Lower limits on the duration of a rebuild, in closed form: the bound of a placement, and the ideal.
 //!
-//! Both come from the work that was done: for each disk, card and uplink every transfer, and for every object
-//! one seek to begin reading it and one to begin writing it, which no order of requests avoids. Reservations,
-//! rests, windows and waiting for one another come on top.
+//! Both are computed from the work done: every transfer of each disk, NIC and uplink, and for every object
+//! one seek to begin reading and one to begin writing, which no order of requests avoids. Reservations,
+//! rests, windows and waiting come on top and are left out.
 //!
 //! - The *bound*: the busiest device works without a pause. It is a property of the placement.
-//! - The *ideal*: the same bytes and requests cost as much in all, but are spread evenly over all surviving
-//!   disks, over all their servers' cards and over the uplinks of their racks. A mean is never more than the
-//!   maximum, so the ideal is never longer than the bound; and it is never shorter than the longest chain,
-//!   one object's units one after the other through their slowest stage.
+//! - The *ideal*: the same total cost in bytes and requests, spread evenly over all surviving disks, the NICs
+//!   of their servers and the uplinks of their racks. A mean never exceeds the maximum, so the ideal is at
+//!   most the bound. It is at least the longest chain: the units of one object, one after the other, through
+//!   their slowest stage.
 //!
-//! Only units that became durable count, so both hold for phases that are cut short, too.
+//! Only units that became durable count, so both limits also hold for phases that are cut short.
 
 use towtank_units::{Bytes, SimSpan};
 
@@ -18,39 +18,39 @@ use crate::hardware::Hardware;
 use crate::model::Limits;
 use crate::plan::{DeviceId, Plan};
 
-/// What devices had to do for the units of a plan that became durable.
+/// The work of each device for those units of a plan that became durable.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// For each disk.
+    /// Busy time of each disk.
     pub disks: Vec<SimSpan>,
-    /// For each server's card, sending.
+    /// Sending time of each server's NIC.
     pub sending: Vec<SimSpan>,
-    /// For each server's card, receiving.
+    /// Receiving time of each server's NIC.
     pub receiving: Vec<SimSpan>,
-    /// For each rack, up and down.
+    /// Busy time of each rack's uplink, up and down.
     pub uplinks: Vec<[SimSpan; 2]>,
-    /// For each device, what its rate allows.
+    /// For each driver, the least time that its rate limit allows.
     pub rates: Vec<SimSpan>,
-    /// The longest that one job takes under the rate of a stream.
+    /// The longest time that one job takes under the rate limit of a stream.
     pub stream: SimSpan,
-    /// The longest that one job takes if nothing else is in its way.
+    /// The longest time that one job takes without contention.
     pub chain: SimSpan,
-    /// Bytes written in all.
+    /// Bytes written in total.
     pub bytes: u128,
-    /// Bytes each server sends to each other one, if there are few servers.
+    /// Bytes that each server sends to each other server, if there are few servers.
     pub traffic: Option<Vec<u64>>,
-    /// Units in all.
+    /// Units in total.
     pub units: u64,
-    /// For each disk, bytes read and written.
+    /// Bytes read and bytes written by each disk.
     pub moved: Vec<[u64; 2]>,
 }
 
-/// More servers than this are not shown one by one against each other.
+/// The largest number of servers for which [`Work::traffic`] is kept.
 pub const TRAFFIC_SERVERS_MAX: u32 = 1_024;
 
 impl Work {
-    /// Adds up a plan. `durable` says up to which unit a job became durable: all of them, for what a plan
-    /// asks for.
+    /// Adds up the work of a plan. `durable` gives the number of durable units of a job; all of them, if the
+    /// work that the plan asks for is wanted.
     #[must_use]
     pub fn of(hardware: &Hardware, limits: &Limits, plan: &Plan, durable: impl Fn(u32) -> u32) -> Work {
         let mut work = Work::none(hardware);
@@ -87,10 +87,10 @@ impl Work {
         work
     }
 
-    /// What is sent is received, and what is written is what was to be made again.
+    /// Checks that bytes sent equal bytes received and that bytes written equal the bytes to be rebuilt.
     ///
     /// # Panics
-    /// When it is not.
+    /// If one of these sums differs.
     pub fn assert_conserved(&self) {
         let sum = |spans: &[SimSpan]| spans.iter().map(|span| u128::from(span.as_ns())).sum::<u128>();
         let (sending, receiving) = (sum(&self.sending), sum(&self.receiving));
@@ -107,7 +107,7 @@ impl Work {
         }
     }
 
-    /// Nothing to do.
+    /// No work.
     #[must_use]
     pub fn none(hardware: &Hardware) -> Work {
         let (servers, zero) = (hardware.servers() as usize, SimSpan::ZERO);
@@ -126,7 +126,7 @@ impl Work {
         }
     }
 
-    /// Adds what a later phase did.
+    /// Adds the work of a later phase.
     pub fn add(&mut self, later: &Work) {
         assert_eq!(self.disks.len(), later.disks.len(), "disks of both phases");
         assert_eq!(self.sending.len(), later.sending.len(), "cards of both phases");
@@ -187,7 +187,7 @@ impl Work {
         }
     }
 
-    /// No run of the plan takes less.
+    /// A lower bound on the duration of any run of the plan.
     #[must_use]
     pub fn bound(&self) -> SimSpan {
         let all = self.disks.iter().chain(&self.sending).chain(&self.receiving);
@@ -195,11 +195,10 @@ impl Work {
         all.copied().fold(self.chain.max(self.stream), SimSpan::max)
     }
 
-    /// How long all this takes where it is spread evenly over what survives.
+    /// The duration if the work is spread evenly over the surviving devices.
     #[must_use]
-    ///
     /// # Panics
-    /// When more devices had work than survive.
+    /// If more disks had work than survive.
     pub fn ideal(&self, survivors: &Survivors) -> SimSpan {
         let busy = self.disks.iter().filter(|span| !span.is_zero()).count();
         assert!(
@@ -232,19 +231,19 @@ impl Work {
     }
 }
 
-/// How many share the work where it is even.
+/// The number of devices over which even work is spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Survivors {
-    /// Disks that work.
+    /// Working disks.
     pub devices: u32,
-    /// Servers with such a disk.
+    /// Servers with a working disk.
     pub servers: u32,
     /// Racks with such a server.
     pub racks: u32,
 }
 
 impl Survivors {
-    /// Those that have not stopped.
+    /// Counts the devices that have not stopped.
     #[must_use]
     pub fn of(hardware: &Hardware, stopped: &[bool]) -> Survivors {
         let works = |server: &u32| hardware.devices_of(*server).any(|device| !stopped[device.index()]);
@@ -260,7 +259,7 @@ impl Survivors {
     }
 }
 
-/// The part of a job that counts.
+/// The part of a job that counts as work.
 struct Left {
     full: u32,
     tail: u64,
@@ -290,9 +289,9 @@ impl Left {
         if self.tail > 0 { self.tail } else { unit }
     }
 
-    /// How long the units take from the source over the driver to the target, if nobody else is there: the
-    /// first one through the stages before the slowest, all of them through that one, and the last one
-    /// through those after it.
+    /// The time that the units take from source to driver to target without contention: the first unit
+    /// through the stages before the slowest, all units through the slowest, and the last unit through the
+    /// stages after it.
     fn chain(&self, hardware: &Hardware, [source, driver, target]: [DeviceId; 3]) -> SimSpan {
         let unit = hardware.unit();
         let apart = |from, to| hardware.server_of(from) != hardware.server_of(to);
@@ -313,7 +312,7 @@ impl Left {
         };
         let all = |number: usize| {
             let full = if (1..3).contains(&number) && stage(number, unit) > SimSpan::ZERO {
-                // Latencies of units that follow each other overlap.
+                // Latencies of consecutive units overlap.
                 hardware.card().span(unit)
             } else {
                 stage(number, unit)

@@ -1,4 +1,4 @@
-//! What fails, and when: which devices a failure takes, drawn where it is not named.
+//! What fails and when: the devices that a failure takes, drawn at random where the failure is not named.
 
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 use towtank_units::SimSpan;
@@ -6,12 +6,12 @@ use towtank_units::SimSpan;
 use crate::hardware::{Hardware, Layout};
 use crate::plan::DeviceId;
 
-/// A failure, by what is known of it before a replicate draws the rest.
+/// A failure as it is specified, before a replicate draws the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What fails.
     pub what: Failing,
-    /// When.
+    /// When it fails.
     pub at: SimSpan,
 }
 
@@ -20,47 +20,47 @@ pub struct Failure {
 pub enum Failing {
     /// A server, drawn if it is not named.
     Server(Option<u32>),
-    /// A disk.
+    /// A disk, drawn if it is not named.
     Device(Option<u32>),
-    /// A rack.
+    /// A rack, drawn if it is not named.
     Rack(Option<u32>),
 }
 
-/// A failure with its devices.
+/// A failure with the devices that it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Struck {
-    /// When.
+    /// When it fails.
     pub at: SimSpan,
-    /// What fails.
+    /// The devices that fail.
     pub devices: Vec<DeviceId>,
-    /// In words.
+    /// The failure in words.
     pub name: String,
-    /// It is a whole rack.
+    /// Whether it is a whole rack.
     pub rack: bool,
 }
 
 const CHOICE: Purpose = Purpose(40);
 
-/// A failure in the user's words, and its devices: those of a named one, or the most that a drawn one may
-/// have.
+/// A failure as the user wrote it, and its devices: those that it names, or the largest number that a drawn
+/// one may take.
 pub type Word<'a> = (&'a str, Stricken);
 
 /// Which devices a failure takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stricken {
-    /// These.
+    /// These devices.
     Named(Vec<DeviceId>),
-    /// At most so many, drawn.
+    /// At most this many devices, drawn.
     Drawn(usize),
 }
 
-/// What is wrong with failures, in the order of time, of which some find nothing that still stands: messages
-/// and hints. `open` says for each device whether it stands before all of them.
+/// Finds failures, taken in order of time, that hit nothing that still works: a message and a hint for each.
+/// `open` says which devices work before the first failure.
 pub fn struck_again(words: &[Word<'_>], mut open: Vec<bool>) -> Vec<(String, String)> {
     let count = |open: &[bool]| open.iter().filter(|open| **open).count();
     let all = count(&open);
     let mut wrong = Vec::new();
-    // What is named is never drawn.
+    // A device that a failure names is never drawn by another one.
     let mut by: Vec<(&str, &[DeviceId])> = Vec::new();
     for (text, stricken) in words {
         let Stricken::Named(devices) = stricken else { continue };
@@ -92,7 +92,7 @@ pub fn struck_again(words: &[Word<'_>], mut open: Vec<bool>) -> Vec<(String, Str
     wrong
 }
 
-/// The devices of what is named in a cluster that is made up.
+/// The devices that a failure takes in a synthetic cluster.
 #[must_use]
 pub fn named(what: Failing, layout: &Layout) -> Stricken {
     let servers = layout.rack_of.len() as u32;
@@ -116,9 +116,9 @@ pub fn named(what: Failing, layout: &Layout) -> Stricken {
     }
 }
 
-/// The devices of one thing that fails, and its name. One that is not named is drawn among those of which
-/// nothing is `taken`, because it has failed before or fails by its name; where there is none, among those
-/// that still stand in part. No device if nothing stands.
+/// The devices and the name of one failure. A failure that is not named is drawn among the things of which no
+/// device is `taken` (failed before, or named by another failure); if there is none, among those that still
+/// work in part. The list is empty if nothing works.
 #[must_use]
 pub fn strike_one(
     what: Failing,

@@ -1,32 +1,31 @@
-//! The machines of a cluster: which disk is in which server, which server in which rack, and what each can
-//! do.
+//! The machines of a cluster: disks in servers, servers in racks, and the speed of each.
 
 use towtank_devices::{CardClock, CardSpec, DiskClock, DiskSpec, SeekRow};
 use towtank_units::{Bytes, Rate, SimSpan};
 
 use crate::plan::DeviceId;
 
-/// What a control message weighs: the storage-server model of the authors of CODES has 128 bytes.
+/// Bytes of a control message: 128, as in the storage-server model of the authors of CODES.
 pub const CONTROL: u64 = 128;
 
 /// The uplinks of racks.
 #[derive(Clone, Copy, Debug)]
 pub struct Uplinks {
-    /// Each way, shared by all servers of a rack.
+    /// Rate in each direction, shared by all servers of a rack.
     pub rate: Rate,
 }
 
-/// The machines.
+/// The machines of a cluster.
 #[derive(Clone, Debug)]
 pub struct Hardware {
-    /// For each device, its server.
+    /// The server of each device.
     server_of: Vec<u32>,
-    /// For each server, its first device and one past its last.
+    /// The first device of each server, and one past its last.
     devices_of: Vec<(u32, u32)>,
-    /// For each server, its rack.
+    /// The rack of each server.
     rack_of: Vec<u32>,
     racks: u32,
-    /// What disks there are, and which device is which.
+    /// The classes of disks; `class_of` gives the class of each device.
     disks: Vec<DiskClock>,
     class_of: Vec<u8>,
     card: CardClock,
@@ -36,14 +35,14 @@ pub struct Hardware {
     names: Option<Names>,
 }
 
-/// What the machines of a real cluster are called.
+/// The names of the machines of a real cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// For each server.
+    /// One name per server.
     pub servers: Vec<String>,
-    /// For each disk.
+    /// One name per disk.
     pub disks: Vec<String>,
-    /// For each rack.
+    /// One name per rack.
     pub racks: Vec<String>,
 }
 
@@ -55,14 +54,14 @@ fn double(rate: Rate) -> Rate {
     Rate::from_bytes_per_second(rate.bytes_per_second().saturating_mul(2)).unwrap_or(rate)
 }
 
-/// Who is where.
+/// The position of each device and server.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// For each device, its server; devices of one server follow each other.
+    /// The server of each device; the devices of a server are numbered consecutively.
     pub server_of: Vec<u32>,
-    /// For each server, its rack.
+    /// The rack of each server.
     pub rack_of: Vec<u32>,
-    /// For each device, which of the disks it is.
+    /// The class of each device's disk.
     pub class_of: Vec<u8>,
 }
 
@@ -70,8 +69,8 @@ impl Hardware {
     /// `unit` is the size of most messages and requests.
     ///
     /// # Panics
-    /// When the devices of a server do not follow each other: whoever makes a layout numbers them so. When a
-    /// unit has no bytes, or a control message takes no time.
+    /// If the devices of a server are not numbered consecutively, if a unit has no bytes, or if a control
+    /// message takes no time.
     #[must_use]
     pub fn new(
         layout: Layout,
@@ -114,7 +113,7 @@ impl Hardware {
         }
     }
 
-    /// The same with disks that take half as long for everything.
+    /// The same machines with disks that take half the time for every operation.
     #[must_use]
     pub fn faster_disks(&self) -> Hardware {
         let faster = |disk: &DiskClock| {
@@ -139,7 +138,7 @@ impl Hardware {
         Hardware { disks: self.disks.iter().map(faster).collect(), ..self.clone() }
     }
 
-    /// The same with cards of twice the rate.
+    /// The same machines with NICs of twice the rate.
     #[must_use]
     pub fn faster_cards(&self) -> Hardware {
         let spec = self.card.spec();
@@ -150,39 +149,39 @@ impl Hardware {
         Hardware { card, ..self.clone() }
     }
 
-    /// The same with uplinks of twice the rate, where they are limited.
+    /// The same machines with uplinks of twice the rate; none if uplinks are not limited.
     #[must_use]
     pub fn faster_uplinks(&self) -> Option<Hardware> {
         let uplinks = Some(Uplinks { rate: double(self.uplinks?.rate) });
         Some(Hardware { uplinks, ..self.clone() })
     }
 
-    /// How many disks.
+    /// Number of disks.
     #[must_use]
     pub fn devices(&self) -> u32 {
         self.server_of.len() as u32
     }
 
-    /// How many servers.
+    /// Number of servers.
     #[must_use]
     pub fn servers(&self) -> u32 {
         self.rack_of.len() as u32
     }
 
-    /// How many racks.
+    /// Number of racks.
     #[must_use]
     pub fn racks(&self) -> u32 {
         self.racks
     }
 
-    /// Where a disk is.
+    /// The server of a disk.
     #[inline]
     #[must_use]
     pub fn server_of(&self, device: DeviceId) -> u32 {
         self.server_of[device.index()]
     }
 
-    /// Where a server is.
+    /// The rack of a server.
     #[inline]
     #[must_use]
     pub fn rack_of(&self, server: u32) -> u32 {
@@ -195,7 +194,7 @@ impl Hardware {
         (first as usize..end as usize).map(|device| DeviceId(device as u32))
     }
 
-    /// The place of a disk in its server.
+    /// Index of a disk within its server.
     #[inline]
     #[must_use]
     pub fn place_of(&self, device: DeviceId) -> usize {
@@ -204,24 +203,24 @@ impl Hardware {
         (device.0 - first) as usize
     }
 
-    /// How many kinds of disks there are.
+    /// Number of disk classes.
     #[inline]
     #[must_use]
     pub fn kinds(&self) -> usize {
         self.disks.len()
     }
 
-    /// Which of the kinds of disks a disk is.
+    /// The class of a disk.
     #[inline]
     #[must_use]
     pub fn class_of(&self, device: DeviceId) -> usize {
         usize::from(self.class_of[device.index()])
     }
 
-    /// The names of servers, disks and racks, in the order of their numbers, for those that have some.
+    /// Names the servers, disks and racks, in the order of their numbers.
     ///
     /// # Panics
-    /// When there is not one name for each.
+    /// If there is not one name for each.
     #[must_use]
     pub fn with_names(mut self, names: Names) -> Hardware {
         assert_eq!(names.servers.len(), self.servers() as usize, "names of servers, and servers");
@@ -231,34 +230,34 @@ impl Hardware {
         self
     }
 
-    /// What the machines are called; none where they have only numbers.
+    /// The names of the machines; none if they have only numbers.
     #[must_use]
     pub fn names(&self) -> Option<&Names> {
         self.names.as_ref()
     }
 
-    /// A disk in words.
+    /// The name of a disk, or its number.
     #[must_use]
     pub fn disk_name(&self, device: DeviceId) -> String {
         let named = self.names.as_ref().map(|names| names.disks[device.index()].clone());
         named.unwrap_or_else(|| format!("disk {}", device.0))
     }
 
-    /// A server in words.
+    /// The name of a server, or its number.
     #[must_use]
     pub fn server_name(&self, server: u32) -> String {
         let named = self.names.as_ref().map(|names| names.servers[server as usize].clone());
         named.unwrap_or_else(|| format!("server {server}"))
     }
 
-    /// A rack in words.
+    /// The name of a rack, or its number.
     #[must_use]
     pub fn rack_name(&self, rack: u32) -> String {
         let named = self.names.as_ref().map(|names| names.racks[rack as usize].clone());
         named.unwrap_or_else(|| format!("rack {rack}"))
     }
 
-    /// A disk's times.
+    /// The service times of a disk.
     #[inline]
     #[must_use]
     pub fn disk(&self, device: DeviceId) -> &DiskClock {
@@ -268,36 +267,36 @@ impl Hardware {
         &self.disks[usize::from(self.class_of[device.index()])]
     }
 
-    /// The cards' times.
+    /// The transfer times of the NICs.
     #[inline]
     #[must_use]
     pub fn card(&self) -> &CardClock {
         &self.card
     }
 
-    /// How long a control message takes from one server to another. It queues nowhere: cards send such small
-    /// ones between the others.
+    /// How long a control message takes from one server to another. It does not queue: NICs interleave such
+    /// small messages with the others.
     #[inline]
     #[must_use]
     pub fn control(&self) -> SimSpan {
         self.control
     }
 
-    /// The uplinks, where they are limited.
+    /// The uplinks, if they are limited.
     #[inline]
     #[must_use]
     pub fn uplinks(&self) -> Option<Uplinks> {
         self.uplinks
     }
 
-    /// The size of a unit.
+    /// The bytes of a unit.
     #[inline]
     #[must_use]
     pub fn unit(&self) -> u64 {
         self.unit
     }
 
-    /// In how many units that many bytes go.
+    /// Number of units that hold `bytes`.
     #[inline]
     #[must_use]
     pub fn units(&self, bytes: u64) -> u32 {

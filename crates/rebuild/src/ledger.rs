@@ -1,8 +1,8 @@
-//! What becomes of the affected objects as things fail and are rebuilt: who holds what, who is to hold it,
-//! and the plan that follows from it.
+//! The state of the affected objects while devices fail and rebuilds finish: which devices hold each record,
+//! which are to hold it, and the plan that follows.
 //!
-//! A record keeps the copies that are left in their places; a place that was lost gets the next home that
-//! placement names once what failed is out. Source and target are never on what is known to be down.
+//! A record keeps its surviving copies in their places; a lost place gets the next home that placement names
+//! once the failed devices are out. Source and target are never devices that are known to be down.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub enum Gather {
     Target,
 }
 
-/// Rules by which a plan is made.
+/// The rules for making a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Which copy is read.
@@ -50,85 +50,85 @@ pub struct Rules {
     pub reserve: bool,
 }
 
-/// What devices are like at a moment.
+/// The state of the devices at one moment.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// Stopped, whether or not anybody knows.
+    /// Stopped, whether or not this is known.
     pub stopped: Vec<bool>,
     /// Known to be down.
     pub down: Vec<bool>,
-    /// Given up: placement passes over them.
+    /// Out: placement passes over them.
     pub out: Vec<bool>,
     /// Bytes on each device.
     pub used: Vec<u64>,
-    /// The most bytes a device takes.
+    /// The most bytes that each device may hold.
     pub limit: Vec<u64>,
 }
 
-/// Objects that cannot be rebuilt, and why.
+/// Objects that cannot be rebuilt, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stuck {
     /// Too few copies or shards are left.
     pub lost: u64,
-    /// What failed is not given up yet, or never.
+    /// A failed device is not out yet, or never will be.
     pub waiting: u64,
     /// Placement names no other home.
     pub homeless: u64,
     /// The home has no room.
     pub full: u64,
-    /// What would have to be written for all of them.
+    /// Bytes that would have to be written to rebuild all of them.
     pub bytes: u64,
 }
 
 impl Stuck {
-    /// All of them, for whatever reason.
+    /// Objects that cannot be rebuilt, for any reason.
     #[must_use]
     pub fn objects(&self) -> u64 {
         self.lost + self.waiting + self.homeless + self.full
     }
 
-    /// Whether anything is.
+    /// Whether any object cannot be rebuilt.
     #[must_use]
     pub fn any(&self) -> bool {
         self.objects() > 0
     }
 }
 
-/// Who holds what.
+/// Which devices hold which records.
 pub struct Ledger<'a> {
     affected: &'a Affected,
     hardware: &'a Hardware,
     rules: Rules,
-    /// For each record, its places.
+    /// The device in each place of each record.
     holders: Vec<DeviceId>,
-    /// For each record, the homes that its lost places are being rebuilt on.
+    /// The home on which each lost place is being rebuilt.
     aims: Vec<DeviceId>,
-    /// For each object, whether it is whole on these.
+    /// Whether each object is complete on the homes in `aims`.
     done: Vec<bool>,
-    /// For each device, the bytes of records that are whole again and have a part on it.
+    /// For each device, the bytes of its parts of records that are complete again.
     gained: Vec<u64>,
-    /// For objects in work, the units that are durable.
+    /// Durable units of each object that is partly rebuilt.
     begun: std::collections::BTreeMap<usize, u32>,
-    /// Room to work in.
+    /// Scratch space.
     spare: [Vec<DeviceId>; 2],
 }
 
-/// A plan, and which job is which object.
+/// A plan, and the object of each job.
 pub struct Planned {
     /// The plan.
     pub plan: Plan,
-    /// For each job, its record and its object.
+    /// The record and the object of each job.
     pub jobs: Vec<(u32, u32)>,
     /// What cannot be rebuilt.
     pub stuck: Stuck,
-    /// Records with fewer copies or shards than they need to take writes.
+    /// Records with fewer copies or shards than they need to accept writes.
     pub below_min_size: u64,
 }
 
 const SOURCE: Purpose = Purpose(43);
 
 impl<'a> Ledger<'a> {
-    /// As it is before anything fails.
+    /// The state before any failure.
     #[must_use]
     pub fn new(affected: &'a Affected, hardware: &'a Hardware, rules: Rules) -> Ledger<'a> {
         let width = affected.width;
@@ -157,16 +157,16 @@ impl<'a> Ledger<'a> {
         first..first + self.affected.kind(record).redundancy.width as usize
     }
 
-    /// For each device, the bytes that it holds more than before anything failed.
+    /// For each device, the bytes that it holds beyond those before any failure.
     #[must_use]
     pub fn gained(&self) -> &[u64] {
         &self.gained
     }
 
-    /// What is on stopped devices that are known to be down is lost to its record.
+    /// Removes from each record the places on devices that are known to be down.
     ///
     /// # Panics
-    /// When `standing` is not of these devices.
+    /// If `standing` has another number of devices, or a device is down that has not stopped.
     pub fn strike(&mut self, standing: &Standing) {
         let devices = self.hardware.devices() as usize;
         assert_eq!(standing.down.len(), devices, "each device is down or not");
@@ -189,7 +189,7 @@ impl<'a> Ledger<'a> {
     /// The plan for what is missing now.
     ///
     /// # Panics
-    /// When what is known of a record contradicts itself.
+    /// If the state of a record contradicts itself.
     pub fn plan(&mut self, standing: &mut Standing) -> Planned {
         let mut orders = Vec::new();
         let mut stuck = Stuck::default();
@@ -224,7 +224,7 @@ impl<'a> Ledger<'a> {
                 aimed.found = 0;
                 stuck.full += objects;
             } else if aimed.found < missing {
-                // Some of its copies may find a home all the same; it is not whole with them.
+                // Some of its copies may still find a home, but the record is not complete with them.
                 *(if aimed.waits { &mut stuck.waiting } else { &mut stuck.homeless }) += objects;
             }
             if aimed.found > 0 {
@@ -245,7 +245,7 @@ impl<'a> Ledger<'a> {
         Planned { plan, jobs, stuck, below_min_size }
     }
 
-    /// Finds homes for what a record lacks. Where they differ from those it was being rebuilt on, it begins
+    /// Finds homes for the lost places of a record. If they differ from its earlier homes, its rebuild starts
     /// again.
     fn aim(&mut self, record: usize, standing: &Standing, homes: Option<&mut (dyn Wanted + '_)>) -> Aimed {
         let places = self.places(record);
@@ -312,7 +312,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Whether all homes of a record have room for it; then it is theirs.
+    /// Whether all homes of a record have room for it; if so, reserves the room.
     fn has_room(&self, record: usize, standing: &mut Standing) -> bool {
         let bytes: u64 = self.affected.sizes(record).iter().sum();
         let aims = &self.aims[self.places(record)];
@@ -326,7 +326,7 @@ impl<'a> Ledger<'a> {
         true
     }
 
-    /// Who drives a record: the source, for copies; the primary or a target, for shards.
+    /// The driver of a record: the source for copies, the primary or a target for shards.
     fn driver(&self, record: usize, read_load: &mut [u64]) -> DeviceId {
         let places = self.places(record);
         let holders = self.holders[places.clone()].iter().copied().filter(|holder| *holder != NOWHERE);
@@ -351,12 +351,12 @@ impl<'a> Ledger<'a> {
         chosen
     }
 
-    /// How many devices a record is read from.
+    /// Number of devices that a record is read from.
     fn data(&self, record: usize) -> usize {
         self.affected.kind(record).redundancy.data as usize
     }
 
-    /// The devices a record is read from: the driver itself first, where it holds a part.
+    /// The devices that a record is read from: the driver first, if it holds a part.
     fn sources(&self, record: usize, driver: DeviceId, sources: &mut Vec<DeviceId>) {
         sources.clear();
         let holders = self.holders[self.places(record)].iter().copied().filter(|holder| *holder != NOWHERE);
@@ -418,7 +418,7 @@ impl<'a> Ledger<'a> {
         (plan, jobs)
     }
 
-    /// Objects with bytes that lack a copy or shard, by who holds what.
+    /// Objects with bytes whose record lacks a copy or shard.
     #[must_use]
     pub fn lacking(&self) -> u64 {
         let lacks = |record: &usize| {
@@ -431,11 +431,11 @@ impl<'a> Ledger<'a> {
             .sum()
     }
 
-    /// Takes in what a phase has done: jobs that are whole, and units of those in work. Records that are
-    /// whole get their new holders.
+    /// Applies the results of a phase: finished jobs, and durable units of unfinished ones. Complete records
+    /// get their new holders.
     ///
     /// # Panics
-    /// When a job has more durable units than there are, or an object is made whole twice.
+    /// If a job has more durable units than it has units, or an object is completed twice.
     pub fn settle(&mut self, planned: &Planned, whole: impl Fn(u32) -> Progress) {
         self.begun.clear();
         assert_eq!(planned.plan.jobs().len(), planned.jobs.len(), "each job has its object");
@@ -457,7 +457,7 @@ impl<'a> Ledger<'a> {
                 }
                 Progress::Units(_) => {}
             }
-            // Objects of one record follow each other, so it is looked at after its last one.
+            // Objects of one record are consecutive, so it is checked after its last one.
             let last = planned.jobs.get(job as usize + 1).is_none_or(|next| next.0 != record);
             if last {
                 self.adopt(record as usize);
@@ -490,7 +490,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// Whether each device is named once.
+/// Whether no device is named twice.
 fn once(devices: &[DeviceId]) -> bool {
     let before = |(at, device): (usize, &DeviceId)| *device == NOWHERE || !devices[..at].contains(device);
     devices.iter().enumerate().all(before)
@@ -500,20 +500,20 @@ fn out_of(standing: &Standing, device: DeviceId) -> bool {
     standing.out.get(device.index()).is_none_or(|out| *out)
 }
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// All of it is durable.
+    /// All units are durable.
     Whole,
-    /// So many units from its beginning are.
+    /// This many units from the beginning are durable.
     Units(u32),
 }
 
-/// How many of the lost places of a record have a home.
+/// How many lost places of a record have a home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Aimed {
     found: usize,
-    /// The home of another one is down and not given up yet.
+    /// The holder of a place without a home is down and not out yet.
     waits: bool,
 }
 

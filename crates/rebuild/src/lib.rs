@@ -1,18 +1,18 @@
-//! What failures touch, and how lost copies are made again.
+//! Which data failures affect, and how lost copies are rebuilt.
 //!
 //! Read in this order:
 //!
-//! - [`hardware`]: disks in servers in racks, and how fast they are; [`redundancy`], [`placing`]: how objects
-//!   lie on them;
+//! - [`hardware`]: disks in servers in racks, and their speeds; [`redundancy`], [`placing`]: how objects are
+//!   laid out on them;
 //! - [`failures`]: what stops, and when;
-//! - [`search`]: which objects, or groups, that touches: [`affected`]; [`homes`] (by a CRUSH map:
-//!   [`map_places`], by servers: [`server_places`], drawn: [`shares`]): where they belong then;
-//! - [`ledger`]: what becomes of them as things fail and are rebuilt, and the [`plan`] that follows from it;
-//! - [`model`]: transfers over disks, cards and uplinks, on the kernel;
+//! - [`search`]: which objects or groups the failures touch ([`affected`]), and where these belong afterwards
+//!   ([`homes`]: by a CRUSH map in [`map_places`], by servers in [`server_places`], drawn in [`shares`]);
+//! - [`ledger`]: their state while devices fail and rebuilds finish, and the [`plan`] that follows from it;
+//! - [`model`]: transfers over disks, NICs and uplinks, on the kernel;
 //! - [`recovery`]: all phases, from the first failure to the last durable write;
-//! - [`bound`]: what no run beats, with this placement and if all were even.
+//! - [`bound`]: lower limits on the duration, for this placement and for an even one.
 //!
-//! What is deliberately absent: scenarios and reports. Who asks fills in the tables and gives a
+//! Left out on purpose: scenarios and reports. The caller fills in the tables and passes a
 //! [`Simulator`](towtank_kernel::Simulator) that runs the model.
 
 pub mod affected;

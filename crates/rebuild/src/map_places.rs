@@ -1,10 +1,10 @@
-//! Placement by a CRUSH map with more than one level: new homes are what the map says when what failed is
-//! out.
+//! Placement by a CRUSH map with more than one level: the map, with the failed devices out, gives the new
+//! homes.
 //!
-//! A cluster of racks has a map of them, and one with several disks a server has hosts with disks, as Ceph's
-//! clusters have. A rule takes each copy from another failure domain and goes down to a disk (`chooseleaf`),
-//! with jewel's tunables. So when a disk is out, CRUSH tries again from the top, and may come to the same
-//! host and find another disk of it.
+//! A cluster of racks has a level of racks, and one with several disks per server has hosts with disks, as in
+//! Ceph. A rule takes each copy from another failure domain and descends to a disk (`chooseleaf`), with the
+//! jewel tunables. So when a disk is out, CRUSH tries again from the top and may reach the same host and
+//! choose another disk of it.
 
 use std::cell::RefCell;
 
@@ -25,11 +25,11 @@ pub struct MapPlaces {
     devices: usize,
 }
 
-/// The map with some devices out, ready to be asked.
+/// The map with some devices out, ready for lookups.
 pub struct Asked<'a> {
     mapper: &'a Mapper,
     weights: Vec<u32>,
-    /// What a mapping needs; lookups take turns.
+    /// Scratch space of a mapping; lookups take turns.
     workspace: RefCell<(Workspace, Vec<i32>)>,
 }
 
@@ -45,28 +45,28 @@ impl Wanted for Asked<'_> {
     }
 }
 
-/// In, in 16.16 fixed point.
+/// The weight of a device that is in, in 16.16 fixed point.
 const IN: u32 = 0x1_0000;
 
-/// The most that all devices of a map may weigh, so that sums stay in 32 bits.
+/// The largest total weight of all devices of a map, so that sums fit in 32 bits.
 const WEIGHT_MAX: u32 = 1 << 31;
 
-/// The bucket of a rack.
+/// The bucket id of a rack.
 fn rack_id(rack: u32) -> i32 {
     -2 - rack.cast_signed()
 }
 
-/// The bucket of a server, where it has several disks.
+/// The bucket id of a server, where servers have several disks.
 #[must_use]
 pub fn host_id(racks: u32, server: u32) -> i32 {
     -2 - (racks + server).cast_signed()
 }
 
-/// Items of a bucket with their weights.
+/// The items of a bucket and their weights.
 type Members = (Vec<i32>, Vec<u32>);
 
 impl MapPlaces {
-    /// The map for an algorithm that is one of CRUSH's.
+    /// The map for one of CRUSH's algorithms.
     ///
     /// # Panics
     /// Never: such a map is legal.
@@ -84,7 +84,7 @@ impl MapPlaces {
         MapPlaces { mapper, devices: hardware.devices() as usize }
     }
 
-    /// The map with some devices out; those that `out` does not reach are in.
+    /// The map with some devices out; devices beyond the end of `out` are in.
     #[must_use]
     pub fn asked(&self, out: &[bool]) -> Asked<'_> {
         assert!(out.len() <= self.devices, "{} devices are out or in, of {}", out.len(), self.devices);
@@ -95,7 +95,7 @@ impl MapPlaces {
 }
 
 impl Asked<'_> {
-    /// The devices of a key. Places without one hold [`NOWHERE`].
+    /// Writes the devices of a key. Places without a device hold [`NOWHERE`].
     pub fn devices(&self, key: u64, devices: &mut [DeviceId]) {
         devices.fill(NOWHERE);
         let mut guard = self.workspace.borrow_mut();
@@ -114,14 +114,14 @@ impl Asked<'_> {
     }
 }
 
-/// The types of buckets: a failure domain is the lowest that copies must not share, and what is between it
-/// and disks.
+/// Bucket types: the failure domain (the lowest level that copies must not share) and the level between it
+/// and the disks.
 const DOMAIN: u16 = 2;
 const BELOW: u16 = 1;
 const ROOT: u16 = 3;
 
-/// Disks in servers where they have several, servers in racks where copies lie in different ones, and the
-/// root.
+/// Builds the map: servers as hosts where they have several disks, racks where copies lie in different racks,
+/// and the root.
 fn tree(placing: &Placing, hardware: &Hardware) -> Map {
     let top = placing.algorithm.bucket().unwrap_or(Alg::Straw2);
     let alg = if top == Alg::Vring { Alg::Straw2 } else { top };

@@ -1,24 +1,24 @@
-//! The rebuild on the kernel: servers that read, send, receive, write and acknowledge units of lost objects.
+//! The rebuild on the kernel: servers read, send, receive, write and acknowledge units of lost objects.
 //!
-//! One entity a server, and one a rack where its uplink is limited. A driver keeps a few units of each of its
-//! jobs in flight, and goes on to the next job when all is acknowledged; the first unit announces the job, as
-//! a push does in Ceph. A unit queues at the source's disk, the source's card, the target's card and the
-//! target's disk; each is an event of its own. What needs several sources (erasure coding) is gathered first:
-//! the driver asks for the parts, decodes when all are there, and hands out what was lost.
+//! There is one entity per server, and one per rack if its uplink is limited. A driver keeps a few units of
+//! each of its jobs in flight and goes on to the next job when all are acknowledged; the first unit announces
+//! the job, as a push does in Ceph. A unit queues at the source's disk, the source's NIC, the target's NIC
+//! and the target's disk; each step is an event. A job with several sources (erasure coding) gathers first:
+//! the driver requests the parts, decodes when all have arrived, and sends out the lost shards.
 //!
-//! - `audit`: what must hold of a phase whenever it ends;
-//! - `event`: what servers tell each other;
-//! - `server`: their state;
-//! - `transfer`: units on their way;
-//! - `clients`: who reads and writes meanwhile;
+//! - `audit`: invariants that hold whenever a phase ends;
+//! - `event`: messages between servers;
+//! - `server`: the state of servers;
+//! - `transfer`: units in transit;
+//! - `clients`: client reads and writes during the rebuild;
 //! - `shared`, `sharing`: devices that clients and the rebuild share by weight;
-//! - `resource`: what of a server units pass;
+//! - `resource`: the resources of a server that units pass;
 //! - `driver`: jobs, tasks, reservations and sleeps;
 //! - `over_time`: counts over a time of unknown length;
-//! - `slack`: how soon another server can feel an event;
-//! - `undo`: how an event is taken back.
+//! - `slack`: how soon another server can be affected by an event;
+//! - `undo`: how an event is undone.
 //!
-//! Time zero is when transfers may begin; what came before (detection, waiting) is added by `phases`.
+//! Time zero is when transfers may begin; `phases` adds what came before (detection, waiting).
 
 mod audit;
 mod clients;
@@ -53,38 +53,38 @@ use self::undo::Undo;
 use crate::hardware::Hardware;
 use crate::plan::{DeviceId, Plan};
 
-/// How much is done at once, and how fast.
+/// Limits on concurrency and rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Units of a job in flight, at most [`WINDOW_MAX`].
+    /// Units in flight per job, at most [`WINDOW_MAX`].
     pub window: u32,
-    /// Jobs that a device drives at once.
+    /// Jobs that a device drives at the same time.
     pub streams: u32,
-    /// Tasks that a device drives at once, and as many again that it is a target of; none: nothing is
-    /// reserved.
+    /// Tasks that a device drives at the same time, and the same number again for which it is a target; none
+    /// if nothing is reserved.
     pub reservations: Option<u32>,
-    /// How long a driver rests after a job. Then it drives one job at a time, as a recovery queue that sleeps
-    /// does.
+    /// How long a driver sleeps after a job. With a sleep it drives one job at a time, as a recovery queue
+    /// with a sleep does.
     pub sleep: SimSpan,
-    /// The most one job moves.
+    /// Maximum rate of one job.
     pub stream_rate: Option<Rate>,
-    /// The most one device drives.
+    /// Maximum rate of one driver.
     pub device_rate: Option<Rate>,
-    /// For each kind of disk, where they differ, what replaces `streams` and `sleep`.
+    /// For each class of disk, values that replace `streams` and `sleep`; empty if all classes are alike.
     pub paces: Vec<Pace>,
 }
 
-/// How a kind of disk drives its jobs.
+/// How a class of disk drives its jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Jobs at once.
+    /// Jobs at the same time.
     pub streams: u32,
-    /// How long it rests after a job.
+    /// Sleep after a job.
     pub sleep: SimSpan,
 }
 
 impl Limits {
-    /// How a device drives its jobs.
+    /// The pace of a device.
     #[inline]
     #[must_use]
     pub fn pace(&self, hardware: &Hardware, device: DeviceId) -> Pace {
@@ -95,12 +95,12 @@ impl Limits {
     }
 }
 
-/// The model: the tables of a phase.
+/// The model: the tables of one phase.
 pub struct Rebuild<'a> {
     hardware: &'a Hardware,
     plan: &'a Plan,
     limits: &'a Limits,
-    /// Devices that answer nobody; empty where all do.
+    /// Devices that answer no message; empty if all answer.
     dead: Vec<bool>,
     slack: Slack,
     clients: Option<Clients>,
@@ -109,53 +109,53 @@ pub struct Rebuild<'a> {
 /// What is counted at a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
-    /// Jobs whose targets have all of it.
+    /// Jobs that are complete on all their targets.
     pub jobs: u64,
-    /// Bytes made durable again by these, over all targets.
+    /// Bytes that these jobs made durable, over all targets.
     pub bytes: u64,
-    /// The same by when it was finished.
+    /// The same bytes by completion time.
     pub progress: OverTime<u64>,
-    /// When the last job was done of objects with so many copies or shards to spare; the last row is for all
-    /// with more.
+    /// When the last job finished, by the number of copies or shards that were left to spare; the last row is
+    /// for that number and all larger ones.
     pub last: [SimTime; SPARES],
-    /// Objects or groups that take writes again, by when.
+    /// Objects or groups that accept writes again, by time.
     pub restored: OverTime<u64>,
-    /// How long tasks waited for their reservations.
+    /// Total time that tasks waited for reservations.
     pub reserving: SimSpan,
-    /// How long drivers rested though there was work.
+    /// Total time that drivers slept although they had work.
     pub sleeping: SimSpan,
-    /// What clients waited, where there are some.
+    /// Latencies of clients, if there are clients.
     pub clients: Option<Box<Latencies>>,
 }
 
 /// Rows of [`Counts::last`].
 pub const SPARES: usize = 4;
 
-/// One thing worth counting.
+/// One observation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sample {
-    /// A job is done: its bytes over all targets, and when.
+    /// A job has finished.
     Done {
-        /// Over all targets.
+        /// Its bytes over all targets.
         bytes: u64,
-        /// When.
+        /// When it finished.
         at: SimTime,
-        /// How many copies or shards were left of it beyond what reading it takes.
+        /// How many copies or shards were left beyond those needed to read it.
         spare: u8,
     },
-    /// An object, or a group, takes writes again.
+    /// An object or a group accepts writes again.
     Restored(SimTime),
-    /// A task has all its reservations.
+    /// A task has all its reservations, after this wait.
     Reserved(SimSpan),
-    /// A driver rests.
+    /// A driver sleeps this long.
     Slept(SimSpan),
-    /// A client has its answer.
+    /// A client has its reply.
     Client {
-        /// It wrote.
+        /// Whether it was a write.
         write: bool,
-        /// From asking to the answer.
+        /// From the request to the reply.
         latency: SimSpan,
-        /// When it has it.
+        /// When the reply arrived.
         at: SimTime,
     },
 }
@@ -200,7 +200,7 @@ impl Statistics for Counts {
 }
 
 impl Counts {
-    /// What was counted in all is what was counted over time.
+    /// Checks that the totals equal the counts over time.
     fn assert_adds_up(&self) {
         assert_eq!(self.bytes, self.progress.whole(), "bytes that are done, and bytes over time");
         assert!(self.jobs <= self.bytes, "{} jobs are done of {} bytes", self.jobs, self.bytes);
@@ -250,17 +250,18 @@ impl<'a> Rebuild<'a> {
         Rebuild { hardware, plan, limits, dead: Vec::new(), slack, clients: None }
     }
 
-    /// Clients use the devices too, until nothing is left to rebuild.
+    /// Adds clients, which use the devices until the rebuild is complete.
     #[must_use]
     pub fn with_clients(self, clients: Option<Clients>) -> Rebuild<'a> {
         let slack = if clients.is_some() { self.slack.none() } else { self.slack };
         Rebuild { slack, clients, ..self }
     }
 
-    /// Devices that swallow what is sent to them, because nobody knows yet that they have failed. A server
-    /// whose devices have all failed does so too.
+    /// Marks devices that drop every message, because their failure is not known yet. A server drops messages
+    /// too if all its devices have failed.
     ///
     /// # Panics
+    /// If there is not one entry per device.
     /// When there is not one entry for each device.
     #[must_use]
     pub fn with_dead(self, dead: Vec<bool>) -> Rebuild<'a> {
@@ -273,12 +274,12 @@ impl<'a> Rebuild<'a> {
         self.dead.get(device.index()).is_some_and(|&dead| dead)
     }
 
-    /// Whether nothing of a server answers.
+    /// Whether all devices of a server are dead.
     fn is_server_dead(&self, server: u32) -> bool {
         !self.dead.is_empty() && self.hardware.devices_of(server).all(|device| self.is_dead(device))
     }
 
-    /// Whether an event comes to what does not answer.
+    /// Whether an event is addressed to something dead.
     fn swallows(&self, server: u32, event: &Event) -> bool {
         let of_device = matches!(event.kind, Kind::Read | Kind::Write | Kind::Reserve | Kind::Release);
         (of_device && self.is_dead(event.device)) || self.is_server_dead(server)
@@ -293,7 +294,7 @@ impl<'a> Rebuild<'a> {
         EntityId(self.hardware.servers() + rack)
     }
 
-    /// Who counts the servers that still drive something: the last entity.
+    /// The entity that counts the servers that still drive something: the last one.
     fn monitor(&self) -> EntityId {
         EntityId(self.servers_and_racks())
     }
@@ -308,7 +309,7 @@ impl<'a> Rebuild<'a> {
         self.hardware.devices_of(server).any(|device| !self.plan.tasks_of(device).is_empty())
     }
 
-    /// A server has nothing left to drive. With the last one, clients stop coming.
+    /// A server has nothing left to drive. After the last such server, no more clients arrive.
     fn one_less(&self, driving: &mut u32, context: &mut Context<'_, Self>) -> Undo {
         let before = *driving;
         assert!(before > 0, "more servers have nothing left to drive than drove something");

@@ -1,4 +1,4 @@
-//! How objects find their disks in a cluster that is made up.
+//! How objects are placed on disks in a synthetic cluster.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,20 +6,20 @@ use towtank_placement::algorithms::Algorithm;
 
 use crate::redundancy::Redundancy;
 
-/// How objects, or groups of them, find their disks.
+/// How objects, or placement groups, are placed on disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placing {
-    /// By which algorithm.
+    /// The placement algorithm.
     pub algorithm: Algorithm,
-    /// Virtual nodes of a server, for rings.
+    /// Virtual nodes per server, for rings.
     pub vnodes: u32,
-    /// What copies of an object must not share.
+    /// The failure domain: copies of an object must not share one.
     pub domain: Domain,
-    /// Placement groups; none: each object is placed by itself.
+    /// Number of placement groups; none if each object is placed by itself.
     pub groups: Option<u32>,
-    /// How objects are kept safe.
+    /// The redundancy of objects.
     pub redundancy: Redundancy,
-    /// How lost objects are found.
+    /// How affected objects are found.
     pub lost_set: LostSet,
 }
 

@@ -1,9 +1,9 @@
-//! What is to be rebuilt, as tables that do not change while it is.
+//! What is to be rebuilt, as tables that do not change during a phase.
 //!
-//! A *job* is one object: the devices it is read from, the devices its lost copies or shards are written to,
-//! and the device that drives it: the one that gathers what is read and hands out what is written. A *task*
-//! is what one reservation is good for: a placement group, or, where objects are placed one by one and
-//! nothing is reserved, all jobs of a device.
+//! A *job* is one object: the devices that it is read from, the devices that its lost copies or shards are
+//! written to, and the driver, which gathers what is read and sends out what is written. A *task* is the unit
+//! of reservation: a placement group, or, where objects are placed one by one and nothing is reserved, all
+//! jobs of a device.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use std::ops::Range;
 pub struct DeviceId(pub u32);
 
 impl DeviceId {
-    /// In tables with one row a device.
+    /// Index in tables with one row per device.
     #[inline]
     #[must_use]
     pub fn index(self) -> usize {
@@ -23,7 +23,7 @@ impl DeviceId {
 /// No device.
 pub const NOWHERE: DeviceId = DeviceId(u32::MAX);
 
-/// One object's rebuild.
+/// The rebuild of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Bytes of a copy, or of a shard: what is read from each source and written to each target.
@@ -35,78 +35,77 @@ pub struct Job {
     writes: u8,
 }
 
-/// What one reservation is good for.
+/// The unit of reservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Which group it is; the driver's number where objects are placed one by one.
+    /// The group; the driver's number where objects are placed one by one.
     pub group: u32,
     /// Its jobs.
     pub jobs: Range<u32>,
-    /// Lower goes first where tasks wait for one device.
+    /// Where tasks wait for a device, the lowest value goes first.
     pub priority: u32,
-    /// What it makes whole takes no writes before: too few copies or shards are left.
+    /// Its records accept no writes until the task is done, because too few copies or shards are left.
     pub below: bool,
     reserves: Range<u32>,
 }
 
-/// All that is to be rebuilt in one phase.
+/// Everything to be rebuilt in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// For each device, the tasks it drives.
+    /// The tasks of each driver, by device.
     drivers: Vec<Range<u32>>,
     tasks: Vec<Task>,
     jobs: Vec<Job>,
-    /// Tasks are groups, which are whole when all their jobs are done.
+    /// Tasks are groups, which are complete when all their jobs are done.
     grouped: bool,
     devices: Vec<DeviceId>,
     reserved: Vec<DeviceId>,
 }
 
 impl Plan {
-    /// No device drives anything.
+    /// A plan in which no device drives anything.
     #[must_use]
     pub fn new() -> Plan {
         Plan::default()
     }
 
-    /// Tasks are groups, not the objects of a device one by one.
+    /// Sets whether tasks are groups, rather than all objects of a device.
     #[must_use]
     pub fn of_groups(self, grouped: bool) -> Plan {
         Plan { grouped, ..self }
     }
 
-    /// Whether they are.
+    /// Whether tasks are groups.
     #[inline]
     #[must_use]
     pub fn grouped(&self) -> bool {
         self.grouped
     }
 
-    /// Makes room, so that large plans are not copied while they grow.
+    /// Reserves memory, so that large plans are not copied while they grow.
     pub fn reserve(&mut self, jobs: usize, devices: usize) {
         self.jobs.reserve(jobs);
         self.devices.reserve(devices);
     }
 
-    /// The next device begins: what is added from here on is driven by it. Devices come in their order, each
-    /// once.
+    /// Starts the next device: it drives what is added from here on. Devices are added in order, each once.
     ///
     /// # Panics
-    /// When there are more tasks than can be numbered.
+    /// If there are more tasks than fit in 32 bits.
     pub fn next_driver(&mut self) {
         let at = u32::try_from(self.tasks.len()).expect("tasks are numbered in 32 bits");
         self.drivers.push(at..at);
     }
 
-    /// The next task of the current driver begins. It must reserve `reserves` before its first job.
+    /// Starts the next task of the current driver. The task must reserve `reserves` before its first job.
     ///
     /// # Panics
-    /// When no driver has begun.
+    /// If no driver has been started.
     pub fn next_task(&mut self, group: u32, (priority, below): (u32, bool), reserves: &[DeviceId]) {
         assert!(!reserves.contains(&NOWHERE), "a task reserves a device that does not exist");
         let (jobs, at) = (self.jobs.len() as u32, self.reserved.len() as u32);
         self.reserved.extend_from_slice(reserves);
-        // Everybody takes them in one order, so that no two wait for each other for ever.
+        // All tasks reserve in the same order, so that no two of them deadlock.
         self.reserved[at as usize..].sort_unstable();
         debug_assert!(no_device_twice(&self.reserved[at as usize..]), "a task reserves a device twice");
         let reserves = at..self.reserved.len() as u32;
@@ -114,10 +113,11 @@ impl Plan {
         self.drivers.last_mut().expect("a driver has begun").end += 1;
     }
 
-    /// The next job of the current task.
+    /// Adds a job to the current task.
     ///
     /// # Panics
-    /// When no task has begun, nothing is read or written, or there are more than 255 of either.
+    /// If no task has been started, nothing is read or written, or there are more than 255 sources or
+    /// targets.
     pub fn next_job(&mut self, bytes: u64, resume: u32, reads: &[DeviceId], writes: &[DeviceId]) {
         assert!(!reads.is_empty() && !writes.is_empty() && bytes > 0, "a job moves something");
         assert!(!reads.contains(&NOWHERE) && !writes.contains(&NOWHERE), "a job goes by devices that exist");
@@ -133,10 +133,10 @@ impl Plan {
         self.tasks.last_mut().expect("a task has begun").jobs.end += 1;
     }
 
-    /// Each task has one driver and each job one task, and both lie in the order of their numbers.
+    /// Checks that each task has one driver and each job one task, both in the order of their numbers.
     ///
     /// # Panics
-    /// When a table leaves out a row or has one twice.
+    /// If a table leaves out a row or has one twice.
     pub fn assert_whole(&self) {
         let mut tasks = 0;
         for (driver, range) in self.drivers.iter().enumerate() {
@@ -160,7 +160,7 @@ impl Plan {
         assert_eq!(devices as usize, self.devices.len(), "devices of all jobs, and devices");
     }
 
-    /// How many devices there are.
+    /// Number of devices.
     #[must_use]
     pub fn device_count(&self) -> usize {
         self.drivers.len()
@@ -180,7 +180,7 @@ impl Plan {
         &self.tasks[task as usize]
     }
 
-    /// All of them.
+    /// All tasks.
     #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
@@ -193,13 +193,13 @@ impl Plan {
         &self.jobs[job as usize]
     }
 
-    /// All of them, by driver and task.
+    /// All jobs, by driver and task.
     #[must_use]
     pub fn jobs(&self) -> &[Job] {
         &self.jobs
     }
 
-    /// Where a job reads.
+    /// The sources of a job.
     #[inline]
     #[must_use]
     pub fn reads(&self, job: &Job) -> &[DeviceId] {
@@ -207,7 +207,7 @@ impl Plan {
         &self.devices[at..at + usize::from(job.reads)]
     }
 
-    /// Where a job writes.
+    /// The targets of a job.
     #[inline]
     #[must_use]
     pub fn writes(&self, job: &Job) -> &[DeviceId] {
@@ -215,7 +215,7 @@ impl Plan {
         &self.devices[at..at + usize::from(job.writes)]
     }
 
-    /// What a task must reserve, in the order in which it does.
+    /// The devices that a task must reserve, in order.
     #[inline]
     #[must_use]
     pub fn reserves(&self, task: &Task) -> &[DeviceId] {
@@ -233,7 +233,7 @@ impl Plan {
         })
     }
 
-    /// About how much memory the tables take.
+    /// Approximate memory of the tables, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         (self.jobs.capacity() * size_of::<Job>()
@@ -243,7 +243,7 @@ impl Plan {
     }
 }
 
-/// Whether each of a few devices is named once.
+/// Whether no device is named twice.
 fn no_device_twice(devices: &[DeviceId]) -> bool {
     devices.iter().enumerate().all(|(at, device)| !devices[..at].contains(device))
 }
@@ -292,7 +292,7 @@ mod tests {
     }
 
     proptest! {
-        /// Drivers share out all tasks, and tasks all jobs, in the order of their numbers.
+        /// Every task has one driver and every job one task, in the order of their numbers.
         #[test]
         fn every_job_is_in_one_task_of_one_driver(bytes in prop::collection::vec(1u64..9_000, 0..20), grouped: bool) {
             let hardware = sample::hardware(Size { racks: 1, servers: 5, disks: 1 });

@@ -1,9 +1,10 @@
-//! From the first failure to the last durable write: what happens when, and the runs of the model between.
+//! From the first failure to the last durable write: the sequence of moments, and the runs of the model
+//! between them.
 //!
-//! A failure is a moment at which devices stop; a while later the cluster knows; a while after that it gives
-//! them up, and their data are made again elsewhere. Each of these moments ends the transfers under way and
-//! makes a new plan: what is durable stays, and objects in work go on from their last durable unit where
-//! their targets are still the same.
+//! A failure is a moment at which devices stop; after a detection time the cluster knows; after a further
+//! time the devices are marked out, and their data are rebuilt elsewhere. Each of these moments ends the
+//! transfers in progress and makes a new plan: what is durable stays, and unfinished objects continue from
+//! their last durable unit if their targets are unchanged.
 
 use std::collections::BTreeSet;
 
@@ -19,141 +20,140 @@ use crate::ledger::{Ledger, Planned, Progress, Rules, Standing, Stuck};
 use crate::model::{Active, Clients, Counts, Device, Entity, Latencies, Limits, Load, Rebuild, SPARES, Slot};
 use crate::plan::{DeviceId, Plan};
 
-/// At the most so many operations of clients are looked at where nothing is rebuilt: enough for a 99th
-/// percentile.
+/// The maximum number of client operations simulated without a rebuild: enough for a 99th percentile.
 const QUIET_OPERATIONS: f64 = 20_000.0;
 
-/// Why a recovery yields nothing.
+/// Why a recovery has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoveryError {
     /// The kernel could not run the model, or the model failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// An object is neither whole in the end nor told as lost or stuck.
+    /// An object is neither complete at the end nor counted as lost or stuck.
     #[error("{lacking} objects lack a copy or shard in the end, but {told} are told as lost or stuck")]
     Unaccounted {
-        /// Objects that lack something.
+        /// Objects that lack a copy or shard.
         lacking: u64,
-        /// Objects that are told.
+        /// Objects counted as lost or stuck.
         told: u64,
     },
 }
 
-/// How a failure becomes known, and when it is given up.
+/// How a failure is detected, and when its devices are marked out.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
-    /// Until it is known.
+    /// Time until it is detected.
     pub detection: SimSpan,
-    /// From then until it is given up.
+    /// Time from detection until its devices are out.
     pub down_out: SimSpan,
-    /// Never.
+    /// Devices are never marked out.
     pub noout: bool,
-    /// Whole racks are given up too.
+    /// Whether whole racks are marked out too.
     pub rack_out: bool,
 }
 
-/// All that a recovery needs to know.
+/// The input of a recovery.
 #[derive(Clone)]
 pub struct Recovery<'a> {
     /// The machines.
     pub hardware: &'a Hardware,
-    /// How much is done at once.
+    /// Limits on concurrency and rates.
     pub limits: &'a Limits,
-    /// What is affected.
+    /// The affected records.
     pub affected: &'a Affected,
     /// What fails.
     pub struck: &'a [Struck],
-    /// What happens between a failure and its rebuild.
+    /// The delays between a failure and its rebuild.
     pub waiting: Waiting,
     /// How plans are made.
     pub rules: Rules,
-    /// Devices that were down before anything failed: they hold nothing, and nobody gives them up unless they
-    /// fail too. Empty where there are none.
+    /// Devices that were down before any failure: they hold nothing, and are marked out only if they fail
+    /// too. Empty if there are none.
     pub down: Vec<DeviceId>,
-    /// Bytes on each device before, and the most it takes.
+    /// Bytes on each device before any failure.
     pub used: Vec<u64>,
-    /// The most bytes each takes.
+    /// The most bytes that each device may hold.
     pub limit: Vec<u64>,
-    /// Who uses the cluster meanwhile.
+    /// The load of clients during the rebuild.
     pub clients: Option<Load>,
     /// Whether clients are also run without a rebuild, for comparison.
     pub quiet: bool,
 }
 
-/// What clients waited.
+/// Latencies of clients.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waited {
-    /// Before anything failed.
+    /// Before any failure.
     pub quiet: Latencies,
-    /// While lost data were rebuilt.
+    /// During the rebuild.
     pub during: Latencies,
-    /// The same by when they had their answers: the end of a bin, and for reads and writes how many, and the
-    /// sum of nanoseconds.
+    /// The latter by reply time: the end of a bin, and for reads and writes their number and the sum of their
+    /// nanoseconds.
     pub over_time: Vec<(SimTime, [(u64, u64); 2])>,
 }
 
-/// What one resource did.
+/// The usage of one resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Busy {
-    /// How long it worked.
+    /// Busy time.
     pub span: SimSpan,
-    /// Bytes through it.
+    /// Bytes transferred.
     pub bytes: u64,
 }
 
-/// What came of it.
+/// The result of a recovery.
 #[derive(Debug)]
 pub struct Recovered {
     /// When the first transfer could begin.
     pub first_transfer: SimTime,
-    /// How long something moved, or rested before it moved on: all phases, without the time between them.
+    /// How long something moved, or slept before it moved on: all phases, without the time between them.
     pub moving: SimSpan,
     /// When the last write was durable; none if something could not be rebuilt.
     pub last_write: SimTime,
-    /// The last write of objects with so many copies or shards to spare.
+    /// The last write of objects, by the number of copies or shards to spare.
     pub last_by_spare: [Option<SimTime>; SPARES],
-    /// What could not be rebuilt, at the end.
+    /// What could not be rebuilt in the end.
     pub stuck: Stuck,
-    /// Bytes and jobs that were finished.
+    /// Bytes of finished jobs.
     pub bytes: u64,
-    /// Objects made whole.
+    /// Finished jobs.
     pub jobs: u64,
-    /// When how much was finished: (end of a bin, bytes).
+    /// Bytes finished over time: (end of a bin, bytes).
     pub progress: Vec<(SimTime, u64)>,
-    /// Bytes that were to be finished by then and were not.
+    /// Bytes that the last phase planned and did not finish.
     pub unfinished: u64,
     /// The bound, summed over phases.
     pub bound: SimSpan,
-    /// How long all would have taken if it had been even, summed over phases.
+    /// The ideal, summed over phases.
     pub ideal: SimSpan,
-    /// What devices had to do in all phases, for the units that became durable.
+    /// The work of devices in all phases, for the units that became durable.
     pub work: Work,
-    /// For each disk, how long it worked, and the bytes read and written.
+    /// For each disk, its busy time, and the bytes read and written.
     pub disks: Vec<(SimSpan, u64, u64)>,
-    /// For each server's card.
+    /// For each server's NIC, sending and receiving.
     pub cards: Vec<[Busy; 2]>,
-    /// For each rack's uplink, up and down.
+    /// For each rack's uplink, busy time up and down.
     pub uplinks: Vec<[SimSpan; 2]>,
-    /// Waiting for reservations.
+    /// Time spent waiting for reservations.
     pub reserving: SimSpan,
-    /// Rests.
+    /// Time spent sleeping.
     pub sleeping: SimSpan,
     /// Devices that drove something.
     pub drivers: u64,
-    /// Records below min_size: from when on, how many.
+    /// Records below min_size over time: (from when, number).
     pub below: Vec<(SimTime, u64)>,
-    /// Records below min_size at the most.
+    /// The largest number of records below min_size.
     pub below_min_size: u64,
-    /// What each device that works holds in the end, with what is planned for it.
+    /// Bytes on each working device in the end, with what is planned for it.
     pub fill: Vec<u64>,
     /// Digests of all phases.
     pub digests: Vec<towtank_kernel::Digest>,
     /// Events of all phases.
     pub events: u64,
-    /// Stopped early.
+    /// Whether a run was stopped early.
     pub partial: bool,
-    /// What clients waited, where there are some.
+    /// Latencies of clients, if there are clients.
     pub clients: Option<Waited>,
 }
 
@@ -170,7 +170,7 @@ impl Recovery<'_> {
         moments.into_iter().collect()
     }
 
-    /// When a failure is known, and when it is given up.
+    /// When a failure is detected, and when its devices are marked out.
     fn moments_of(&self, struck: &Struck) -> (SimTime, Option<SimTime>) {
         let down = SimTime::ZERO.saturating_add(struck.at).saturating_add(self.waiting.detection);
         let stays = self.waiting.noout || (struck.rack && !self.waiting.rack_out);
@@ -200,10 +200,10 @@ impl Recovery<'_> {
         standing
     }
 
-    /// Runs it.
+    /// Runs the recovery.
     ///
     /// # Errors
-    /// When the model fails.
+    /// If the model fails.
     pub fn run<S: Simulator>(&self, simulator: &S) -> Result<Recovered, RecoveryError> {
         let mut ledger = Ledger::new(self.affected, self.hardware, self.rules);
         let mut found = self.nothing();
@@ -218,7 +218,7 @@ impl Recovery<'_> {
             found.below_min_size = found.below_min_size.max(planned.below_min_size);
             found.below.push((moment, planned.below_min_size));
             found.stuck = planned.stuck;
-            // What an earlier phase left is planned anew, or stuck now.
+            // What an earlier phase left unfinished is planned anew, or is stuck now.
             found.unfinished = 0;
             let sound = |(used, stopped): (&u64, &bool)| if *stopped { 0 } else { *used };
             found.fill = standing.used.iter().zip(&standing.stopped).map(sound).collect();
@@ -241,13 +241,13 @@ impl Recovery<'_> {
         Ok(found)
     }
 
-    /// The clients of the disks that `works` names.
+    /// The clients of the disks for which `works` is true.
     fn clients(&self, works: impl Fn(DeviceId) -> bool) -> Option<Clients> {
         Clients::new(self.clients?, self.hardware, works)
     }
 
-    /// What clients wait when nothing is rebuilt, for comparison: for as long as the transfers took, or less
-    /// where that says enough.
+    /// Latencies of clients without a rebuild, for comparison: over the duration of the transfers, or less if
+    /// that is long enough.
     fn quiet<S: Simulator>(&self, found: &mut Recovered, simulator: &S) -> Result<(), RunError> {
         let Some(load) = self.clients else { return Ok(()) };
         let mut plan = Plan::new();
@@ -314,7 +314,7 @@ impl Recovery<'_> {
             .with_dead(standing.stopped.clone())
             .with_clients(self.clients(|device| !standing.stopped[device.index()]));
         let span = until.map(|until| SimTime::ZERO.saturating_add(until.since(from)));
-        // Each phase counts from zero, so it has draws of its own.
+        // Each phase counts from zero, so it needs its own random draws.
         let seed = simulator.seed().part(found.digests.len() as u32);
         let run = simulator.run_model(&model, seed, span)?;
         found.first_transfer = found.first_transfer.min(from);
@@ -345,25 +345,25 @@ impl Recovery<'_> {
     }
 }
 
-/// From one moment at which something changes to the next; the last one has no end.
+/// From one moment to the next; the last phase has no end.
 #[derive(Clone, Copy)]
 struct Phase {
     from: SimTime,
     until: Option<SimTime>,
 }
 
-/// In the end every object is whole again or told as lost or stuck: what the ledger still lacks is what the
-/// last plan left out.
+/// Checks that every object is complete or counted as lost or stuck in the end: the objects that lack a part
+/// are those that the last plan left out.
 fn accounted(lacking: u64, stuck: Stuck) -> Result<(), RecoveryError> {
     let told = stuck.objects();
     if lacking == told { Ok(()) } else { Err(RecoveryError::Unaccounted { lacking, told }) }
 }
 
 impl Recovered {
-    /// What was counted in several ways is counted alike.
+    /// Checks that totals counted in several ways agree.
     ///
     /// # Panics
-    /// When it is not.
+    /// If they differ.
     pub fn assert_adds_up(&self) {
         let over_time: u64 = self.progress.iter().map(|(_, bytes)| bytes).sum();
         assert_eq!(self.bytes, over_time, "bytes finished in all, and over time");
@@ -401,8 +401,8 @@ impl Recovered {
     ) {
         let counts: Counts = run.merged_statistics();
         let ended = over(run, &counts, end);
-        // What a queue would have done after the end of the phase, it has not done; and clients who are still
-        // there when all is rebuilt do not count.
+        // Queued service after the end of the phase is subtracted, and clients still served after the rebuild
+        // do not count.
         let done = |lane: Lane| lane.busy.saturating_sub(lane.idle_at.max(ended).since(ended));
         self.moving = self.moving.saturating_add(ended.since(SimTime::ZERO));
         self.bytes += counts.bytes;
@@ -419,7 +419,7 @@ impl Recovered {
         if let Some(clients) = &counts.clients {
             let waited = self.clients.get_or_insert_default();
             waited.during.merge(clients);
-            // Their answers may come after the last write.
+            // Client replies may arrive after the last write.
             let after = |at: SimTime| from.saturating_add(at.since(SimTime::ZERO));
             waited.over_time.extend(clients.over_time.ends().map(|(at, counts)| (after(at), *counts)));
         }
@@ -463,7 +463,7 @@ impl Recovered {
     }
 }
 
-/// When a phase was over: by the time up to which all has happened, and by the moment that cuts it short.
+/// When a phase ended, checked against the time reached and the moment that cuts it short.
 fn over(run: &Run<Rebuild<'_>>, counts: &Counts, cut: Option<SimTime>) -> SimTime {
     let ended = ended(run, counts, cut);
     assert!(ended <= run.now || run.pending == 0, "a phase ends at {ended}, and now is {}", run.now);
@@ -471,8 +471,7 @@ fn over(run: &Run<Rebuild<'_>>, counts: &Counts, cut: Option<SimTime>) -> SimTim
     ended
 }
 
-/// When a phase was over: when it was cut short, if something was still to be done and under way; else when
-/// the last thing had been done.
+/// When a phase ended: the cut, if work was still in progress; else the completion of the last work.
 fn ended(run: &Run<Rebuild<'_>>, counts: &Counts, cut: Option<SimTime>) -> SimTime {
     let servers = || {
         run.entities.iter().filter_map(|entity| match entity {
@@ -487,27 +486,27 @@ fn ended(run: &Run<Rebuild<'_>>, counts: &Counts, cut: Option<SimTime>) -> SimTi
     }
     let last = counts.last.iter().copied().max().unwrap_or_default();
     if unfinished {
-        // What is left waits for somebody who does not answer; others may have units of it that are durable.
+        // The rest waits for something dead; other targets may hold durable units of it.
         let disks = servers().flat_map(|server| &server.devices).map(|device| device.disk.lane.idle_at);
         return disks.fold(last, SimTime::max).min(now);
     }
     last
 }
 
-/// How long the tasks of a device have waited for reservations that they do not have when the phase ends.
+/// How long tasks of a device have waited for reservations that they still lack at the end of the phase.
 fn waits_on(device: &Device, plan: &Plan, ended: SimTime) -> SimSpan {
     let waits = |active: &&Active| (active.reserved as usize) < plan.reserves(plan.task(active.task)).len();
     let since = |active: &Active| ended.checked_since(active.since).unwrap_or_default();
     device.active.iter().filter(waits).map(since).fold(SimSpan::ZERO, SimSpan::saturating_add)
 }
 
-/// How long a device has rested, with work left, when the phase ends.
+/// How long a device with work left has slept at the end of the phase.
 fn rests_on(device: &Device, ended: SimTime) -> SimSpan {
     let since = device.asleep.filter(|_| device.is_unfinished());
     since.and_then(|since| ended.checked_since(since)).unwrap_or_default()
 }
 
-/// How far each job is when a phase has ended.
+/// The progress of each job at the end of a phase.
 fn progress(hardware: &Hardware, planned: &Planned, run: &Run<Rebuild<'_>>) -> Vec<Progress> {
     let mut all = vec![Progress::Whole; planned.jobs.len()];
     let mut open = |number: u32| {
@@ -527,7 +526,7 @@ fn progress(hardware: &Hardware, planned: &Planned, run: &Run<Rebuild<'_>>) -> V
         }
     }
     for slot in slots {
-        // All units of a job go through the same queues, so they become durable in their order.
+        // All units of a job pass the same queues, so they become durable in order.
         let units = hardware.units(planned.plan.job(slot.job).bytes);
         assert!(slot.left > 0 && slot.left <= units, "{} of {units} units of a job are left", slot.left);
         let open = all[slot.job as usize] == Progress::Whole;

@@ -1,18 +1,18 @@
-//! Copies, or shards of an erasure code: how many there are, and how many it takes.
+//! Copies, or shards of an erasure code: how many there are, and how many a read needs.
 
-/// How objects are kept safe.
+/// The redundancy of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redundancy {
-    /// What is needed to read: 1 copy, or k shards.
+    /// Needed for a read: 1 copy, or k shards.
     pub data: u32,
-    /// Copies or shards in all.
+    /// Copies or shards in total.
     pub width: u32,
 }
 
 impl Redundancy {
-    /// Fewer than that, and the object takes no writes: Ceph's defaults. Of copies, all but half of them,
-    /// rounded down (`osd_pool_default_min_size` = 0); of k+m shards, k + min(1, m - 1)
-    /// (`OSDMonitor::prepare_pool_size`), so that k are enough where m is 1.
+    /// The least number of copies or shards with which an object accepts writes, by Ceph's defaults. Of
+    /// copies, all but half of them, rounded down (`osd_pool_default_min_size` = 0); of k+m shards, k +
+    /// min(1, m - 1) (`OSDMonitor::prepare_pool_size`), so that k are enough where m is 1.
     #[must_use]
     ///
     /// # Panics
@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(redundancy.min_size(), want, "{data} of {width}");
     }
 
-    /// As Ceph's monitors have them.
+    /// The values of Ceph's monitors.
     #[test]
     fn defaults_are_those_of_ceph() {
         for (width, want) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3)] {
@@ -48,7 +48,7 @@ mod tests {
         }
     }
 
-    /// What takes writes can be read, and one more copy or shard never asks for fewer.
+    /// An object that accepts writes can be read, and one more copy or shard never lowers the minimum.
     #[test]
     fn what_takes_writes_can_be_read() {
         for data in 1..20 {

@@ -1,5 +1,5 @@
-//! Small clusters for tests: racks of equal servers of equal disks, data of one size, and plans drawn from a
-//! few numbers.
+//! Small clusters for tests: racks of equal servers with equal disks, objects of one size, and plans drawn
+//! from a few numbers.
 
 use towtank_devices::{CardSpec, DiskSpec, SeekRow};
 use towtank_placement::algorithms::Algorithm;
@@ -16,7 +16,7 @@ use crate::redundancy::Redundancy;
 /// Bytes of a unit.
 pub const UNIT: u64 = 1_000;
 
-/// How many racks, servers in all, and disks in each server.
+/// Number of racks, of servers in total, and of disks per server.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub racks: u32,
@@ -25,7 +25,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Servers in racks in turn, first all of the first rack.
+    /// Consecutive servers share a rack, in equal parts.
     pub fn layout(self) -> Layout {
         let Size { racks, servers, disks } = self;
         Layout {
@@ -85,7 +85,7 @@ pub fn placing(algorithm: Algorithm, redundancy: Redundancy) -> Placing {
     }
 }
 
-/// What one job of a plan is drawn from.
+/// The numbers from which one job is drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     pub driver: u32,
@@ -95,18 +95,18 @@ pub struct Drawn {
     pub stride: u32,
 }
 
-/// What the tasks of a plan are.
+/// What a task of a plan covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tasks {
-    /// All jobs of a driver are one.
+    /// All jobs of a driver.
     Drivers,
-    /// Each job is one.
+    /// One job.
     Groups,
-    /// Each job is one, and reserves its targets.
+    /// One job, whose targets it reserves.
     Reserving,
 }
 
-/// A plan of such jobs.
+/// A plan of these jobs.
 pub fn plan(hardware: &Hardware, tasks: Tasks, drawn: &[Drawn]) -> Plan {
     let devices = hardware.devices();
     let grouped = tasks != Tasks::Drivers;

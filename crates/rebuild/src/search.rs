@@ -1,5 +1,5 @@
-//! The search for what failures touch: by the placement's inverse where there is one (groups, rings), by
-//! asking every object, or drawn from the exact distribution ([`Shares`]).
+//! The search for affected objects: by the placement's inverse where there is one (groups, rings), by
+//! computing the placement of every object, or drawn from the exact distribution ([`Shares`]).
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -21,39 +21,39 @@ use crate::plan::{DeviceId, NOWHERE};
 use crate::server_places::{DrawnPlaces, LIST, Onward, ServerPlaces, disk_of, draws_of};
 use crate::shares::Shares;
 
-/// More objects than this are not asked one by one unless the user says so: CRUSH takes microseconds for
-/// each.
+/// The most objects whose placement is computed one by one unless the user asks for it: CRUSH takes
+/// microseconds per object.
 const ASKED_MAX: u64 = 100_000;
 
 const THIN: Purpose = Purpose(41);
 
-/// The question: what touches these devices?
+/// The question: which records do failures of these devices touch?
 pub struct Search<'a> {
-    /// How objects find their disks.
+    /// How objects are placed on disks.
     pub placing: &'a Placing,
     /// The machines.
     pub hardware: &'a Hardware,
     /// The data.
     pub population: &'a Population,
-    /// For each device, whether it fails sooner or later.
+    /// For each device, whether it fails at any time in the run.
     pub failing: &'a [bool],
     /// The replicate's seed.
     pub seed: Seed,
-    /// Whether to come back soon, with nothing.
+    /// Whether the user has stopped the search, which then ends early without a result.
     pub stopped: &'a dyn Fn() -> bool,
 }
 
-/// The devices of a key, in order; places without one hold [`NOWHERE`].
+/// Writes the devices of a key in order; places without a device hold [`NOWHERE`].
 type Place<'a> = dyn Fn(u64, &mut [DeviceId]) + 'a;
 
 impl Search<'_> {
-    /// Finds it; none if the user stopped it.
+    /// Runs the search; none if the user stopped it.
     ///
     /// # Errors
-    /// When the placement cannot serve such a cluster.
+    /// If the placement does not support such a cluster.
     ///
     /// # Panics
-    /// When there is not one entry for each device, or something was found that does not touch.
+    /// If there is not one entry per device, or a record was found that is not affected.
     pub fn run(&self) -> Result<Option<Affected>, SetupError> {
         assert_eq!(self.failing.len(), self.hardware.devices() as usize, "each device fails or does not");
         let found = self.find()?;
@@ -126,7 +126,7 @@ impl Search<'_> {
         self.hardware.devices() > self.hardware.servers()
     }
 
-    /// Whether a CRUSH map of more than one level says where objects lie.
+    /// Whether objects are placed by a CRUSH map of more than one level.
     fn has_levels(&self) -> bool {
         self.placing.domain == Domain::Rack || (self.has_several_disks() && self.is_crush())
     }
@@ -167,7 +167,7 @@ impl Search<'_> {
         self.population.object(id).size.get().div_ceil(u64::from(self.placing.redundancy.data))
     }
 
-    /// The devices of a key, by an algorithm that names servers.
+    /// The devices of a key, by an algorithm that places on servers.
     fn on_servers(
         &self,
         placement: &dyn Placement,
@@ -223,7 +223,7 @@ impl Search<'_> {
         Some(affected)
     }
 
-    /// Adds an object if it touches.
+    /// Adds an object if it is affected.
     fn ask(&self, id: u64, place: &Place<'_>, list: &mut [DeviceId], affected: &mut Affected) {
         let key = self.population.key(id);
         place(key, list);
@@ -283,11 +283,11 @@ impl Search<'_> {
         }
     }
 
-    /// The distribution of the lists of servers.
+    /// The distribution of lists of servers.
     fn shares(&self) -> Shares {
         let servers = self.hardware.servers();
         let weights = match self.placing.algorithm {
-            // The ring is of servers, or of hosts where these hold several disks.
+            // The ring contains servers, or hosts where servers have several disks.
             Algorithm::CrushVring if self.has_levels() => {
                 vring::shares_of(&(0..servers).map(|server| host_id(0, server)).collect::<Vec<_>>())
             }

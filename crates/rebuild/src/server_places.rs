@@ -1,12 +1,12 @@
-//! New homes where servers have several disks and placement names servers, or was drawn.
+//! New homes where servers have several disks and placement names servers, or lists were drawn.
 //!
-//! An algorithm other than CRUSH knows servers only. A server of which one disk is out is still the server of
-//! its objects, so another of its disks takes them; only one that has lost all its disks is passed over.
+//! An algorithm other than CRUSH knows only servers. A server with one disk out keeps its objects, and
+//! another of its disks takes them; a server is passed over only if all its disks are out.
 //!
-//! CRUSH tries host after host, each time with a disk of it, until it has enough: the same draws for every
-//! device that is out, so that only what was on it moves. Where the lost set is drawn from the distribution
-//! ([`Shares`]), these draws are made as well: each finds a host by its share and any of its disks, and is
-//! refused when the host is in the list already or the disk is out.
+//! CRUSH tries host after host, each time with one of its disks, until it has enough. The draws do not depend
+//! on which devices are out, so only what was on these moves. Where the affected objects are drawn from the
+//! distribution ([`Shares`]), these draws are imitated: each finds a host by its share and any of its disks,
+//! and is rejected if the host is already in the list or the disk is out.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::homes::{Homes, Wanted};
 use crate::plan::{DeviceId, NOWHERE};
 use crate::shares::Shares;
 
-/// The disk of a server on which an object lies when nothing is out.
+/// The disk of a server that holds an object when nothing is out.
 #[inline]
 #[must_use]
 pub fn disk_of(hardware: &Hardware, server: u32, key: u64) -> DeviceId {
@@ -32,8 +32,9 @@ pub fn disk_of(hardware: &Hardware, server: u32, key: u64) -> DeviceId {
     devices.nth(at as usize).unwrap_or(NOWHERE)
 }
 
-/// The disk on which it lies with some out: the first choice, or the best of those that are in by a hash of
-/// disk and object, so that the objects of one that goes spread over all. [`NOWHERE`] if all are out.
+/// The disk of a server that holds an object with some disks out: the first choice, or else the best of the
+/// disks that are in, by a hash of disk and object, so that the objects of a lost disk spread over all
+/// others. [`NOWHERE`] if all are out.
 #[must_use]
 pub fn disk_in(hardware: &Hardware, server: u32, key: u64, out: &[bool]) -> DeviceId {
     let first = disk_of(hardware, server, key);
@@ -49,7 +50,7 @@ pub fn disk_in(hardware: &Hardware, server: u32, key: u64, out: &[bool]) -> Devi
     live.max_by_key(score).unwrap_or(NOWHERE)
 }
 
-/// Fills `devices` with a disk of each server in turn, less those without one.
+/// Fills `devices` with one disk per server in turn, skipping servers without one.
 fn fill(
     hardware: &Hardware,
     servers: impl Iterator<Item = u32>,
@@ -64,7 +65,7 @@ fn fill(
     }
 }
 
-/// Homes by an algorithm that knows servers.
+/// Homes by an algorithm that places on servers.
 #[derive(Debug)]
 pub struct ServerPlaces {
     /// The algorithm.
@@ -101,16 +102,16 @@ impl Wanted for ServersAsked<'_> {
     }
 }
 
-/// What a list of servers that was drawn goes on with.
+/// How a drawn list of servers is extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Onward {
-    /// More servers of the list; a server is passed over when all its disks are out.
+    /// By more servers of the list; a server is passed over if all its disks are out.
     Servers,
-    /// More draws of CRUSH, each for a host and a disk of it.
+    /// By more draws of CRUSH, each for a host and one of its disks.
     HostsAndDisks,
 }
 
-/// Homes of objects whose lists were drawn; they are drawn again, and further.
+/// Homes of objects whose lists were drawn: the same lists are drawn again, and extended.
 #[derive(Debug)]
 pub struct DrawnPlaces {
     /// The distribution of lists.
@@ -121,18 +122,18 @@ pub struct DrawnPlaces {
     pub seed: Seed,
     /// How many servers may lose all their disks.
     pub spare: usize,
-    /// What comes after the list.
+    /// How the list is extended.
     pub onward: Onward,
 }
 
-/// The draws of an object's list.
+/// Purpose of the draws of an object's list.
 pub const LIST: Purpose = Purpose(42);
 const RETRIES: Purpose = Purpose(46);
 
-/// Jewel's `choose_total_tries`; a place that is refused so often stays empty.
+/// `choose_total_tries` of the jewel tunables; a place rejected this often stays empty.
 const RETRIES_MAX: usize = 50;
 
-/// The draws of an object.
+/// The random draws of an object.
 #[must_use]
 pub fn draws_of(seed: Seed, id: u64) -> Draws {
     Draws::new(seed, u32::MAX - 1, id)
@@ -157,7 +158,7 @@ impl Wanted for DrawnAsked<'_> {
         let length = (devices.len() + spare).min(places.hardware.servers() as usize);
         self.list.clear();
         self.list.resize(length, 0);
-        // The first servers of a list do not depend on how long it is.
+        // The first servers of a list do not depend on its length.
         if !places.shares.draw(&mut self.list, &mut draws_of(places.seed, id).of(LIST)) {
             devices.fill(NOWHERE);
             return;
@@ -170,8 +171,8 @@ impl Wanted for DrawnAsked<'_> {
 }
 
 impl DrawnPlaces {
-    /// CRUSH's draws in order: those of `list`, with the ones between that found a host which was in it
-    /// already, and then any. The first that are not refused now are the homes.
+    /// Repeats CRUSH's draws in order: those of `list`, between them those that hit a host already in the
+    /// list, and then any others. The first draws that are not rejected now are the homes.
     fn retry(&self, id: u64, list: &[u32], out: &[bool], devices: &mut [DeviceId]) {
         devices.fill(NOWHERE);
         let mut draws = draws_of(self.seed, id);

@@ -1,36 +1,38 @@
-//! Servers drawn one after the other by their shares, none twice: what CRUSH's flat buckets and rendezvous
-//! hashing do with every object, and so the exact distribution of where objects lie that touch what fails.
+//! Servers drawn one after the other by their shares, without repetition. This is how CRUSH's flat buckets
+//! and rendezvous hashing choose for every object, so it gives the exact distribution of the affected
+//! objects.
 //!
-//! An object that touches is drawn without drawing those that do not. At the rank j of its list, an object
-//! that has not touched yet touches with probability `p = W / (1 - S)`, where W is the share of what fails
-//! and S that of the servers before; with S at most that of the j greatest, p is at most some q. So each
-//! object is a candidate with the probability that any of its ranks is below its q ([`Shares::candidates`]);
-//! of a candidate, the first such rank is drawn, then the servers before it, and it touches there with p / q.
-//! What remains is drawn without conditions. Nothing is approximated.
+//! An affected object is drawn without drawing the unaffected ones. At rank j of its list, an object not yet
+//! affected becomes so with probability `p = W / (1 - S)`, where W is the share of the failing servers and S
+//! that of the servers before. Since S is at most the sum of the j greatest shares, p is at most some q. So
+//! each object is a candidate with the probability that any of its ranks is below its q
+//! ([`Shares::candidates`]); for a candidate, the first such rank is drawn, then the servers before it, and
+//! it is affected there with probability p / q. The rest of the list is drawn unconditionally. Nothing is
+//! approximated.
 
 use towtank_streams::Uniform;
 
-/// Shares of servers that add up to one, ready for drawing.
+/// Shares of servers that add up to one, prepared for drawing.
 #[derive(Clone, Debug)]
 pub struct Shares {
     shares: Vec<f64>,
     failing: Vec<bool>,
-    /// Those that fail, with their shares.
+    /// The failing servers with their shares.
     failing_ones: Vec<(u32, f64)>,
-    /// The share of all that fails.
+    /// The total share of the failing servers.
     failing_share: f64,
-    /// For each rank, the bound of the probability to touch there.
+    /// For each rank, the upper bound of the probability of being affected there.
     bounds: Vec<f64>,
-    /// Vose's alias table: the probability to keep a draw, and what it becomes otherwise.
+    /// Vose's alias table: the probability of keeping a draw, and the server taken otherwise.
     keep: Vec<f64>,
     other: Vec<u32>,
 }
 
 impl Shares {
-    /// Lists of `width` servers count; `failing` are those that fail.
+    /// Tables for lists of `width` servers; `failing` marks the servers that fail.
     ///
     /// # Panics
-    /// When shares are not positive, or there is not one for each server.
+    /// If shares are not positive, or there is not one per server.
     #[must_use]
     pub fn new(weights: &[f64], failing: &[bool], width: usize) -> Shares {
         assert_eq!(weights.len(), failing.len(), "servers with a share, and servers that fail or do not");
@@ -57,7 +59,7 @@ impl Shares {
         let mut before = 0.0;
         let mut bounds = Vec::new();
         for rank in 0..width {
-            // What is bounded must not be exceeded by a rounding.
+            // Rounding must not push a probability above its bound.
             bounds.push((failing_share / (1.0 - before) * (1.0 + 1e-12)).min(1.0));
             before += sound.get(rank).copied().unwrap_or(0.0);
         }
@@ -75,8 +77,8 @@ impl Shares {
         candidates
     }
 
-    /// Of a candidate, the list of its servers, or false where it does not touch after all. `list` is filled;
-    /// its first ranks, as many as the width, are where the object lies.
+    /// Draws a candidate's list of servers; false if the object is not affected after all. Fills `list`; the
+    /// object lies on its first ranks, as many as the width.
     pub fn draw(&self, list: &mut [u32], draws: &mut impl Uniform) -> bool {
         let Some(mut rank) = self.first_rank(draws) else { return false };
         let mut drawn = 0;
@@ -88,7 +90,7 @@ impl Shares {
                 list[drawn] = server;
                 drawn += 1;
             }
-            // With all others in the list the chance is 1, and a rounding must not make it greater.
+            // With all others in the list the probability is 1, and rounding must not make it greater.
             let touches = (self.failing_share / (1.0 - before)).min(1.0);
             assert!(
                 touches <= self.bounds[rank],
@@ -97,7 +99,7 @@ impl Shares {
             if draws.unit_f64() * self.bounds[rank] < touches {
                 break;
             }
-            // Not here after all: perhaps at one of the ranks behind.
+            // Not affected at this rank; perhaps at a later one.
             rank += 1;
             loop {
                 let Some(bound) = self.bounds.get(rank) else { return false };
@@ -120,13 +122,13 @@ impl Shares {
         true
     }
 
-    /// The share of some servers together.
+    /// The total share of some servers.
     #[must_use]
     pub fn sum(&self, servers: &[u32]) -> f64 {
         servers.iter().map(|&server| self.shares[server as usize]).sum()
     }
 
-    /// A server by its share, among some of them or all.
+    /// Draws a server by its share, among some of them or all.
     pub fn one(&self, among: Option<&[u32]>, draws: &mut impl Uniform) -> u32 {
         let Some(among) = among else { return self.next(&[], None, draws) };
         let mut left = draws.unit_f64() * self.sum(among);
@@ -141,7 +143,7 @@ impl Shares {
         last
     }
 
-    /// The first rank at which a candidate is below its bound.
+    /// Draws the first rank at which a candidate is below its bound.
     fn first_rank(&self, draws: &mut impl Uniform) -> Option<usize> {
         let mut left = draws.unit_f64() * self.candidates();
         for (rank, bound) in self.bounds.iter().enumerate() {
@@ -150,11 +152,11 @@ impl Shares {
             }
             left = (left - bound) / (1.0 - bound);
         }
-        // Only by a rounding.
+        // Reached only by rounding.
         self.bounds.len().checked_sub(1)
     }
 
-    /// A server that is not in `list`, by share among those that fail, that do not, or all.
+    /// Draws a server that is not in `list`, by share among the failing ones, the others, or all.
     fn next(&self, list: &[u32], fails: Option<bool>, draws: &mut impl Uniform) -> u32 {
         if fails == Some(true) {
             return self.failing_one(draws);
@@ -213,7 +215,7 @@ mod tests {
 
     use super::*;
 
-    /// The obvious way: draw every object's list, and keep those that touch.
+    /// The direct method: draw every object's list, and keep the affected ones.
     fn all_lists(weights: &[f64], length: usize, draws: &mut impl Uniform) -> Vec<u32> {
         let mut list = Vec::new();
         while list.len() < length {
@@ -255,8 +257,8 @@ mod tests {
                 *listed.entry(list).or_default() += 1.0;
             }
         }
-        // 288 of the 360 lists touch: 360 less 4 * 3 * 2 * 3. Two samples: the sum of (a - b)² / (a + b) is
-        // chi-squared.
+        // 288 of the 360 lists are affected: 360 less 4 * 3 * 2 * 3. Two samples: the sum of (a - b)² / (a +
+        // b) is chi-squared.
         assert_eq!(listed.len(), 288);
         let chi: f64 = listed
             .iter()
@@ -287,7 +289,7 @@ mod tests {
     }
 
     proptest! {
-        /// The alias table gives every server its share, and lists have no server twice.
+        /// The alias table gives every server its share, and no list has a server twice.
         #[test]
         fn tables_and_lists_hold_every_share(
             weights in prop::collection::vec(0.05f64..20.0, 4..24), gone in prop::collection::vec(0usize..24, 1..3), seed: u64
@@ -322,7 +324,8 @@ mod tests {
         }
     }
 
-    /// One of n equal servers fails: of lists of w, w of n touch, and the bounds are 1/n, 1/(n-1) and so on.
+    /// One of n equal servers fails: of lists of w, a fraction w/n is affected, and the bounds are 1/n,
+    /// 1/(n-1) and so on.
     #[test]
     fn candidates_of_equal_shares_are_those_that_touch() {
         for (servers, width) in [(4, 1), (10, 3), (64, 5)] {
@@ -334,8 +337,8 @@ mod tests {
         }
     }
 
-    /// Two servers of four fail, and lists of three may hold both others first: the chance to touch at the
-    /// last rank was computed as slightly more than 1, and the assertion about bounds ended the run.
+    /// Two servers of four fail, and lists of three may start with both others: the probability at the last
+    /// rank was once computed as slightly more than 1, and the assertion about bounds ended the run.
     #[test]
     fn the_chance_to_touch_never_exceeds_one() {
         let weights = [1.425_101_567_301_751_3, 0.05, 0.05, 19.881_721_793_666_305];

@@ -1,4 +1,4 @@
-//! Work that adds up, bounds against hand-worked cases, and sums that were broken.
+//! The sums of the work, bounds against cases worked by hand, and sums broken on purpose.
 
 use proptest::prelude::*;
 
@@ -19,8 +19,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 const EIGHT: Size = Size { racks: 2, servers: 4, disks: 2 };
 
 proptest! {
-    /// What became durable up to some unit, and what is left from there, are the whole; the even share is
-    /// never more than the busiest, nor less than the longest chain.
+    /// The work up to some unit and the work from there add up to the whole; the even share is at most the
+    /// busiest device's, and at least the longest chain.
     #[test]
     fn parts_of_the_work_are_the_whole(jobs in prop::collection::vec(drawn(), 1..12), cut in 0u32..7) {
         let (whole, plan, hardware) = work(EIGHT, &jobs, |_| u32::MAX);
@@ -46,7 +46,7 @@ proptest! {
     }
 }
 
-/// Two whole units and a half from one server to another: 2.5 us to read, 5 to write, after a seek of 5 each.
+/// Two and a half units from one server to another: 2.5 us to read, 5 us to write, after a seek of 5 us each.
 #[test]
 fn the_work_of_one_copy_is_worked_by_hand() {
     let job = Drawn { driver: 0, bytes: 2_500, reads: 1, writes: 1, stride: 0 };
@@ -58,11 +58,11 @@ fn the_work_of_one_copy_is_worked_by_hand() {
     // 2500 bytes at 400 MB/s.
     assert_eq!(work.uplinks, [[SimSpan::from_ns(6_250), us(0)], [us(0), SimSpan::from_ns(6_250)]]);
     assert_eq!((work.units, work.bytes, &work.moved[..]), (3, 2_500, &[[2_500, 0], [0, 2_500]][..]));
-    // The first unit is read in 1 us and sent in 1 with 3 of latency, and all are written in 5.
+    // The first unit is read in 1 us and sent in 1 us with a latency of 3 us; all units are written in 5 us.
     assert_eq!(work.chain, us(100));
     assert_eq!(work.bound(), us(100));
     assert_eq!(work.ideal(&Survivors::of(&hardware, &[false, false])), us(100));
-    // None of it is durable.
+    // None of the units is durable.
     let none = Work::of(&hardware, &sample::limits(), &plan, |_| 0);
     assert_eq!((none.bound(), none.bytes, none.units), (SimSpan::ZERO, 0, 0));
 }

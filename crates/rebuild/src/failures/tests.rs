@@ -1,4 +1,4 @@
-//! Failures that are drawn and named: which disks they take.
+//! The disks that named and drawn failures take.
 
 use proptest::prelude::*;
 
@@ -17,8 +17,8 @@ fn failing() -> impl Strategy<Value = Failing> {
 const SIZE: Size = Size { racks: 3, servers: 6, disks: 2 };
 
 proptest! {
-    /// What is named takes all its disks; what is drawn takes something that stands, if anything does, and
-    /// never a part of what has fallen while there is something whole.
+    /// A named failure takes all its disks; a drawn one takes something that works, if anything does, and
+    /// prefers whole things over things that have failed in part.
     #[test]
     fn failures_take_what_stands(what in prop::collection::vec(failing(), 1..10), seed: u64) {
         let hardware = sample::hardware(SIZE);
@@ -62,7 +62,7 @@ fn what_is_drawn_falls_on_each_alike() {
         let struck = strike(&[failure], &hardware, Seed(seed));
         hits[hardware.server_of(struck[0].devices[0]) as usize] += 1;
     }
-    // 1000 each, with a standard deviation of 29.
+    // 1000 expected for each, with a standard deviation of 29.
     assert!(hits.iter().all(|hits| (880..1_120).contains(hits)), "{hits:?}");
     assert_eq!(hits.iter().sum::<u32>(), 6_000);
 }

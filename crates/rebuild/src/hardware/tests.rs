@@ -1,4 +1,4 @@
-//! Who is where, and what faster machines have in common with those they replace.
+//! The positions of disks and servers, and what faster machines share with those that they replace.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::sample::{self, Size, UNIT};
 
 proptest! {
-    /// Every disk has one place in one server, and servers have all disks between them.
+    /// Every disk has one place in one server, and the servers together hold all disks.
     #[test]
     fn each_disk_has_one_place(
         racks in 1u32..5, servers in 1u32..12, disks in 1u32..6, bytes in 1u64..1 << 40

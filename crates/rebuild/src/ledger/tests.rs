@@ -1,4 +1,4 @@
-//! What becomes of records as devices fail and jobs end, drawn and worked by hand.
+//! Records while devices fail and jobs end: random cases, and cases worked by hand.
 
 use proptest::prelude::*;
 use towtank_placement::algorithms::Algorithm;
@@ -29,7 +29,7 @@ fn rules(source: Source, gather: Gather) -> Rules {
     Rules { source, gather, seed: Seed(4), reserve: true }
 }
 
-/// `gone` have stopped and are known to be down; they are given up or not.
+/// The devices in `gone` have stopped and are known to be down; `out` says whether they are out.
 fn standing(gone: &[usize], out: bool, room: u64) -> Standing {
     let of = |yes: bool| (0..7).map(|device| yes && gone.contains(&device)).collect::<Vec<bool>>();
     Standing { stopped: of(true), down: of(true), out: of(out), used: vec![0; 7], limit: vec![room; 7] }
@@ -43,8 +43,8 @@ fn picks() -> impl Strategy<Value = (Source, Gather)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
 
-    /// Objects that lack something are in the plan or told as stuck, each once; when all jobs are done only
-    /// the stuck ones lack anything, and devices hold what they were promised.
+    /// Every object that lacks a part is planned or counted as stuck, exactly once; after all jobs only the
+    /// stuck ones lack a part, and devices hold the bytes reserved on them.
     #[test]
     fn each_object_is_planned_or_stuck(
         gone in prop::collection::btree_set(0usize..7, 1..4), out: bool, grouped: bool, coded: bool,
@@ -64,7 +64,7 @@ proptest! {
         planned.plan.assert_whole();
         let objects: std::collections::BTreeSet<u32> = planned.jobs.iter().map(|(_, object)| *object).collect();
         prop_assert_eq!(objects.len(), planned.jobs.len(), "an object has two jobs");
-        // Stuck ones may have jobs too, for the copies that find a home.
+        // Stuck objects may have jobs too, for copies that find a home.
         prop_assert!(planned.stuck.objects() + planned.jobs.len() as u64 >= affected.objects() as u64);
         prop_assert!(planned.stuck.objects() <= affected.objects() as u64);
         prop_assert_eq!(planned.stuck.any(), planned.stuck.objects() > 0);
@@ -84,7 +84,7 @@ proptest! {
         ledger.settle(&planned, |_| Progress::Whole);
         prop_assert_eq!(ledger.lacking(), planned.stuck.objects());
         prop_assert_eq!(ledger.gained(), &promised[..]);
-        // Nothing more is to be done now.
+        // Nothing more is left to plan.
         let again = ledger.plan(&mut standing);
         prop_assert_eq!(again.stuck.objects(), planned.stuck.objects());
         if room == u64::MAX {
@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// What was durable of a job stays so where its targets are the same, and is begun again where not.
+    /// The durable units of a job are kept if its targets stay the same; otherwise the job starts again.
     #[test]
     fn jobs_go_on_where_they_were(gone in 0usize..7, units in 0u32..3, seed: u64) {
         let failing: Vec<bool> = (0..7).map(|device| device == gone).collect();
@@ -115,7 +115,7 @@ proptest! {
     }
 }
 
-/// One failure in seven servers of three copies.
+/// One failure among seven servers with three copies.
 fn one_failure() -> (Affected, Hardware) {
     let failing = [true, false, false, false, false, false, false];
     (affected(Redundancy { data: 1, width: 3 }, None, &failing, Seed(9)), sample::hardware(SIZE))
@@ -143,7 +143,7 @@ fn what_has_no_room_is_told() {
     let mut full = standing(&[0], true, 3 * UNIT);
     ledger.strike(&full);
     let planned = ledger.plan(&mut full);
-    // Each of six others has room for one object.
+    // Each of the six others has room for one object.
     assert_eq!(planned.jobs.len(), 6);
     assert_eq!(planned.stuck.full, affected.objects() as u64 - 6);
     assert_eq!(full.used, [0, 3 * UNIT, 3 * UNIT, 3 * UNIT, 3 * UNIT, 3 * UNIT, 3 * UNIT]);

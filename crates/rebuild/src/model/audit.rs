@@ -1,17 +1,16 @@
-//! What must hold of a phase whenever it ends: when all is done, when a moment cuts it short, or when the
-//! user stops it.
+//! Invariants that hold whenever a phase ends: all work is done, a deadline cuts it short, or the user stops
+//! it.
 //!
-//! - Bytes: for each disk what is read and written, and for each server what is sent and received, planned =
-//!   done + left. What is left belongs to jobs that have not begun, to units that were not started, or to
-//!   units under way; what came to something that does not answer is under way for ever. Sent = received + in
-//!   flight + swallowed follows.
-//! - Units: each one in flight is accounted for by its parts or by its acknowledgements, exactly once, and
-//!   nothing else is under way.
-//! - Reservations: each that was asked for is waiting, on its way, or held by an active task; none is held
+//! - Bytes: for each disk bytes read and written, and for each server bytes sent and received, planned = done
+//!   + left. What is left belongs to jobs that have not begun, to units not yet started, or to units in
+//!   flight; a message to a dead device stays in flight for ever. Sent = received + in flight + dropped
+//!   follows.
+//! - Units: each unit in flight is accounted for by its parts or by its acknowledgements, exactly once, and
+//!   nothing else is in flight.
+//! - Reservations: each requested reservation is waiting, in transit, or held by an active task; none is held
 //!   twice.
-//! - Liveness: where nothing is under way, all tasks are finished, but for those that wait for what does not
-//!   answer.
-//! - Clients: each operation that was asked for is answered or has its parts under way.
+//! - Liveness: if nothing is in flight, all tasks are finished, except those that wait for a dead device.
+//! - Clients: each operation that was requested has its reply or its parts in flight.
 
 use std::collections::BTreeMap;
 
@@ -33,16 +32,16 @@ struct Tally {
     received: Vec<u64>,
 }
 
-/// What is known of the units of one number of one job that are under way.
+/// What is known of one unit of one job that is in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnderWay {
-    /// Parts that are still gathered.
+    /// Parts still being gathered.
     gathering: u64,
-    /// Copies or shards on their way to a target, and acknowledgements on their way back.
+    /// Copies or shards in transit to a target, and acknowledgements in transit back.
     handed_out: u64,
 }
 
-/// Runs all laws.
+/// Checks all invariants.
 pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Fault> {
     let audit = Audit::new(model, committed);
     devices(committed).map_err(|broken| Fault::from(broken.to_string()))?;
@@ -54,7 +53,8 @@ pub(super) fn audit(model: &Rebuild<'_>, committed: &Committed<'_, Rebuild<'_>>)
     audit.counted(committed)
 }
 
-/// No card, disk or uplink did more than there was time for, and no line in front of one lost anything.
+/// No NIC, disk or uplink was busy for longer than the elapsed time, and no queue in front of one lost an
+/// entry.
 fn devices(committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Broken> {
     for entity in committed.entities {
         match entity {
@@ -76,9 +76,9 @@ fn devices(committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Broken> {
 struct Audit<'a> {
     model: &'a Rebuild<'a>,
     servers: Vec<&'a Server>,
-    /// Events that are pending, wait at a shared resource, or were swallowed.
+    /// Events that are pending, wait at a shared resource, or were dropped.
     events: Vec<Event>,
-    /// Some events are pending.
+    /// Whether any event is pending.
     goes_on: bool,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Audit<'a> {
         self.events.iter().filter(move |event| unit(event.kind) && !event.marks.is_client())
     }
 
-    /// Planned = done + left, and the units in flight.
+    /// Planned = done + left, also for the units in flight.
     fn bytes(&self) -> Result<(), Fault> {
         let (model, plan) = (self.model, self.model.plan);
         let mut planned = Tally::new(model);
@@ -151,7 +151,7 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Adds what is left to do.
+    /// Adds the work left to do.
     fn left(&self, left: &mut Tally) -> Result<(), Fault> {
         let (model, plan) = (self.model, self.model.plan);
         let mut under_way: BTreeMap<(u32, u32), UnderWay> = BTreeMap::new();
@@ -182,7 +182,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Adds what is left of a job in work, and takes its units from those under way.
+    /// Adds the work left of a started job, and removes its units from those in flight.
     fn in_work(
         &self,
         driver: DeviceId,
@@ -230,7 +230,7 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Each reservation that is granted is held or on its way, and each that was asked for is somewhere.
+    /// Each granted reservation is held or in transit, and each requested one is accounted for.
     fn reservations(&self) -> Result<(), Fault> {
         let plan = self.model.plan;
         let mut held = vec![0u64; plan.device_count()];
@@ -284,7 +284,7 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Who rests is woken, once.
+    /// Every sleeping driver has exactly one wake-up.
     fn rests(&self) -> Result<(), Fault> {
         let mut wakes = vec![0u32; self.model.plan.device_count()];
         let wake = self.events.iter().filter(|event| event.kind == Kind::Wake);
@@ -301,7 +301,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Where nothing is under way, all that can be done has been done.
+    /// If no event is pending, all work that can be done has been done.
     fn finished(&self) -> Result<(), Fault> {
         if self.goes_on {
             return Ok(());
@@ -325,7 +325,7 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Each operation of a client that has no answer yet has all its parts under way.
+    /// Each client operation without a reply has all its parts in flight.
     fn clients(&self) -> Result<(), Fault> {
         let mut parts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         for event in self.events.iter().filter(|event| event.marks.is_client() && event.kind != Kind::Arrive)
@@ -353,7 +353,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// What was counted as done is what is not left.
+    /// The totals counted as done are those that are not left.
     fn counted(&self, committed: &Committed<'_, Rebuild<'_>>) -> Result<(), Fault> {
         let plan = self.model.plan;
         let whole = |job: &Job| u128::from(job.bytes) * plan.writes(job).len() as u128;
@@ -394,7 +394,7 @@ impl Tally {
         }
     }
 
-    /// So many bytes of each source.
+    /// Adds `bytes` read from each source.
     fn reads(&mut self, model: &Rebuild<'_>, job: &Job, driver: DeviceId, bytes: u64) {
         for &source in model.plan.reads(job) {
             self.read[source.index()] += bytes;
@@ -402,7 +402,7 @@ impl Tally {
         }
     }
 
-    /// So many bytes to each target.
+    /// Adds `bytes` written to each target.
     fn writes(&mut self, model: &Rebuild<'_>, job: &Job, driver: DeviceId, bytes: u64) {
         for &target in model.plan.writes(job) {
             self.written[target.index()] += bytes;
@@ -410,8 +410,8 @@ impl Tally {
         }
     }
 
-    /// What is left to do with a part of a unit that is under way; what its unit has to do after it is
-    /// gathered is not its own.
+    /// Adds the work left for a part that is in flight; the work of its unit after gathering is not counted
+    /// here.
     fn under_way(&mut self, model: &Rebuild<'_>, event: &Event) {
         let bytes = u64::from(event.bytes);
         let gathers = event.marks.gathers() || event.kind == Kind::Read;

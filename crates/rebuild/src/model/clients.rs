@@ -1,9 +1,9 @@
-//! Clients that read and write while the cluster rebuilds.
+//! Clients that read and write during the rebuild.
 //!
-//! Operations come as a Poisson stream, spread evenly over the disks that work. A read is served by one disk,
-//! or gathered from k; a write goes to the first server, which sends it on and answers when all copies or
-//! shards are durable. Which disks an operation touches is drawn, not placed: one on each of as many servers.
-//! Clients' own cards and processors cost nothing.
+//! Operations arrive as a Poisson process, spread evenly over the working disks. A read is served by one
+//! disk, or gathered from k; a write goes to the first server, which forwards it and replies when all copies
+//! or shards are durable. The disks of an operation are drawn, not placed: each on a different server. The
+//! clients' own NICs and CPUs cost nothing.
 
 use towtank_kernel::{Context, Fault};
 use towtank_metrics::Histogram;
@@ -18,29 +18,29 @@ use super::{DeviceId, OverTime, Rebuild, Sample};
 use crate::hardware::Hardware;
 use crate::redundancy::Redundancy;
 
-/// What clients ask for.
+/// The load that clients offer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Operations in all, over the whole cluster.
+    /// Operations over the whole cluster.
     pub rate: Frequency,
-    /// Which share of them reads.
+    /// The fraction of reads.
     pub reads: f64,
-    /// Bytes of each.
+    /// Bytes per operation.
     pub bytes: u32,
     /// Copies or shards.
     pub redundancy: Redundancy,
-    /// How much of a busy device is theirs, against one for the rebuild.
+    /// The clients' weight on a busy device, against 1 for the rebuild.
     pub weight: u32,
 }
 
 impl Load {
-    /// Bytes of a copy, or of a shard.
+    /// Bytes of a copy or of a shard.
     #[must_use]
     pub fn part(&self) -> u32 {
         self.bytes.div_ceil(self.redundancy.data)
     }
 
-    /// Which share of the disks, or of the cards if that is more, clients take.
+    /// The utilisation by clients of the disks, or of the NICs if that is larger.
     #[must_use]
     pub fn share(&self, hardware: &Hardware) -> f64 {
         let part = u64::from(self.part());
@@ -65,15 +65,15 @@ impl Load {
     }
 }
 
-/// Clients of a phase: what they ask for, and of which disks.
+/// The clients of a phase: their load, and the disks that they use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clients {
     load: Load,
     pub(super) weight: u32,
     live: Vec<DeviceId>,
-    /// For each server, how many of its disks work.
+    /// Working disks of each server.
     live_on: Vec<u32>,
-    /// Servers with a disk that works.
+    /// Servers with a working disk.
     servers: u32,
 }
 
@@ -82,9 +82,9 @@ pub struct Clients {
 pub struct Latencies {
     /// Of reads, in nanoseconds.
     pub reads: Histogram,
-    /// Of writes.
+    /// Of writes, in nanoseconds.
     pub writes: Histogram,
-    /// By when they had their answers: how many reads and writes, and the sums of their latencies.
+    /// By reply time: the number of reads and writes, and the sums of their latencies.
     pub over_time: OverTime<[(u64, u64); 2]>,
 }
 
@@ -96,17 +96,17 @@ impl Latencies {
         self.over_time.add(at, &one);
     }
 
-    /// Each answer is in a histogram, and in a bin of time.
+    /// Checks that each reply is both in a histogram and in a time bin.
     ///
     /// # Panics
-    /// When one is not.
+    /// If one is missing.
     pub fn assert_adds_up(&self) {
         let [reads, writes] = self.over_time.whole();
         assert_eq!(self.reads.count(), reads.0, "reads by latency, and reads over time");
         assert_eq!(self.writes.count(), writes.0, "writes by latency, and writes over time");
     }
 
-    /// Joins others to these.
+    /// Adds the latencies of another server.
     pub fn merge(&mut self, other: &Latencies) {
         self.reads.merge(&other.reads);
         self.writes.merge(&other.writes);
@@ -117,17 +117,17 @@ impl Latencies {
 const COMING: Purpose = Purpose(44);
 const ASKING: Purpose = Purpose(45);
 
-/// So often is another disk drawn where the first ones are on servers that have a part already.
+/// How often a disk is drawn again while those drawn lie on servers that already have a part.
 const TRIES: u32 = 1_000;
 
 impl Clients {
-    /// Where an answer goes that leaves the cluster.
+    /// The destination of a reply that leaves the cluster.
     pub(super) const THEMSELVES: DeviceId = DeviceId(u32::MAX);
 
-    /// Of the disks that `works` names; none if there are none.
+    /// Clients of the disks for which `works` is true; none if there are no such disks.
     ///
     /// # Panics
-    /// When clients ask for nothing, or for shares beyond all.
+    /// If clients request no bytes, or the fractions and weights of the load are out of range.
     #[must_use]
     pub fn new(load: Load, hardware: &Hardware, works: impl Fn(DeviceId) -> bool) -> Option<Clients> {
         assert!((0.0..=1.0).contains(&load.reads), "clients read in a share of {}", load.reads);
@@ -151,7 +151,7 @@ impl Rebuild<'_> {
         self.clients.as_ref().expect("clients come where there are some")
     }
 
-    /// When the next client comes to a server.
+    /// Schedules the next client arrival at a server.
     pub(super) fn await_client(&self, context: &mut Context<'_, Self>) {
         let clients = self.clients();
         let here = clients.live_on[context.me().index()];
@@ -163,7 +163,7 @@ impl Rebuild<'_> {
         }
     }
 
-    /// A client comes, and the next one will.
+    /// A client arrives, and the next arrival is scheduled.
     pub(super) fn client_comes(&self, server: &mut Server, context: &mut Context<'_, Self>) {
         if shared(server).over {
             return;
@@ -176,7 +176,7 @@ impl Rebuild<'_> {
         let mut draws = context.draws(ASKING);
         let write = draws.unit_f64() >= clients.load.reads;
         let at = draws.below(u64::from(clients.live_on[me as usize]).max(1)) as usize;
-        // Where on the disk it lies: far from what was served before it.
+        // The position on the disk: far from what was served before.
         let spot = draws.next_u64() as u32 >> 2;
         let Some(first) = mine().nth(at) else { return };
         let operation = Operation { since: context.now(), left: 0, write };
@@ -204,7 +204,7 @@ impl Rebuild<'_> {
         }
     }
 
-    /// Asks for what a read needs.
+    /// Requests the parts of a read.
     fn client_reads(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) {
         let load = &self.clients().load;
         let event =
@@ -216,7 +216,7 @@ impl Rebuild<'_> {
         }
     }
 
-    /// The client's bytes are here: they go to all who are to have a part.
+    /// The client's bytes have arrived: sends them to every device that gets a part.
     pub(super) fn client_writes(&self, server: &mut Server, event: &Event, context: &mut Context<'_, Self>) {
         let load = &self.clients().load;
         let parts = self.draw_parts(event.driver, load.redundancy.width, context);
@@ -228,7 +228,7 @@ impl Rebuild<'_> {
         }
     }
 
-    /// The first disk, and others on as many other servers.
+    /// Draws the devices of an operation: the first disk, and others on different servers.
     fn draw_parts(&self, first: DeviceId, count: u32, context: &mut Context<'_, Self>) -> Vec<DeviceId> {
         let clients = self.clients();
         let count = count.min(clients.servers) as usize;
@@ -253,7 +253,7 @@ impl Rebuild<'_> {
         parts
     }
 
-    /// A part has been read, or is durable.
+    /// A part has been read or is durable.
     pub(super) fn client_part(
         &self,
         server: &mut Server,
@@ -276,8 +276,7 @@ impl Rebuild<'_> {
         Ok(())
     }
 
-    /// A client will have its answer in `wait`. Its request took as long as a control message, or as its
-    /// bytes.
+    /// A client gets its reply after `wait`. Its request took as long as a control message, or as its bytes.
     pub(super) fn client_served(
         &self,
         server: &mut Server,
@@ -321,16 +320,16 @@ mod tests {
         }
     }
 
-    /// 1000 reads a second of 1000 bytes: each keeps a disk busy for 6 us, of four, and a card for 1 us.
+    /// 1000 reads per second of 1000 bytes: each keeps one of four disks busy for 6 us, and a NIC for 1 us.
     #[test]
     fn shares_are_worked_by_hand() {
         let hardware = sample::hardware(Size { racks: 1, servers: 4, disks: 1 });
         let near = |found: f64, want: f64| assert!((found - want).abs() < 1e-9, "{found}, not {want}");
         near(load(1.0, 1_000, (1, 3)).share(&hardware), 1_000.0 * 6e-6 / 4.0);
-        // A write is made on three disks, for 7 us on each.
+        // A write goes to three disks, 7 us on each.
         near(load(0.0, 1_000, (1, 3)).share(&hardware), 1_000.0 * 3.0 * 7e-6 / 4.0);
         near(load(0.5, 1_000, (1, 3)).share(&hardware), 1_000.0 * (3.0 + 10.5) * 1e-6 / 4.0);
-        // Twice as often is twice as much.
+        // Twice the rate is twice the share.
         let twice =
             Load { rate: Frequency::from_per_second(2_000).expect("not so often"), ..load(0.5, 900, (2, 3)) };
         near(twice.share(&hardware), 2.0 * load(0.5, 900, (2, 3)).share(&hardware));

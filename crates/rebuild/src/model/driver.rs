@@ -1,4 +1,4 @@
-//! Drivers: which job next, which units of it, and what must be reserved before.
+//! Drivers: which job is next, which of its units, and what must be reserved first.
 
 use towtank_kernel::{Context, Fault};
 use towtank_units::{Bytes, SimSpan};
@@ -8,7 +8,7 @@ use super::server::{Active, Device, Server, Slot, WINDOW_MAX};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild, Sample};
 
-/// Where a slot is: the device, its place in the server, and the slot's number.
+/// Position of a slot: the device, its index in the server, and the number of the slot.
 #[derive(Clone, Copy)]
 struct At {
     device: DeviceId,
@@ -17,7 +17,7 @@ struct At {
 }
 
 impl Rebuild<'_> {
-    /// Begins tasks and jobs as far as limits allow.
+    /// Starts tasks and jobs up to the limits.
     pub(super) fn go_on(&self, server: &mut Server, device: DeviceId, context: &mut Context<'_, Self>) {
         let place = self.hardware.place_of(device);
         self.begin_tasks(server, device, context);
@@ -46,8 +46,9 @@ impl Rebuild<'_> {
         }
     }
 
-    /// Whether a device may begin another task: as many at once as are reserved, or, where nothing is, all
-    /// that are as urgent, which take turns. Less urgent ones come when all jobs of those before have begun.
+    /// Whether a device may start another task: with reservations, up to their limit; without, all tasks of
+    /// the same priority, which take turns. Tasks of lower priority start when all jobs of the earlier ones
+    /// have begun.
     fn may_begin(&self, device: &Device) -> bool {
         match self.limits.reservations {
             Some(at_once) => device.active.len() < at_once as usize,
@@ -139,8 +140,8 @@ impl Rebuild<'_> {
                 slot.next
             );
             let bytes = unit.min(slot.bytes - before);
-            // A unit starts when the rate has granted all its bytes: whatever the interval, no more than that
-            // has moved.
+            // A unit starts when the rate limit has granted all its bytes, so the limit holds over every
+            // interval.
             let mut wait = SimSpan::ZERO;
             if let Some(rate) = self.limits.stream_rate {
                 let granted =
@@ -225,7 +226,7 @@ impl Rebuild<'_> {
         Ok(undo)
     }
 
-    /// A job is done.
+    /// A job has finished.
     fn finish(&self, server: &mut Server, at: At, context: &mut Context<'_, Self>) -> Result<(), Fault> {
         let device = &mut server.devices[at.place];
         let done = std::mem::replace(&mut device.slots[at.slot], Slot::EMPTY);
@@ -272,14 +273,14 @@ impl Rebuild<'_> {
         Event { kind, marks: Marks::default(), slot: 0, job: task, unit: 0, bytes: 0, device, driver }
     }
 
-    /// Asks for a task's next reservation, if it needs another.
+    /// Requests a task's next reservation, if it needs another.
     fn ask_for_next(&self, task: u32, driver: DeviceId, reserved: u32, context: &mut Context<'_, Self>) {
         if let Some(&target) = self.plan.reserves(self.plan.task(task)).get(reserved as usize) {
             self.tell(target, self.about(Kind::Reserve, task, target, driver), context);
         }
     }
 
-    /// Reservations asked for, granted and given back, and drivers that wake.
+    /// Handles requests, grants and releases of reservations, and wake-ups of drivers.
     pub(super) fn reservation(
         &self,
         server: &mut Server,
@@ -350,7 +351,7 @@ impl Rebuild<'_> {
     }
 }
 
-/// A task waits for a reservation, behind those that are as urgent.
+/// Queues a task for a reservation, behind those of the same priority.
 fn wait_for_one(device: &mut Device, asking: (u32, u32, DeviceId)) {
     let after = device.asking.partition_point(|other| other.0 <= asking.0);
     device.asking.insert(after, asking);
@@ -359,8 +360,8 @@ fn wait_for_one(device: &mut Device, asking: (u32, u32, DeviceId)) {
     assert!(sides.into_iter().all(in_order), "who waits for a reservation is out of order");
 }
 
-/// Whether the acknowledgement of the slot's next unit may start one that is not whole, or elsewhere than on
-/// this disk.
+/// Whether the acknowledgement of the slot's next unit may start a unit that is shorter than a full one or
+/// not on this disk.
 #[inline]
 fn odd_next(slot: &Slot, device: DeviceId, window: u32, unit: u64) -> bool {
     let after = slot.left - u32::from(slot.flying) - 1;

@@ -1,4 +1,4 @@
-//! What servers tell each other, and themselves.
+//! Messages between servers, and from a server to itself.
 
 use std::hash::{Hash, Hasher};
 
@@ -8,41 +8,41 @@ use crate::plan::DeviceId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum Kind {
-    /// A unit comes to the disk it is read from; from another server it is the driver's request.
+    /// A unit arrives at the disk that it is read from; sent by another server, this is the driver's request.
     Read,
-    /// A unit has been read, or decoded, and comes to the card that sends it.
+    /// A unit has been read or decoded and arrives at the NIC that sends it.
     Out,
-    /// A unit comes to the uplink of the sender's rack.
+    /// A unit arrives at the uplink of the sender's rack.
     Up,
-    /// A unit comes to the downlink of the receiver's rack.
+    /// A unit arrives at the downlink of the receiver's rack.
     Down,
-    /// A unit's last byte comes to the card that receives it.
+    /// The last byte of a unit arrives at the NIC that receives it.
     In,
-    /// A unit that the driver asked for is there.
+    /// A unit that the driver requested has arrived.
     Part,
-    /// A unit comes to the disk it is written to.
+    /// A unit arrives at the disk that it is written to.
     Write,
     /// A unit is durable.
     Ack,
-    /// A task asks a target for a reservation.
+    /// A task requests a reservation from a target.
     Reserve,
     /// The target grants it.
     Grant,
     /// The task gives it back.
     Release,
-    /// A driver has rested.
+    /// A driver has finished its sleep.
     Wake,
-    /// A shared resource is done with what it served.
+    /// A shared resource has finished serving a unit.
     Served,
-    /// A client comes.
+    /// A client arrives.
     Arrive,
     /// A server has nothing left to drive.
     Idle,
-    /// Nobody has, and clients stop coming.
+    /// No server has anything left to drive, and no more clients arrive.
     Over,
 }
 
-/// What travels with a unit so that nobody has to look it up.
+/// Flags that travel with a unit, so that no lookup is needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Marks(u8);
 
@@ -51,34 +51,35 @@ impl Marks {
     const ODD_NEXT: u8 = 2;
     const CLIENT: u8 = 4;
 
-    /// The same, and whether the unit is on its way to the driver that gathers it, not to a target.
+    /// Sets whether the unit is on its way to the driver that gathers it, rather than to a target.
     #[inline]
     #[must_use]
     pub fn gathering(self, gathers: bool) -> Marks {
         Marks(self.0 & !Marks::GATHERS | u8::from(gathers))
     }
 
-    /// Whether it is.
+    /// Whether the unit is on its way to the driver that gathers it.
     #[inline]
     #[must_use]
     pub fn gathers(self) -> bool {
         self.0 & Marks::GATHERS != 0
     }
 
-    /// Of what a client asks for.
+    /// Marks a unit of a client operation.
     pub(super) fn client() -> Marks {
         Marks(Marks::CLIENT)
     }
 
-    /// Whether a client asks for it.
+    /// Whether the unit belongs to a client operation.
     #[inline]
     #[must_use]
     pub fn is_client(self) -> bool {
         self.0 & Marks::CLIENT != 0
     }
 
-    /// Of a unit whose acknowledgement may start one that is not whole, or elsewhere than on the driver's
-    /// disk. Follows from the job's number and the unit's, so it is not part of the event's hash.
+    /// Marks a unit whose acknowledgement may start one that is shorter than a full one or not on the
+    /// driver's disk. The mark follows from the numbers of job and unit, so it is not part of the event's
+    /// hash.
     #[inline]
     pub(super) fn before_odd(odd: bool) -> Marks {
         Marks(u8::from(odd) << 1)
@@ -95,30 +96,30 @@ impl Marks {
 pub struct Event {
     /// What happens.
     pub kind: Kind,
-    /// What is known of the unit beside.
+    /// Flags of the unit.
     pub marks: Marks,
-    /// In which of the driver's slots the job is.
+    /// The driver's slot that holds the job.
     pub slot: u16,
-    /// The job; the task, for reservations.
+    /// The job; for reservations, the task.
     pub job: u32,
-    /// Which unit of the job.
+    /// The unit's number within the job.
     pub unit: u32,
-    /// How many bytes it has.
+    /// Bytes of the unit.
     pub bytes: u32,
-    /// Where it is read or written, or to where it is sent.
+    /// Where it is read or written, or where it is sent.
     pub device: DeviceId,
-    /// Who drives the job.
+    /// The driver of the job.
     pub driver: DeviceId,
 }
 
 impl Event {
-    /// The same unit, and what happens to it next.
+    /// The same unit with its next event.
     #[inline]
     pub(super) fn then(self, kind: Kind) -> Event {
         Event { kind, ..self }
     }
 
-    /// Where in the object its bytes begin.
+    /// Offset of the unit in the object.
     #[inline]
     pub(super) fn offset(&self, unit: u64) -> u64 {
         debug_assert!(
@@ -130,7 +131,7 @@ impl Event {
     }
 }
 
-/// Three words, not eight fields: every event is folded into the digest.
+/// Hashes three words instead of eight fields, because every event is folded into the digest.
 impl Hash for Event {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -144,7 +145,7 @@ impl Hash for Event {
     }
 }
 
-/// An event that says no more than its kind.
+/// An event that carries only its kind.
 pub(super) fn plain(kind: Kind) -> Event {
     let nobody = DeviceId(0);
     Event {
@@ -194,7 +195,7 @@ mod tests {
         let _ = Event { bytes: 101, ..plain(Kind::Read) }.offset(100);
     }
 
-    /// All that an event says is in its hash, but for what follows from the rest.
+    /// The hash covers every field of an event, except what follows from the others.
     #[test]
     fn the_hash_tells_events_apart() {
         let state = std::hash::RandomState::new();

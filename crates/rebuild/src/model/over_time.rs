@@ -1,13 +1,13 @@
-//! Counts over time in bins of one length, which doubles when there would be too many of them.
+//! Counts over time in bins of equal length, which doubles when there would be too many bins.
 //!
-//! Nobody knows beforehand how long a phase takes. So bins begin short, and when an entry lies past the last
-//! one, neighbours are joined until it fits: whatever the length, all of it is covered by 128 to 256 bins.
-//! Bins begin at time zero and their lengths are powers of two, so the counts do not depend on the order in
-//! which entries and other counts are added.
+//! The length of a phase is not known in advance. So bins start short, and when an entry lies past the last
+//! bin, neighbours are joined until it fits: 128 to 256 bins cover any length. Bins begin at time zero and
+//! their lengths are powers of two, so the counts do not depend on the order in which entries and other
+//! counts are added.
 
 use towtank_units::SimTime;
 
-/// The most bins.
+/// The maximum number of bins.
 pub const BINS: usize = 256;
 
 /// The length of the first bins: 2^10 ns.
@@ -25,7 +25,7 @@ impl Tally for u64 {
     }
 }
 
-/// For reads and for writes: how many, and the sum of what they took in nanoseconds.
+/// For reads and for writes: the number of operations, and the sum of their times in nanoseconds.
 impl Tally for [(u64, u64); 2] {
     fn join(&mut self, other: &Self) {
         for (mine, theirs) in self.iter_mut().zip(other) {
@@ -50,7 +50,7 @@ impl<T> Default for OverTime<T> {
 }
 
 impl<T: Tally> OverTime<T> {
-    /// Counts something at a time.
+    /// Counts `more` at a time.
     pub fn add(&mut self, at: SimTime, more: &T) {
         while at.as_ns() >> self.shift >= BINS as u64 {
             self.double();
@@ -70,14 +70,14 @@ impl<T: Tally> OverTime<T> {
         }
     }
 
-    /// All that was counted, whenever it was.
+    /// The sum over all bins.
     pub fn whole(&self) -> T {
         let mut whole = T::default();
         self.bins.iter().for_each(|bin| whole.join(bin));
         whole
     }
 
-    /// The end of each bin, and what was counted in it.
+    /// The end of each bin, and its count.
     pub fn ends(&self) -> impl Iterator<Item = (SimTime, &T)> {
         (1u64..).map(|number| SimTime::from_ns(number << self.shift)).zip(&self.bins)
     }
@@ -110,8 +110,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever the order, and whoever counted it: the same bins, with all of it in them, up to the last
-        /// entry.
+        /// Any order of entries, split in any way, gives the same bins, which hold all entries and end at the
+        /// last one.
         #[test]
         fn the_order_of_counting_does_not_show(
             entries in prop::collection::vec((0u32..60, 1u64..9), 1..60), split in 0usize..60

@@ -1,13 +1,13 @@
-//! What of a server units pass: its card each way, and its disks.
+//! The resources of a server that units pass: its NIC in each direction, and its disks.
 
-/// What of a server units pass.
+/// A resource of a server that units pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resource {
-    /// Its card, sending.
+    /// The NIC, sending.
     Out,
-    /// Its card, receiving.
+    /// The NIC, receiving.
     Inward,
-    /// The disk at a place.
+    /// The disk with this index.
     Disk(usize),
 }
 

@@ -1,4 +1,5 @@
-//! The state of a server: its card, its disks, and what each disk drives and has promised.
+//! The state of a server: its NIC, its disks, and for each disk its jobs and the reservations that it has
+//! granted.
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -11,19 +12,19 @@ use super::shared::{Shared, SharedLine};
 use super::{Clients, Event};
 use crate::plan::DeviceId;
 
-/// The most units of a job in flight.
+/// The maximum number of units of a job in flight.
 pub const WINDOW_MAX: usize = 16;
 
-/// A server, the uplink of a rack, or who watches over the end.
+/// A server, the uplink of a rack, or the monitor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Entity {
     /// A server.
     Server(Server),
-    /// Both ways of a rack's uplink.
+    /// Both directions of a rack's uplink.
     Rack(Box<Rack>),
-    /// Who counts the servers that still drive something, where clients must be told when to stop.
+    /// Counts the servers that still drive something, where clients must be told when to stop.
     Monitor {
-        /// How many do.
+        /// The number of these servers.
         driving: u32,
     },
 }
@@ -31,9 +32,9 @@ pub enum Entity {
 /// A server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Server {
-    /// Its card, sending.
+    /// The NIC, sending.
     pub out: Link,
-    /// Its card, receiving.
+    /// The NIC, receiving.
     pub inward: Link,
     /// Bytes sent to other servers.
     pub sent: u64,
@@ -41,9 +42,9 @@ pub struct Server {
     pub received: u64,
     /// Its disks.
     pub devices: Vec<Device>,
-    /// What came to it, or to a disk of it, that does not answer.
+    /// Messages to this server, or to one of its disks, that were dropped because it is dead.
     pub swallowed: Vec<Event>,
-    /// What it shares with clients, where there are some.
+    /// What the server shares with clients, if there are clients.
     pub shared: Option<Box<Shared>>,
     #[serde(skip)]
     pub(super) speculating: Speculating,
@@ -52,13 +53,13 @@ pub struct Server {
 /// The uplink of a rack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Rack {
-    /// Both ways.
+    /// Both directions.
     pub uplink: Uplink,
-    /// Who waits for each way, where clients do too.
+    /// The queue of each direction, if clients use the uplink too.
     pub lines: Option<[SharedLine; 2]>,
 }
 
-/// A disk, with what it drives.
+/// A disk, and the jobs that it drives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Device {
     /// The disk itself.
@@ -67,25 +68,25 @@ pub struct Device {
     pub read: u64,
     /// Bytes written to it.
     pub written: u64,
-    /// Tasks not begun.
+    /// Tasks not started.
     pub tasks: Range<u32>,
-    /// Tasks begun and not finished.
+    /// Tasks started and not finished.
     pub active: Vec<Active>,
-    /// Jobs it drives.
+    /// Jobs that it drives.
     pub slots: Vec<Slot>,
-    /// Which of the active tasks gives the next job.
+    /// The active task that gives the next job.
     pub turn: u32,
-    /// It rests after a job, since then.
+    /// The start of its sleep after a job, while it sleeps.
     pub asleep: Option<SimTime>,
-    /// When the next unit may start, under a rate of the device.
+    /// When the next unit may start under the device's rate limit.
     pub pace_at: SimTime,
     /// Reservations it has granted.
     pub granted: u32,
-    /// Tasks that wait for one: priority, task, driver.
+    /// Tasks that wait for a reservation: priority, task, driver.
     pub asking: VecDeque<(u32, u32, DeviceId)>,
 }
 
-/// A task that has begun.
+/// A task that has started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Active {
     /// Its number in the plan.
@@ -96,11 +97,11 @@ pub struct Active {
     pub left: u32,
     /// Reservations it has.
     pub reserved: u32,
-    /// When it asked for the first one.
+    /// When it requested the first one.
     pub since: SimTime,
 }
 
-/// A job in work.
+/// A job in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Slot {
     /// Its number in the plan; [`Slot::NONE`] for an empty slot.
@@ -109,31 +110,31 @@ pub struct Slot {
     pub task: u32,
     /// The next unit to start.
     pub next: u32,
-    /// Units not durable.
+    /// Units not yet durable.
     pub left: u32,
-    /// Units started and not durable.
+    /// Units started and not yet durable.
     pub flying: u8,
-    /// How many sources a unit has.
+    /// Number of sources of a unit.
     pub reads: u8,
-    /// How many targets.
+    /// Number of targets of a unit.
     pub writes: u8,
-    /// The first source. What most units need of the job is kept here: the plan's tables are far from the
-    /// cache.
+    /// The first source. The slot holds what most units need of the job, because the plan's tables are rarely
+    /// in the cache.
     pub source: DeviceId,
     /// The first target.
     pub target: DeviceId,
     /// The bytes of a copy or shard.
     pub bytes: u64,
-    /// When the next unit may start, under a rate of the stream.
+    /// When the next unit may start under the rate limit of a stream.
     pub pace_at: SimTime,
-    /// For each unit in flight, the parts that are there.
+    /// For each unit in flight, the number of parts that have arrived.
     pub parts: [u8; WINDOW_MAX],
-    /// For each unit in flight, the targets on which it is durable.
+    /// For each unit in flight, the number of targets on which it is durable.
     pub acks: [u8; WINDOW_MAX],
 }
 
 impl Slot {
-    /// No job.
+    /// The job number of an empty slot.
     pub const NONE: u32 = u32::MAX;
 
     /// An empty slot.
@@ -155,7 +156,7 @@ impl Slot {
 }
 
 impl Device {
-    /// Whether it has tasks that are not finished.
+    /// Whether it has unfinished tasks.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
         !self.active.is_empty() || !self.tasks.is_empty()
@@ -198,8 +199,8 @@ impl Server {
     }
 }
 
-/// Whether events may be taken back. Part of how the run is executed, not of the model's state, so it never
-/// shows in it.
+/// Whether events may be undone. This belongs to the execution of the run, not to the state of the model, so
+/// it does not affect equality or hashes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Speculating(pub bool);
 
@@ -215,7 +216,7 @@ impl Hash for Speculating {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// The part of a server that exists only where clients do.
+/// The part of a server that exists only if there are clients.
 pub(super) fn shared(server: &mut Server) -> &mut Shared {
     server.shared.as_mut().expect("a server with clients shares its devices with them")
 }

@@ -1,8 +1,8 @@
-//! Disks, cards and uplinks that clients share with the rebuild, by weight.
+//! Disks, NICs and uplinks that clients share with the rebuild, by weight.
 //!
-//! In front of each lies a [`Line`] with a fair discipline: who goes next is decided when something is done,
-//! so each service ends with an event of its own. Within a class the order is that of coming. What a unit
-//! does at a resource, and where it goes from there, is said once, in `transfer`.
+//! In front of each stands a [`Line`] with a fair discipline. It chooses the next unit when a service ends,
+//! so each service ends with its own event. Within a class the order is first come, first served. What a unit
+//! does at a resource, and where it goes next, is defined once, in `transfer`.
 
 use towtank_devices::Line;
 use towtank_iosched::Fair;
@@ -12,38 +12,38 @@ use super::Clients;
 use super::event::Event;
 use super::resource::Resource;
 
-/// What waits for one resource, and what it serves.
+/// The queue of a resource, and the unit in service.
 pub type SharedLine = Line<Fair<Event>>;
 
-/// The line in front of a resource.
+/// A new queue for a resource.
 pub(super) fn line(clients: &Clients) -> SharedLine {
     Line::new(Fair::new(&[clients.weight, 1]), 1)
 }
 
-/// What a server needs to share its disks and its card with clients.
+/// What a server needs to share its disks and its NIC with clients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Shared {
     disks: Vec<SharedLine>,
-    /// In front of its card, sending.
+    /// The queue of the NIC, sending.
     pub out: SharedLine,
     inward: SharedLine,
     pub(super) operations: Vec<Operation>,
-    /// Places in `operations` that are free.
+    /// Free entries of `operations`.
     pub(super) free: Vec<u32>,
-    /// No more clients come: the rebuild is over.
+    /// The rebuild is complete, and no more clients arrive.
     pub(super) over: bool,
-    /// It has said that it has nothing left to drive.
+    /// The server has reported that it has nothing left to drive.
     pub(super) told: bool,
 }
 
-/// What a client waits for.
+/// An operation of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Operation {
-    /// When it was asked for.
+    /// When it was requested.
     pub since: SimTime,
-    /// Parts that are still to be read, or to become durable.
+    /// Parts still to be read or to become durable.
     pub left: u32,
-    /// It writes.
+    /// Whether it is a write.
     pub write: bool,
 }
 
@@ -65,7 +65,7 @@ impl Shared {
         self.disks.iter().chain([&self.out, &self.inward])
     }
 
-    /// All that waits or is being served.
+    /// All units that wait or are being served.
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
         self.lines().flat_map(SharedLine::items)
     }

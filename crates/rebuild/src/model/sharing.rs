@@ -1,5 +1,5 @@
-//! Events at servers and racks that clients use too: what waits, who goes next, and what follows when it is
-//! done.
+//! Events at servers and racks that clients use too: what waits, which unit is next, and what follows its
+//! service.
 
 use towtank_devices::{Place, Uplink, Way};
 use towtank_iosched::{FlowId, Request};
@@ -22,7 +22,7 @@ fn request(event: &Event, cost: SimSpan) -> Request<Event> {
 }
 
 impl Rebuild<'_> {
-    /// An event at a server that clients use too.
+    /// Handles an event at a server that clients use too.
     pub(super) fn at_shared_server(
         &self,
         server: &mut Server,
@@ -53,7 +53,7 @@ impl Rebuild<'_> {
         Ok(before)
     }
 
-    /// Something comes to a resource.
+    /// A unit arrives at a resource.
     fn line_up(
         &self,
         server: &mut Server,
@@ -75,7 +75,7 @@ impl Rebuild<'_> {
         self.serve_next(server, resource, context);
     }
 
-    /// A resource that is idle begins with who is next.
+    /// An idle resource starts to serve the next unit.
     fn serve_next(&self, server: &mut Server, resource: Resource, context: &mut Context<'_, Self>) {
         let now = context.now();
         let Some((_, next)) = shared(server).line(resource).begin(now) else { return };
@@ -86,7 +86,7 @@ impl Rebuild<'_> {
         context.send(context.me(), done.since(now), ended(resource.number()));
     }
 
-    /// A resource is done with what it served.
+    /// A resource has finished a unit.
     fn served(
         &self,
         server: &mut Server,
@@ -95,7 +95,7 @@ impl Rebuild<'_> {
     ) -> Result<(), Fault> {
         let done = shared(server).line(resource).complete(context.now(), Place::ONLY);
         let event = done.ok_or("nothing was served, but it has ended")?.item;
-        // The bytes of a client that comes are here first, and are given to others then.
+        // The bytes of a client's write arrive here first and are then sent to the other servers.
         let comes = event.marks.is_client() && event.device == event.driver && !event.marks.gathers();
         match resource {
             Resource::Out if event.device == Clients::THEMSELVES => {
@@ -108,7 +108,8 @@ impl Rebuild<'_> {
         Ok(())
     }
 
-    /// The last server to have nothing left to drive ends the clients' coming.
+    /// Reports once that this server has nothing left to drive; after the last such report no more clients
+    /// arrive.
     fn tell_if_idle(&self, server: &mut Server, context: &mut Context<'_, Self>) {
         let done = |device: &super::Device| device.tasks.is_empty() && device.active.is_empty();
         if shared(server).told || !server.devices.iter().all(done) {
@@ -124,7 +125,7 @@ impl Rebuild<'_> {
         }
     }
 
-    /// A unit comes to a shared uplink, or has passed it.
+    /// A unit arrives at a shared uplink, or has passed it.
     pub(super) fn at_shared_rack(
         &self,
         uplink: &mut Uplink,
@@ -156,7 +157,7 @@ impl Rebuild<'_> {
     }
 }
 
-/// A resource is done.
+/// The event that ends a service at a resource.
 fn ended(which: u16) -> Event {
     Event { slot: which, ..plain(Kind::Served) }
 }

@@ -1,10 +1,10 @@
-//! How long after an event another server can feel it at the soonest: what lets conservative workers run
+//! The least delay from an event until another server can be affected by it. It lets conservative workers run
 //! further than a link's latency before they wait for each other.
 //!
-//! A unit that is sent arrives no sooner than its bytes have passed the card, and one that is written is
-//! acknowledged no sooner than the disk has had its time. An acknowledgement starts another unit at the
-//! driver's own disk, which must be read and sent first. How full queues are is not known here, so they count
-//! as empty, but for the units that a job begins with: these come to the disk together, and one after the
+//! A unit that is sent arrives no sooner than its bytes have passed the NIC, and one that is written is
+//! acknowledged no sooner than the disk's service time. An acknowledgement starts another unit at the
+//! driver's own disk, which must be read and sent first. Queue lengths are not known here, so queues count as
+//! empty, except for the first units of a job: these arrive at the disk together and are served one after the
 //! other.
 
 use towtank_units::SimSpan;
@@ -17,18 +17,18 @@ use crate::plan::{Job, Plan};
 /// What is the same for all events of a phase.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
-    /// From the end of a job, or of a rest, to the first unit of the next one, sent.
+    /// From the end of a job, or of a sleep, until the first unit of the next one is sent.
     next_job: SimSpan,
-    /// Units of a job may be held back, so that they do not come together.
+    /// Whether rate limits may hold back units of a job, so that they do not arrive together.
     paced: bool,
-    /// From an acknowledgement to the next unit, a whole one or that of the next job, sent.
+    /// From an acknowledgement until the next full unit, or the first unit of the next job, is sent.
     next_whole: SimSpan,
-    /// A job was begun before.
+    /// Whether any job continues from an earlier phase.
     resumed: bool,
-    /// A job asks servers other than its driver's for what it reads, by control messages: nothing is promised
-    /// of its beginning.
+    /// Whether a job requests parts from servers other than its driver's by control messages; then no delay
+    /// is promised for its beginning.
     asks: bool,
-    /// What events of whole units have.
+    /// The slack of events of full units.
     pub usual: SimSpan,
 }
 
@@ -37,7 +37,7 @@ impl Slack {
         let devices = || (0..hardware.devices()).map(DeviceId);
         let least = |span: &dyn Fn(DeviceId) -> SimSpan| devices().map(span).min().unwrap_or(SimSpan::ZERO);
         let paced = limits.stream_rate.is_some() || limits.device_rate.is_some();
-        // The first unit of an object moves the head, unless the object was begun before.
+        // The first unit of an object moves the head, unless the object was started in an earlier phase.
         let resumed = plan.jobs().iter().any(|job| job.resume > 0);
         let seeks = !paced && !resumed;
         let begin = |device| {
@@ -58,7 +58,7 @@ impl Slack {
         Slack { next_job, paced, next_whole, resumed, asks, usual }
     }
 
-    /// Where clients come at any time, nothing is promised.
+    /// No slack, because clients may arrive at any time.
     pub(super) fn none(self) -> Slack {
         Slack { usual: SimSpan::ZERO, ..self }
     }
@@ -76,19 +76,19 @@ impl Rebuild<'_> {
             Kind::In | Kind::Write => self.written(event),
             Kind::Ack => self.next_unit(event),
             Kind::Wake if self.limits.reservations.is_none() && !self.slack.asks => self.slack.next_job,
-            // Control messages have no more than links grant.
+            // Control messages get no more than the latency of links.
             _ => SimSpan::ZERO,
         }
     }
 
-    /// A unit goes to the card.
+    /// A unit goes to the NIC.
     #[inline]
     fn sent(&self, bytes: u32) -> SimSpan {
         let card = self.hardware.card();
         card.span(u64::from(bytes)).saturating_add(card.spec().latency)
     }
 
-    /// A unit goes to the card, or to any disk of the same server.
+    /// A unit goes to the NIC, or to any disk of the same server.
     #[inline]
     fn handed_out(&self, bytes: u32, from: DeviceId) -> SimSpan {
         if self.hardware.kinds() > 1 {
@@ -98,7 +98,7 @@ impl Rebuild<'_> {
         self.sent(bytes).min(written)
     }
 
-    /// A unit comes to the disk it is read from.
+    /// A unit arrives at the disk that it is read from.
     fn read_and_handed_out(&self, event: &Event) -> SimSpan {
         let disk = self.hardware.disk(event.device);
         let mut read = disk.transfer(u64::from(event.bytes), false);
@@ -116,7 +116,7 @@ impl Rebuild<'_> {
         read.saturating_add(self.handed_out(event.bytes, event.device))
     }
 
-    /// A unit goes to a disk, and its driver hears of it.
+    /// A unit is written to a disk, and its driver is told.
     #[inline]
     fn written(&self, event: &Event) -> SimSpan {
         let there = self.hardware.disk(event.device).transfer(u64::from(event.bytes), true);
@@ -124,12 +124,12 @@ impl Rebuild<'_> {
         there.saturating_add(if same { self.next_unit(event) } else { self.hardware.control() })
     }
 
-    /// A unit is durable, and the next one may begin.
+    /// A unit is durable, and the next one may start.
     #[inline]
     fn next_unit(&self, event: &Event) -> SimSpan {
         if self.limits.reservations.is_some() || self.hardware.kinds() > 1 || self.slack.asks {
-            // A job that is done gives its reservations back by control messages, and the next one may ask by
-            // them.
+            // A finished job releases its reservations by control messages, and the next one may request its
+            // own by them.
             return SimSpan::ZERO;
         }
         if event.marks.odd_next() { self.odd_unit(event) } else { self.slack.next_whole }
@@ -139,8 +139,8 @@ impl Rebuild<'_> {
         let job = self.plan.job(event.job);
         let units = self.hardware.units(job.bytes);
         debug_assert!(event.unit < units, "unit {} of {units} is durable", event.unit);
-        // With one target all queues keep the order, so the window moves on by one: to the last unit, or it
-        // were not marked.
+        // With one target all queues keep the order, so the window advances by one: to the last unit, since
+        // otherwise the unit would not be marked.
         let bytes = self.unit_bytes(job, units - 1);
         let read = self.hardware.disk(event.driver).transfer(u64::from(bytes), false);
         read.saturating_add(self.handed_out(bytes, event.driver)).min(self.slack.next_job)

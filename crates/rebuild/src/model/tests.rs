@@ -1,5 +1,5 @@
-//! The model on plans that are drawn: what holds of every run, closed forms of the smallest ones, and states
-//! that were broken.
+//! The model on random plans: properties of every run, closed forms of the smallest ones, and states broken
+//! on purpose.
 
 use proptest::prelude::*;
 use towtank_kernel::{Executor, RunOptions, run};
@@ -49,7 +49,7 @@ fn outcome<'a>(model: &Rebuild<'a>, options: RunOptions<'_>) -> Outcome<Rebuild<
     run(model, options).expect("a rebuild runs")
 }
 
-/// Read, written, sent and received at all servers.
+/// Bytes read, written, sent and received over all servers.
 fn moved(outcome: &Outcome<Rebuild<'_>>) -> [u64; 4] {
     let mut all = [0; 4];
     for entity in &outcome.entities {
@@ -62,7 +62,7 @@ fn moved(outcome: &Outcome<Rebuild<'_>>) -> [u64; 4] {
     all
 }
 
-/// The same as a plan has it.
+/// The same sums from a plan.
 fn planned(hardware: &Hardware, plan: &Plan) -> [u64; 4] {
     let mut all = [0; 4];
     for (driver, _, job) in plan.each() {
@@ -80,8 +80,8 @@ fn planned(hardware: &Hardware, plan: &Plan) -> [u64; 4] {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// All that was planned is done once, nothing is left in slots, tasks or reservations, and no run beats
-    /// its bound.
+    /// All planned work is done once, nothing is left in slots, tasks or reservations, and no run takes less
+    /// than its bound.
     #[test]
     fn all_that_is_planned_is_done_once(setting in setting()) {
         let hardware = sample::hardware(setting.size);
@@ -114,7 +114,7 @@ proptest! {
         prop_assert_eq!(work.bytes, u128::from(counts.bytes));
     }
 
-    /// One seed, one result, on every executor; the check executor proves undo and slack.
+    /// One seed gives one result on every executor; the check executor verifies undo and slack.
     #[test]
     fn executors_agree(setting in setting(), clients in any::<bool>()) {
         let hardware = sample::hardware(setting.size);
@@ -132,7 +132,7 @@ proptest! {
         }
     }
 
-    /// Cut short anywhere, the audit of the run holds, and nobody has done more than was planned.
+    /// If the run is cut short at any time, its audit holds and no server has done more than was planned.
     #[test]
     fn what_is_cut_short_is_part_of_the_whole(setting in setting(), share in 1u64..10, dead in 0u32..20) {
         let hardware = sample::hardware(setting.size);
@@ -171,7 +171,7 @@ fn load() -> Load {
     }
 }
 
-/// One disk in each of two servers, and one object.
+/// The time of one object on one disk in each of two servers.
 fn copied(units: u64, limits: &Limits) -> SimTime {
     let hardware = sample::hardware(Size { racks: 1, servers: 2, disks: 1 });
     let job = Drawn { driver: 0, bytes: units * UNIT, reads: 1, writes: 1, stride: 0 };
@@ -180,24 +180,24 @@ fn copied(units: u64, limits: &Limits) -> SimTime {
     outcome(&model, RunOptions::default()).merged_statistics().last[0]
 }
 
-/// Read in 1 us after a seek of 5, sent in 1 with 3 of latency, written in 2 after a seek of 5, acknowledged
-/// by a message that takes 3 and 128 bytes.
+/// Read in 1 us after a seek of 5 us, sent in 1 us with a latency of 3 us, written in 2 us after a seek of 5
+/// us, acknowledged by a 128-byte message that takes 3.128 us.
 #[test]
 fn the_time_of_one_copy_is_the_sum_of_its_stages() {
     let one = Limits { window: 1, ..sample::limits() };
     assert_eq!(copied(1, &one), SimTime::from_ns(6_000 + 1_000 + 3_000 + 7_000 + 3_128));
-    // Without a window the units after the first wait for it, and neither disk seeks again.
+    // With a window of one, each unit waits for the one before, and neither disk seeks again.
     assert_eq!(copied(2, &one), SimTime::from_ns(20_128 + 1_000 + 1_000 + 3_000 + 2_000 + 3_128));
-    // Within a window the slowest stage, writing, goes on without a pause.
+    // With a larger window the slowest stage, writing, runs without a pause.
     assert_eq!(copied(4, &sample::limits()), SimTime::from_ns(20_128 + 3 * 2_000));
-    // A rate grants a unit every 50 us.
+    // The rate limit grants one unit every 50 us.
     let paced = Limits { stream_rate: Some(sample::rate(20_000_000)), ..sample::limits() };
     assert_eq!(copied(1, &paced), SimTime::from_ns(20_128 + 50_000));
     // Neither disk seeks again, so the last unit passes the stages in 10.128 us.
     assert_eq!(copied(4, &paced), SimTime::from_ns(10_128 + 4 * 50_000));
 }
 
-/// Every disk of a server that rests after each job does so as often as it drives one.
+/// Every disk of a server that sleeps after each job sleeps as often as it drives one.
 #[test]
 fn rests_are_as_many_as_jobs() {
     let hardware = sample::hardware(Size { racks: 1, servers: 3, disks: 1 });
@@ -205,14 +205,14 @@ fn rests_are_as_many_as_jobs() {
     let plan = sample::plan(&hardware, Tasks::Drivers, &[job(900), job(1_800), job(100)]);
     let limits = Limits { sleep: SimSpan::from_ms(1), ..sample::limits() };
     let counts = outcome(&Rebuild::new(&hardware, &plan, &limits), RunOptions::default()).merged_statistics();
-    // The last rest is not counted: there is nothing to do after it.
+    // The last sleep is not counted, because no work follows it.
     assert_eq!((counts.jobs, counts.sleeping), (3, SimSpan::from_ms(2)));
     assert!(counts.last[0] > SimTime::from_ns(2_000_000));
     assert_eq!(counts.restored.whole(), 3);
     assert_eq!(counts.reserving, SimSpan::ZERO);
 }
 
-/// Statistics that were counted apart and joined are those that were counted together.
+/// Statistics counted separately and then merged equal those counted together.
 #[test]
 fn counts_join_in_any_order() {
     let done = |bytes, at, spare| Sample::Done { bytes, at: SimTime::from_ns(at), spare };
@@ -274,7 +274,7 @@ fn answers_that_are_in_no_bin_are_noticed() {
     latencies.assert_adds_up();
 }
 
-/// States in the middle of a run, broken behind the model's back.
+/// States in the middle of a run, with errors put in.
 #[test]
 fn damage_to_a_state_is_noticed() {
     let hardware = sample::hardware(Size { racks: 2, servers: 4, disks: 1 });

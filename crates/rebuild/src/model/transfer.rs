@@ -1,9 +1,8 @@
-//! Units on their way: the source's disk and card, uplinks, the target's card and disk, and the
-//! acknowledgement.
+//! Units in transit: the source's disk and NIC, uplinks, the target's NIC and disk, and the acknowledgement.
 //!
-//! Each resource has one step, in two halves: it begins with a unit (`serve`), and the unit leaves it
-//! (`leave`). Alone, a resource says at once when it will be done, and both halves are one event. Where
-//! clients use it too, a line lies in front, and the second half is an event of its own (`shared`).
+//! Each resource has one step in two halves: it starts a unit (`serve`), and the unit leaves it (`leave`). A
+//! resource used by the rebuild alone knows the completion time at once, so both halves are one event. If
+//! clients use it too, a queue stands in front, and the second half is an event of its own (`shared`).
 
 use towtank_devices::{Access, Uplink, Way};
 use towtank_kernel::{Context, EntityId, Fault};
@@ -15,11 +14,11 @@ use super::server::{Rack, Server};
 use super::undo::Undo;
 use super::{DeviceId, Rebuild};
 
-/// Streams of a disk from here on are clients'.
+/// Disk streams from this number on belong to clients.
 const CLIENT_STREAMS: u32 = 1 << 30;
 
 impl Rebuild<'_> {
-    /// A unit comes to a resource that serves it at once, or says at once when it will.
+    /// A unit arrives at a resource that serves it at once, or knows at once when it will.
     #[inline]
     pub(super) fn at_resource(
         &self,
@@ -38,7 +37,7 @@ impl Rebuild<'_> {
         undo
     }
 
-    /// A resource begins with a unit, or takes it on behind others: when it will be done.
+    /// A resource starts a unit, or queues it behind others; returns the completion time.
     #[inline]
     pub(super) fn serve(
         &self,
@@ -55,7 +54,7 @@ impl Rebuild<'_> {
                 server.devices[place].disk.serve(self.hardware.disk(event.device), now, access)
             }
         };
-        // A card forwards bytes as they come, so receiving began before the last one was here.
+        // A NIC forwards bytes as they arrive, so receiving began before the last byte was here.
         let early = resource != Resource::Inward && service.begin < now;
         assert!(!early, "a resource began with a unit at {:?}, before it came", service.begin);
         assert!(service.end >= now, "a resource was done with a unit at {:?}, before it came", service.end);
@@ -63,7 +62,7 @@ impl Rebuild<'_> {
         service.end
     }
 
-    /// A resource will be done with a unit in `wait`: it is counted, and goes on its way.
+    /// A resource finishes a unit after `wait`: counts the unit and sends it on.
     #[inline]
     pub(super) fn leave(
         &self,
@@ -97,13 +96,13 @@ impl Rebuild<'_> {
         }
     }
 
-    /// How long a unit takes over a card.
+    /// Transfer time of a unit over a NIC.
     #[inline]
     pub(super) fn over_card(&self, event: &Event) -> SimSpan {
         self.hardware.card().span(u64::from(event.bytes))
     }
 
-    /// A unit has been read in `wait`: to the driver's server, or it is there.
+    /// A unit has been read after `wait`: it goes to the driver's server, unless it is there already.
     fn read_off(&self, server: &Server, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let me = context.me();
         if self.entity_of(event.driver) != me {
@@ -115,7 +114,7 @@ impl Rebuild<'_> {
         }
     }
 
-    /// At the driver, the unit is complete in `wait`: to the local target's disk, or to the card.
+    /// The unit is complete at the driver after `wait`: it goes to the local target's disk, or to the NIC.
     pub(super) fn hand_out(
         &self,
         server: &Server,
@@ -139,7 +138,7 @@ impl Rebuild<'_> {
         }
     }
 
-    /// A unit has left the card in `wait`. It streams: its last byte is there a latency later.
+    /// A unit leaves the NIC after `wait`. Bytes are streamed, so the last one arrives a latency later.
     #[inline]
     fn sent_off(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let to = self.receiver(event);
@@ -154,13 +153,13 @@ impl Rebuild<'_> {
         }
     }
 
-    /// The server a unit is sent to.
+    /// The server that a unit is sent to.
     #[inline]
     fn receiver(&self, event: &Event) -> EntityId {
         self.entity_of(if event.marks.gathers() { event.driver } else { event.device })
     }
 
-    /// A unit comes to one of the two ways of a rack's uplink.
+    /// A unit arrives at one direction of a rack's uplink.
     pub(super) fn at_rack(
         &self,
         rack: &mut Rack,
@@ -179,18 +178,18 @@ impl Rebuild<'_> {
         Ok(undo)
     }
 
-    /// An uplink begins with a unit, or takes it on behind others: when it will be done.
+    /// An uplink starts a unit, or queues it behind others; returns the completion time.
     pub(super) fn cross(&self, uplink: &mut Uplink, way: Way, event: &Event, now: SimTime) -> SimTime {
         uplink.cross(way, now, self.over_card(event), self.over_uplink(event)).end
     }
 
-    /// How long a unit takes over an uplink.
+    /// Transfer time of a unit over an uplink.
     pub(super) fn over_uplink(&self, event: &Event) -> SimSpan {
         let rate = self.hardware.uplinks().expect("racks are entities where uplinks are limited").rate;
         rate.span_for(Bytes::new(u64::from(event.bytes)))
     }
 
-    /// A unit has passed an uplink in `wait`: to the other rack's, or to the server.
+    /// A unit has passed an uplink after `wait`: it goes to the other rack's uplink, or to the server.
     pub(super) fn passed(&self, event: &Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let after = wait.saturating_add(self.hardware.card().spec().latency);
         let to = self.receiver(event);
@@ -205,8 +204,8 @@ impl Rebuild<'_> {
         }
     }
 
-    /// A unit that the driver asked for is there. When all its parts are, what was lost is decoded and handed
-    /// out.
+    /// A unit that the driver requested has arrived. When all its parts are there, the lost shards are
+    /// decoded and sent out.
     pub(super) fn part(
         &self,
         server: &mut Server,
@@ -235,7 +234,7 @@ impl Rebuild<'_> {
         Ok(undo)
     }
 
-    /// A driver is told in `wait`; on another server, a control message later.
+    /// Notifies a driver after `wait`, plus the time of a control message if it is on another server.
     fn tell_driver(&self, event: Event, wait: SimSpan, context: &mut Context<'_, Self>) {
         let to = self.entity_of(event.driver);
         let wait = if to == context.me() { wait } else { wait.saturating_add(self.hardware.control()) };
@@ -245,7 +244,7 @@ impl Rebuild<'_> {
     #[inline]
     fn access(&self, event: &Event, write: bool) -> Access {
         let offset = event.offset(self.hardware.unit());
-        // Clients ask for things here and there; jobs have numbers below those of their streams.
+        // Clients access random places; job numbers are below those of client streams.
         debug_assert!(
             if event.marks.is_client() { event.unit < CLIENT_STREAMS } else { event.job < CLIENT_STREAMS },
             "stream {} or {} is a client's and a job's",
@@ -256,7 +255,7 @@ impl Rebuild<'_> {
         Access { stream, offset, bytes: u64::from(event.bytes), write }
     }
 
-    /// Tells a device's server something, by a control message.
+    /// Sends an event to a device's server by a control message.
     pub(super) fn tell(&self, device: DeviceId, event: Event, context: &mut Context<'_, Self>) {
         let to = self.entity_of(device);
         let wait = if to == context.me() { SimSpan::ZERO } else { self.hardware.control() };

@@ -1,5 +1,4 @@
-//! How an event is taken back: the little that it changed, where it changed little, and the whole server
-//! where it did not.
+//! How an event is undone: by the few values that it changed, or else by a copy of the whole server.
 
 use towtank_devices::{Disk, Lane, Link, Uplink, Way};
 use towtank_units::SimTime;
@@ -9,42 +8,43 @@ use super::event::{Event, Kind};
 use super::server::{Device, Entity, Server, WINDOW_MAX};
 use super::shared::SharedLine;
 
-/// What taking an event back needs.
+/// What is needed to undo an event.
 #[derive(Debug, PartialEq)]
 pub enum Undo {
-    /// The event itself says it all, or nothing changed, or nothing is ever taken back.
+    /// Nothing to restore: the event itself is enough, nothing changed, or events are never undone.
     Nothing,
-    /// A disk as it was.
+    /// The disk before the event.
     Disk { place: u16, before: Disk },
-    /// The sending side of the card as it was.
+    /// The sending side of the NIC before the event.
     Out(Link),
-    /// The receiving side.
+    /// The receiving side before the event.
     Inward(Link),
-    /// One way of an uplink.
+    /// One direction of an uplink before the event.
     Uplink { way: Way, before: Lane },
-    /// How many parts of a unit were there.
+    /// How many parts of a unit had arrived.
     Parts { place: u16, before: u8 },
     /// On how many targets a unit was durable.
     Acks { before: u8 },
-    /// Where a job stood.
+    /// The progress of a job before the event.
     Slot { place: u16, next: u32, left: u32, flying: u8 },
-    /// The server as it was.
+    /// The server before the event.
     Whole(Box<Server>),
-    /// A shared uplink as it was.
+    /// A shared uplink before the event.
     Rack(Box<(Uplink, [SharedLine; 2])>),
-    /// How many servers drove something.
+    /// How many servers still drove something.
     Driving(u32),
-    /// It came to what does not answer.
+    /// The event was dropped by something dead.
     Swallowed,
 }
 
 impl Undo {
-    /// For events that may change anything. Without speculation there is nothing to keep.
+    /// For events that may change anything. Without speculation nothing is kept.
     pub(super) fn whole(server: &Server) -> Undo {
         if server.speculating.0 { Undo::Whole(Box::new(server.clone())) } else { Undo::Nothing }
     }
 
-    /// For events that move a job on. Under a rate, its clocks change too.
+    /// For events that advance a job. With a rate limit they also change its clocks, so the whole server is
+    /// kept.
     #[inline]
     pub(super) fn slot(server: &Server, place: usize, slot: usize, paced: bool) -> Undo {
         if paced {
@@ -120,7 +120,7 @@ impl Undo {
     }
 }
 
-/// A disk is as it was before it served a unit.
+/// Restores a disk to its state before it served a unit.
 #[inline]
 fn give_back(device: &mut Device, before: Disk, event: &Event) {
     debug_assert!(device.disk.lane.idle_at >= before.lane.idle_at, "an undo gives a disk more to do");
@@ -130,5 +130,5 @@ fn give_back(device: &mut Device, before: Disk, event: &Event) {
     *(if event.kind == Kind::Write { &mut device.written } else { &mut device.read }) -= bytes;
 }
 
-/// An undo is kept for each event that may be taken back, so it must stay small.
+/// One undo is kept for each event that may be undone, so it must stay small.
 const _: () = assert!(size_of::<Undo>() <= 32 && size_of::<SimTime>() == 8);

@@ -1,4 +1,4 @@
-//! Recoveries from end to end: laws of every one, and counts that were broken.
+//! Recoveries from end to end: properties of every one, and counts broken on purpose.
 
 use proptest::prelude::*;
 use towtank_kernel::{RunOptions, Runs};
@@ -13,7 +13,7 @@ use crate::redundancy::Redundancy;
 use crate::sample::{self, Size, UNIT};
 use crate::search::Search;
 
-/// An object that is neither whole nor told, or told although it is whole, ends the run.
+/// An object that is neither complete nor counted, or is both, is an error.
 #[test]
 fn objects_that_nobody_accounts_for_are_an_error() {
     let stuck = Stuck { lost: 2, homeless: 3, ..Stuck::default() };
@@ -37,7 +37,7 @@ impl Simulator for Alone {
     }
 }
 
-/// What a cluster of eight servers in four racks, with two disks each, goes through.
+/// A recovery in a cluster of eight servers in four racks, with two disks each.
 #[derive(Clone, Debug)]
 struct Course {
     redundancy: Redundancy,
@@ -53,7 +53,7 @@ const SIZE: Size = Size { racks: 4, servers: 8, disks: 2 };
 const OBJECTS: u64 = 80;
 
 impl Course {
-    /// Three copies of each object, and a server that fails after 1 ms.
+    /// Three copies per object, and a server that fails after 1 ms.
     fn usual() -> Course {
         let what = Failing::Server(Some(2));
         Course {
@@ -145,7 +145,7 @@ fn course() -> impl Strategy<Value = Course> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// What holds of every recovery, whatever fails when.
+    /// Properties of every recovery, whatever fails when.
     #[test]
     fn every_recovery_adds_up(course in course()) {
         let found = course.run();
@@ -168,7 +168,7 @@ proptest! {
         }
     }
 
-    /// Moments come in order, and devices stop, are known to be down, and are given up one after the other.
+    /// Moments are in order, and devices stop, are known to be down and are marked out in this sequence.
     #[test]
     fn what_is_given_up_was_down_before(course in course(), at in 0u64..4_000) {
         course.with(|recovery| {
@@ -198,7 +198,7 @@ proptest! {
     }
 }
 
-/// Nothing begins before the failure is given up, and all of a server's copies are made again.
+/// Nothing starts before the failed server is out, and all its copies are rebuilt.
 #[test]
 fn a_server_is_rebuilt_after_it_is_given_up() {
     let found = Course::usual().run();

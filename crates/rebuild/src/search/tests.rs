@@ -1,4 +1,4 @@
-//! What failures touch, by every way of finding it.
+//! Affected records, by every search method.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn failing(devices: usize, gone: &[usize]) -> Vec<bool> {
     (0..devices).map(|device| gone.contains(&device)).collect()
 }
 
-/// For each record its number, its devices and its bytes.
+/// The number, the devices and the bytes of each record.
 fn records(affected: &Affected) -> Vec<(u64, Vec<DeviceId>, u64)> {
     let of = |record: usize| {
         let list = affected.list(record)[..affected.width].to_vec();
@@ -36,7 +36,7 @@ const EIGHT: Size = Size { racks: 2, servers: 8, disks: 1 };
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// The inverse of a ring finds what asking every object finds.
+    /// The inverse of a ring finds the same objects as examining every object.
     #[test]
     fn the_inverse_finds_what_asking_finds(
         gone in prop::collection::vec(0usize..8, 1..4), seed: u64, multi: bool
@@ -53,7 +53,7 @@ proptest! {
         prop_assert_eq!(records(&inverse), records(&asked));
     }
 
-    /// More failures touch more, and all that was touched before.
+    /// More failures affect more objects, including all that were affected before.
     #[test]
     fn more_failures_touch_more(
         first in 0usize..8, second in 0usize..8, seed: u64, groups: bool, at in 0usize..4
@@ -71,14 +71,14 @@ proptest! {
             prop_assert!(list.iter().any(|device| [first, second].contains(&device.index())));
             let apart = list.iter().enumerate().all(|(at, device)| !list[..at].contains(device));
             prop_assert!(apart, "{:?} has a device twice", list);
-            // A shard of 5000 bytes is half of them.
+            // A shard of 5000 bytes holds half of them.
             prop_assert!(bytes % 2_500 == 0 && (groups || bytes == 2_500));
         }
         let whole: usize = (0..many.records()).map(|record| many.sizes(record).len()).sum();
         prop_assert_eq!(whole, many.objects());
     }
 
-    /// Copies in racks of their own, on any disk of any server there.
+    /// Copies lie in different racks, on any disk of any server there.
     #[test]
     fn a_map_keeps_copies_in_racks_of_their_own(seed: u64, gone in 0usize..24) {
         let size = Size { racks: 4, servers: 12, disks: 2 };
@@ -103,7 +103,7 @@ proptest! {
     }
 }
 
-/// 400 objects of three copies on eight servers: three eighths lie on any one of them.
+/// 400 objects of three copies on eight servers: each server holds three eighths of them.
 #[test]
 fn as_many_are_touched_as_lie_there() {
     for algorithm in [Algorithm::CrushStraw2, Algorithm::Rendezvous, Algorithm::Jump] {

@@ -1,4 +1,4 @@
-//! Where objects lie on the disks of servers, and where they go when disks are out.
+//! The disks of objects on servers, and where objects go when disks are out.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::sample::{self, Size};
 
 proptest! {
-    /// A disk of the server, the same as before unless that is out, and none that is out.
+    /// The result is a disk of the server that is in, and the same as before unless that one is out.
     #[test]
     fn only_what_lay_on_a_disk_that_is_out_moves(
         key: u64, server in 0u32..5, disks in 1u32..7, out in prop::collection::vec(any::<bool>(), 35)
@@ -24,7 +24,7 @@ proptest! {
             prop_assert_eq!(hardware.server_of(now), server);
             prop_assert!(!out[now.index()]);
             prop_assert_eq!(now == first, !out[first.index()]);
-            // It stays where it is when another disk goes out.
+            // The object stays in place when another disk goes out.
             let mut more = out.clone();
             let other = hardware.devices_of(server).find(|device| *device != now && !out[device.index()]);
             if let Some(other) = other {
@@ -34,8 +34,8 @@ proptest! {
         }
     }
 
-    /// The homes of a key are on servers of their own, in disks that are in, and those that were in before
-    /// keep their objects.
+    /// The homes of a key are on different servers and on disks that are in; disks that were homes before and
+    /// are still in keep their objects.
     #[test]
     fn homes_are_apart_and_stay(key: u64, gone in 0usize..8, algorithm in 0usize..3) {
         let hardware = sample::hardware(Size { racks: 1, servers: 8, disks: 3 });
@@ -62,7 +62,7 @@ proptest! {
         prop_assert!(stays, "{:?} becomes {:?}", before, after);
     }
 
-    /// What is drawn lies on servers of its own, and on disks that are in.
+    /// Drawn homes are on different servers, and on disks that are in.
     #[test]
     fn drawn_homes_are_apart(seed: u64, gone in 0u32..8, crush: bool) {
         let hardware = sample::hardware(Size { racks: 1, servers: 8, disks: 3 });
@@ -87,7 +87,7 @@ proptest! {
     }
 }
 
-/// The objects of a lost disk go in equal shares to the others of its server. Disk 0 never got any.
+/// The objects of a lost disk go in equal shares to the other disks of its server. Disk 0 once got none.
 #[test]
 fn objects_of_a_lost_disk_spread() {
     let hardware = sample::hardware(Size { racks: 1, servers: 1, disks: 4 });
@@ -101,7 +101,7 @@ fn objects_of_a_lost_disk_spread() {
             *after.entry(disk_in(&hardware, 0, key, &out).0).or_insert(0u32) += 1;
         }
     }
-    // 10,000 each, with a standard deviation of 87; then a third of those, with one of 47.
+    // 10,000 each, with a standard deviation of 87; then a third of those, with a standard deviation of 47.
     assert_eq!(before.len(), 4);
     assert!(before.values().all(|count| (9_600..10_400).contains(count)), "{before:?}");
     assert_eq!(after.keys().copied().collect::<Vec<_>>(), [0, 2, 3]);
@@ -109,7 +109,7 @@ fn objects_of_a_lost_disk_spread() {
     assert_eq!(after.values().sum::<u32>(), before[&1]);
 }
 
-/// The shares are equal on every server: disk 4 got half as much again as disk 5.
+/// The shares are equal on every server. Disk 4 once got half as many again as disk 5.
 #[test]
 fn siblings_take_equal_shares_whatever_their_numbers() {
     let hardware = sample::hardware(Size { racks: 1, servers: 40, disks: 5 });
