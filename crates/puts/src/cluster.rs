@@ -1,14 +1,16 @@
-//! The cluster on the kernel: gateways and servers, their machines driven by what happens.
+//! The cluster on the kernel: gateways and servers, whose state machines are driven by events.
 //!
-//! Entities are the gateways, then the servers. A machine's actions become events here; what lies between
-//! (queues of the network, the trip, failures, when the next chunk comes) is this model's.
+//! Entities are the gateways, then the servers, then the racks. Actions of a state machine become events
+//! here; this model adds what lies between: network queues, the trip time, failures, and the arrival of
+//! chunks.
 //!
-//! **Conservation:** bytes sent = bytes received + bytes lost at failed servers + bytes in flight; what a
-//! server received, it stored or has a part of; replicas stored = acknowledged + acknowledgements in flight +
-//! lost at failed servers; at each gateway, chunks created = done + given up + dropped + being put + waiting;
-//! the same for what is read. Whatever a gateway has begun and not ended, something is on its way to go on
-//! with it. [`Model::audit`] checks all that, and without SURGE's quirks also that no transfer left its
-//! window, no accepted windows overlap, and nobody sends to a gateway while another does.
+//! **Conservation:** bytes sent = bytes received + bytes lost at failed servers + bytes in flight; the bytes
+//! that a server received belong to stored replicas or to partial ones; replicas stored = acknowledged +
+//! acknowledgements in flight + lost at failed servers; at each gateway, chunks created = done + failed +
+//! dropped + in progress + waiting; the same holds for gets. For every task that a gateway has started and
+//! not ended, some event will continue it. [`Model::audit`] checks all this, and without SURGE's quirks also
+//! that no transfer left its window, no accepted windows overlap, and no two servers send to a gateway at
+//! once.
 
 mod audit;
 mod crowd;
@@ -37,59 +39,60 @@ use crate::nodes::Entity;
 use crate::ports::Ports;
 use crate::trace::Trace;
 
-/// What machines draw: servers, groups, lots, coins.
+/// Random draws of the state machines: servers, groups, lots, coins.
 const PROTOCOL: Purpose = Purpose(1);
-/// When a gateway begins.
+/// When a gateway starts.
 const BEGIN: Purpose = Purpose(2);
-/// When the next chunk comes.
+/// When the next chunk arrives.
 const ARRIVAL: Purpose = Purpose(3);
-/// How large it is.
+/// The size of a chunk.
 const SIZE: Purpose = Purpose(4);
-/// Whether it is to be read.
+/// Whether a chunk is read.
 const READS: Purpose = Purpose(5);
 
-/// How chunks come.
+/// How chunks arrive.
 #[derive(Clone, Debug)]
 pub enum Load {
-    /// The next one as soon as one is done.
+    /// Closed loop: the next chunk arrives as soon as one is done.
     Closed,
-    /// At random times, whatever is done.
+    /// Open loop: at random times, independent of completions.
     Open(Exponential),
 }
 
-/// When things are counted.
+/// The spans in which events are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// Nothing before counts.
+    /// Nothing earlier is counted.
     pub from: SimTime,
-    /// Puts, replicas and disks count up to here.
+    /// Puts, replicas and disk time are counted until then.
     pub until: SimTime,
-    /// Latencies count up to here.
+    /// Latencies are counted until then.
     pub end: SimTime,
 }
 
-/// What of a run is written down.
+/// What is recorded of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traced {
-    /// Latencies of puts that end before.
+    /// Latencies of puts that end before this instant.
     pub puts_until: SimTime,
-    /// Reservations of the first group, before.
+    /// Reservations of the first group before this instant.
     pub windows_until: SimTime,
 }
 
-/// Where nodes and links follow SURGE, beside the rules of its protocols.
+/// Where nodes and links follow SURGE, in addition to the rules of its protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quirks {
     /// Control messages never queue.
     pub control_is_free: bool,
-    /// Unicast frames are let in by a bucket at the receiver, and cross at the rate of their flow.
+    /// Unicast frames are admitted by a token bucket at the receiver, and transferred at the rate of their
+    /// flow.
     pub buckets_admit: bool,
-    /// A disk's work counts when its data come.
+    /// A disk's work is counted when its data arrive.
     pub work_counts_early: bool,
 }
 
 impl Quirks {
-    /// All of them, or none.
+    /// All quirks, or none.
     #[must_use]
     pub fn all(surge: bool) -> Quirks {
         Quirks { control_is_free: surge, buckets_admit: surge, work_counts_early: surge }
@@ -99,31 +102,31 @@ impl Quirks {
 /// A cluster, ready for the kernel.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// The numbers of the protocol.
+    /// The parameters of the protocol.
     pub terms: Terms,
-    /// Gateways.
+    /// Number of gateways.
     pub gateways: u32,
-    /// Whether SURGE is followed to the letter.
+    /// Whether SURGE is followed exactly.
     pub surge: bool,
-    /// How much of what that means is on.
+    /// Which of SURGE's quirks are on.
     pub quirks: Quirks,
-    /// Gateways begin within this span, at random.
+    /// Gateways start at random times within this span.
     pub start_spread: SimSpan,
-    /// Chunks that a gateway puts at once.
+    /// Chunks that a gateway puts at the same time.
     pub in_flight: u32,
-    /// How chunks come.
+    /// How chunks arrive.
     pub load: Load,
-    /// For each size, the part of 2^64 of all chunks up to it.
+    /// For each size, the share of all chunks up to it, in units of 2^-64.
     pub shares: Vec<u64>,
-    /// The part of 2^64 of all chunks that are read and not stored.
+    /// The share of chunks that are read rather than stored, in units of 2^-64.
     pub read_share: u64,
-    /// Racks, where the core blocks.
+    /// Racks, if the core is oversubscribed.
     pub racks: Option<Racks>,
     /// How many servers fail, spread evenly over all, and when.
     pub failures: (u32, SimTime),
-    /// When things are counted.
+    /// The spans in which events are counted.
     pub measured: Measured,
-    /// What is written down.
+    /// What is recorded.
     pub traced: Traced,
 }
 
@@ -160,7 +163,7 @@ impl Cluster {
         Size(self.shares.partition_point(|share| *share < word).min(self.shares.len() - 1) as u8)
     }
 
-    /// Puts a control message on its way.
+    /// Sends a control message.
     fn send(&self, ports: &mut Ports, to: Peer, message: Message, context: &mut Ctx<'_>) {
         if self.quirks.control_is_free {
             context.send(self.entity_of(to), self.terms.control_and_trip(), Event::Heard(message));
@@ -171,18 +174,18 @@ impl Cluster {
         }
     }
 
-    /// One control message takes its place at the port; how long until it begins.
+    /// Queues one control message at the port; returns the delay until its transmission begins.
     fn occupy(&self, ports: &mut Ports, now: SimTime) -> SimSpan {
         let begin = ports.control_out.send(now, self.terms.control).begin;
         assert!(begin >= now, "a message went out at {begin:?}, before it was sent at {now:?}");
         if !self.negotiates() {
-            // No share of its own: control goes first, and data wait for it.
+            // Control has no share of its own: it goes first, and data wait for it.
             ports.data_out.send(now, self.terms.control);
         }
         begin.since(now)
     }
 
-    /// A message has come to the port: when it is heard, if not now.
+    /// Queues an arriving message at the port; schedules its processing, unless that is now.
     fn queue_in(&self, ports: &mut Ports, message: Message, context: &mut Ctx<'_>) -> bool {
         let now = context.now();
         if !self.negotiates() {
@@ -236,7 +239,7 @@ impl Model for Cluster {
     fn links(&self) -> Links {
         let (gateways, nodes) = (self.gateways, self.gateways + self.terms.fixed.servers);
         let class = |id: u32| u16::from(id >= gateways) + u16::from(id >= nodes);
-        // In SURGE, gateways change servers' records, and servers let frames in, without delay.
+        // In SURGE, gateways change servers' records, and servers admit frames, without delay.
         let at_once = self.quirks.buckets_admit || self.terms.fixed.rules.trims_at_once;
         let least = if at_once { SimSpan::ZERO } else { self.terms.fixed.trip };
         let links = Links::by_class((0..self.entities()).map(class).collect());
@@ -300,8 +303,7 @@ impl Model for Cluster {
 }
 
 impl Cluster {
-    /// How much of what a node counted as busy lies after `now`: what its disk has still to do, or what waits
-    /// for its uplink.
+    /// How much of a node's busy time lies after `now`: the backlog of its disk, or the queue of its uplink.
     pub fn busy_after(&self, entity: &Entity, now: SimTime) -> SimSpan {
         let until = |end: SimTime| self.within_measured(Window { left: now, right: end });
         match entity {
@@ -313,7 +315,7 @@ impl Cluster {
                 let data = [&rack.ports.data_out, &rack.ports.data_in].map(|port| (port, racks.data));
                 let control =
                     [&rack.ports.control_out, &rack.ports.control_in].map(|port| (port, racks.control));
-                // Where control has no share of its own, the ports of data have all.
+                // Where control has no share of its own, the data ports have the whole rate.
                 let ports = data.into_iter().chain(control.into_iter().filter(|_| self.negotiates()));
                 let spans =
                     ports.map(|(port, rate)| racks::share_of(until(port.free_at()), rate, racks.rate));
@@ -326,7 +328,7 @@ impl Cluster {
         }
     }
 
-    /// Bytes that an event brings to a server, or closer to it.
+    /// Bytes that an event carries to, or towards, a server.
     fn put_bytes_of(&self, event: &Event) -> u64 {
         match (event, frame_of(event)) {
             (_, Some(frame)) if frame.is_put() => frame.bits() / 8,
@@ -335,7 +337,7 @@ impl Cluster {
         }
     }
 
-    /// Bytes that an event brings to a reader, or closer to it.
+    /// Bytes that an event carries to, or towards, a reader.
     fn get_bytes_of(&self, event: &Event) -> u64 {
         match (event, frame_of(event)) {
             (_, Some(frame)) if !frame.is_put() => frame.bits() / 8,

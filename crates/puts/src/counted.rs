@@ -1,4 +1,4 @@
-//! From what nodes counted to rates and shares: a run as numbers.
+//! Rates and shares computed from the nodes' counts.
 
 use towtank_kernel::Outcome;
 
@@ -6,28 +6,28 @@ use crate::cluster::Cluster;
 use crate::counts::Counts;
 use crate::nodes::Entity;
 
-/// One protocol's run, as numbers.
+/// The numbers of one run of a protocol.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// What all nodes counted.
+    /// The counts of all nodes.
     pub total: Counts,
     /// Whether the protocol negotiates.
     pub negotiates: bool,
     /// Whether some chunks are read.
     pub reads: bool,
-    /// The share of time that disks are busy, mean of all servers.
+    /// The fraction of time that disks are busy, mean over all servers.
     pub utilisation: f64,
-    /// The share of what the racks' uplinks could carry, mean of both directions; nothing where the core does
-    /// not block.
+    /// The utilisation of the racks' uplinks, mean of both directions; none if the core is not
+    /// oversubscribed.
     pub uplinks: Option<f64>,
-    /// How long puts and gets counted.
+    /// The length of the span in which puts and gets are counted.
     pub seconds: f64,
     /// The digest of the run.
     pub digest: String,
 }
 
 impl Counted {
-    /// What a run counted; nothing if it was stopped before the warm-up was over.
+    /// The numbers of a run; none if it was stopped before the end of the warm-up.
     #[must_use]
     pub fn of_run(cluster: &Cluster, run: &Outcome<Cluster>) -> Option<Counted> {
         let until = if run.partial { run.now.min(cluster.measured.until) } else { cluster.measured.until };
@@ -44,7 +44,7 @@ impl Counted {
             }
         };
         let (gateways, servers) = (cluster.gateways as usize, cluster.terms.fixed.servers as usize);
-        // What was taken on before a run was stopped, and would have been done after that, does not count.
+        // Work accepted before a run was stopped that would have been done later does not count.
         let ahead =
             |entity: &Entity| if run.partial { cluster.busy_after(entity, run.now).as_ns() } else { 0 };
         let nodes = run.statistics[gateways..].iter().zip(&run.entities[gateways..]);
@@ -69,7 +69,7 @@ impl Counted {
         Some(Counted { total, negotiates, reads, utilisation, uplinks, seconds, digest })
     }
 
-    /// Puts and gets that ended well, a second.
+    /// Puts and gets that succeeded per second.
     #[must_use]
     pub fn operations_per_second(&self) -> f64 {
         let rate = (self.total.puts + self.total.got.count()) as f64 / self.seconds;

@@ -1,56 +1,56 @@
-//! What is counted at each node, and merged over all.
+//! Counts at each node, merged over all.
 
 use serde::{Deserialize, Serialize};
 use towtank_kernel::Statistics;
 use towtank_metrics::Histogram;
 use towtank_units::SimSpan;
 
-/// One thing worth counting.
+/// One observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// A put ended well in the span in which puts are counted.
+    /// A put succeeded in the span in which puts are counted.
     Counted,
-    /// A put ended well, so long after its chunk came.
+    /// A put succeeded this long after its chunk arrived.
     Latency(SimSpan),
     /// A chunk was dropped because its bids had no window in common.
     Dropped,
-    /// A put went on with other servers.
+    /// A put continued with other servers.
     Retried,
     /// A put was given up.
     Failed,
     /// A round of a negotiation began.
     Round,
-    /// The disk is busy for so long within the span measured.
+    /// The disk is busy for this long within the measured span.
     Busy(SimSpan),
-    /// A request came; another gateway's bid was undecided or not.
+    /// A request arrived.
     Request {
-        /// Whether one was.
+        /// Whether another gateway's bid was undecided.
         undecided: bool,
     },
-    /// A replica's data are in, in the span in which puts are counted.
+    /// A replica's data arrived in the span in which puts are counted.
     Replica,
     /// A transfer left its window, or windows overlap.
     Violation,
-    /// A get ended well in the span in which gets are counted, so long after it came.
+    /// A get succeeded in the span in which gets are counted, this long after it arrived.
     Got(SimSpan),
-    /// A get went on with another server.
+    /// A get continued with another server.
     GetRetried,
     /// A get was given up.
     GetFailed,
-    /// A server that was chosen could not have read in time.
+    /// A chosen server could not have read in time.
     GetDeclined,
 }
 
-/// What was counted at one node.
+/// The counts of one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
-    /// Puts that ended well in the span in which they are counted.
+    /// Puts that succeeded in the span in which they are counted.
     pub puts: u64,
     /// Their latencies in nanoseconds.
     pub latencies: Histogram,
     /// Chunks dropped.
     pub dropped: u64,
-    /// Puts that went on with other servers.
+    /// Puts that continued with other servers.
     pub retried: u64,
     /// Puts given up.
     pub failed: u64,
@@ -60,15 +60,15 @@ pub struct Counts {
     pub busy_ns: u64,
     /// Requests.
     pub requests: u64,
-    /// Requests that came while another gateway's bid was undecided.
+    /// Requests that arrived while another gateway's bid was undecided.
     pub undecided: u64,
-    /// Replicas whose data are in.
+    /// Replicas whose data have arrived.
     pub replicas: u64,
     /// Transfers outside their window, and windows that overlap.
     pub violations: u64,
-    /// Latencies in nanoseconds of gets that ended well in the span in which they are counted.
+    /// Latencies in nanoseconds of gets that succeeded in the span in which they are counted.
     pub got: Histogram,
-    /// Gets that went on with another server.
+    /// Gets that continued with another server.
     pub gets_retried: u64,
     /// Gets given up.
     pub gets_failed: u64,

@@ -1,4 +1,4 @@
-//! What happens at nodes, and what is on its way from rack to rack.
+//! Events at nodes, and traffic between racks.
 
 use serde::{Deserialize, Serialize};
 use towtank_kernel::EntityId;
@@ -7,62 +7,62 @@ use towtank_units::SimTime;
 
 use crate::frame::Frame;
 
-/// What happens.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Event {
-    /// At a gateway: puts begin.
+    /// At a gateway: puts start.
     Begin,
-    /// At a gateway, open loop: a chunk comes.
+    /// At a gateway, open loop: a chunk arrives.
     Arrive,
-    /// A control message is heard.
+    /// A control message is processed.
     Heard(Message),
-    /// A control message is at the receiver's port.
+    /// A control message arrives at the receiver's port.
     AtPort(Message),
-    /// A node's own message, after a wait, is to be sent.
+    /// A node's own message is to be sent now, after a wait.
     Later(Peer, Message),
-    /// A reminder.
+    /// A timer expires.
     Wake(Wake),
-    /// At a server, SURGE: a frame asks for room.
+    /// At a server, SURGE: a frame asks for admission.
     Offer {
-        /// Of which put.
+        /// The put it belongs to.
         put: PutId,
-        /// How long.
+        /// Length in bits.
         bits: u64,
     },
-    /// At a server, SURGE: there may be room for what waits.
+    /// At a server, SURGE: waiting frames may be admitted.
     Admit,
-    /// At a gateway: a frame has room.
+    /// At a gateway: a frame may be sent.
     Granted(PutId),
-    /// A frame is at the port of its receiver.
+    /// A frame arrives at its receiver's port.
     FrameAtPort(Frame),
-    /// A frame is in.
+    /// A frame has been received.
     Frame(Frame),
-    /// At a server: a frame to a reader has room.
+    /// At a server: a frame to a reader may be sent.
     GetGranted {
-        /// Of which get.
+        /// The get it belongs to.
         get: GetId,
-        /// Of which attempt.
+        /// The attempt it belongs to.
         round: u8,
     },
-    /// At a gateway: all of a reserved delivery is in.
+    /// At a gateway: a reserved delivery is complete.
     GetData {
-        /// Of which get.
+        /// The get it belongs to.
         get: GetId,
-        /// How large.
+        /// The size of the chunk.
         size: Size,
         /// When it was sent.
         transfer: Transfer,
     },
-    /// At a server: all of a reserved transfer is in.
+    /// At a server: a reserved transfer is complete.
     Data {
-        /// Of which put.
+        /// The put it belongs to.
         put: PutId,
-        /// How large.
+        /// The size of the chunk.
         size: Size,
         /// When it was sent.
         transfer: Transfer,
     },
-    /// At a rack: something is at its uplink.
+    /// At a rack: a message or frame arrives at its uplink.
     Crossing(Crossing),
     /// At a server: it fails.
     Fail,
@@ -73,14 +73,14 @@ pub enum Event {
 pub struct Transfer {
     /// The window that was accepted for them.
     pub window: Window,
-    /// When their first frame went out.
+    /// When their first frame was started.
     pub began: SimTime,
-    /// When their last frame had gone out.
+    /// When their last frame had been sent.
     pub ended: SimTime,
 }
 
 impl Transfer {
-    /// Whether some of it went out before or after its window.
+    /// Whether part of it was sent before or after its window.
     #[must_use]
     pub fn is_outside(&self) -> bool {
         debug_assert!(self.began <= self.ended, "a transfer went out from {} to {}", self.began, self.ended);
@@ -88,7 +88,7 @@ impl Transfer {
     }
 }
 
-/// What is carried from node to node.
+/// What nodes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Cargo {
     /// A control message.
@@ -98,7 +98,7 @@ pub enum Cargo {
 }
 
 impl Cargo {
-    /// What happens when it is at the port of its receiver.
+    /// The event of its arrival at the receiver's port.
     #[must_use]
     pub fn arrival(&self) -> Event {
         match *self {
@@ -108,17 +108,17 @@ impl Cargo {
     }
 }
 
-/// Something on its way from rack to rack.
+/// A message or frame in transit between racks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Crossing {
-    /// To whom.
+    /// The receiver.
     pub to: EntityId,
-    /// What.
+    /// The message or frame.
     pub cargo: Cargo,
-    /// Whether it has left its rack.
+    /// Whether it has left its own rack and goes down to the receiver's.
     pub descends: bool,
-    /// Whether it is the first of its multicast, for which the others need no room of their own.
+    /// Whether it is the first copy of its multicast; only that copy uses transmission time.
     pub first: bool,
-    /// The same for the rack it goes to.
+    /// Whether it is the first copy for its destination rack.
     pub first_of_rack: bool,
 }

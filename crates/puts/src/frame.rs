@@ -1,53 +1,53 @@
-//! A part of a chunk that crosses the network by itself.
+//! A part of a chunk that crosses the network separately.
 
 use serde::{Deserialize, Serialize};
 use towtank_negotiation::{GetId, PutId, Size};
 
-/// A part of a chunk on its way by itself.
+/// A part of a chunk in transit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Frame {
     /// To a server.
     Put {
-        /// Of which put.
+        /// The put it belongs to.
         put: PutId,
-        /// How long.
+        /// Length in bits.
         bits: u64,
     },
     /// To a gateway.
     Get {
-        /// Of which get.
+        /// The get it belongs to.
         get: GetId,
-        /// Of which attempt.
+        /// The attempt it belongs to.
         round: u8,
-        /// How long.
+        /// Length in bits.
         bits: u64,
     },
-    /// To a server, in a reserved window; only where there are racks to cross.
+    /// To a server, in a reserved window; only if there are racks.
     Reserved {
-        /// Of which put.
+        /// The put it belongs to.
         put: PutId,
-        /// How large the chunk is.
+        /// The size of the chunk.
         size: Size,
-        /// Whether it is the last.
+        /// Whether it is the last frame of the chunk.
         last: bool,
-        /// How long.
+        /// Length in bits.
         bits: u64,
     },
-    /// To a gateway, in a reserved window; only where there are racks to cross.
+    /// To a gateway, in a reserved window; only if there are racks.
     Delivered {
-        /// Of which get.
+        /// The get it belongs to.
         get: GetId,
-        /// How large the chunk is.
+        /// The size of the chunk.
         size: Size,
-        /// Whether it is the last.
+        /// Whether it is the last frame of the chunk.
         last: bool,
-        /// How long.
+        /// Length in bits.
         bits: u64,
     },
 }
 
 impl Frame {
-    /// How long it is.
+    /// Length in bits.
     #[must_use]
     pub fn bits(&self) -> u64 {
         match *self {
@@ -58,7 +58,7 @@ impl Frame {
         }
     }
 
-    /// Whether a server gets it.
+    /// Whether it is sent to a server.
     #[must_use]
     pub fn is_put(&self) -> bool {
         matches!(self, Frame::Put { .. } | Frame::Reserved { .. })

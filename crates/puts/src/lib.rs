@@ -1,19 +1,20 @@
-//! Gateways that put and get chunks on servers, by a protocol of [`towtank_negotiation`], on the kernel.
+//! Gateways that put chunks to servers and get them back, by a protocol of [`towtank_negotiation`], on the
+//! kernel.
 //!
-//! The protocols are state machines; this crate is the cluster around them: links, disks, chunks that come
-//! and go, servers that fail, racks whose uplinks all share. A [`Spec`] says what a cluster is like, in units
-//! and types; [`Spec::cluster`] makes of it the [`Cluster`] that the kernel runs, and [`Counted`] says in
-//! numbers what a run came to.
+//! The protocols are state machines; this crate is the cluster around them: links, disks, arriving chunks,
+//! servers that fail, racks with shared uplinks. A [`Spec`] describes a cluster in units and types;
+//! [`Spec::cluster`] turns it into the [`Cluster`] that the kernel runs, and [`Counted`] holds the numbers of
+//! a run.
 //!
-//! - `spec`: what a cluster is like; `memory`: what a run of it takes;
-//! - `nodes`, `event`, `frame`, `ports`: gateways, servers and racks, what happens to them, what crosses the
-//!   network, where it queues;
-//! - `cluster`: how nodes react, and the laws that hold of all of them; `counts` and `trace`: what is
-//!   counted, and written down;
+//! - `spec`: the description of a cluster; `memory`: the memory that a run needs;
+//! - `nodes`, `event`, `frame`, `ports`: gateways, servers and racks, their events, the traffic between them,
+//!   and where it queues;
+//! - `cluster`: how nodes react, and the invariants of them all; `counts` and `trace`: what is counted and
+//!   recorded;
 //! - `counted`: from counts to rates and shares.
 //!
-//! What is deliberately absent: scenarios, reports, names of measures, and any choice of what is asked of a
-//! run.
+//! Left out on purpose: scenarios, reports, names of measures, and any choice of which questions a run
+//! answers.
 
 mod cluster;
 mod counted;

@@ -1,29 +1,28 @@
-//! About how much memory a run of puts takes, from its numbers.
+//! An estimate of the memory that a run of puts needs, from its numbers.
 //!
-//! All constants were measured with `/usr/bin/time` on x86-64, as growth of the peak over that of a run with
-//! next to nothing in it; the test `memory_used_is_within_twice_the_estimate` holds them against new
-//! measurements.
+//! All constants were measured with `/usr/bin/time` on x86-64, as growth of the peak over that of a nearly
+//! empty run; the test `memory_used_is_within_twice_the_estimate` checks them against new measurements.
 
 use towtank_negotiation::Protocol;
 use towtank_units::{Bytes, SimSpan};
 
 use crate::spec::{PUTS_DRAWN, Spec};
 
-/// What a node takes beside its puts: 4,500 gateways and as many servers.
+/// Bytes per node, apart from its puts: measured with 4,500 gateways and as many servers.
 const NODE: u64 = 1 << 10;
-/// What a put of Replicast takes, and more for each server of its group: 200 gateways with 16 to 256 at once.
+/// Bytes per put of Replicast, and bytes more per server of its group: 200 gateways with 16 to 256 at once.
 const NEGOTIATED: (u64, u64) = (500, 340);
-/// What a put of the unicast protocols takes: 200 gateways with 64 at once.
+/// Bytes per put of the unicast protocols: 200 gateways with 64 at once.
 const UNICAST: u64 = 1_100;
-/// A message that waits: an event with its key.
+/// Bytes per waiting message: an event with its key.
 const MESSAGE: u64 = 112;
-/// A put or get that is written down to be drawn, in the run and in its outcome: 10,000 and 49,000 puts.
+/// Bytes per recorded put or get, in the run and in its outcome: 10,000 and 49,000 puts.
 const DRAWN: u64 = 1_500;
-/// A chunk that waits at its gateway.
+/// Bytes per chunk that waits at its gateway.
 const WAITING: u64 = 24;
 
-/// The estimate for runs of all these protocols, one after the other: that which takes most, and what is
-/// drawn of all.
+/// The estimate for runs of all these protocols, one after the other: the largest run, and the records of
+/// all.
 #[must_use]
 pub fn estimate(spec: &Spec, protocols: &[Protocol]) -> Bytes {
     let most = protocols.iter().copied().map(|protocol| of_protocol(spec, protocol)).max();
@@ -36,7 +35,7 @@ pub fn estimate(spec: &Spec, protocols: &[Protocol]) -> Bytes {
     Bytes::new(most.unwrap_or(0).saturating_add(drawn))
 }
 
-/// The estimate for one run of which nothing is drawn.
+/// The estimate for one run without records.
 #[must_use]
 pub fn of_run(spec: &Spec, protocol: Protocol) -> Bytes {
     Bytes::new(of_protocol(spec, protocol))
@@ -52,8 +51,8 @@ fn of_protocol(spec: &Spec, protocol: Protocol) -> u64 {
     all.into_iter().fold(0, u64::saturating_add)
 }
 
-/// At the beginning, each flow that comes to a server of UCH-CCP makes it tell all flows of their new rates:
-/// half of the square of their number, less what leaves meanwhile.
+/// At the start, each flow that arrives at a server of UCH-CCP makes the server notify all flows of their new
+/// rates: half of the square of their number, less the messages that leave in the meantime.
 fn flood(spec: &Spec, protocol: Protocol, at_once: u64) -> u64 {
     if protocol != Protocol::UchCcp {
         return 0;
@@ -66,7 +65,7 @@ fn flood(spec: &Spec, protocol: Protocol, at_once: u64) -> u64 {
     left.saturating_mul(servers).saturating_mul(MESSAGE)
 }
 
-/// What comes and cannot be served waits at the gateways.
+/// Arrivals that cannot be served wait at the gateways.
 fn waiting(spec: &Spec) -> u64 {
     let Some(rate) = spec.arrival_rate else { return 0 };
     let come = rate.per_second_f64() * whole(spec).as_secs_f64();
@@ -77,8 +76,7 @@ fn whole(spec: &Spec) -> SimSpan {
     spec.warm_up.saturating_add(spec.duration)
 }
 
-/// How many puts and gets can end: what comes, what disks write, and what gateways can do of them one after
-/// the other.
+/// How many puts and gets can end: limited by arrivals, disk writes, and sequential work of gateways.
 fn puts_at_most(spec: &Spec) -> f64 {
     let come = spec.arrival_rate.map_or(f64::INFINITY, |rate| rate.per_second_f64());
     served_at_most(spec).min(come * whole(spec).as_secs_f64())

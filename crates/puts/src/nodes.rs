@@ -13,17 +13,17 @@ use crate::ports::Ports;
 /// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Entity {
-    /// Who puts.
+    /// A node that puts.
     Gateway(Box<Gateway>),
-    /// Who stores.
+    /// A node that stores.
     Server(Box<Server>),
     /// The uplink of a rack.
     Rack(Box<Rack>),
 }
 
-/// A rack, where the core blocks: its uplink. What leaves the rack goes out.
+/// The uplink of a rack, if the core is oversubscribed. Traffic that leaves the rack uses the outgoing ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Rack {
-    /// Its directions and shares.
+    /// The directions and shares of the uplink.
     pub ports: Ports,
 }

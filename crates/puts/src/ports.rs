@@ -1,28 +1,28 @@
-//! Network ports: what is sent queues for the link of its node, and again for the link of the receiver.
+//! Network ports: a message queues for the sender's link, and again for the receiver's link.
 //!
-//! A message whose way is free needs the time of its bits once and the trip; behind others it waits for
-//! theirs. In SURGE's fidelity ports are not used: there, control messages never queue.
+//! A message on free links takes the transmission time once plus the trip time; behind others it also waits
+//! for theirs. SURGE's fidelity does not use ports: there, control messages never queue.
 
 use towtank_devices::{Broken, Link};
 
 /// The ports of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Ports {
-    /// Control messages that go.
+    /// Control messages sent.
     pub control_out: Link,
-    /// Control messages that come.
+    /// Control messages received.
     pub control_in: Link,
-    /// Data that go.
+    /// Data sent.
     pub data_out: Link,
-    /// Data that come.
+    /// Data received.
     pub data_in: Link,
 }
 
 impl Ports {
-    /// Checks that no link carried more than there was time for.
+    /// Checks that no link was busy for longer than the elapsed time.
     ///
     /// # Errors
-    /// The first that did.
+    /// The first that was.
     pub fn audit(&self) -> Result<(), Broken> {
         let links = [&self.control_out, &self.control_in, &self.data_out, &self.data_in];
         links.into_iter().try_for_each(|link| link.lane.audit())

@@ -1,6 +1,6 @@
-//! What a cluster of puts is like, and the model of it for a protocol.
+//! The description of a cluster of puts, and the model built from it for a protocol.
 //!
-//! Defaults are those of the simulator SURGE at build d92018f; what of it is a quirk and not a number is in
+//! Defaults are those of the simulator SURGE at build d92018f; quirks of SURGE that are not numbers are in
 //! [`Fidelity`].
 
 use towtank_negotiation::{Extension, Fixed, Protocol, Rules, Terms, Timeouts};
@@ -9,8 +9,8 @@ use towtank_units::{BitRate, Bytes, Frequency, Percent, Rate, SimSpan, SimTime};
 
 use crate::cluster::{Cluster, Load, Measured, Quirks, Racks, Traced, is_among};
 
-/// A cluster, and what is asked of it. The spans have no default that suits all: [`Spec::default`] measures
-/// 10 ms from the beginning.
+/// A cluster, and what is measured. No default suits all spans: [`Spec::default`] measures 10 ms from the
+/// start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// How closely SURGE is followed.
@@ -21,26 +21,26 @@ pub struct Spec {
     pub servers: u32,
     /// Copies of each chunk.
     pub replicas: u32,
-    /// Servers of a negotiating group; servers beyond the last whole group get no chunks from Replicast.
+    /// Servers per negotiating group; servers beyond the last whole group get no chunks from Replicast.
     pub group: u32,
     /// The size of a chunk.
     pub chunk: Bytes,
-    /// More sizes; the rest of the chunks has the size `chunk`.
+    /// Further sizes; the remaining chunks have the size `chunk`.
     pub other_chunks: Vec<ChunkShare>,
-    /// How fast a disk writes.
+    /// Write rate of a disk.
     pub disk: Rate,
-    /// How long is measured.
+    /// The length of the measured span.
     pub duration: SimSpan,
-    /// What is thrown away before.
+    /// The span before it that is not counted.
     pub warm_up: SimSpan,
-    /// Gateways begin at random within this span.
+    /// Gateways start at random times within this span.
     pub start_spread: SimSpan,
-    /// Chunks that a gateway puts at once.
+    /// Chunks that a gateway puts at the same time.
     pub in_flight: u32,
-    /// Chunks come at random at this rate to all gateways together; left out, the next one comes when one is
-    /// done.
+    /// Chunks arrive at random at this rate at all gateways together; if not given, the next chunk arrives
+    /// when one is done.
     pub arrival_rate: Option<Frequency>,
-    /// The share of chunks that are read and not stored.
+    /// The fraction of chunks that are read rather than stored.
     pub read_share: Percent,
     /// Links and messages.
     pub network: Network,
@@ -60,7 +60,7 @@ pub enum Fidelity {
     Surge,
 }
 
-/// A size beside the main one.
+/// A further size of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkShare {
     /// The size.
@@ -69,7 +69,7 @@ pub struct ChunkShare {
     pub share: Percent,
 }
 
-/// Which nodes are in one rack.
+/// How nodes are assigned to racks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// Neighbours are in different racks.
@@ -82,76 +82,76 @@ pub enum Layout {
 /// Links and messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Each node's link, in each direction.
+    /// Rate of each node's link in each direction.
     pub link: Rate,
-    /// The share of it that is lost to overhead.
+    /// The fraction of it lost to overhead.
     pub overhead: Percent,
-    /// Replicast: the share of the rest that is for reserved data; control messages have what is left.
+    /// Replicast: the fraction of the rest for reserved data; control messages get the remainder.
     pub data_share: Percent,
-    /// How long a bit needs from one node to another.
+    /// Propagation time of a bit from one node to another.
     pub trip: SimSpan,
-    /// Racks that gateways and servers are in. 1: the core does not block.
+    /// Racks with gateways and servers. 1: the core is not oversubscribed.
     pub racks: u32,
-    /// Where there are racks: the link of each to the core, in each direction.
+    /// With several racks: the rate of each rack's link to the core, in each direction.
     pub uplink: Option<Rate>,
-    /// Where there are racks: which nodes are in one.
+    /// With several racks: how nodes are assigned to them.
     pub layout: Layout,
     /// Payload of a full frame.
     pub frame: Bytes,
-    /// A control message of the unicast protocols.
+    /// Size of a control message of the unicast protocols.
     pub control_unicast: Bytes,
-    /// A control message of Replicast.
+    /// Size of a control message of Replicast.
     pub control_replicast: Bytes,
-    /// Unicast: what buckets hold beside a frame.
+    /// Unicast: what token buckets hold in addition to a frame.
     pub bucket_spare: Bytes,
-    /// AIMD: the rate that a flow begins with, never falls below, and gains.
+    /// AIMD: the rate with which a flow starts, which is also its minimum and its increment.
     pub aimd_step: Rate,
-    /// AIMD: how long a server waits between two looks at its queue.
+    /// AIMD: how often a server examines its queue.
     pub aimd_look: SimSpan,
 }
 
 /// Bids, windows and queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bids {
-    /// Replicast-M: how wide a bid is, as a share of transfer and trip.
+    /// Replicast-M: the width of a bid, as a fraction of transfer and trip time.
     pub extension_m: Percent,
     /// Replicast-H: the same.
     pub extension_h: Percent,
-    /// How soon after a request a bid may begin. Left out: two control messages and a trip where SURGE is
-    /// followed; else, where the bids of a whole group queue at the gateway, as many messages as the group
-    /// has servers more.
+    /// The earliest start of a bid after a request. If not given: two control messages and a trip time if
+    /// SURGE is followed; otherwise, where the bids of a whole group queue at the gateway, as many messages
+    /// more as the group has servers.
     pub lead: Option<SimSpan>,
-    /// Replicast-H: windows this far apart still follow each other. Left out: three control messages, or a
-    /// frame.
+    /// Replicast-H: windows at most this far apart count as consecutive. If not given: three control
+    /// messages, or a frame.
     pub gap: Option<SimSpan>,
-    /// Replicast-M: what was cancelled stays in a server's list as a hole. Left out: only where SURGE is
-    /// followed.
+    /// Replicast-M: whether a cancelled window stays in a server's list as a hole. If not given: only if
+    /// SURGE is followed.
     pub keep_holes: Option<bool>,
-    /// A server admits data while less than this waits for its disk ...
+    /// A server admits data while less than this is queued for its disk ...
     pub queue: Bytes,
-    /// ... or less than so many chunks.
+    /// ... or fewer than this many chunks.
     pub queue_chunks: u64,
 }
 
 /// Servers that are slow, or fail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Faults {
-    /// So many servers, spread evenly over all, have the disk `slow_disk`.
+    /// This many servers, spread evenly over all, have the disk `slow_disk`.
     pub slow_servers: u32,
-    /// How fast their disks write.
+    /// Write rate of their disks.
     pub slow_disk: Rate,
-    /// So many servers, spread evenly over all, fail for good.
+    /// This many servers, spread evenly over all, fail for good.
     pub failed_servers: u32,
-    /// When, after the beginning of the run. Left out: when the warm-up is over.
+    /// When they fail, after the start of the run. If not given: at the end of the warm-up.
     pub fail_at: Option<SimSpan>,
-    /// How long a gateway waits for bids. Used where servers fail.
+    /// How long a gateway waits for bids. Used if servers fail.
     pub bid_timeout: SimSpan,
-    /// How long a gateway waits for acknowledgements, or for the answer to a unicast request. Used where
-    /// servers fail.
+    /// How long a gateway waits for acknowledgements, or for the reply to a unicast request. Used if servers
+    /// fail.
     pub ack_timeout: SimSpan,
 }
 
-/// With more gateways than these, nothing of a run is drawn.
+/// With more gateways than this, nothing of a run is recorded for drawing.
 pub const PUTS_DRAWN: u32 = 4_000;
 
 impl Default for Spec {
@@ -254,10 +254,10 @@ impl Spec {
         if protocol.negotiates() { self.servers / self.group * self.group } else { self.servers }
     }
 
-    /// The numbers of a protocol.
+    /// The parameters of a protocol.
     ///
     /// # Panics
-    /// Where no put could get its replicas: more of them than servers, or than a group has.
+    /// If no put could get its replicas: more of them than servers, or than servers in a group.
     #[must_use]
     pub fn terms(&self, protocol: Protocol) -> Terms {
         assert!(self.gateways > 0 && self.in_flight > 0, "nobody puts anything");
@@ -268,7 +268,7 @@ impl Spec {
         let extension =
             if protocol == Protocol::ReplicastH { self.bids.extension_h } else { self.bids.extension_m };
         let servers = self.servers_used(protocol);
-        // Of servers that are in no whole group, some may be slow too.
+        // Some of the slow servers may be in no whole group.
         let slow = self.faults.slow_servers.min(servers);
         assert!(self.replicas <= servers, "{} replicas on {servers} servers", self.replicas);
         assert!(
@@ -310,16 +310,16 @@ impl Spec {
         Terms::new(fixed)
     }
 
-    /// The model of a protocol; `drawn` if this run is to be drawn.
+    /// The model of a protocol; `drawn` says whether this run is to be recorded for drawing.
     ///
     /// # Panics
-    /// As [`Spec::terms`], and where the cluster makes no sense ([`Cluster::assert_sound`]).
+    /// As [`Spec::terms`], and if the cluster is inconsistent ([`Cluster::assert_sound`]).
     #[must_use]
     pub fn cluster(&self, protocol: Protocol, drawn: bool) -> Cluster {
         let from = SimTime::ZERO.saturating_add(self.warm_up);
         let end = from.saturating_add(self.duration);
         let surge = self.fidelity == Fidelity::Surge;
-        // SURGE looks at its counters for the last time a hundredth before the end.
+        // SURGE reads its counters for the last time a hundredth before the end.
         let until = if surge { SimTime::from_ns((u128::from(end.as_ns()) * 99 / 100) as u64) } else { end };
         assert!(until <= end, "what counts until {until:?} is measured until {end:?}");
         let terms = self.terms(protocol);
@@ -368,7 +368,8 @@ impl Spec {
         Exponential::with_mean(gap_ns).map_or(Load::Closed, Load::Open)
     }
 
-    /// For each size, the part of 2^64 up to it; the main size comes first and has what the others leave.
+    /// For each size, the cumulative share in units of 2^-64; the main size comes first and has what the
+    /// others leave.
     fn shares(&self) -> Vec<u64> {
         let others: u64 = self.other_chunks.iter().map(|other| other.share.billionths()).sum();
         assert!(others <= Percent::FULL.billionths(), "other sizes have more than all chunks: {others}");

@@ -1,69 +1,69 @@
-//! What of a run is written down to be drawn: puts, and windows of servers.
+//! What is recorded of a run for drawing: puts, and windows of servers.
 
 use serde::{Deserialize, Serialize};
 use towtank_units::{SimSpan, SimTime, plain};
 
-/// Something to be drawn, written down for the first part of the first replicate.
+/// A record for drawing, from the first part of the first replicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trace {
-    /// A put ended well.
+    /// A put succeeded.
     Put {
-        /// How long after its chunk came.
+        /// Its latency since the chunk's arrival.
         #[serde(with = "plain")]
         latency_ns: SimSpan,
     },
-    /// A server took a window out of those it had offered.
+    /// A server accepted a window from those that it had offered.
     Accepted {
-        /// For which gateway.
+        /// The gateway.
         gateway: u32,
-        /// From.
+        /// Start of the window.
         #[serde(with = "plain")]
         left_ns: SimTime,
-        /// To.
+        /// End of the window.
         #[serde(with = "plain")]
         right_ns: SimTime,
     },
     /// A server offers a window.
     Offered {
-        /// To which gateway.
+        /// The gateway.
         gateway: u32,
-        /// From.
+        /// Start of the window.
         #[serde(with = "plain")]
         left_ns: SimTime,
-        /// To.
+        /// End of the window.
         #[serde(with = "plain")]
         right_ns: SimTime,
     },
     /// A server writes.
     Written {
-        /// For which gateway.
+        /// The gateway.
         gateway: u32,
-        /// From.
+        /// Start of the write.
         #[serde(with = "plain")]
         left_ns: SimTime,
-        /// To.
+        /// End of the write.
         #[serde(with = "plain")]
         right_ns: SimTime,
     },
     /// A server reads.
     Read {
-        /// For which gateway.
+        /// The gateway.
         gateway: u32,
-        /// From.
+        /// Start of the read.
         #[serde(with = "plain")]
         left_ns: SimTime,
-        /// To.
+        /// End of the read.
         #[serde(with = "plain")]
         right_ns: SimTime,
     },
-    /// A server sends what was read.
+    /// A server sends what it has read.
     Sent {
-        /// To which gateway.
+        /// The gateway.
         gateway: u32,
-        /// From.
+        /// Start of the transfer.
         #[serde(with = "plain")]
         left_ns: SimTime,
-        /// To.
+        /// End of the transfer.
         #[serde(with = "plain")]
         right_ns: SimTime,
     },

@@ -1,4 +1,5 @@
-//! The laws of a cluster of puts, held against what is left of a run: nodes, and everything between them.
+//! The invariants of a cluster, checked against the state at the end of a run: nodes, and all events between
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +13,10 @@ use crate::event::{Cargo, Crossing, Event};
 use crate::frame::Frame;
 use crate::nodes::{Entity, Gateway, GatewayTally, Server, ServerTally, Target};
 
-/// Checks the laws.
+/// Checks the invariants.
 ///
 /// # Errors
-/// The first that does not hold, and by how much.
+/// The first that is violated, and by how much.
 pub(super) fn audit(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(), Fault> {
     let (mut sent, mut came) = (GatewayTally::default(), ServerTally::default());
     for entity in committed.entities {
@@ -40,7 +41,7 @@ pub(super) fn audit(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Re
     reservations(cluster, committed, came.violations + sent.violations)
 }
 
-/// What was sent came, was lost, or is in flight: to servers, and to readers.
+/// Bytes sent were received, lost, or are in flight; both to servers and to readers.
 fn bytes(
     cluster: &Cluster,
     pending: &[Scheduled<Event>],
@@ -84,7 +85,7 @@ fn acknowledgements(
     Ok(())
 }
 
-/// Every chunk that came to a gateway has ended, is being put or fetched, or waits there.
+/// Every chunk that arrived at a gateway has ended, is being put or fetched, or waits there.
 fn chunks(id: usize, gateway: &Gateway) -> Result<(), Fault> {
     let tally = &gateway.tally;
     let wanted = gateway.waiting.iter().filter(|wish| wish.reads).count();
@@ -107,8 +108,9 @@ fn chunks(id: usize, gateway: &Gateway) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What came to a server is stored, or part of a replica that is coming. Where servers fail, gateways give up
-/// transfers that have begun; where there are racks, a reserved transfer comes frame by frame.
+/// Bytes received by a server are stored, or belong to a replica still being received. If servers fail,
+/// gateways give up transfers that have begun; if there are racks, a reserved transfer arrives frame by
+/// frame.
 fn stored(cluster: &Cluster, id: usize, server: &Server) -> Result<(), Fault> {
     let (tally, racks) = (&server.tally, cluster.racks.is_some());
     let (here, whole) = match &server.machine {
@@ -127,15 +129,16 @@ fn stored(cluster: &Cluster, id: usize, server: &Server) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Nothing that a gateway has begun is forgotten: some message, frame or reminder is about it, or it waits at
-/// a server.
+/// No task that a gateway has started is forgotten: some message, frame or timer belongs to it, or it waits
+/// at a server.
 fn unfinished(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(), Fault> {
     let mut moved: BTreeSet<Task> = BTreeSet::new();
     moved.extend(committed.pending.iter().filter_map(task_of));
     for entity in committed.entities {
         let Entity::Server(server) = entity else { continue };
         moved.extend(server.offers.iter().map(|(put, _)| Task::Put(*put)));
-        // One flow after the other: whose turn has not come waits for no event of its own.
+        // Flows are served one after the other, and those that wait for their turn have no event of their
+        // own.
         if let (Target::Unicast(machine), Protocol::Serial) = (&server.machine, cluster.terms.fixed.protocol)
         {
             moved.extend(machine.puts().map(Task::Put));
@@ -152,7 +155,7 @@ fn unfinished(cluster: &Cluster, committed: &Committed<'_, Cluster>) -> Result<(
     Ok(())
 }
 
-/// No link and no disk did more than there was time for.
+/// No link and no disk was busy for longer than the elapsed time.
 fn devices(entity: &Entity) -> Result<(), Broken> {
     match entity {
         Entity::Gateway(gateway) => gateway.ports.audit(),
@@ -164,7 +167,7 @@ fn devices(entity: &Entity) -> Result<(), Broken> {
     }
 }
 
-/// What was measured cannot be more than what was done, nor a disk busier than time.
+/// Measured operations do not exceed those done, and no disk is busy for longer than the measured span.
 fn counted(
     cluster: &Cluster,
     committed: &Committed<'_, Cluster>,
@@ -179,7 +182,7 @@ fn counted(
         replicas += counts.replicas;
         let most = match entity {
             Entity::Server(_) if !cluster.quirks.work_counts_early => measured,
-            // Both directions.
+            // Both directions of the uplink.
             Entity::Rack(_) => 2 * measured,
             _ => u64::MAX,
         };
@@ -223,7 +226,7 @@ fn message_of(event: &Event) -> Option<&Message> {
     }
 }
 
-/// The put or get that an event goes on with.
+/// The put or get that an event continues.
 fn task_of(one: &Scheduled<Event>) -> Option<Task> {
     if let Some(message) = message_of(&one.event) {
         return Some(message.task());
@@ -233,7 +236,7 @@ fn task_of(one: &Scheduled<Event>) -> Option<Task> {
         Frame::Get { get, .. } | Frame::Delivered { get, .. } => get_task(get),
     };
     match one.event {
-        // Who asked to be reminded is who is reminded.
+        // A timer belongs to the node that it is addressed to.
         Event::Wake(wake) => wake.task(GatewayId(one.to.0)),
         Event::Offer { put, .. } | Event::Granted(put) | Event::Data { put, .. } => put_task(put),
         Event::GetGranted { get, .. } | Event::GetData { get, .. } => get_task(get),

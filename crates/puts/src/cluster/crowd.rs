@@ -1,6 +1,6 @@
-//! Ports at which more waits than all puts together could need: who asks again sooner than messages come
-//! through makes ever more of them, and a run of such would end with the machine's memory. It ends with a
-//! fault instead, which names the keys.
+//! Detects ports with a longer queue than all puts together could need. A gateway that retries sooner than
+//! its messages get through sends more and more of them, and such a run would use up all memory. It ends with
+//! a fault instead, which names the keys to change.
 
 use towtank_kernel::Fault;
 use towtank_units::{Rounding, SimSpan, SimTime};
@@ -9,15 +9,15 @@ use super::Cluster;
 use crate::nodes::Entity;
 use crate::ports::Ports;
 
-/// So many messages, or frames, of each put may wait at one port. A put without retries has at most four
-/// messages under way to or from a server, and a chunk's frames once; a server of UCH-CCP tells all flows of
-/// each change.
+/// The messages, or frames, of each put that may wait at one port. A put without retries has at most four
+/// messages in flight to or from a server, and the frames of a chunk once; a server of UCH-CCP notifies all
+/// flows of each change.
 const OF_A_PUT: u64 = 8;
-/// So many may wait at a port however few puts there are.
+/// The number that may wait at a port however few puts there are.
 const OF_NOBODY: u64 = 10_000;
 
 impl Cluster {
-    /// Whether the ports of a node are crowded.
+    /// Fails if the queue at a port of the node is too long.
     pub(super) fn check_crowd(&self, entity: &Entity, now: SimTime) -> Result<(), Fault> {
         if self.quirks.control_is_free {
             return Ok(());
@@ -39,7 +39,7 @@ impl Cluster {
         let frames = self.terms.sizes.iter().map(|size| size.frames).max().unwrap_or(1);
         let messages_max = OF_NOBODY + OF_A_PUT * puts;
         let frames_max = messages_max.saturating_mul(frames * u64::from(self.terms.fixed.replicas));
-        // Where control has no share of its own, data wait for it, too.
+        // Where control has no share of its own, data wait for it too.
         let data = frame.saturating_mul(frames_max).saturating_add(control.saturating_mul(messages_max));
         crowded(
             "control messages",
@@ -51,7 +51,7 @@ impl Cluster {
     }
 }
 
-/// How long what comes now waits at a port.
+/// How long a message that arrives now waits at a port.
 fn waits(ports: &Ports, now: SimTime, data: bool) -> SimSpan {
     let [out, back] =
         if data { [&ports.data_out, &ports.data_in] } else { [&ports.control_out, &ports.control_in] };

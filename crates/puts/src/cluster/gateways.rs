@@ -1,4 +1,4 @@
-//! What happens at gateways: chunks come, the machine is moved on, frames go out.
+//! Events at gateways: chunks arrive, the state machine advances, frames are sent.
 
 use std::collections::VecDeque;
 
@@ -49,7 +49,7 @@ impl Cluster {
         }
     }
 
-    /// Handles an event at a gateway; false if it makes no sense there.
+    /// Handles an event at a gateway; false if the event is not one for gateways.
     pub(super) fn at_gateway(&self, gateway: &mut Gateway, event: &Event, context: &mut Ctx<'_>) -> bool {
         match *event {
             Event::Begin => self.create_chunk(gateway, context),
@@ -84,7 +84,7 @@ impl Cluster {
         self.drive(gateway, context, |machine, step| machine.hear(message, step));
     }
 
-    /// A chunk comes, and is put at once if it need not wait for others; or one is wanted, and fetched.
+    /// A chunk arrives and is put, or a read arrives and is fetched; at once, unless it must wait for others.
     fn create_chunk(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
         let size = self.draw_size(context);
         self.assert_size(size);
@@ -105,7 +105,7 @@ impl Cluster {
         }
     }
 
-    /// Moves the machine on, and does what it wants.
+    /// Calls the state machine and carries out its actions.
     pub(super) fn drive(
         &self,
         gateway: &mut Gateway,
@@ -180,7 +180,7 @@ impl Cluster {
         }
     }
 
-    /// A frame asks for room: SURGE's servers let it in, else the gateway's own port does.
+    /// A frame asks for transmission: SURGE's servers admit it, else the gateway's own port does.
     fn offer(&self, gateway: &mut Gateway, to: ServerId, (put, bits): (PutId, u64), context: &mut Ctx<'_>) {
         if self.quirks.buckets_admit {
             let event = Event::Offer { put, bits };
@@ -196,7 +196,7 @@ impl Cluster {
         }
     }
 
-    /// The last frame of a reserved transfer goes out; it arrives a trip after it has gone out.
+    /// The last frame of a reserved transfer is sent; it arrives one trip time after it has been sent.
     fn deliver(
         &self,
         gateway: &mut Gateway,
@@ -218,8 +218,8 @@ impl Cluster {
         }
     }
 
-    /// Where there are racks to cross, each frame of a reserved transfer goes by itself; all are known when
-    /// it is planned.
+    /// If there are racks, each frame of a reserved transfer travels separately; all are scheduled when the
+    /// transfer is planned.
     fn send_frames(
         &self,
         gateway: &mut Gateway,
@@ -240,7 +240,7 @@ impl Cluster {
         });
     }
 
-    /// Calls with each frame of a chunk: when it has gone out, how long it is, and whether it is the last.
+    /// Calls `call` for each frame of a chunk: when it has been sent, its length, and whether it is the last.
     pub(super) fn each_frame(&self, size: Size, mut call: impl FnMut(SimSpan, u64, bool)) {
         let terms = self.terms.size(size);
         let mut left = terms.bytes.get() * 8;
@@ -275,7 +275,7 @@ impl Cluster {
         self.go_on(gateway, context);
     }
 
-    /// A put is over: the next chunk.
+    /// A put has ended: starts the next chunk.
     pub(super) fn go_on(&self, gateway: &mut Gateway, context: &mut Ctx<'_>) {
         match self.load {
             Load::Closed => self.create_chunk(gateway, context),

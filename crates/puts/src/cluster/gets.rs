@@ -1,4 +1,4 @@
-//! What happens when chunks are read: at gateways that want them, and at servers that read and send.
+//! Events of gets: at gateways that request chunks, and at servers that read and send them.
 
 use towtank_negotiation::bids::overlapping;
 use towtank_negotiation::{Action, DoneGet, GetId, Message, Peer, ServerId, Size, Window};
@@ -12,7 +12,7 @@ use crate::nodes::{Gateway, Initiator, Server, Target};
 use crate::trace::Trace;
 
 impl Cluster {
-    /// All of a reserved delivery is in. Nobody else may have sent to this gateway meanwhile.
+    /// A reserved delivery is complete. No other server may have sent to this gateway in the meantime.
     pub(super) fn fetched(
         &self,
         gateway: &mut Gateway,
@@ -36,7 +36,7 @@ impl Cluster {
         });
     }
 
-    /// A frame is at a gateway's port.
+    /// A frame arrives at a gateway's port.
     pub(super) fn frame_at_gateway_port(&self, gateway: &mut Gateway, frame: Frame, context: &mut Ctx<'_>) {
         let now = context.now();
         let came = gateway.ports.data_in.receive(now, self.terms.wire(frame.bits())).end;
@@ -48,7 +48,7 @@ impl Cluster {
         }
     }
 
-    /// A frame is in.
+    /// A frame has been received.
     pub(super) fn frame_at_gateway(&self, gateway: &mut Gateway, frame: Frame, context: &mut Ctx<'_>) {
         assert!(!frame.is_put(), "{frame:?} is at a gateway");
         self.assert_frame(frame.bits());
@@ -64,7 +64,7 @@ impl Cluster {
         });
     }
 
-    /// What a gateway's machine wants done about gets.
+    /// Carries out a gateway's actions for gets.
     pub(super) fn act_on_get(&self, gateway: &mut Gateway, action: &Action, context: &mut Ctx<'_>) {
         let now = context.now();
         match *action {
@@ -88,7 +88,7 @@ impl Cluster {
         self.go_on(gateway, context);
     }
 
-    /// What a server's machine wants done about gets.
+    /// Carries out a server's actions for gets.
     pub(super) fn act_on_read(&self, server: &mut Server, action: &Action, context: &mut Ctx<'_>) {
         match *action {
             Action::Read { get, begin, end } => {
@@ -125,8 +125,8 @@ impl Cluster {
         }
     }
 
-    /// A window of a reader begins: all goes in it, and nothing can change that on its way, so one event is
-    /// enough.
+    /// A reader's window begins: the whole chunk is sent in it, and nothing can change on the way, so one
+    /// event is enough.
     fn send_chunk(
         &self,
         server: &mut Server,
@@ -159,7 +159,7 @@ impl Cluster {
         context.send_at(to, arrives, event);
     }
 
-    /// The link of a server has room for the frame that it offered.
+    /// The server's link has started the frame that was offered to it.
     pub(super) fn get_granted(&self, server: &mut Server, get: GetId, round: u8, context: &mut Ctx<'_>) {
         self.drive_server(server, context, |machine, step| {
             if let Target::Unicast(machine) = machine {
@@ -168,7 +168,7 @@ impl Cluster {
         });
     }
 
-    /// A reader took a bid: no other window that was taken may overlap.
+    /// A reader accepted a bid: checks that no other accepted window overlaps.
     pub(super) fn promised(&self, server: &mut Server, context: &mut Ctx<'_>) {
         let Target::Negotiating(machine) = &server.machine else { return };
         if overlapping(machine.deliveries().list()).is_some() {
@@ -177,14 +177,14 @@ impl Cluster {
         }
     }
 
-    /// Counts what gateways are told, where it is worth counting.
+    /// Counts declined gets.
     pub(super) fn count_answer(&self, message: &Message, context: &mut Ctx<'_>) {
         if matches!(message, Message::GetDeclined { .. }) && self.counts(context.now()) {
             context.record(Sample::GetDeclined);
         }
     }
 
-    /// How much of a stretch of time lies in the span that is measured.
+    /// The part of a time interval that lies in the measured span.
     pub(super) fn within_measured(&self, stretch: Window) -> SimSpan {
         let from = stretch.left.max(self.measured.from);
         let within = stretch.right.min(self.measured.until).checked_since(from).unwrap_or(SimSpan::ZERO);
@@ -192,7 +192,7 @@ impl Cluster {
         within
     }
 
-    /// Which server an entity is.
+    /// The server of an entity.
     pub(super) fn server_of(&self, context: &Ctx<'_>) -> ServerId {
         let server = context.me().0 - self.gateways;
         assert!(server < self.terms.fixed.servers, "entity {} is no server", context.me());

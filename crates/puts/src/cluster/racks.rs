@@ -1,10 +1,10 @@
-//! A core that blocks: racks whose uplinks are slower than what their nodes could send.
+//! An oversubscribed core: racks whose uplinks are slower than the sum of their nodes' links.
 //!
-//! What goes from one rack to another queues for the uplink of the first and for that of the second, then for
-//! the port of its receiver as ever; within a rack nothing changes. A multicast crosses the uplink of its
-//! sender once and that of each rack it goes to once. Protocols do not know of any of this: they negotiate
-//! for nodes' links, and data are late if the core is. Reserved transfers cross in frames, and a third of the
-//! trip lies before the first uplink, between the two, and behind the second.
+//! Traffic between racks queues for the uplink of the first rack, then for that of the second, then as usual
+//! for the receiver's port; within a rack nothing changes. A multicast crosses the sender's uplink once, and
+//! once the uplink of each destination rack. Protocols know nothing of this: they negotiate for nodes' links,
+//! and data are late if the core is. Reserved transfers cross in frames, and a third of the trip time lies
+//! before the first uplink, between the two, and after the second.
 
 use towtank_kernel::EntityId;
 use towtank_negotiation::Window;
@@ -18,20 +18,20 @@ use crate::nodes::Rack;
 /// Racks and their uplinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Racks {
-    /// How many.
+    /// Number of racks.
     pub count: u32,
-    /// Whether neighbouring nodes are in different racks, and not in the same one.
+    /// Whether neighbouring nodes are in different racks rather than in the same one.
     pub spread: bool,
-    /// What an uplink carries, in each direction.
+    /// Rate of an uplink in each direction.
     pub rate: BitRate,
-    /// What of that is for data.
+    /// The part of that rate for data.
     pub data: BitRate,
-    /// What of that is for control messages.
+    /// The part of that rate for control messages.
     pub control: BitRate,
 }
 
 impl Racks {
-    /// The rack of the node `at` among `all` of its kind.
+    /// The rack of node `at` among `all` nodes of its kind.
     fn of(&self, at: u32, all: u32) -> u32 {
         if self.spread {
             at % self.count
@@ -41,7 +41,7 @@ impl Racks {
     }
 }
 
-/// A stretch in which a share of the link was busy, as one of the whole link.
+/// The busy time of a share of the link, converted to busy time of the whole link.
 pub(super) fn share_of(span: SimSpan, rate: BitRate, whole: BitRate) -> SimSpan {
     assert!(rate <= whole, "a share of {rate:?} of a link of {whole:?}");
     let [rate, whole] = [rate, whole].map(|rate| u128::from(rate.bits_per_second()));
@@ -50,7 +50,7 @@ pub(super) fn share_of(span: SimSpan, rate: BitRate, whole: BitRate) -> SimSpan 
 }
 
 impl Cluster {
-    /// The rack that a node is in.
+    /// The rack of a node.
     fn rack_of(&self, racks: &Racks, node: EntityId) -> u32 {
         assert!(node.0 < self.gateways + self.terms.fixed.servers, "entity {node} is in no rack");
         match node.0.checked_sub(self.gateways) {
@@ -65,7 +65,7 @@ impl Cluster {
         EntityId(self.gateways + self.terms.fixed.servers + rack)
     }
 
-    /// A third of the trip, and what is left after two.
+    /// A third of the trip time, and the remainder after two thirds.
     pub(super) fn hops(&self) -> (SimSpan, SimSpan) {
         let trip = self.terms.fixed.trip.as_ns();
         let third = (trip / 3).max(1);
@@ -74,12 +74,12 @@ impl Cluster {
         (SimSpan::from_ns(third), SimSpan::from_ns(last))
     }
 
-    /// Sends one thing to one node; its last bit leaves after `after`.
+    /// Sends a message or frame to one node; its last bit leaves after `after`.
     pub(super) fn carry(&self, to: EntityId, after: SimSpan, cargo: Cargo, context: &mut Ctx<'_>) {
         self.carry_to_all(&[(to, cargo)], after, context);
     }
 
-    /// Sends one thing to several nodes at once, each of which may read another part of it.
+    /// Sends to several nodes at once by multicast; each may read another part.
     pub(super) fn carry_to_all(&self, to: &[(EntityId, Cargo)], after: SimSpan, context: &mut Ctx<'_>) {
         assert!(!to.is_empty(), "something goes to nobody");
         let Some(racks) = &self.racks else {
@@ -108,8 +108,8 @@ impl Cluster {
         }
     }
 
-    /// Something is at an uplink: it queues there and goes on. Copies of a multicast ride on its first one,
-    /// which comes just before.
+    /// A message or frame arrives at an uplink, queues there and is forwarded. Further copies of a multicast
+    /// need no time of their own; they follow just behind the first one.
     pub(super) fn at_rack(&self, rack: &mut Rack, event: &Event, context: &mut Ctx<'_>) -> bool {
         let (Event::Crossing(crossing), Some(racks)) = (event, &self.racks) else { return false };
         let now = context.now();
@@ -129,7 +129,7 @@ impl Cluster {
         };
         let charged = if crossing.descends { crossing.first_of_rack } else { crossing.first };
         let span = rate.span(bits, Rounding::Up);
-        // No share of its own: control goes first, and data wait for it.
+        // Control has no share of its own: it goes first, and data wait for it.
         let shared = charged && !counts && !self.negotiates();
         let waited_for = shared.then(|| data.send(now, span));
         let port = if counts { data } else { control };

@@ -1,4 +1,4 @@
-//! What happens at servers: requests and data come, disks write, and some fail.
+//! Events at servers: requests and data arrive, disks write, and some servers fail.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ impl Cluster {
         }
     }
 
-    /// Handles an event at a server; false if it makes no sense there.
+    /// Handles an event at a server; false if the event is not one for servers.
     pub(super) fn at_server(&self, server: &mut Server, event: &Event, context: &mut Ctx<'_>) -> bool {
         if server.failed {
             server.tally.bytes_lost += self.put_bytes_of(event);
@@ -57,7 +57,7 @@ impl Cluster {
             Event::Offer { put, bits } => {
                 self.assert_frame(bits);
                 server.offers.push_back((put, bits));
-                // Others wait: they come first, and an event will let them in.
+                // If others wait, they go first, and an event will admit them.
                 if server.offers.len() == 1 {
                     self.admit(server, context);
                 }
@@ -93,7 +93,7 @@ impl Cluster {
         }
     }
 
-    /// A bid was taken: no other window that was taken may overlap.
+    /// A bid was accepted: checks that no other accepted window overlaps.
     fn accepted(&self, server: &mut Server, put: PutId, window: Window, context: &mut Ctx<'_>) {
         let Target::Negotiating(machine) = &server.machine else { return };
         if overlapping(machine.reservations()).is_some() {
@@ -146,7 +146,7 @@ impl Cluster {
         });
     }
 
-    /// All of a reserved transfer is in.
+    /// A reserved transfer is complete.
     fn data(&self, server: &mut Server, put: PutId, size: Size, transfer: Transfer, context: &mut Ctx<'_>) {
         self.assert_size(size);
         self.assert_transfer(transfer, context.now());
@@ -162,7 +162,7 @@ impl Cluster {
         });
     }
 
-    /// SURGE: frames go in as the link's bucket fills, first come, first served.
+    /// SURGE: admits frames as the link's token bucket fills, first come, first served.
     fn admit(&self, server: &mut Server, context: &mut Ctx<'_>) {
         let now = context.now();
         while let Some((put, bits)) = server.offers.front().copied() {
@@ -223,8 +223,8 @@ impl Cluster {
         }
     }
 
-    /// A replica goes to the disk. SURGE counts all its work at once, else what falls into the span measured
-    /// counts.
+    /// A replica is queued for the disk. SURGE counts all its work at once; else the part within the measured
+    /// span counts.
     fn written(&self, server: &mut Server, (put, size): (PutId, Size), write: Window, context: &mut Ctx<'_>) {
         let takes = self.terms.write(self.server_of(context), size);
         assert!(write.left >= context.now(), "a disk writes from {:?}, before the data came", write.left);

@@ -1,7 +1,7 @@
-//! What must be so of a cluster for its model to make sense, and of each node after each event.
+//! Consistency conditions of a cluster before a run, and of each node after each event.
 //!
-//! The audit holds what is left of a run against its laws; these assertions hold every state on the way
-//! there, as far as one node knows by itself, and name the first event after which it went wrong.
+//! The audit checks the final state of a run. These assertions check every state before it, as far as one
+//! node can tell, and so name the first event after which something was wrong.
 
 use towtank_negotiation::{Size, SizeTerms};
 use towtank_units::SimTime;
@@ -11,10 +11,10 @@ use crate::event::Transfer;
 use crate::nodes::{Entity, Gateway, Rack, Server};
 
 impl Cluster {
-    /// Checks that times are in order, that shares are whole, and that frames make up their chunks.
+    /// Checks that times are in order, that shares add up, and that frames make up their chunks.
     ///
     /// # Panics
-    /// If not.
+    /// If one of these does not hold.
     pub fn assert_sound(&self) {
         let (fixed, measured) = (&self.terms.fixed, &self.measured);
         assert!(self.gateways > 0, "there are no gateways");
@@ -64,10 +64,10 @@ impl Cluster {
         }
     }
 
-    /// Checks what a node knows by itself, after an event.
+    /// Checks one node's state after an event.
     ///
     /// # Panics
-    /// If something was lost, doubled, or came before its time.
+    /// If something was lost, duplicated, or arrived early.
     pub(super) fn assert_node(&self, entity: &Entity, now: SimTime) {
         match entity {
             Entity::Gateway(gateway) => self.assert_gateway(gateway, now),
@@ -122,7 +122,7 @@ impl Cluster {
         }
     }
 
-    /// Checks a transfer whose data are in now: it went out in order, and a trip ago.
+    /// Checks a transfer whose data have arrived: it was sent in order, and one trip time ago.
     ///
     /// # Panics
     /// If not.
@@ -134,7 +134,7 @@ impl Cluster {
         assert_eq!(ended.saturating_add(trip), now, "a transfer that ended at {ended:?} took {trip}");
     }
 
-    /// Checks that a frame has bits, and no more than the largest.
+    /// Checks that a frame is not empty, has whole bytes, and is at most as long as the largest.
     ///
     /// # Panics
     /// If not.
@@ -144,7 +144,7 @@ impl Cluster {
         assert_eq!(bits % 8, 0, "a frame ends within a byte");
     }
 
-    /// Checks that a size is one of those that there are.
+    /// Checks that a size is in the table of sizes.
     ///
     /// # Panics
     /// If not.

@@ -1,4 +1,4 @@
-//! Small clusters of every kind: one result on all executors, and sums that agree.
+//! Small clusters of every kind: all executors agree, and sums add up.
 
 use towtank_kernel::{Executor, run};
 use towtank_negotiation::Protocol;
@@ -26,7 +26,7 @@ fn spec(read_percent: u64, racks: u32, fidelity: Fidelity) -> Spec {
     }
 }
 
-/// Every kind of them, with its protocol.
+/// Every kind of cluster, with its protocol.
 fn kinds() -> impl Iterator<Item = (Protocol, Spec)> {
     let specs = [
         spec(0, 1, Fidelity::Model),
@@ -71,7 +71,7 @@ fn executors_agree() {
     }
 }
 
-/// What was counted is what nodes have done, and each replica has the bytes of a chunk.
+/// Counts equal the nodes' tallies, and each replica has the bytes of a chunk.
 #[test]
 fn counts_are_what_nodes_have_done() {
     for (protocol, spec) in kinds() {
@@ -135,7 +135,7 @@ fn frames_make_up_their_chunk() {
     }
 }
 
-/// What is busy at the edge of what is measured counts as far as it lies within.
+/// Busy intervals at the edge of the measured span count only within it.
 #[test]
 fn stretches_are_cut_to_what_is_measured() {
     let mut cluster = spec(0, 1, Fidelity::Model).cluster(Protocol::Serial, false);

@@ -1,4 +1,4 @@
-//! A gateway: its side of the protocol, its link, what waits there, and what it has done.
+//! A gateway: its state machine, its link, its queue, and its tally.
 
 use std::collections::VecDeque;
 
@@ -13,53 +13,53 @@ use crate::ports::Ports;
 /// A gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Gateway {
-    /// Its side of the protocol.
+    /// The state machine of the protocol.
     pub machine: Initiator,
-    /// Its link.
+    /// The gateway's link.
     pub ports: Ports,
-    /// What came while as many chunks as may be were being put or fetched.
+    /// Chunks that arrived while the maximum number was being put or fetched.
     pub waiting: VecDeque<Wish>,
-    /// When the last reserved delivery to it had gone out.
+    /// When the last reserved delivery to it had been sent.
     pub received_until: SimTime,
-    /// What it has done; bytes are those of replicas.
+    /// What it has done; bytes are counted per replica.
     pub tally: GatewayTally,
 }
 
 /// A chunk to put or to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Wish {
-    /// How large it is.
+    /// The size of the chunk.
     pub size: Size,
-    /// When it came.
+    /// When it arrived.
     pub created: SimTime,
-    /// Whether it is to be read, and not stored.
+    /// Whether it is read rather than stored.
     pub reads: bool,
 }
 
-/// What a gateway has done since the beginning.
+/// What a gateway has done since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GatewayTally {
-    /// Chunks that came.
+    /// Chunks that arrived.
     pub created: u64,
-    /// Puts that ended well.
+    /// Puts that succeeded.
     pub done: u64,
     /// Puts that were given up.
     pub failed: u64,
     /// Chunks dropped because no common window was found.
     pub dropped: u64,
-    /// Bytes sent, once for each receiver.
+    /// Bytes sent, counted once per receiver.
     pub bytes_sent: u64,
-    /// Gets that came.
+    /// Gets that arrived.
     pub gets_created: u64,
-    /// Gets that ended well.
+    /// Gets that succeeded.
     pub gets_done: u64,
     /// Gets that were given up.
     pub gets_failed: u64,
     /// Bytes fetched.
     pub bytes_received: u64,
-    /// Replicas that it was told to be on disk.
+    /// Replicas acknowledged as durable.
     pub acknowledged: u64,
-    /// Deliveries outside their windows, or while another one came.
+    /// Deliveries outside their windows, or during another one.
     pub violations: u64,
 }
 
@@ -97,7 +97,7 @@ impl Initiator {
         }
     }
 
-    /// Everything that it has begun and not ended.
+    /// All tasks started and not ended.
     pub(crate) fn tasks(&self, gateway: GatewayId) -> Vec<Task> {
         let put = |number| Task::Put(PutId { gateway, number });
         let get = |number| Task::Get(GetId { gateway, number });

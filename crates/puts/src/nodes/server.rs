@@ -1,4 +1,4 @@
-//! A server: its side of the protocol with its disk, its link, and what it has done.
+//! A server: its state machine with its disk, its link, and its tally.
 
 use std::collections::VecDeque;
 
@@ -11,13 +11,13 @@ use crate::ports::Ports;
 /// A server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Server {
-    /// Its side of the protocol.
+    /// The state machine of the protocol.
     pub machine: Target,
-    /// Its link.
+    /// The server's link.
     pub ports: Ports,
-    /// SURGE: what its link lets in.
+    /// SURGE: the token bucket that admits frames to its link.
     pub ingress: Bucket,
-    /// SURGE: frames that wait for it.
+    /// SURGE: frames that wait for admission.
     pub offers: VecDeque<(PutId, u64)>,
     /// Whether it has failed.
     pub failed: bool,
@@ -25,18 +25,18 @@ pub struct Server {
     pub tally: ServerTally,
 }
 
-/// What a server has done since the beginning.
+/// What a server has done since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ServerTally {
-    /// Bytes that came.
+    /// Bytes received.
     pub bytes_received: u64,
-    /// Bytes that came when it had failed.
+    /// Bytes that arrived after it had failed.
     pub bytes_lost: u64,
-    /// Replicas written, or waiting for the disk.
+    /// Replicas written, or queued for the disk.
     pub replicas: u64,
     /// Their bytes.
     pub bytes_stored: u64,
-    /// Acknowledgements that it could not send any more when it had failed.
+    /// Acknowledgements that it could not send because it had failed.
     pub acknowledgements_lost: u64,
     /// Bytes sent to readers.
     pub bytes_sent: u64,
@@ -67,7 +67,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Its disk: when it will be idle, and what it has done.
+    /// The disk: when it will be idle, and what it has done.
     #[must_use]
     pub fn disk(&self) -> &Lane {
         match self {

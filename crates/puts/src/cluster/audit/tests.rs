@@ -1,4 +1,4 @@
-//! The audit, held against states that were broken behind the model's back.
+//! The audit, checked against states broken on purpose.
 
 use towtank_kernel::{RunOptions, run};
 use towtank_negotiation::bids::State as ReservationState;
@@ -13,7 +13,7 @@ use crate::spec::{Bids, Spec};
 type State = Finished<Cluster>;
 type Damage = fn(&mut State);
 
-/// Twelve gateways and eighteen servers, cut short at the first moment that has what is wanted.
+/// Twelve gateways and eighteen servers, stopped at the first moment whose state is `wanted`.
 fn finished(protocol: Protocol, read_share: u64, wanted: &dyn Fn(&State) -> bool) -> (Cluster, State) {
     let spec = Spec {
         gateways: 12,
@@ -76,12 +76,12 @@ fn is_ack(event: &Event) -> bool {
     matches!(message_of(event), Some(Message::Ack { .. }))
 }
 
-/// Whether other laws notice that an event is gone.
+/// Whether another invariant also notices the loss of this event.
 fn is_counted(event: &Event) -> bool {
     is_data(event) || is_delivery(event) || is_ack(event)
 }
 
-/// A task of which nothing is in flight that other laws count.
+/// A task with no event in flight that another invariant counts.
 fn plain_task(state: &State, wanted: fn(Task) -> bool) -> Option<Task> {
     let of_gateway = |(id, entity): (u32, &Entity)| match entity {
         Entity::Gateway(gateway) => gateway.machine.tasks(GatewayId(id)),
@@ -102,7 +102,7 @@ fn plain_task(state: &State, wanted: fn(Task) -> bool) -> Option<Task> {
     held.into_iter().find(|task| wanted(*task) && !counted(*task) && !waits(*task))
 }
 
-/// Forgets everything that goes on with some task.
+/// Removes all events of some task.
 fn forget_a_task(state: &mut State, wanted: fn(Task) -> bool) {
     let task = plain_task(state, wanted).expect("some task has only messages in flight");
     state.pending.retain(|one| task_of(one) != Some(task));
@@ -184,7 +184,7 @@ fn the_audit_notices_it_of_what_is_read_too() {
     }
 }
 
-/// A window that was accepted and a put whose bid is undecided, at one server.
+/// An accepted window, and a put whose bid is undecided, at one server.
 fn undecided(machine: &NegotiatingServer) -> Option<(PutId, Window)> {
     let of = |state| machine.reservations().iter().find(move |one| one.state == state);
     Some((of(ReservationState::Tentative)?.put, of(ReservationState::Accepted)?.window))
@@ -208,7 +208,7 @@ fn the_audit_notices_a_broken_reservation_and_windows_that_overlap() {
     let (cluster, sound) = finished(Protocol::ReplicastM, 0, &both);
     let broken = sound.complaint(&cluster, "a violation", |state| server(state, 0).tally.violations += 1);
     assert!(broken.contains("broke a reservation"), "{broken}");
-    // The window of one put is given to another one, too.
+    // Assigns the window of one put to another one as well.
     let overlap = sound.complaint(&cluster, "a window twice", |state| {
         let mut machines = state.entities.iter_mut().filter_map(negotiating);
         let found = machines.find_map(|machine| Some((undecided(machine)?, machine)));

@@ -1,4 +1,4 @@
-//! The assertions, held against clusters, nodes and runs that were broken behind the model's back.
+//! The assertions, checked against clusters, nodes and runs broken on purpose.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -286,8 +286,8 @@ fn a_spec_that_makes_no_sense_is_noticed() {
     }
 }
 
-/// Servers beyond the last whole group were counted among those that could be slow, and the assertion refused
-/// it.
+/// Servers beyond the last whole group were once counted among those that could be slow, and the assertion
+/// rejected this.
 #[test]
 fn more_slow_servers_than_take_part_are_all_that_do() {
     let mut spec = Spec { gateways: 2, servers: 11, ..Spec::default() };
