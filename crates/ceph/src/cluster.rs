@@ -1,4 +1,4 @@
-//! The state of a cluster: map, devices, pools, and their groups as they are.
+//! The state of a cluster: CRUSH map, devices, pools, and their placement groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,54 +13,54 @@ use crate::tree::parents;
 pub struct Cluster {
     /// The CRUSH map.
     pub map: Map,
-    /// Devices, and what is laid over CRUSH.
+    /// Devices, and the settings that override CRUSH.
     pub overlay: Overlay,
     /// The pools, by id.
     pub pools: Vec<PoolState>,
-    /// How full devices are, by id.
+    /// The usage of devices, by id.
     pub fill: BTreeMap<i32, DeviceUse>,
 }
 
-/// A pool with its groups as they are.
+/// A pool with the state of its groups.
 #[derive(Clone, Debug)]
 pub struct PoolState {
     /// Its name.
     pub name: String,
-    /// As placement takes it.
+    /// The pool as placement needs it.
     pub placed: Pool,
-    /// How many shards an object's data are cut into; 1 for copies.
+    /// Number of shards that an object's data are cut into; 1 for copies.
     pub data_shards: u32,
-    /// With fewer copies or shards, its groups take no writes; nothing where the dump does not say.
+    /// With fewer copies or shards its groups accept no writes; none if the dump does not say.
     pub min_size: Option<u32>,
-    /// Its groups by number; shared by the states before and after.
+    /// Its groups by number; shared by the states before and after a change.
     pub groups: Vec<Group>,
 }
 
-/// A group as it is.
+/// The state of a placement group.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// Bytes of its objects, each counted once.
+    /// Bytes of its objects, without copies.
     pub bytes: u64,
-    /// Its objects; 0 where a dump counts none, though it may have bytes.
+    /// Number of objects; 0 where a dump counts none, though the group may have bytes.
     pub objects: u64,
-    /// Where it is served, or nothing where no dump says so.
+    /// The devices that serve it; none if no dump says so.
     pub acting: Option<Vec<i32>>,
-    /// Where it should be, as the cluster sees it.
+    /// The devices where it should be, as the cluster sees it.
     pub up: Option<Vec<i32>>,
-    /// Who leads it.
+    /// The primary.
     pub primary: Option<i32>,
-    /// What the dump says of its state; nothing where no dump lists it.
+    /// Its state in the dump; none if no dump lists it.
     pub stated: Option<Stated>,
 }
 
-/// What the dump says of a group's state, as far as safety goes.
+/// What the dump says of a group's state, as far as it concerns data safety.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stated {
-    /// It serves nobody.
+    /// It serves no clients.
     pub inactive: bool,
-    /// Some of its data are found nowhere.
+    /// Some of its data were not found on any device.
     pub lost: bool,
-    /// Nobody has reported it, or not for a while.
+    /// No device has reported it, or not for a while.
     pub unknown: bool,
 }
 
@@ -79,7 +79,7 @@ impl Stated {
 }
 
 impl Group {
-    /// A group of a dump. Where nobody knows its state, nobody knows where it is.
+    /// A group of a dump. If its state is unknown, so are its devices.
     #[must_use]
     pub fn of(stat: &GroupStat) -> Group {
         let placed = |devices: &Vec<i32>| {
@@ -98,7 +98,7 @@ impl Group {
 }
 
 impl PoolState {
-    /// The same pool without its groups, where only its placement is asked for.
+    /// The same pool without its groups, if only its placement is needed.
     #[must_use]
     pub fn without_groups(&self) -> PoolState {
         let PoolState { name, placed, data_shards, min_size, groups: _ } = self;
@@ -113,20 +113,20 @@ impl PoolState {
 }
 
 impl Cluster {
-    /// The device of that id, if the osd dump has it.
+    /// The device with this id, if the osd dump lists it.
     #[must_use]
     pub fn device(&self, id: ItemId) -> Option<&Device> {
         let device = usize::try_from(id).ok().and_then(|at| self.overlay.devices.get(at));
         device.filter(|device| device.exists)
     }
 
-    /// Whether a device serves.
+    /// Whether a device is up.
     #[must_use]
     pub fn serves(&self, id: ItemId) -> bool {
         self.device(id).is_some_and(|device| device.up)
     }
 
-    /// All devices that the exports name: in the map, in the osd dump, or serving a group.
+    /// All devices named in the exports: in the map, in the osd dump, or serving a group.
     #[must_use]
     pub fn devices(&self) -> BTreeSet<ItemId> {
         let held = self.map.each_bucket().flat_map(|bucket| bucket.items.iter().copied());
@@ -136,8 +136,8 @@ impl Cluster {
         held.filter(|id| *id >= 0).chain(known).chain(serving).filter(|id| *id != NONE).collect()
     }
 
-    /// The name of the bucket that holds each device itself; shadow trees and buckets without a name are
-    /// passed over.
+    /// The name of the bucket that directly holds each device; shadow trees and buckets without a name are
+    /// skipped.
     #[must_use]
     pub fn hosts(&self) -> BTreeMap<ItemId, String> {
         let mut hosts = BTreeMap::new();
@@ -152,9 +152,9 @@ impl Cluster {
         hosts
     }
 
-    /// Whether a device lies in a bucket of at least the size of a rack of which nothing serves any more once
-    /// `down` does not: Ceph gives up none of its devices by itself (`mon_osd_down_out_subtree_limit` is
-    /// `rack`). False where the map knows no racks.
+    /// Whether a device lies in a bucket of at least the level of a rack in which nothing is up once the
+    /// devices in `down` are down: Ceph marks none of its devices out by itself
+    /// (`mon_osd_down_out_subtree_limit` is `rack`). False if the map has no racks.
     #[must_use]
     pub fn in_dead_rack(&self, device: ItemId, down: &BTreeSet<ItemId>) -> bool {
         let map = &self.map;
@@ -181,8 +181,8 @@ impl Cluster {
         false
     }
 
-    /// The part of all devices that is in and stays so without `out`: below `mon_osd_min_in_ratio`, Ceph's
-    /// monitors stop giving up more.
+    /// The fraction of all devices that is in and stays in without `out`: below `mon_osd_min_in_ratio`,
+    /// Ceph's monitors mark no more devices out.
     #[must_use]
     pub fn share_in(&self, out: &BTreeSet<ItemId>) -> f64 {
         let all = || (0..).zip(&self.overlay.devices).filter(|(_, device): &(ItemId, &Device)| device.exists);

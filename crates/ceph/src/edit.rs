@@ -1,4 +1,4 @@
-//! What operators do to a cluster: devices out of it, weights, hosts that come and items that go.
+//! Operators' changes to a cluster: devices out, weights, new hosts and removed items.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use towtank_placement::crush::pools::Device;
 use crate::cluster::{Cluster, PoolState};
 use crate::tree::{buckets_around, buckets_below, devices_below};
 
-/// A host that comes.
+/// A host to be added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewHost<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its devices.
+    /// Number of its devices.
     pub count: u32,
-    /// The weight of each in the map.
+    /// The weight of each device in the map.
     pub weight: f32,
-    /// Their class, if they have one.
+    /// The class of the devices, if they have one.
     pub class: Option<&'a str>,
-    /// The type and the name of the bucket that it goes into.
+    /// The type and the name of the bucket that the host is added to.
     pub place: (String, String),
 }
 
 impl Cluster {
-    /// The item of that name, or the device of that number: `h2`, `osd.3`, `3`.
+    /// The item with this name, or the device with this number: `h2`, `osd.3`, `3`.
     #[must_use]
     pub fn item(&self, name: &str) -> Option<ItemId> {
         let as_device = || {
@@ -37,7 +37,7 @@ impl Cluster {
         self.map.item_id(name).or_else(as_device)
     }
 
-    /// What the map calls the type of an item.
+    /// The name of an item's type in the map.
     #[must_use]
     pub fn type_of(&self, item: ItemId) -> &str {
         let own = self.map.bucket(item).map_or(0, |bucket| i32::from(bucket.kind));
@@ -50,13 +50,13 @@ impl Cluster {
         devices_below(&self.map, item)
     }
 
-    /// The buckets that hold an item of a type.
+    /// The buckets that directly hold an item of this type.
     #[must_use]
     pub fn buckets_around(&self, kind: i32) -> Vec<ItemId> {
         buckets_around(&self.map, kind)
     }
 
-    /// The classes that devices of the map have; nothing for those without one.
+    /// The classes of the map's devices; none for those without one.
     #[must_use]
     pub fn classes(&self) -> Vec<Option<&String>> {
         let map = &self.map;
@@ -69,7 +69,7 @@ impl Cluster {
         classes
     }
 
-    /// The state of a device, to be changed; nothing if the osd dump lacks it.
+    /// The state of a device, for changes; none if the osd dump lacks it.
     pub fn device_mut(&mut self, id: ItemId) -> Option<&mut Device> {
         let at = usize::try_from(id).ok()?;
         self.overlay.devices.get_mut(at).filter(|device| device.exists)
@@ -78,7 +78,7 @@ impl Cluster {
     /// Changes the weight of a device in the map, and those of the buckets around it.
     ///
     /// # Errors
-    /// What the map refuses.
+    /// If the map rejects the change.
     pub fn crush_reweight(&mut self, device: ItemId, weight: f32) -> Result<String, EditError> {
         let name = self.named(device);
         self.map.reweight_item(&name, weight)?;
@@ -86,16 +86,16 @@ impl Cluster {
         Ok(name)
     }
 
-    /// The name of a device; one without gets the usual one.
+    /// The name of a device; if it has none, it gets the usual one.
     fn named(&mut self, device: ItemId) -> String {
         self.map.item_names.entry(device).or_insert_with(|| format!("osd.{device}")).clone()
     }
 
-    /// Takes devices out of cluster and map, then the buckets around them. Buckets that rules start from
-    /// stay, empty.
+    /// Removes devices from the cluster and the map, then the buckets around them. Buckets from which rules
+    /// start stay, empty.
     ///
     /// # Errors
-    /// What the map refuses.
+    /// If the map rejects the change.
     pub fn remove(&mut self, top: ItemId) -> Result<(), EditError> {
         let devices = self.devices_below(top);
         let buckets = buckets_below(&self.map, top);
@@ -118,10 +118,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Adds a host with devices that are in; their ids follow all others. Gives these.
+    /// Adds a host with devices that are in; their ids follow all others. Returns these ids.
     ///
     /// # Errors
-    /// What the map refuses.
+    /// If the map rejects the change.
     pub fn add_host(&mut self, host: &NewHost<'_>) -> Result<Vec<ItemId>, EditError> {
         let first = self.map.max_devices.max(self.overlay.devices.len() as ItemId);
         let location = BTreeMap::from([("host".to_owned(), host.name.to_owned()), host.place.clone()]);
@@ -141,8 +141,8 @@ impl Cluster {
 }
 
 impl PoolState {
-    /// Divides the pool into `count` groups, placed by as many as before, or by all where there are fewer
-    /// then. Gives whether the latter had to follow.
+    /// Sets the number of groups to `count`, keeping `pgp_num` unless it would exceed `count`. Returns
+    /// whether it had to be lowered.
     pub fn set_pg_num(&mut self, count: u32) -> bool {
         let pool = &mut self.placed;
         pool.pg_num = count;

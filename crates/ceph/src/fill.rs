@@ -1,16 +1,16 @@
-//! When a device is too full.
+//! The fill levels of devices.
 
 use serde::{Deserialize, Serialize};
 use towtank_imports::ceph::OsdDump;
 
-/// Parts of a device's size beyond which Ceph warns, moves nothing more onto it, and stops writes.
+/// Fractions of a device's size above which Ceph warns, moves no more data onto it, and stops writes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FillLimits {
     /// `nearfull_ratio`: a health warning.
     pub nearfull: f64,
     /// `backfillfull_ratio`: nothing is moved onto the device.
     pub backfillfull: f64,
-    /// `full_ratio`: its pools take no writes.
+    /// `full_ratio`: its pools accept no writes.
     pub full: f64,
 }
 
@@ -19,17 +19,17 @@ pub struct FillLimits {
 pub enum FillLevel {
     /// Ceph warns.
     Nearfull,
-    /// Ceph moves nothing more onto it.
+    /// Ceph moves no more data onto it.
     Backfillfull,
     /// Ceph stops writes to its pools.
     Full,
 }
 
 impl FillLevel {
-    /// Every one, the worst first.
+    /// All levels, the worst first.
     pub const ALL: [FillLevel; 3] = [FillLevel::Full, FillLevel::Backfillfull, FillLevel::Nearfull];
 
-    /// As Ceph calls it.
+    /// Ceph's name for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,14 +41,14 @@ impl FillLevel {
 }
 
 impl Default for FillLimits {
-    /// Ceph's own: `mon_osd_nearfull_ratio`, `mon_osd_backfillfull_ratio` and `mon_osd_full_ratio`.
+    /// Ceph's defaults: `mon_osd_nearfull_ratio`, `mon_osd_backfillfull_ratio` and `mon_osd_full_ratio`.
     fn default() -> Self {
         Self { nearfull: 0.85, backfillfull: 0.90, full: 0.95 }
     }
 }
 
 impl FillLimits {
-    /// Those of a dump; Ceph's own where it has none.
+    /// The limits of a dump; Ceph's defaults where it has none.
     #[must_use]
     pub fn of(dump: &OsdDump) -> Self {
         let usual = Self::default();
@@ -59,7 +59,7 @@ impl FillLimits {
         }
     }
 
-    /// Where a level begins.
+    /// The limit of a level.
     #[must_use]
     pub fn at(&self, level: FillLevel) -> f64 {
         match level {
@@ -69,7 +69,7 @@ impl FillLimits {
         }
     }
 
-    /// The worst level whose limit a fill is above.
+    /// The worst level whose limit a fill exceeds.
     #[must_use]
     pub fn above(&self, fill: f64) -> Option<FillLevel> {
         FillLevel::ALL.into_iter().find(|level| fill > self.at(*level))

@@ -1,21 +1,21 @@
-//! Who gains a copy or shard if a group moves, and who gives one up.
+//! The devices that gain and lose a copy or shard when a group moves.
 //!
 //! Copies of a replicated group compare as sets: a new order moves nothing. Shards of an erasure-coded group
-//! compare position by position, since each holds other data.
+//! compare position by position, because each holds different data.
 
 use towtank_placement::crush::{ItemId, NONE};
 
-/// Who gains a copy or shard, and who gives one up.
+/// The devices that gain and lose a copy or shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gains {
-    /// From which device, where one gives it up, to which.
+    /// The device that loses it, if any, and the device that gains it.
     pub gained: Vec<(Option<ItemId>, ItemId)>,
-    /// Who gives one up.
+    /// The devices that lose one.
     pub lost: Vec<ItemId>,
 }
 
 impl Gains {
-    /// Between the devices that hold a group and those that shall; `coded` for shards.
+    /// Between the devices that hold a group now and those that are to hold it; `coded` for shards.
     #[must_use]
     pub fn between(held: &[ItemId], target: &[ItemId], coded: bool) -> Self {
         if coded { Self::of_shards(held, target) } else { Self::of_copies(held, target) }
@@ -40,7 +40,7 @@ impl Gains {
     }
 }
 
-/// Whether a group on one list of devices is somewhere else than on the other.
+/// Whether a group lies elsewhere on one list of devices than on the other.
 #[must_use]
 pub fn differs(left: &[ItemId], right: &[ItemId], coded: bool) -> bool {
     if coded {

@@ -1,5 +1,5 @@
-//! The exports of a cluster, brought together: what is in one and not in the other is told, or refused where
-//! nothing right could come out.
+//! Joins the exports of a cluster. Mismatches between them give warnings, or errors where no correct result
+//! is possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,15 +10,15 @@ use towtank_placement::crush::{Map, RuleKind};
 use crate::cluster::{Cluster, Group, PoolState};
 use crate::tree::device_list;
 
-/// More groups than this are refused: the largest known clusters have some 300,000.
+/// The most groups accepted: the largest known clusters have some 300,000.
 pub const GROUPS_MAX: u64 = 1 << 22;
 
 /// An export, and the file that it came from.
 #[derive(Clone, Debug)]
 pub struct Named<T> {
-    /// What it holds.
+    /// Its content.
     pub value: T,
-    /// As messages call it.
+    /// Its name in messages.
     pub file: String,
 }
 
@@ -31,11 +31,11 @@ pub struct Exports<'a> {
     pub osd_dump: Named<OsdDump>,
     /// `ceph pg dump`.
     pub pg_dump: Option<Named<PgDump>>,
-    /// `ceph report`, for the sizes of pools where there is no `pg dump`.
+    /// `ceph report`, for the sizes of pools if there is no `pg dump`.
     pub report: Option<&'a Report>,
     /// `ceph osd df`.
     pub fill: Option<Vec<DeviceUse>>,
-    /// States of groups of which it is told how many are in them, and what that means to who asks.
+    /// States of groups to warn about, each with its effect on the caller's result.
     pub states: &'a [(&'a str, &'a str)],
 }
 
@@ -48,26 +48,26 @@ pub enum Export {
     PgDump,
 }
 
-/// The cluster as it is, and what must be known about it.
+/// The cluster, and what the user must know about it.
 pub struct Joined {
     /// The state.
     pub cluster: Cluster,
-    /// Sentences.
+    /// Warnings, as sentences.
     pub warnings: Vec<String>,
     /// The osd dump itself, for what placement does not need.
     pub osd_dump: OsdDump,
 }
 
-/// Why exports make no cluster.
+/// Why exports could not be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// More groups than are placed.
+    /// More groups than are accepted.
     #[error("`{file}`: the pools have {groups} groups, more than the {GROUPS_MAX} that are placed")]
     TooManyGroups {
         /// The osd dump.
         file: String,
-        /// How many.
+        /// Number of groups.
         groups: u64,
     },
     /// A pool's rule is not in the map.
@@ -75,18 +75,18 @@ pub enum JoinError {
     NoRule {
         /// The osd dump.
         file: String,
-        /// Which pool of it.
+        /// Index of the pool in the dump.
         at: usize,
-        /// Its name.
+        /// Name of the pool.
         pool: String,
         /// The rule.
         rule: u32,
-        /// The map.
+        /// The map's file.
         map: String,
         /// The rules of the map.
         rules: Vec<String>,
     },
-    /// A pool's profile does not say into how many shards data are cut.
+    /// A pool's profile does not give the number of data shards.
     #[error(
         "`{file}`: `pools[{at}].erasure_code_profile`: pool `{pool}` has profile `{profile}`, but `erasure_code_profiles` \
          has no `k` for it"
@@ -94,28 +94,28 @@ pub enum JoinError {
     NoProfile {
         /// The osd dump.
         file: String,
-        /// Which pool of it.
+        /// Index of the pool in the dump.
         at: usize,
-        /// Its name.
+        /// Name of the pool.
         pool: String,
         /// The profile.
         profile: String,
     },
-    /// The dump of groups was made too early, and is empty.
+    /// The dump of groups was made too early and is empty.
     #[error("{}", not_ready(.file))]
     NotReady {
         /// The dump of groups.
         file: String,
     },
-    /// A group is there twice.
+    /// A group is listed twice.
     #[error("`{file}`: group {group} is there twice")]
     Twice {
         /// The dump of groups.
         file: String,
-        /// Which.
+        /// The group.
         group: PgId,
     },
-    /// Nothing says how large groups are.
+    /// No export gives the sizes of groups.
     #[error("there is neither a dump of groups nor a report")]
     NoGroups,
 }
@@ -125,7 +125,7 @@ fn not_ready(file: &str) -> String {
 }
 
 impl JoinError {
-    /// Which export is at fault.
+    /// The export at fault.
     #[must_use]
     pub fn export(&self) -> Export {
         match self {
@@ -134,7 +134,7 @@ impl JoinError {
         }
     }
 
-    /// What to do about it.
+    /// What the user can do about it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -155,7 +155,7 @@ impl JoinError {
 /// Joins exports.
 ///
 /// # Errors
-/// Everything about the pools that cannot be, else the first thing about the groups.
+/// All errors in the pools, or else the first one in the groups.
 pub fn join(exports: Exports<'_>) -> Result<Joined, Vec<JoinError>> {
     let Exports { map, osd_dump, pg_dump, report, fill, states } = exports;
     let pools = pools_of(&osd_dump, &map)?;
@@ -232,7 +232,7 @@ fn no_rule(dump: &Named<OsdDump>, map: &Named<Map>, at: usize, entry: &PoolEntry
     })
 }
 
-/// Devices that are in one file alone.
+/// Warns of devices that only one of the files has.
 fn note_devices(cluster: &Cluster, map_file: &str, dump_file: &str, warnings: &mut Vec<String>) {
     let held: BTreeSet<i32> = cluster
         .map
@@ -260,7 +260,7 @@ fn note_devices(cluster: &Cluster, map_file: &str, dump_file: &str, warnings: &m
     }
 }
 
-/// Pools whose number of groups is changing already.
+/// Warns of pools whose number of groups is changing already.
 fn note_targets(dump: &OsdDump, warnings: &mut Vec<String>) {
     for pool in &dump.pools {
         let going = |now: u32, target: Option<u32>| target.filter(|target| *target != now && *target > 0);
@@ -338,7 +338,7 @@ fn take_groups(
     Ok(())
 }
 
-/// States in which what the dump says is not all there is.
+/// Warns of groups in states that affect the result.
 fn note_states(groups: &[GroupStat], file: &str, states: &[(&str, &str)], warnings: &mut Vec<String>) {
     for (word, effect) in states {
         let count = groups.iter().filter(|stat| stat.is(word)).count();
@@ -349,7 +349,7 @@ fn note_states(groups: &[GroupStat], file: &str, states: &[(&str, &str)], warnin
     }
 }
 
-/// Without a dump of groups: equal parts of what the pool holds.
+/// Without a dump of groups, divides each pool's sums equally among its groups.
 fn share_sums(cluster: &mut Cluster, report: &Report) {
     for pool in &mut cluster.pools {
         let sum = report.pools.iter().find(|(id, _)| *id == pool.placed.id);

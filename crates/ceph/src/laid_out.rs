@@ -1,11 +1,11 @@
-//! A cluster laid out for mapping: where each group belongs.
+//! A cluster prepared for mapping: which devices each group belongs on.
 
 use towtank_placement::crush::pools::{GroupPlacement, Placer, Pool};
 use towtank_placement::crush::{Ask, Fault, Mapper, Workspace};
 
 use crate::cluster::Cluster;
 
-/// A state of a cluster, laid out.
+/// A state of a cluster, prepared for mapping.
 pub struct LaidOut<'a> {
     placer: Placer<'a>,
     mapper: Mapper,
@@ -13,17 +13,17 @@ pub struct LaidOut<'a> {
 }
 
 impl<'a> LaidOut<'a> {
-    /// Lays a cluster out.
+    /// Prepares a cluster for mapping.
     ///
     /// # Errors
-    /// The fault of a map that cannot be.
+    /// The fault of an invalid map.
     pub fn new(cluster: &'a Cluster) -> Result<Self, Fault> {
         let mapper = cluster.map.compile()?;
         let placer = Placer::new(&cluster.map, &cluster.overlay);
         Ok(Self { placer, mapper, workspace: Workspace::default() })
     }
 
-    /// Where a group belongs.
+    /// The devices that a group belongs on.
     pub fn place(&mut self, pool: &Pool, seed: u32) -> GroupPlacement {
         let (mapper, workspace) = (&self.mapper, &mut self.workspace);
         self.placer.place_by(pool, seed, &mut |rule, x, result_max, weights, pool| {

@@ -1,13 +1,14 @@
-//! A Ceph cluster as its exports have it: the CRUSH map, devices and what is laid over the map, pools with
-//! their groups, and how full devices are.
+//! A Ceph cluster as described by its exports: the CRUSH map, devices and overrides of the map, pools with
+//! their groups, and the usage of devices.
 //!
-//! - `join`: exports brought together, with what does not fit told or refused;
-//! - `cluster`: the state; `tree`: what of it the map's buckets say; `fill`: when a device is too full;
-//! - `laid_out`: where groups belong; `gains`: who gains a copy if a group moves; `split`: what becomes of a
-//!   pool that is divided anew;
-//! - `edit`: what operators do to map and devices; `upmaps`: which explicit mappings the monitors drop then.
+//! - `join`: joins exports; mismatches give warnings or errors;
+//! - `cluster`: the state; `tree`: what the map's buckets say of it; `fill`: fill levels of devices;
+//! - `laid_out`: where groups belong; `gains`: which devices gain a copy when a group moves; `split`: the
+//!   groups of a pool after a change of their number;
+//! - `edit`: operators' changes to map and devices; `upmaps`: explicit mappings that the monitors then drop.
 //!
-//! Placement follows Ceph 16.2.15. What is deliberately absent: opening files and naming them (typed imports
+//! Placement follows Ceph 16.2.15. Left out on purpose: opening files and naming them (typed imports are
+//! arguments), keys of scenarios, speeds of machines, and time.
 //! are arguments), keys of scenarios, speeds of machines, and time.
 
 mod cluster;

@@ -1,13 +1,12 @@
-//! What becomes of a pool's groups when it is divided anew.
+//! The groups of a pool when their number changes.
 //!
-//! Groups that are split keep their place: a child starts where its parent is, with its part of the parent's
-//! bytes.
+//! Split groups stay in place: a child starts on its parent's devices, with its part of the parent's bytes.
 
 use towtank_placement::crush::objects::stable_mod;
 
 use crate::cluster::PoolState;
 
-/// Bytes of each unit that is compared: the groups of the finer division, of which the others are made.
+/// Bytes of each group of the finer division. Both divisions are compared in these units.
 #[must_use]
 pub fn parts(pool: &PoolState, pg_num_after: u32) -> Vec<u64> {
     let before = pool.placed.pg_num;
@@ -24,8 +23,8 @@ pub fn parts(pool: &PoolState, pg_num_after: u32) -> Vec<u64> {
     parts
 }
 
-/// How many of the 2^32 hashes fall to a group: of those between powers of two, the lower ones take what is
-/// not there yet.
+/// How many of the 2^32 hashes belong to a group. Between powers of two, lower groups also take those of the
+/// groups that do not exist yet.
 fn part_of_hashes(group: u32, count: u32) -> u64 {
     let top = u64::from(count).next_power_of_two();
     let each = (1u64 << 32) / top;

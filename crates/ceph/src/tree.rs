@@ -1,15 +1,15 @@
-//! What the buckets of a map say: who holds whom, what is below, and names.
+//! Queries on the buckets of a map: parents, descendants, and names.
 
 use std::collections::BTreeMap;
 
 use towtank_placement::crush::{ItemId, Map};
 
-/// Whether a bucket is of a shadow tree, which Ceph keeps for a class of devices.
+/// Whether a bucket belongs to a shadow tree, which Ceph keeps for a device class.
 fn is_shadow(map: &Map, bucket: ItemId) -> bool {
     map.item_names.get(&bucket).is_some_and(|name| name.contains('~'))
 }
 
-/// The bucket that holds each item; shadow trees are passed over.
+/// The bucket that holds each item; shadow trees are skipped.
 #[must_use]
 pub fn parents(map: &Map) -> BTreeMap<ItemId, ItemId> {
     let mut parents = BTreeMap::new();
@@ -30,7 +30,7 @@ pub fn item_name(map: &Map, item: ItemId) -> String {
     })
 }
 
-/// Some devices in words: the first few by name.
+/// A list of devices for messages: the first few by name.
 #[must_use]
 pub fn device_list(ids: &[i32]) -> String {
     const SHOWN: usize = 5;
@@ -55,7 +55,7 @@ pub(crate) fn devices_below(map: &Map, top: ItemId) -> Vec<ItemId> {
     devices
 }
 
-/// The buckets below an item, itself included, each behind the one that holds it.
+/// The buckets below an item, including itself, each after the one that holds it.
 pub(crate) fn buckets_below(map: &Map, top: ItemId) -> Vec<ItemId> {
     let mut buckets = Vec::new();
     let mut open = vec![top];
@@ -68,7 +68,7 @@ pub(crate) fn buckets_below(map: &Map, top: ItemId) -> Vec<ItemId> {
     buckets
 }
 
-/// The buckets that hold an item of a type; shadow trees are passed over.
+/// The buckets that hold an item of this type; shadow trees are skipped.
 pub(crate) fn buckets_around(map: &Map, kind: i32) -> Vec<ItemId> {
     let is_one = |item: &ItemId| map.bucket(*item).is_some_and(|bucket| i32::from(bucket.kind) == kind);
     let around =

@@ -1,9 +1,9 @@
-//! Which explicit mappings (`pg_upmap`, `pg_upmap_items`) the monitors drop when the map changes.
+//! Finds the explicit mappings (`pg_upmap`, `pg_upmap_items`) that the monitors drop when the map changes.
 //!
-//! Follows `OSDMap::check_pg_upmaps` and `CrushWrapper::verify_upmap` of Ceph 16.2: a mapping goes when its
-//! group is gone, when it puts two copies into one failure domain, when it leaves the tree that the rule
-//! takes, or when a device of it is out of the map or weighs nothing; of a list of swaps only those go whose
-//! source is not in use, or whose target is out.
+//! Follows `OSDMap::check_pg_upmaps` and `CrushWrapper::verify_upmap` of Ceph 16.2: a mapping is dropped if
+//! its group no longer exists, if it puts two copies into one failure domain, if it leaves the tree that the
+//! rule takes, or if one of its devices is not in the map or has no weight; of a list of swaps only those are
+//! dropped whose source is not in use, or whose target is out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use towtank_placement::crush::{ItemId, Map, NONE, Step};
 
 use crate::cluster::Cluster;
 
-/// Drops them, and says how many mappings were dropped or cut short.
+/// Drops these mappings; returns how many were dropped or shortened.
 pub fn drop_broken(cluster: &mut Cluster) -> usize {
     let groups: BTreeSet<PgId> =
         cluster.overlay.upmap.keys().chain(cluster.overlay.upmap_items.keys()).copied().collect();
@@ -53,7 +53,7 @@ pub fn drop_broken(cluster: &mut Cluster) -> usize {
 
 type Kept = (Option<Vec<ItemId>>, Vec<(ItemId, ItemId)>);
 
-/// What stays of a group's mappings; nothing if all go.
+/// What remains of a group's mappings; none if all are dropped.
 fn kept(
     overlay: &Overlay,
     domains: &mut Domains<'_>,
@@ -81,7 +81,7 @@ fn kept(
     Some((whole, swaps))
 }
 
-/// Raw devices with the explicit mappings laid over them, as Ceph applies them.
+/// Applies the explicit mappings to raw devices, as Ceph does.
 fn apply(
     raw: &[ItemId],
     whole: Option<&Vec<ItemId>>,
@@ -106,7 +106,7 @@ fn apply(
     target
 }
 
-/// The buckets of a type that hold each device, rule by rule.
+/// The buckets of a type that hold each device, per rule.
 struct Domains<'a> {
     map: &'a Map,
     known: BTreeMap<(usize, i32), BTreeMap<ItemId, ItemId>>,
@@ -145,7 +145,7 @@ impl Domains<'_> {
         })
     }
 
-    /// The devices that the rule can reach, and whether they weigh anything in the map.
+    /// The devices that the rule can reach, and whether they have weight in the map.
     fn weights(&mut self, rule: usize) -> &BTreeMap<ItemId, bool> {
         let takes = self.takes(rule);
         let map = self.map;
@@ -166,7 +166,7 @@ impl Domains<'_> {
         })
     }
 
-    /// Whether the rule could have placed the devices so.
+    /// Whether the rule could have placed the devices this way.
     fn allow(&mut self, pool: &Pool, devices: &[ItemId]) -> bool {
         let rule = pool.rule as usize;
         let steps = self.map.rule(rule).map(|rule| rule.steps.clone()).unwrap_or_default();
