@@ -1,4 +1,4 @@
-//! The reservations of one server: what it has offered, and what was taken.
+//! The reservations of one server: bids that it has offered, and bids that were accepted.
 
 mod holes;
 mod own;
@@ -10,51 +10,51 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::{PutId, Window};
 
-/// What became of a bid.
+/// The state of a bid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum State {
-    /// Offered; its gateway has not answered.
+    /// Offered; its gateway has not replied.
     Tentative,
-    /// Taken.
+    /// Accepted by its gateway.
     Accepted,
-    /// Not taken; the time may be offered again.
+    /// Not accepted; the time may be offered again.
     Cancelled,
 }
 
 /// A reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Reservation<Id = PutId> {
-    /// For which put, or for which other thing.
+    /// The put or other operation that the time is reserved for.
     pub put: Id,
-    /// The time set aside.
+    /// The reserved time.
     pub window: Window,
-    /// What became of it.
+    /// The state of the bid.
     pub state: State,
 }
 
-/// What a bid is asked for.
+/// The request for a bid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted<Id = PutId> {
-    /// The put, or what else the time is for.
+    /// The put or other operation that the time is for.
     pub put: Id,
-    /// When the request was heard.
+    /// When the request was received.
     pub now: SimTime,
-    /// A bid of no use to the gateway begins before.
+    /// A bid that begins earlier is of no use to the gateway.
     pub from: SimTime,
-    /// The soonest that data can come after all is said.
+    /// The earliest time that data can arrive after the negotiation.
     pub soonest: SimTime,
     /// How much longer the disk is too busy.
     pub disk_wait: SimSpan,
-    /// How wide a bid is.
+    /// The width of a bid.
     pub bid: SimSpan,
-    /// How long the data alone take.
+    /// The transfer time of the data alone.
     pub net: SimSpan,
-    /// What lies between two windows.
+    /// The least gap between two windows.
     pub trip: SimSpan,
 }
 
 impl<Id> Wanted<Id> {
-    /// What a server without other work adds to its bid.
+    /// How much a server without other work adds to its bid.
     fn bonus(&self, idle: bool) -> SimSpan {
         if idle && self.disk_wait < self.net { self.net.saturating_mul(2) } else { SimSpan::ZERO }
     }

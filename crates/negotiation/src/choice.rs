@@ -1,45 +1,45 @@
-//! How a gateway chooses among bids: pure functions, nothing is sent here.
+//! How a gateway chooses among bids. These are pure functions that send nothing.
 //!
-//! Bids are looked at in the order of their beginnings. Idle servers offer the same beginning, and which of
-//! them comes first must be left to chance: with a fixed order the servers that sort first get hot, which
-//! costs SURGE's hybrid 16 % at 16 KiB.
+//! Bids are examined in order of their start times. Idle servers offer the same start time, and the order
+//! among them must be random: with a fixed order the servers that sort first become hot spots, which costs
+//! SURGE's hybrid 16 % at 16 KiB.
 
 use towtank_units::{SimSpan, SimTime};
 
 use crate::{ServerId, Window};
 
-/// A bid as the gateway holds it.
+/// A bid as the gateway stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Offer {
-    /// When the server could begin, and until when.
+    /// The time that the server offers.
     pub window: Window,
-    /// Ranks equal windows.
+    /// Random tie-breaker between equal start times.
     pub lot: u64,
-    /// Whose it is.
+    /// The server that bids.
     pub server: ServerId,
 }
 
-/// Puts offers into the order in which they are looked at.
+/// Sorts offers into the order in which they are examined.
 pub fn rank(offers: &mut [Offer]) {
     offers.sort_unstable_by_key(|offer| (offer.window.left, offer.lot, offer.server));
 }
 
-/// What a common window is looked for.
+/// The requirements for a common window.
 #[derive(Clone, Copy, Debug)]
 pub struct CommonWanted<'a> {
-    /// How many servers.
+    /// Number of servers.
     pub servers: usize,
-    /// How long the window must be.
+    /// Length of the window.
     pub span: SimSpan,
-    /// It must not begin before.
+    /// The earliest start of the window.
     pub floor: SimTime,
-    /// Leave out the last of the possible choices, as SURGE does.
+    /// Skip the last of the possible choices, as SURGE does.
     pub skips_last: bool,
-    /// When the gateway itself is busy.
+    /// The times at which the gateway itself is busy.
     pub busy: &'a [Window],
 }
 
-/// Neighbouring offers with a stretch of time in common, the earliest that will do.
+/// The first run of neighbouring offers with a common window, and that window.
 #[must_use]
 pub fn common(ranked: &[Offer], wanted: &CommonWanted<'_>) -> Option<(Vec<ServerId>, Window)> {
     debug_assert!(ranked.is_sorted_by_key(|offer| offer.window.left), "offers are out of order");
@@ -61,32 +61,31 @@ pub fn common(ranked: &[Offer], wanted: &CommonWanted<'_>) -> Option<(Vec<Server
     None
 }
 
-/// What a sequence of windows is looked for.
+/// The requirements for a sequence of windows.
 #[derive(Clone, Copy, Debug)]
 pub struct SequenceWanted {
-    /// How many servers at most.
+    /// The maximum number of servers.
     pub servers: usize,
-    /// How long each window must be.
+    /// Length of each window.
     pub span: SimSpan,
-    /// Gaps between windows up to this are taken.
+    /// The largest gap allowed between windows.
     pub gap: SimSpan,
-    /// How long a frame takes.
+    /// Transmission time of a frame.
     pub frame: SimSpan,
 }
 
-/// A window chosen for one server.
+/// A window chosen on one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
-    /// Whose.
+    /// The server.
     pub server: ServerId,
-    /// What is taken of it.
+    /// The part of its bid that is used.
     pub window: Window,
-    /// Whether that is less than what was offered.
+    /// Whether that is less than it offered.
     pub trimmed: bool,
 }
 
-/// The first offer, and those that follow closely on it; or, alone, the offer of an idle server that is as
-/// early.
+/// The first offer and those that follow it closely; or, alone, the offer of an idle server that is as early.
 #[must_use]
 pub fn sequence(ranked: &[Offer], wanted: &SequenceWanted) -> Vec<Pick> {
     debug_assert!(ranked.is_sorted_by_key(|offer| offer.window.left), "offers are out of order");
@@ -118,7 +117,7 @@ fn trimmed(offer: &Offer, left: SimTime, span: SimSpan) -> Pick {
     Pick { server: offer.server, window, trimmed: window != offer.window }
 }
 
-/// The first offer that can begin at `end`, or not long after.
+/// The first offer whose window can begin at `end`, or at most `gap` later.
 fn follower(rest: &[Offer], end: SimTime, wanted: &SequenceWanted) -> Option<(usize, Pick)> {
     for (at, offer) in rest.iter().enumerate() {
         if offer.window.left > end.saturating_add(wanted.gap) {
@@ -132,8 +131,8 @@ fn follower(rest: &[Offer], end: SimTime, wanted: &SequenceWanted) -> Option<(us
     None
 }
 
-/// A server without other work has bid wider; if it can begin within a frame of the first, it is taken with
-/// all its width.
+/// A server without other work has made a wider bid; if it can begin within a frame of the first, its whole
+/// bid is used.
 fn idle_alternative(ranked: &[Offer], first: Pick, wanted: &SequenceWanted) -> Pick {
     let width = first.window.span();
     let mut best = first;

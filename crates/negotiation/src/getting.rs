@@ -1,14 +1,14 @@
-//! Gets: how a gateway fetches a chunk that some servers hold, beside the puts that go on.
+//! Gets: how a gateway fetches a chunk from the servers that hold it, concurrently with puts.
 //!
-//! In Replicast a get is negotiated like a put, as the paper sketches it: the request goes to the whole group
-//! of the chunk; those who hold it bid a window in which it could be read from the disk and sent, the others
-//! say that they lack it; the gateway takes one bid, as soon as as many bids are there as the chunk has
-//! replicas, and tells all; the data go in that window. Two things the paper leaves open are settled here. A
-//! gateway takes only windows in which nobody else sends to it. And since disks take writes as they come, a
-//! server that is chosen and finds that it cannot have read by then says so at once and is asked again,
-//! instead of sending outside of its window.
+//! In Replicast a get is negotiated like a put, as the paper sketches it. The request goes to the chunk's
+//! whole group; the servers that hold the chunk bid a window in which they could read and send it, and the
+//! others reply that they lack it. As soon as there are as many bids as the chunk has replicas, the gateway
+//! accepts one and tells all; the data are sent in that window. Two things that the paper leaves open are
+//! settled here. A gateway accepts only windows in which no other server sends to it. And since disks take
+//! writes as they arrive, a chosen server that finds that it cannot read in time says so at once and is asked
+//! again, instead of sending outside its window.
 //!
-//! The unicast protocols ask one holder, which reads and sends, with whatever queues there are.
+//! The unicast protocols ask one holder, which reads and sends, behind whatever is queued.
 
 mod negotiated;
 mod serving;

@@ -1,29 +1,29 @@
 //! Put protocols of distributed stores as state machines: messages and time go in, actions come out.
 //!
-//! A *gateway* (the initiator) stores chunks, `replicas` copies each, on *servers* (the targets). How the two
-//! agree on who sends what when is the protocol:
+//! A *gateway* (the initiator) stores chunks, `replicas` copies each, on *servers* (the targets). The
+//! protocol decides how they agree on who sends what when:
 //!
 //! - **UCH-CCP**: servers are drawn at random (consistent hashing as the network sees it), each replica is a
-//!   unicast flow, and a server divides its link equally among its flows ([`unicast`]). **UCH-AIMD** lets
+//!   unicast flow, and a server divides its link equally among its flows ([`unicast`]). In **UCH-AIMD**
 //!   senders find their rate by additive increase and multiplicative decrease; **serial** gives the whole
 //!   link to one flow after another.
-//! - **Replicast-M**: a chunk belongs to a group of servers. All of them bid a window of time for a multicast
-//!   request, the gateway takes those whose windows have a sub-window in common, and multicasts the data then
-//!   ([`negotiating`]).
-//! - **Replicast-H**: bids as before, but the gateway takes windows that follow each other and sends to one
-//!   server after the other, in several rounds if it must.
+//! - **Replicast-M**: a chunk belongs to a group of servers. All of them answer a multicast request with a
+//!   bid for a window of time; the gateway accepts those whose windows have a common sub-window, and
+//!   multicasts the data then ([`negotiating`]).
+//! - **Replicast-H**: bids as before, but the gateway accepts consecutive windows and sends to one server
+//!   after the other, in several rounds if necessary.
 //!
-//! Gets go on beside puts ([`getting`]).
+//! Gets run concurrently with puts ([`getting`]).
 //!
 //! The source is Aizman and Bestler, "Scalable object storage with resource reservations and dynamic load
 //! balancing", and the behaviour of its simulator SURGE at build d92018f. Where the two differ, [`Rules`]
 //! says which one is followed.
 //!
-//! What a machine expects of its own node's disk and links it keeps in `towtank_devices`' terms: a lane that
-//! it knows the end of, a bucket that fills at its rate.
+//! A state machine models its own node's disk and links with types of `towtank_devices`: a lane whose end it
+//! knows, a token bucket that fills at its rate.
 //!
-//! What is deliberately absent: sockets, clocks, queues of the network (who drives a machine says when a
-//! message arrives), and ambient randomness (draws are an argument).
+//! Left out on purpose: sockets, clocks, network queues (the caller decides when a message arrives), and
+//! ambient randomness (draws are an argument).
 
 pub mod bids;
 pub mod choice;

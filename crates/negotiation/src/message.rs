@@ -1,4 +1,4 @@
-//! What gateways and servers say to each other.
+//! The messages between gateways and servers.
 
 use towtank_units::{BitRate, SimTime};
 
@@ -12,25 +12,25 @@ pub struct GatewayId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ServerId(pub u32);
 
-/// One put of one chunk, as its gateway numbers them.
+/// One put of one chunk, numbered by its gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PutId {
-    /// Whose it is.
+    /// The gateway.
     pub gateway: GatewayId,
-    /// Which one.
+    /// Its number at the gateway.
     pub number: u32,
 }
 
-/// One get of one chunk, as its gateway numbers them.
+/// One get of one chunk, numbered by its gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct GetId {
-    /// Whose it is.
+    /// The gateway.
     pub gateway: GatewayId,
-    /// Which one.
+    /// Its number at the gateway.
     pub number: u32,
 }
 
-/// Which of the sizes of [`Terms::sizes`](crate::Terms) a chunk has.
+/// The index of a chunk's size in [`Terms::sizes`](crate::Terms).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Size(pub u8);
 
@@ -41,109 +41,110 @@ pub enum Message {
     Request {
         /// The put.
         put: PutId,
-        /// How large the chunk is.
+        /// The size of the chunk.
         size: Size,
-        /// Which round of the negotiation this is.
+        /// The round of the negotiation.
         round: u8,
-        /// Windows before this are of no use.
+        /// The earliest useful start of a window.
         from: SimTime,
     },
-    /// To a server: its bid is taken, for this window of it.
+    /// To a server: its bid is accepted for this window.
     Accept {
         /// The put.
         put: PutId,
-        /// What is left of the bid.
+        /// The part of the bid that is used.
         window: Window,
     },
-    /// To a server: its bid is not taken.
+    /// To a server: its bid is cancelled.
     Cancel {
         /// The put.
         put: PutId,
     },
-    /// To a server, in SURGE only and there without any delay: its bid is cut to this window.
+    /// To a server, in SURGE only and there without any delay: its bid is trimmed to this window.
     Trim {
         /// The put.
         put: PutId,
-        /// What is left of the bid.
+        /// The part of the bid that remains.
         window: Window,
     },
-    /// To a gateway: this server could take the chunk in this window, and keeps it free until it hears more.
+    /// To a gateway: this server could receive the chunk in this window, and reserves it until it gets an
+    /// answer.
     Bid {
         /// The put.
         put: PutId,
-        /// Who bids.
+        /// The bidding server.
         server: ServerId,
         /// The round that the bid answers.
         round: u8,
         /// The window.
         window: Window,
     },
-    /// To a gateway: the flow may begin at this rate. For AIMD, where rates are the sender's, only that it
-    /// may begin.
+    /// To a gateway: the flow may start at this rate. For AIMD, where the sender chooses its rate, only that
+    /// it may start.
     RateInit {
         /// The put.
         put: PutId,
-        /// Who says so.
+        /// The server.
         server: ServerId,
-        /// Which.
+        /// The rate.
         rate: BitRate,
     },
-    /// To a gateway: the flow goes on at this rate.
+    /// To a gateway: the flow continues at this rate.
     RateSet {
         /// The put.
         put: PutId,
-        /// Who says so.
+        /// The server.
         server: ServerId,
-        /// Which.
+        /// The rate.
         rate: BitRate,
     },
-    /// To a gateway: slow down.
+    /// To a gateway: slow down the flow.
     Ding {
         /// The put.
         put: PutId,
-        /// Who says so.
+        /// The server.
         server: ServerId,
     },
-    /// To a gateway: the replica is on disk.
+    /// To a gateway: the replica is durable.
     Ack {
         /// The put.
         put: PutId,
-        /// Who has it.
+        /// The server that stores it.
         server: ServerId,
     },
-    /// To a server: a chunk is wanted.
+    /// To a server: requests a chunk.
     GetRequest {
         /// The get.
         get: GetId,
-        /// Of which chunk.
+        /// The chunk.
         chunk: ChunkName,
-        /// How large it is.
+        /// Its size.
         size: Size,
-        /// Which round of the negotiation this is, or which attempt.
+        /// The round of the negotiation, or the number of the attempt.
         round: u8,
-        /// Windows before this are of no use.
+        /// The earliest useful start of a window.
         from: SimTime,
     },
-    /// To a server: it is to send the chunk, in this window of its bid.
+    /// To a server: it is to send the chunk in this window of its bid.
     GetAccept {
         /// The get.
         get: GetId,
-        /// How large the chunk is.
+        /// The size of the chunk.
         size: Size,
-        /// What is taken of the bid.
+        /// The part of the bid that is used.
         window: Window,
     },
-    /// To a server: its bid is not taken.
+    /// To a server: its bid is cancelled.
     GetCancel {
         /// The get.
         get: GetId,
     },
-    /// To a gateway: this server could have read the chunk and send it in this window, and keeps it free
-    /// until it hears more.
+    /// To a gateway: this server could read the chunk in time and send it in this window, and reserves it
+    /// until it gets an answer.
     GetBid {
         /// The get.
         get: GetId,
-        /// Who bids.
+        /// The bidding server.
         server: ServerId,
         /// The round that the bid answers.
         round: u8,
@@ -154,21 +155,21 @@ pub enum Message {
     GetLacks {
         /// The get.
         get: GetId,
-        /// Who lacks it.
+        /// The server.
         server: ServerId,
-        /// The round that this answers.
+        /// The round that the reply is for.
         round: u8,
     },
-    /// To a gateway: the server that was chosen cannot have read the chunk in time.
+    /// To a gateway: the chosen server cannot read the chunk in time.
     GetDeclined {
         /// The get.
         get: GetId,
-        /// Who says so.
+        /// The server.
         server: ServerId,
     },
 }
 
-/// What something is about.
+/// The operation that a message belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Task {
     /// A put.
@@ -178,7 +179,7 @@ pub enum Task {
 }
 
 impl Message {
-    /// The put or get that it is about.
+    /// The put or get that the message belongs to.
     #[must_use]
     pub fn task(&self) -> Task {
         match *self {

@@ -1,9 +1,9 @@
-//! Replicast: groups of servers bid, the gateway takes some of the bids, and data go in the windows that were
-//! taken.
+//! Replicast: groups of servers bid, the gateway accepts some of the bids, and data are sent in the accepted
+//! windows.
 //!
-//! Replicast-M and Replicast-H share all but the choice: M takes one window that several servers have in
-//! common and multicasts; H takes windows that follow each other and sends to one server after the other, in
-//! as many rounds as it needs.
+//! Replicast-M and Replicast-H share all but the choice: M accepts one window that several servers have in
+//! common and multicasts; H accepts consecutive windows and sends to one server after the other, in as many
+//! rounds as necessary.
 
 mod flow;
 mod gateway;

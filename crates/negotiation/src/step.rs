@@ -1,4 +1,4 @@
-//! One step of a machine: what it knows of the world, and what it wants done.
+//! One step of a state machine: its inputs, and the actions that it returns.
 
 use std::fmt;
 
@@ -7,16 +7,15 @@ use towtank_units::{SimSpan, SimTime};
 
 use crate::{GatewayId, GetId, Message, PutId, ServerId, Size, Task, Terms, Window};
 
-/// What a machine gets when it is moved on: the numbers it was set up with, the time, chance, and a place for
-/// its actions.
+/// The inputs of a step: the parameters, the time, random draws, and a list for its actions.
 pub struct Step<'a> {
-    /// The numbers that all nodes share.
+    /// The parameters that all nodes share.
     pub terms: &'a Terms,
-    /// The time.
+    /// The current time.
     pub now: SimTime,
-    /// Chance.
+    /// Random draws.
     pub draws: &'a mut dyn Uniform,
-    /// What the machine wants done, in this order.
+    /// The actions that the state machine requests, in this order.
     pub actions: Vec<Action>,
 }
 
@@ -32,7 +31,7 @@ impl<'a> Step<'a> {
         self.actions.push(action);
     }
 
-    /// No action lies in the past, moves nothing, or is for nobody.
+    /// Checks that no action lies in the past, moves no data, or has no receiver.
     fn assert_sound(&self, action: &Action) {
         let now = self.now;
         match action {
@@ -92,7 +91,7 @@ impl fmt::Debug for Step<'_> {
     }
 }
 
-/// Who a message is for.
+/// The receiver of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Peer {
     /// A gateway.
@@ -101,89 +100,89 @@ pub enum Peer {
     Server(ServerId),
 }
 
-/// What a machine wants to be reminded of.
+/// The reason for a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Wake {
-    /// A frame of a flow can go now.
+    /// A frame of a flow can be sent now.
     Frame {
-        /// Of which put.
+        /// The put.
         number: u32,
-        /// Only the latest reminder counts.
+        /// Only the latest timer counts.
         generation: u32,
     },
-    /// The last frame of a reserved transfer begins.
+    /// The last frame of a reserved transfer starts.
     LastFrame {
-        /// Of which put.
+        /// The put.
         number: u32,
-        /// To whom, where the transfer is unicast; else the first of them.
+        /// The receiver, if the transfer is unicast; else the first receiver.
         server: ServerId,
-        /// Only the latest reminder counts.
+        /// Only the latest timer counts.
         generation: u32,
     },
-    /// The next round of a negotiation.
+    /// The next round of a negotiation starts.
     Round {
-        /// Of which put.
+        /// The put.
         number: u32,
-        /// Which one.
+        /// The round.
         round: u8,
     },
-    /// Bids that have not come by now will not come.
+    /// Timeout for bids.
     BidsDue {
-        /// Of which put.
+        /// The put.
         number: u32,
-        /// In which round.
+        /// The round.
         round: u8,
     },
-    /// Acknowledgements that have not come by now will not come.
+    /// Timeout for acknowledgements.
     AcksDue {
-        /// Of which put.
+        /// The put.
         number: u32,
-        /// For which attempt.
+        /// The attempt.
         attempt: u32,
     },
-    /// The next round of a get.
+    /// The next round of a get starts.
     GetRound {
-        /// Of which get.
+        /// The get.
         number: u32,
-        /// Which one came before.
+        /// The round before it.
         round: u8,
     },
-    /// Answers to a get that have not come by now will not come.
+    /// Timeout for replies to a get.
     GetBidsDue {
-        /// Of which get.
+        /// The get.
         number: u32,
-        /// In which round.
+        /// The round.
         round: u8,
     },
-    /// Data of a get that have not come by now will not come.
+    /// Timeout for the data of a get.
     GetDataDue {
-        /// Of which get.
+        /// The get.
         number: u32,
-        /// For which attempt.
+        /// The attempt.
         attempt: u32,
     },
-    /// A server: the window of a get begins.
+    /// At a server: the window of a get starts.
     Deliver {
         /// The get.
         get: GetId,
-        /// How large its chunk is.
+        /// The size of its chunk.
         size: Size,
     },
-    /// A server: a chunk is read.
+    /// At a server: a chunk has been read.
     HasRead {
-        /// For which get.
+        /// The get.
         get: GetId,
-        /// How large it is.
+        /// The size of the chunk.
         size: Size,
-        /// For which attempt.
+        /// The attempt.
         round: u8,
     },
-    /// A server, when all else that happens now has happened: tell flows of a new rate.
+    /// At a server, after all other events of this instant: notify flows of a new rate.
     Settle,
 }
 
 impl Wake {
-    /// The put or get that it is about, where `gateway` is who asked to be reminded, if a gateway did.
+    /// The put or get that the timer belongs to; `gateway` is the one that set it, if a gateway did.
     #[must_use]
     pub fn task(&self, gateway: GatewayId) -> Option<Task> {
         match *self {
@@ -201,14 +200,14 @@ impl Wake {
     }
 }
 
-/// A put that has ended well.
+/// A put that has succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Done {
     /// The put.
     pub put: PutId,
     /// The size of its chunk.
     pub size: Size,
-    /// When the chunk came into being.
+    /// When the chunk was created.
     pub created: SimTime,
 }
 
@@ -219,60 +218,60 @@ pub struct DoneGet {
     pub get: GetId,
     /// The size of its chunk.
     pub size: Size,
-    /// When it was wanted.
+    /// When it was requested.
     pub created: SimTime,
 }
 
-/// What a machine wants done.
+/// An action that a state machine requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send a control message, after a wait of its own (for the disk) if that is not zero.
+    /// Send a control message, after a wait (for the disk) if that is not zero.
     Send {
-        /// To whom.
+        /// The receiver.
         to: Peer,
-        /// What.
+        /// The message.
         message: Message,
-        /// When.
+        /// The wait before it is sent.
         after: SimSpan,
     },
     /// Send one message that reaches several servers, each of which reads its own part.
     Multicast(Vec<(ServerId, Message)>),
-    /// Change a server's own record without any delay: what SURGE's shared memory does.
+    /// Change a server's own record without any delay, as SURGE's shared memory does.
     AtOnce {
-        /// Whose record.
+        /// The server whose record changes.
         to: ServerId,
-        /// How.
+        /// The change.
         message: Message,
     },
-    /// Call `wake` again then.
+    /// Call `wake` at this time.
     Wake {
-        /// When; never before now.
+        /// The time; never before now.
         at: SimTime,
-        /// What for.
+        /// The reason for the timer.
         wake: Wake,
     },
-    /// Ask the link for room for one frame; `frame_started` tells when there is.
+    /// Ask the link to send one frame; `frame_started` is called when it can.
     Offer {
         /// The receiver.
         to: ServerId,
         /// The put.
         put: PutId,
-        /// How long the frame is.
+        /// Length of the frame in bits.
         bits: u64,
     },
-    /// One frame goes out now.
+    /// Send one frame now.
     Frame {
         /// The receiver.
         to: ServerId,
         /// The put.
         put: PutId,
-        /// How long it is.
+        /// Length of the frame in bits.
         bits: u64,
-        /// How long its sender takes over it.
+        /// Transmission time at its sender.
         span: SimSpan,
     },
-    /// A reserved transfer will go out, all frames one after the other: for whoever sends each of them by
-    /// itself. Not in SURGE, where control messages may hold it up.
+    /// A reserved transfer is planned, all frames one after the other: for callers that send each frame
+    /// separately. Not in SURGE, where control messages may delay it.
     Planned {
         /// The receivers.
         to: Vec<ServerId>,
@@ -280,10 +279,10 @@ pub enum Action {
         put: PutId,
         /// The size of the chunk.
         size: Size,
-        /// When the first frame goes out.
+        /// When the first frame starts.
         begin: SimTime,
     },
-    /// The last frame of a reserved transfer goes out now.
+    /// Send the last frame of a reserved transfer now.
     Data {
         /// The receivers.
         to: Vec<ServerId>,
@@ -291,11 +290,11 @@ pub enum Action {
         put: PutId,
         /// The size of the chunk.
         size: Size,
-        /// When the first frame went out.
+        /// When the first frame started.
         began: SimTime,
-        /// How long the last frame takes.
+        /// Transmission time of the last frame.
         span: SimSpan,
-        /// The window that was accepted for it.
+        /// The accepted window.
         window: Window,
     },
     /// A server writes a replica.
@@ -304,62 +303,62 @@ pub enum Action {
         put: PutId,
         /// The size of the chunk.
         size: Size,
-        /// When the disk begins.
+        /// When the disk starts.
         begin: SimTime,
-        /// When it is done.
+        /// When the disk is done.
         end: SimTime,
     },
-    /// All replicas of a put are on disk.
+    /// All replicas of a put are durable.
     Done(Done),
-    /// No common window was found: the chunk is given up, and another one should come in its place.
+    /// No common window was found: the chunk is dropped, and another one should be created in its place.
     Dropped(PutId),
-    /// A put goes on with other servers, since some did not answer.
+    /// A put continues with other servers, because some did not reply.
     Retried(PutId),
-    /// A put is given up: so many servers fail that no others are left.
+    /// A put has failed: no servers are left to try.
     Failed(Done),
     /// A server reads a chunk.
     Read {
-        /// For which get.
+        /// The get.
         get: GetId,
-        /// When the disk begins.
+        /// When the disk starts.
         begin: SimTime,
-        /// When it is done.
+        /// When the disk is done.
         end: SimTime,
     },
-    /// A chunk goes from a server to its reader, in a reserved window that begins now.
+    /// Send a chunk from a server to its reader, in a reserved window that starts now.
     Deliver {
         /// The get.
         get: GetId,
         /// The size of the chunk.
         size: Size,
-        /// How long the data take.
+        /// Transmission time of the data.
         span: SimSpan,
-        /// The window that was accepted for it.
+        /// The accepted window.
         window: Window,
     },
-    /// Ask a server's link for room for one frame to a reader; `get_frame_started` tells when there is.
+    /// Ask a server's link to send one frame to a reader; `get_frame_started` is called when it can.
     GetOffer {
         /// The get.
         get: GetId,
-        /// Which attempt.
+        /// The attempt.
         round: u8,
-        /// How long the frame is.
+        /// Length of the frame in bits.
         bits: u64,
     },
-    /// One frame goes from a server to a reader now.
+    /// Send one frame from a server to a reader now.
     GetFrame {
         /// The get.
         get: GetId,
-        /// Which attempt.
+        /// The attempt.
         round: u8,
-        /// How long it is.
+        /// Length of the frame in bits.
         bits: u64,
     },
-    /// A chunk has come to its reader.
+    /// A chunk has arrived at its reader.
     GetDone(DoneGet),
-    /// A get goes on with another server, since one did not answer.
+    /// A get continues with another server, because one did not reply.
     GetRetried(GetId),
-    /// A get is given up: no holder answers.
+    /// A get has failed: no holder replies.
     GetFailed(DoneGet),
 }
 
@@ -375,7 +374,7 @@ mod tests {
 
     const NOW: SimTime = SimTime::from_ns(5_000);
 
-    /// What is said of an action that is wanted at 5 us, if it is refused.
+    /// The panic message for an action requested at 5 us, if it is rejected.
     fn complaint(action: &Action) -> Option<String> {
         let terms = Terms::new(fixed(Protocol::ReplicastM));
         let mut draws = Draws::new(Seed(1), 0, 0);
@@ -443,7 +442,7 @@ mod tests {
         assert_eq!(Wake::AcksDue { number: 4, attempt: 1 }.task(me), put);
         assert_eq!(Wake::GetRound { number: 4, round: 1 }.task(me), get);
         assert_eq!(Wake::GetDataDue { number: 4, attempt: 1 }.task(me), get);
-        // A server's reminder says whose get it is.
+        // A server's timer names the gateway of its get.
         assert_eq!(Wake::Deliver { get: GET, size: Size(0) }.task(me), Some(Task::Get(GET)));
         assert_eq!(Wake::Settle.task(me), None);
     }

@@ -1,21 +1,21 @@
-//! Where chunks lie that were stored long before a run: what gets ask for.
+//! The locations of chunks that were stored long before a run, which gets request.
 //!
-//! A store holds far more chunks than a run of milliseconds adds, so what is read was there before, and
-//! nobody keeps a table of it: the name of a chunk says which group has it and which of its members, or for
-//! the unicast protocols which servers. Replicast chose holders by their load at that time, which by now says
-//! nothing, so every choice is as likely as another.
+//! A store holds far more chunks than a run of milliseconds adds. So the chunks that are read existed before,
+//! and no table of them is kept: the name of a chunk determines its group and which members hold it, or for
+//! the unicast protocols which servers. Replicast chose holders by their load at that time, which no longer
+//! matters, so every choice is equally likely.
 
 use towtank_streams::{Draws, Purpose, Seed, Uniform};
 
 use crate::{ServerId, Terms};
 
-/// A chunk that is in the store.
+/// The name of a stored chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ChunkName(pub u64);
 
-/// Which group.
+/// Draws the group.
 const GROUP: Purpose = Purpose(1);
-/// Which servers.
+/// Draws the servers.
 const HOLDERS: Purpose = Purpose(2);
 
 impl Terms {
@@ -25,7 +25,7 @@ impl Terms {
         Draws::new(Seed(chunk.0), 0, 0).of(GROUP).below(u64::from(self.groups().max(1))) as u32
     }
 
-    /// The servers that hold a chunk, as many as it has replicas.
+    /// The servers that hold a chunk, one per replica.
     #[must_use]
     pub fn holders(&self, chunk: ChunkName) -> Vec<ServerId> {
         let (first, count) = if self.fixed.protocol.negotiates() {
@@ -69,7 +69,7 @@ mod tests {
             assert!(holders[0] != holders[1] && holders[1] != holders[2] && holders[0] != holders[2]);
             holders.iter().for_each(|server| held[server.0 as usize] += 1);
         }
-        // 300 each; a standard deviation is 17.
+        // 300 each, with a standard deviation of 17.
         assert!(held.iter().all(|count| (220..380).contains(count)), "{held:?}");
         let unicast = Terms::new(fixed(Protocol::UchCcp));
         assert!((0..900).any(|name| unicast.holders(ChunkName(name)).iter().any(|server| server.0 > 80)));

@@ -1,5 +1,5 @@
-//! The numbers of a cluster, and what follows from them: how long things take, how wide a bid is, when it may
-//! begin.
+//! The parameters of a cluster, and the values derived from them: durations, and the width and earliest start
+//! of a bid.
 //!
 //! Defaults and derivations are those of SURGE at build d92018f. All spans are whole nanoseconds, rounded
 //! down as there ([`Rounding::Down`]).
@@ -13,22 +13,22 @@ use crate::{ServerId, Size};
 pub enum Protocol {
     /// Unicast to random servers, which divide their links equally.
     UchCcp,
-    /// Unicast to random servers, whose senders find their rates by themselves.
+    /// Unicast to random servers; senders find their own rates.
     UchAimd,
     /// Unicast to random servers, which give their whole link to one flow after another.
     Serial,
     /// Multicast negotiation, one window, multicast data.
     ReplicastM,
-    /// Multicast negotiation, one window a replica, unicast data.
+    /// Multicast negotiation, one window per replica, unicast data.
     ReplicastH,
 }
 
 impl Protocol {
-    /// Every one.
+    /// All protocols.
     pub const ALL: [Protocol; 5] =
         [Self::UchCcp, Self::ReplicastM, Self::ReplicastH, Self::UchAimd, Self::Serial];
 
-    /// The word in scenarios.
+    /// Its name in scenarios.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,30 +47,30 @@ impl Protocol {
     }
 }
 
-/// How far a bid is wider than the transfer needs.
+/// How much wider a bid is than the transfer needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extension {
-    /// The window is this share of transfer and trip, in billionths: 1.4 billion for 140 %.
+    /// The width of the window as a share of transfer and trip time, in billionths: 1.4 billion for 140 %.
     pub of_transfer: u64,
 }
 
-/// Where the model follows SURGE to the letter instead of the protocol.
+/// Where the model follows SURGE exactly instead of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// Hybrid: what a gateway cuts off a bid is free at the server at once, before any message says so.
+    /// Hybrid: what a gateway trims off a bid is free at the server at once, before any message arrives.
     pub trims_at_once: bool,
-    /// Common window: the last possible choice of neighbouring bids is not looked at.
+    /// Common window: the last possible choice of neighbouring bids is not examined.
     pub skips_last_choice: bool,
-    /// Common window: a chunk for which none is found is given up, and its time with it.
+    /// Common window: a chunk for which none is found is dropped, and its time lost.
     pub drops_chunks: bool,
-    /// Common window: what is cancelled stays in a server's list as a hole, which only a short list offers
+    /// Common window: cancelled reservations stay in a server's list as holes, which only a short list offers
     /// again.
     pub keeps_holes: bool,
     /// Unicast: the last frame of a replica counts neither for the link nor for its flow.
     pub last_frame_free: bool,
-    /// Unicast: a frame crosses the wire at the rate of its flow, and not at that of the link.
+    /// Unicast: a frame is transmitted at the rate of its flow, not at that of the link.
     pub frames_at_flow_rate: bool,
-    /// Hybrid: while a gateway sends a control message, it begins no data frame.
+    /// Hybrid: a gateway starts no data frame while it sends a control message.
     pub control_holds_data: bool,
 }
 
@@ -89,7 +89,7 @@ impl Rules {
         }
     }
 
-    /// None of them.
+    /// No quirks.
     #[must_use]
     pub fn model() -> Rules {
         Rules {
@@ -104,117 +104,118 @@ impl Rules {
     }
 }
 
-/// How long a gateway waits before it goes on without an answer.
+/// How long a gateway waits for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timeouts {
-    /// For answers to a request.
+    /// For replies to a request.
     pub bids: SimSpan,
     /// For acknowledgements, after the last frame.
     pub acks: SimSpan,
 }
 
-/// What is set, and not derived.
+/// The parameters that are set rather than derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed {
     /// The protocol.
     pub protocol: Protocol,
     /// Copies of each chunk.
     pub replicas: u32,
-    /// Servers.
+    /// Number of servers.
     pub servers: u32,
-    /// Servers of a negotiating group.
+    /// Servers per negotiating group.
     pub group: u32,
-    /// What of each link, in each direction, carries data or control.
+    /// The rate of each link, in each direction, for data and control together.
     pub link: BitRate,
-    /// The share of the link that is data, in billionths. All of it for unicast protocols.
+    /// The share of the link for data, in billionths. All of it for unicast protocols.
     pub data_share: u64,
-    /// How long a bit needs from one node to another.
+    /// Propagation time of a bit from one node to another.
     pub trip: SimSpan,
     /// The payload of a full frame.
     pub frame: Bytes,
-    /// A control message on the wire.
+    /// Bytes of a control message on the wire.
     pub control: Bytes,
-    /// What a bucket holds beside a frame.
+    /// What a token bucket holds in addition to a frame.
     pub bucket_spare: Bytes,
-    /// The soonest a bid may begin after its request was heard; left out, two control messages and a trip.
+    /// The earliest start of a bid after its request arrives; if not given, two control messages and a trip
+    /// time.
     pub lead: Option<SimSpan>,
-    /// How far a bid is wider than its transfer.
+    /// How much wider a bid is than its transfer.
     pub extension: Extension,
-    /// A server admits new data as long as this many bytes, or `queue_least` chunks, wait for its disk.
+    /// A server admits new data while less than this many bytes, or `queue_least` chunks, are queued for its
+    /// disk.
     pub queue_bytes: Bytes,
     /// See `queue_bytes`.
     pub queue_least: u64,
-    /// Gaps in a sequence of windows that are no wider count as none; left out, three control messages or a
-    /// frame.
+    /// The largest gap between windows that counts as none; if not given, three control messages or a frame.
     pub gap: Option<SimSpan>,
-    /// AIMD: the rate that a flow begins with, the least, and what is added.
+    /// AIMD: the rate with which a flow starts, which is also its minimum and its increment.
     pub aimd_step: BitRate,
-    /// AIMD: how long a server waits between two looks at its queue.
+    /// AIMD: how often a server examines its queue.
     pub aimd_look: SimSpan,
-    /// How long a gateway waits, where servers may fail.
+    /// How long a gateway waits, if servers may fail.
     pub timeouts: Option<Timeouts>,
     /// Sizes of chunks.
     pub sizes: Vec<Bytes>,
-    /// Kinds of disks, by how fast they write.
+    /// Classes of disks, by write rate.
     pub disks: Vec<Rate>,
-    /// The kind of each server's disk; the first kind beyond the end of the list.
+    /// The class of each server's disk; servers beyond the end of the list have the first class.
     pub disk_of: Vec<u8>,
-    /// Where SURGE is followed to the letter.
+    /// Where SURGE is followed exactly.
     pub rules: Rules,
 }
 
-/// All numbers.
+/// All parameters, set and derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// What was set.
+    /// The parameters that were set.
     pub fixed: Fixed,
-    /// What of a link carries data.
+    /// The data rate of a link.
     pub data: BitRate,
     /// Bits of a full frame.
     pub frame_bits: u64,
     /// Bits of a control message.
     pub control_bits: u64,
-    /// What a bucket holds.
+    /// Capacity of a token bucket.
     pub bucket_bits: u64,
-    /// How long a control message takes on its share of the link.
+    /// Transmission time of a control message on its share of the link.
     pub control: SimSpan,
-    /// The soonest a bid may begin after its request was heard.
+    /// The earliest start of a bid after its request arrives.
     pub lead: SimSpan,
-    /// Gaps between windows that count as none.
+    /// The largest gap between windows that counts as none.
     pub gap: SimSpan,
     /// By [`Size`].
     pub sizes: Vec<SizeTerms>,
-    /// By kind of disk.
+    /// By class of disk.
     pub disks: Vec<DiskTerms>,
 }
 
-/// What follows from the size of a chunk.
+/// The values derived from the size of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeTerms {
-    /// The chunk.
+    /// Bytes of the chunk.
     pub bytes: Bytes,
-    /// Its frames, the last one included.
+    /// Number of frames, including the last one.
     pub frames: u64,
     /// Bits of the last frame.
     pub last_bits: u64,
-    /// How long the whole chunk takes at the data rate.
+    /// Transmission time of the whole chunk at the data rate.
     pub net: SimSpan,
-    /// How long a full frame takes.
+    /// Transmission time of a full frame.
     pub frame: SimSpan,
-    /// How long the last frame takes.
+    /// Transmission time of the last frame.
     pub last: SimSpan,
-    /// How wide a bid is.
+    /// The width of a bid.
     pub bid: SimSpan,
-    /// How much of it a transfer takes.
+    /// The part of a bid that a transfer uses.
     pub window: SimSpan,
-    /// As many chunks may wait for a disk.
+    /// How many chunks may be queued for a disk.
     pub queue: u64,
 }
 
-/// What follows from the speed of a disk.
+/// The values derived from the rate of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskTerms {
-    /// How long a chunk of each [`Size`] takes.
+    /// The write time of a chunk of each [`Size`].
     pub writes: Vec<SimSpan>,
 }
 
@@ -226,10 +227,10 @@ fn share_of(number: u64, billionths: u64) -> u64 {
 }
 
 impl Terms {
-    /// Derives what follows.
+    /// Derives all values.
     ///
     /// # Panics
-    /// When more than the whole link is data, or a server's disk is of no kind.
+    /// If data take more than the whole link, or a server's disk class does not exist.
     #[must_use]
     pub fn new(fixed: Fixed) -> Terms {
         assert!(fixed.data_share <= BILLION, "{} billionths of a link are data", fixed.data_share);
@@ -257,13 +258,13 @@ impl Terms {
         Terms { data, frame_bits, control_bits, bucket_bits, control, lead, gap, sizes, disks, fixed }
     }
 
-    /// What follows from a size.
+    /// The values derived from a size.
     #[must_use]
     pub fn size(&self, size: Size) -> &SizeTerms {
         &self.sizes[usize::from(size.0)]
     }
 
-    /// How long a server's disk writes a chunk.
+    /// The time that a server's disk takes to write a chunk.
     #[must_use]
     pub fn write(&self, server: ServerId, size: Size) -> SimSpan {
         debug_assert!(server.0 < self.fixed.servers, "server {} of {}", server.0, self.fixed.servers);
@@ -271,7 +272,7 @@ impl Terms {
         self.disks[usize::from(kind)].writes[usize::from(size.0)]
     }
 
-    /// Negotiating groups; servers beyond the last whole one are in none.
+    /// Number of negotiating groups; servers beyond the last whole group belong to none.
     #[must_use]
     pub fn groups(&self) -> u32 {
         self.fixed.servers / self.fixed.group.max(1)
@@ -284,25 +285,25 @@ impl Terms {
         (first..first + self.fixed.group).map(ServerId)
     }
 
-    /// How long a control message needs to the other end if nothing is in its way.
+    /// The time from sending a control message until it arrives, without contention.
     #[must_use]
     pub fn control_and_trip(&self) -> SimSpan {
         self.control.saturating_add(self.fixed.trip)
     }
 
-    /// How long bits of data take on the wire.
+    /// Transmission time of data bits.
     #[must_use]
     pub fn wire(&self, bits: u64) -> SimSpan {
         self.data.span(bits, Rounding::Down)
     }
 
-    /// When a control message that leaves now has left.
+    /// The end of transmission of a control message that starts now.
     #[must_use]
     pub fn told(&self, now: SimTime) -> SimTime {
         now.saturating_add(self.control)
     }
 
-    /// How many replicas a put needs.
+    /// Number of replicas of a put.
     #[must_use]
     pub fn replicas(&self) -> usize {
         self.fixed.replicas as usize
@@ -326,14 +327,14 @@ impl SizeTerms {
         SizeTerms { bytes, frames, last_bits, net, frame, last: on_wire(last_bits), bid, window, queue }
     }
 
-    /// From the beginning of the first frame to that of the last, without holds.
+    /// From the start of the first frame to the start of the last, without holds.
     #[must_use]
     pub fn to_last_frame(&self) -> SimSpan {
         self.frame.saturating_mul(self.frames - 1)
     }
 }
 
-/// The width of a bid, widened where it would not hold the transfer and a frame.
+/// The width of a bid, increased if it would not hold the transfer and a frame.
 fn widened(net: SimSpan, frame: SimSpan, trip: SimSpan, extension: u64) -> SimSpan {
     let least = net.saturating_add(frame);
     let wide = SimSpan::from_ns(share_of(net.saturating_add(trip).as_ns(), extension));
@@ -351,7 +352,8 @@ fn common_windows(net: SimSpan, frame: SimSpan, fixed: &Fixed) -> (SimSpan, SimS
     (bid, window)
 }
 
-/// Replicast-H: the bid, and the transfer's part of it. Bids of less than three frames get another tenth.
+/// Replicast-H: the bid, and the transfer's part of it. Bids narrower than three frames are widened by
+/// another tenth.
 fn hybrid_windows(net: SimSpan, frame: SimSpan, fixed: &Fixed) -> (SimSpan, SimSpan) {
     let mut bid = widened(net, frame, fixed.trip, fixed.extension.of_transfer);
     if bid < frame.saturating_mul(3) {
@@ -398,7 +400,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The derived numbers that the description of SURGE's model lists, all of them.
+    /// All derived numbers that the description of SURGE's model lists.
     #[test]
     fn derived_numbers_are_those_of_surge() {
         let ns = |span: SimSpan| span.as_ns();
@@ -446,7 +448,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Whatever is set: frames hold the chunk, bids the transfer, and groups the servers.
+        /// For all parameters, frames hold the chunk, bids hold the transfer, and groups hold the servers.
         #[test]
         fn frames_hold_chunks_and_groups_servers(set in drawn()) {
             let terms = Terms::new(set.clone());
@@ -459,7 +461,7 @@ pub(crate) mod tests {
                 prop_assert!(size.last_bits > 0 && size.last_bits <= terms.frame_bits);
                 prop_assert!(size.last <= size.frame && size.last <= size.net);
                 prop_assert!(size.to_last_frame() <= size.net, "{:?}", size);
-                // Each frame is rounded down, so all of them take no longer than the whole.
+                // Each frame is rounded down, so together they take no longer than the whole.
                 prop_assert!(size.to_last_frame().saturating_add(size.last) <= size.net);
                 prop_assert!(size.window <= size.bid && size.queue >= set.queue_least);
                 prop_assert!(size.bid >= size.net.saturating_add(size.frame));
@@ -470,7 +472,7 @@ pub(crate) mod tests {
             prop_assert_eq!(members, (0..groups * set.group).map(ServerId).collect::<Vec<_>>());
         }
 
-        /// What is stored lies on members of its group, each once.
+        /// A stored chunk lies on members of its group, on each at most once.
         #[test]
         fn chunks_lie_on_members_of_one_group(set in drawn(), name: u64) {
             let terms = Terms::new(set);

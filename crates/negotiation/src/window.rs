@@ -1,13 +1,13 @@
-//! A stretch of time that a server sets aside for one sender.
+//! A time interval that a server reserves for one sender.
 
 use towtank_units::{SimSpan, SimTime};
 
-/// From `left` up to `right`.
+/// The interval from `left` up to `right`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Window {
-    /// Where it begins.
+    /// Its start.
     pub left: SimTime,
-    /// Where it ends.
+    /// Its end.
     pub right: SimTime,
 }
 
@@ -18,7 +18,7 @@ impl Window {
         Window { left, right: left.saturating_add(span) }
     }
 
-    /// How long it is; nothing if it ends before it begins.
+    /// Its length; zero if it ends before it begins.
     #[must_use]
     pub fn span(&self) -> SimSpan {
         self.right.checked_since(self.left).unwrap_or(SimSpan::ZERO)
@@ -30,17 +30,18 @@ impl Window {
         self.left < other.right && other.left < self.right
     }
 
-    /// Whether it lies in another, which may be as long.
+    /// Whether it lies within another, or equals it.
     #[must_use]
     pub fn lies_in(&self, other: &Window) -> bool {
         other.left <= self.left && self.right <= other.right
     }
 
-    /// The first time from `left` on at which a stretch of `span` overlaps none of `busy`.
+    /// The first time from `left` on at which an interval of length `span` overlaps none of `busy`.
     #[must_use]
     pub fn first_free(left: SimTime, span: SimSpan, busy: &[Window]) -> SimTime {
         let mut at = left;
-        // Each pass that moves `at` passes at least one window, so as many passes as windows are enough.
+        // Each pass that moves `at` skips at least one window, so there are at most as many passes as
+        // windows.
         for _ in 0..=busy.len() {
             let wanted = Window::of(at, span);
             match busy.iter().filter(|window| window.overlaps(&wanted)).map(|window| window.right).max() {

@@ -1,4 +1,4 @@
-//! Choices among bids, against the obvious way: every window and every choice tried one after the other.
+//! Choices among bids, compared with exhaustive search over all windows and choices.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn ns(ns: u64) -> SimSpan {
     SimSpan::from_ns(ns)
 }
 
-/// Windows of a few nanoseconds, so that they meet.
+/// Windows of a few nanoseconds, so that they overlap often.
 fn windows(count: usize) -> impl Strategy<Value = Vec<Window>> {
     let window = (0u64..60, 1u64..30).prop_map(|(left, span)| Window::of(at(left), ns(span)));
     prop::collection::vec(window, 0..count)
@@ -35,8 +35,8 @@ fn offers() -> impl Strategy<Value = Vec<Offer>> {
 }
 
 proptest! {
-    /// Two windows overlap where they have a nanosecond in common, and one lies in the other where it has
-    /// none beside it.
+    /// Two windows overlap if they have a nanosecond in common, and one lies in the other if no nanosecond of
+    /// it lies outside.
     #[test]
     fn windows_are_sets_of_moments(left in 0u64..40, span in 1u64..20, other in 0u64..40, wide in 1u64..20) {
         let (one, two) = (Window::of(at(left), ns(span)), Window::of(at(other), ns(wide)));
@@ -48,7 +48,7 @@ proptest! {
         prop_assert!(one.lies_in(&one) && one.overlaps(&one));
     }
 
-    /// The first free stretch is the first of all moments at which nothing is in its way.
+    /// The first free interval is the earliest of all that overlap no busy window.
     #[test]
     fn the_first_free_stretch_is_the_first(busy in windows(8), left in 0u64..70, span in 1u64..20) {
         let free = |begin: &u64| busy.iter().all(|window| !window.overlaps(&Window::of(at(*begin), ns(span))));
@@ -56,7 +56,7 @@ proptest! {
         prop_assert_eq!(Window::first_free(at(left), ns(span), &busy), at(want));
     }
 
-    /// What is chosen in common lies in all its offers, and no earlier choice of neighbours would have done.
+    /// A common window lies in all its offers, and no earlier choice of neighbours was possible.
     #[test]
     fn a_common_window_is_the_first_that_will_do(
         offers in offers(), busy in windows(3), servers in 1usize..4, span in 1u64..20, floor in 0u64..50, skips_last: bool
@@ -83,7 +83,8 @@ proptest! {
         }
     }
 
-    /// Windows of a sequence follow each other closely, each of another server, and begin with the first.
+    /// Windows of a sequence follow each other closely, each from another server, and start with the first
+    /// offer.
     #[test]
     fn a_sequence_goes_on_without_wide_gaps(
         offers in offers(), servers in 1usize..5, span in 1u64..20, gap in 0u64..9
@@ -102,12 +103,12 @@ proptest! {
             let offer = offers.iter().find(|offer| offer.server == pick.server).expect("it has bid");
             prop_assert!(pick.window.left >= offer.window.left);
             prop_assert_eq!(pick.trimmed, pick.window != offer.window);
-            // Alone, an idle server's bid may be taken with all its width.
+            // Alone, an idle server's bid may be accepted with its whole width.
             prop_assert!(pick.window.span() == ns(span) || (picks.len() == 1 && !pick.trimmed));
         }
     }
 
-    /// Ranks do not depend on the order of coming, and equal beginnings go by lot.
+    /// Ranks do not depend on the order of arrival, and equal start times are ordered by lot.
     #[test]
     fn ranks_are_by_beginning_and_lot(offers in offers(), turn in 0usize..9) {
         let mut others = offers.clone();

@@ -1,8 +1,8 @@
-//! Gateways and servers over a network that loses, doubles and delays: with timeouts, every put and every get
-//! ends, once.
+//! Gateways and servers over a network that loses, duplicates and delays messages: with timeouts, every put
+//! and every get ends exactly once.
 //!
-//! What must hold, whatever the network does: a put that is done lies on as many servers as it has replicas;
-//! windows that a server has accepted never overlap; nothing that a gateway began is forgotten.
+//! Invariants for every network: a finished put lies on as many servers as it has replicas; accepted windows
+//! on a server never overlap; nothing that a gateway started is forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use towtank_units::{BitRate, Bytes, Rate, SimSpan, SimTime};
 
 const GATEWAYS: u32 = 3;
 const SERVERS: u32 = 12;
-/// Operations of each gateway: puts and gets in turn.
+/// Operations per gateway: puts and gets in turn.
 const OPERATIONS: u32 = 8;
 
 fn terms(protocol: Protocol) -> Terms {
@@ -73,7 +73,7 @@ enum Event {
     GetData(GetId, u8, u64),
 }
 
-/// How bad the network is, in percent.
+/// The unreliability of the network, in percent.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
     lost: u64,
@@ -88,7 +88,7 @@ struct Ends {
     failed: u32,
     given_up: BTreeSet<PutId>,
     stored: BTreeMap<PutId, BTreeSet<ServerId>>,
-    /// Bits of chunks that went out, to servers and to readers.
+    /// Bits of chunks sent, to servers and to readers.
     put_bits: u64,
     get_bits: u64,
 }
@@ -136,7 +136,7 @@ impl World {
         self.due.insert((self.now.saturating_add(after), self.sequence), (at, event));
     }
 
-    /// Over the network: late, twice, or never.
+    /// Sends over the network: the event arrives late, twice, or never.
     fn send(&mut self, after: SimSpan, event: Event) {
         self.sequence += 1;
         if self.chance(self.weather.lost, 1) {
@@ -377,7 +377,7 @@ proptest! {
     }
 }
 
-/// On a good network nothing fails, and nothing is stored more often than asked for.
+/// On a reliable network nothing fails, and no chunk is stored more often than requested.
 #[test]
 fn nothing_fails_on_a_good_network() {
     for protocol in Protocol::ALL {

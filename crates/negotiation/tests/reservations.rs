@@ -1,5 +1,5 @@
-//! Reservations under any order of requests, answers and data: what is accepted never overlaps, and an offer
-//! is what was asked.
+//! Reservations under any order of requests, answers and data: accepted windows never overlap, and an offer
+//! satisfies its request.
 
 use proptest::prelude::*;
 use towtank_negotiation::bids::{CommonBids, OwnBids, Reservation, State, Wanted, overlapping};
@@ -9,14 +9,14 @@ use towtank_units::{SimSpan, SimTime};
 const BID: u64 = 150;
 const WINDOW: u64 = 110;
 
-/// What happens to a server, some time after what happened before.
+/// An event at a server, some time after the previous one.
 #[derive(Clone, Debug)]
 enum Happening {
     Request {
         disk_wait: u64,
         coin: bool,
     },
-    /// One of the open bids is taken, its part beginning so far inside the window as the share says.
+    /// One of the open bids is accepted; `share` gives the start of the accepted part within the window.
     Accept {
         which: usize,
         share: u64,
@@ -98,7 +98,7 @@ impl List {
     }
 }
 
-/// Some open bid of the given state.
+/// Some open bid in the given state.
 fn one_of(list: &List, which: usize, state: State) -> Option<Reservation> {
     let open: Vec<Reservation> = list.all().iter().copied().filter(|one| one.state == state).collect();
     (!open.is_empty()).then(|| open[which % open.len()])
@@ -154,7 +154,7 @@ proptest! {
     }
 }
 
-/// A checker that cannot fail proves nothing.
+/// Overlapping windows are detected, so the checks of the other tests can fail.
 #[test]
 fn windows_that_overlap_are_found() {
     let reservation = |number, left| Reservation {

@@ -1,9 +1,9 @@
 //! SURGE's list of reservations for Replicast-M, in the order in which they were made.
 //!
-//! What was cancelled stays in the list as a hole that a later request may get, until it can no longer be
-//! reached in time. A list of more than three keeps its holes to itself, so that under a load of control
-//! messages which makes negotiations fail, bids move further and further into the future: `docs/put.md` shows
-//! how badly. The model's servers keep [`OwnBids`] instead.
+//! A cancelled reservation stays in the list as a hole that a later request may get, until it can no longer
+//! be reached in time. A list of more than three entries does not offer its holes. So if control messages are
+//! so many that negotiations fail, bids move further and further into the future: `docs/put.md` shows how
+//! badly. The model's servers keep [`OwnBids`] instead.
 //!
 //! [`OwnBids`]: super::OwnBids
 
@@ -12,13 +12,13 @@ use towtank_units::{SimSpan, SimTime};
 use super::{Reservation, State, Wanted};
 use crate::{PutId, Window};
 
-/// Reservations of one server.
+/// The reservations of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CommonBids {
     list: Vec<Reservation>,
 }
 
-/// Only lists up to this length have their holes offered again.
+/// Only lists up to this length offer their holes again.
 const REUSED_UP_TO: usize = 3;
 
 impl CommonBids {
@@ -28,7 +28,7 @@ impl CommonBids {
         &self.list
     }
 
-    /// Forgets holes that are of no use: at the end of the list, or too short from `reach` on for a bid.
+    /// Removes useless holes: those at the end of the list, and those too short for a bid from `reach` on.
     pub fn expire(&mut self, reach: SimTime, bid: SimSpan) {
         while self.list.last().is_some_and(|last| last.state == State::Cancelled) {
             self.list.pop();
@@ -36,7 +36,7 @@ impl CommonBids {
         self.list.retain(|one| one.state != State::Cancelled || !too_short(one.window, reach, bid));
     }
 
-    /// Makes a bid: a hole, or the time behind all others. A hole is taken as it is, whatever its width.
+    /// Makes a bid: a hole, or the time after all others. A hole is offered whole, whatever its width.
     pub fn offer(&mut self, wanted: &Wanted) -> Window {
         if let Some(window) = self.reuse(wanted) {
             return window;
@@ -69,8 +69,8 @@ impl CommonBids {
         Some(hole.window)
     }
 
-    /// A bid is taken, and this is what is taken of it. Holes beside it grow by what is left, if that is more
-    /// than `least`.
+    /// Accepts `window` as part of a bid. Adjacent holes grow by what is left over, if that is more than
+    /// `least`.
     pub fn accept(&mut self, put: PutId, window: Window, least: SimSpan) -> bool {
         let Some(at) = self.find(put, State::Tentative) else { return false };
         self.list[at].state = State::Accepted;
@@ -90,7 +90,7 @@ impl CommonBids {
         true
     }
 
-    /// A bid is not taken: it becomes a hole, one with the holes beside it.
+    /// Cancels a bid: it becomes a hole, merged with adjacent holes.
     pub fn cancel(&mut self, put: PutId) -> bool {
         let Some(mut at) = self.find(put, State::Tentative) else { return false };
         self.list[at].state = State::Cancelled;
@@ -105,13 +105,13 @@ impl CommonBids {
         true
     }
 
-    /// The data are in, or will never come.
+    /// Removes a reservation because its data have arrived, or will never arrive.
     pub fn remove(&mut self, put: PutId) -> Option<Reservation> {
         let at = self.list.iter().position(|one| one.put == put && one.state != State::Cancelled)?;
         Some(self.list.remove(at))
     }
 
-    /// Each was made behind those before it.
+    /// Reservations are in the order in which they were made, and each begins no earlier than the one before.
     fn assert_in_order(&self) {
         let begins = |one: &Reservation| one.window.left;
         debug_assert!(self.list.is_sorted_by_key(begins), "reservations are out of order: {:?}", self.list);
@@ -124,7 +124,7 @@ impl CommonBids {
     }
 }
 
-/// Whether a hole has begun at `reach` and has less than a bid left then.
+/// Whether a hole begins before `reach` and has less than a bid left then.
 fn too_short(hole: Window, reach: SimTime, bid: SimSpan) -> bool {
     hole.left < reach && hole.right < reach.saturating_add(bid)
 }
@@ -171,7 +171,7 @@ mod tests {
         assert!(bids.cancel(first.put) && !bids.cancel(first.put));
         bids.expire(SimTime::from_ns(35), SimSpan::from_ns(140));
         assert_eq!(span(bids.offer(&wanted(3, 1))), (60, 400), "the hole, bonus and all");
-        // Taken for its first part only; what is behind it was no hole, so nothing grows.
+        // Only its first part is accepted; the entry after it was no hole, so nothing grows.
         let taken = Window { left: SimTime::from_ns(60), right: SimTime::from_ns(170) };
         assert!(bids.accept(wanted(3, 1).put, taken, SimSpan::from_ns(24)));
         assert_eq!(bids.list().len(), 2);

@@ -1,12 +1,12 @@
-//! Reservations in the order of their beginnings: Replicast-H's, and Replicast-M's where SURGE's list is not
-//! wanted. What is cancelled is gone at once, and a bid gets the first gap that is wide enough.
+//! Reservations in order of their start times: those of Replicast-H, and of Replicast-M without SURGE's list.
+//! Cancelled reservations are removed at once, and a bid gets the first gap that is wide enough.
 
 use towtank_units::SimTime;
 
 use super::{Reservation, State, Wanted};
 use crate::{PutId, Window};
 
-/// Reservations of one server.
+/// The reservations of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct OwnBids<Id = PutId> {
     list: Vec<Reservation<Id>>,
@@ -19,13 +19,13 @@ impl<Id> Default for OwnBids<Id> {
 }
 
 impl<Id: Copy + PartialEq> OwnBids<Id> {
-    /// The reservations, in the order of their beginnings.
+    /// The reservations in order of their start times.
     #[must_use]
     pub fn list(&self) -> &[Reservation<Id>] {
         &self.list
     }
 
-    /// Makes a bid: the first gap that is wide enough. An idle server bids wider if the coin says so.
+    /// Makes a bid: the first gap that is wide enough. An idle server makes a wider bid if `coin` is true.
     pub fn offer(&mut self, wanted: &Wanted<Id>, coin: bool) -> Window {
         debug_assert!(
             self.list.iter().all(|one| one.put != wanted.put),
@@ -49,7 +49,7 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
         window
     }
 
-    /// A bid is cut before it is taken.
+    /// Trims a bid before it is accepted.
     pub fn trim(&mut self, put: Id, window: Window) -> bool {
         let Some(at) = self.find(put, State::Tentative) else { return false };
         self.list.remove(at);
@@ -57,8 +57,8 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
         true
     }
 
-    /// A bid is taken, and this is what is taken of it. What was not offered, as when a message comes twice
-    /// or late, cannot be.
+    /// Accepts `window` as part of a bid. Fails if it was not offered, for example because a message was
+    /// duplicated or late.
     pub fn accept(&mut self, put: Id, window: Window) -> bool {
         let Some(at) = self.find(put, State::Tentative) else { return false };
         if !window.lies_in(&self.list.remove(at).window) {
@@ -68,18 +68,18 @@ impl<Id: Copy + PartialEq> OwnBids<Id> {
         true
     }
 
-    /// A bid is not taken.
+    /// Cancels a bid.
     pub fn cancel(&mut self, put: Id) -> bool {
         self.find(put, State::Tentative).map(|at| self.list.remove(at)).is_some()
     }
 
-    /// The data are in.
+    /// Removes a reservation because its data have arrived.
     pub fn remove(&mut self, put: Id) -> Option<Reservation<Id>> {
         let at = self.list.iter().position(|one| one.put == put)?;
         Some(self.list.remove(at))
     }
 
-    /// Drops what is over by now.
+    /// Removes reservations that have ended by `now`.
     pub fn forget(&mut self, now: SimTime) {
         self.list.retain(|one| one.window.right > now);
         self.assert_in_order();

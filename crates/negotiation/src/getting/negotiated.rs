@@ -1,4 +1,4 @@
-//! The gateway's side of a get in Replicast: ask a group, take one bid, wait for the data.
+//! The gateway's side of a get in Replicast: ask a group, accept one bid, wait for the data.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -7,17 +7,17 @@ use crate::{
     Action, ChunkName, DoneGet, GatewayId, GetId, Message, Peer, ServerId, Size, Step, Terms, Wake, Window,
 };
 
-/// Gets of a gateway.
+/// The gets of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct NegotiatedGets {
     me: GatewayId,
     next_number: u32,
     gets: Vec<Get>,
-    /// When somebody sends here, or will; those that are over are forgotten at the next choice.
+    /// When servers send to this gateway; past windows are removed at the next choice.
     receiving: Vec<(GetId, Window)>,
 }
 
-/// A get that is not done.
+/// A get in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Get {
     number: u32,
@@ -25,51 +25,51 @@ struct Get {
     size: Size,
     created: SimTime,
     round: u8,
-    /// Who was asked in this round.
+    /// Servers asked in this round.
     asked: Vec<ServerId>,
-    /// Who has answered in this round.
+    /// Servers that have replied in this round.
     heard: Vec<ServerId>,
-    /// Whether bids of this round are still awaited.
+    /// Whether bids of this round are still expected.
     open: bool,
     offers: Vec<Offer>,
     chosen: Option<(ServerId, Window)>,
-    /// Servers that did not answer in time.
+    /// Servers that did not reply in time.
     avoided: Vec<ServerId>,
-    /// Windows before this are of no use.
+    /// The earliest useful start of a window.
     from: SimTime,
     attempt: u32,
-    /// Rounds in a row without success.
+    /// Consecutive rounds without success.
     futile: u32,
 }
 
-/// How often the wait before another round doubles.
+/// How often the wait before another round doubles, at most.
 const BACKOFFS_MAX: u32 = 8;
 
 impl NegotiatedGets {
-    /// None yet.
+    /// A gateway without gets.
     #[must_use]
     pub fn new(me: GatewayId) -> NegotiatedGets {
         NegotiatedGets { me, next_number: 0, gets: Vec::new(), receiving: Vec::new() }
     }
 
-    /// Gets that are not done.
+    /// Number of gets in progress.
     #[must_use]
     pub fn len(&self) -> usize {
         self.gets.len()
     }
 
-    /// Their numbers.
+    /// The numbers of the gets in progress.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.gets.iter().map(|get| get.number)
     }
 
-    /// Whether all are done.
+    /// Whether no get is in progress.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.gets.is_empty()
     }
 
-    /// Begins a get that was wanted at `created`.
+    /// Starts a get that was requested at `created`.
     pub fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
         let number = self.next_number;
         self.next_number += 1;
@@ -92,7 +92,7 @@ impl NegotiatedGets {
         self.ask(self.gets.len() - 1, step);
     }
 
-    /// A message about a get has come.
+    /// Handles a message about a get.
     pub fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
         match *message {
             Message::GetBid { get, server, round, window } => self.consider(get, server, round, window, step),
@@ -113,17 +113,18 @@ impl NegotiatedGets {
         }
     }
 
-    /// All data of a get have come.
+    /// All data of a get have arrived.
     pub fn receive(&mut self, get: GetId, step: &mut Step<'_>) {
         let Some(at) = self.find(get.number) else { return };
-        // A server that had been given up has sent after all: whoever else was asked need not.
+        // A server that was considered failed has sent after all, so no other server that was asked needs to
+        // send.
         self.close_round(at, None, step);
         debug_assert!(self.gets.is_sorted_by_key(|get| get.number), "gets are out of order");
         let get = self.gets.remove(at);
         step.act(Action::GetDone(get.done(self.me)));
     }
 
-    /// A reminder that the machine asked for.
+    /// Handles a timer that the state machine has set.
     pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
         match wake {
             Wake::GetRound { number, round } => {
@@ -157,7 +158,7 @@ impl NegotiatedGets {
         self.gets.iter().position(|get| get.number == number)
     }
 
-    /// The get that waits for this server's answer.
+    /// The get that waits for this server's reply.
     fn awaiting(&self, number: u32, server: ServerId, round: u8) -> Option<usize> {
         let waits = |get: &Get| {
             get.open && get.round == round && get.asked.contains(&server) && !get.heard.contains(&server)
@@ -167,8 +168,8 @@ impl NegotiatedGets {
 
     fn consider(&mut self, id: GetId, server: ServerId, round: u8, window: Window, step: &mut Step<'_>) {
         let Some(at) = self.awaiting(id.number, server, round) else {
-            // Too late to be chosen, or heard twice: unless the server is the chosen one, it must not wait
-            // for more.
+            // The bid is too late to be chosen, or a duplicate: unless the server is the chosen one, it must
+            // not wait any longer.
             let chosen = |get: &Get| get.chosen.is_some_and(|(chosen, _)| chosen == server);
             let undecided = |get: &Get| get.open && get.heard.contains(&server);
             let known = self.find(id.number).map(|at| &self.gets[at]);
@@ -193,7 +194,7 @@ impl NegotiatedGets {
         }
     }
 
-    /// Takes the bid whose data would be here first, at a time when nobody else sends here.
+    /// Accepts the bid whose data would arrive first, at a time when no other server sends to this gateway.
     fn decide(&mut self, at: usize, step: &mut Step<'_>) {
         self.receiving.retain(|(_, window)| window.right > step.now);
         let busy: Vec<Window> = self.receiving.iter().map(|(_, window)| *window).collect();
@@ -218,7 +219,7 @@ impl NegotiatedGets {
         }
     }
 
-    /// Tells all who were asked in an open round whether they were chosen.
+    /// Tells all servers asked in an open round whether they were chosen.
     fn close_round(&mut self, at: usize, chosen: Option<(ServerId, Window)>, step: &mut Step<'_>) {
         let get = &mut self.gets[at];
         if !get.open {
@@ -254,7 +255,8 @@ impl NegotiatedGets {
         }
     }
 
-    /// Asks the group again, after a random wait: asking at once would only add to the load that made it so.
+    /// Asks the group again after a random wait; asking at once would add to the load that caused the
+    /// failure.
     fn ask_later(&mut self, at: usize, from: SimTime, step: &mut Step<'_>) {
         let get = &mut self.gets[at];
         let least = step.terms.size(get.size).net.max(step.terms.lead).as_ns();
@@ -265,7 +267,8 @@ impl NegotiatedGets {
         step.act(Action::Wake { at: step.now.saturating_add(SimSpan::from_ns(wait)), wake });
     }
 
-    /// Multicasts a request to all of the group who may still answer; nobody left, the get has failed.
+    /// Multicasts a request to all servers of the group that may still reply; if there are none, the get has
+    /// failed.
     fn ask(&mut self, at: usize, step: &mut Step<'_>) {
         let get = &mut self.gets[at];
         get.begin_round(step.terms);

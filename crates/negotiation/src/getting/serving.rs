@@ -1,5 +1,4 @@
-//! The server's side of a get in Replicast: when it could read and send, and that it does so when it is
-//! chosen.
+//! The server's side of a get in Replicast: offers times to read and send, and sends when it is chosen.
 
 use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
@@ -7,55 +6,55 @@ use towtank_units::{SimSpan, SimTime};
 use crate::bids::{OwnBids, Reservation, State, Wanted};
 use crate::{Action, ChunkName, GetId, Message, ServerId, Size, Step, Wake, Window};
 
-/// What a server has offered and promised to send.
+/// The transfers to readers that a server has offered and promised.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Deliveries {
     me: ServerId,
     list: OwnBids<GetId>,
 }
 
-/// What a request for a chunk says.
+/// A request for a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The get.
     pub get: GetId,
-    /// Of which chunk.
+    /// The chunk.
     pub chunk: ChunkName,
-    /// How large it is.
+    /// Its size.
     pub size: Size,
-    /// Which round of the negotiation this is.
+    /// The round of the negotiation.
     pub round: u8,
-    /// Windows before this are of no use.
+    /// The earliest useful start of a window.
     pub from: SimTime,
 }
 
-/// When the answer to a bid made now should be here. [`Terms::lead`](crate::Terms) is until a gateway that
-/// has decided can send, so that a trip is missing. Who asks again has been told too late before: it is given
-/// more time in each round.
+/// When the reply to a bid made now should arrive. [`Terms::lead`](crate::Terms) lasts until a gateway that
+/// has decided can send, so a trip time is added. A gateway that asks again was told too late before, so each
+/// round gets more time.
 #[must_use]
 pub fn answered(round: u8, step: &Step<'_>) -> SimTime {
     let lead = step.terms.lead.saturating_mul(u64::from(round.clamp(1, ROUNDS_MAX)));
     step.now.saturating_add(lead).saturating_add(step.terms.fixed.trip)
 }
 
-/// The most leads that a bid waits for its answer.
+/// The largest multiple of the lead for which a bid waits for its reply.
 const ROUNDS_MAX: u8 = 16;
 
 impl Deliveries {
-    /// Nothing offered yet.
+    /// A server that has offered nothing.
     #[must_use]
     pub fn new(me: ServerId) -> Deliveries {
         Deliveries { me, list: OwnBids::default() }
     }
 
-    /// What is offered and promised, in the order of their beginnings.
+    /// Offered and promised transfers in order of their start times.
     #[must_use]
     pub fn list(&self) -> &[Reservation<GetId>] {
         self.list.list()
     }
 
-    /// A gateway asks: a bid, or that this server lacks the chunk. `writes` may come to the disk before the
-    /// answer does.
+    /// Replies to a gateway's request with a bid, or that this server lacks the chunk. `writes` may reach the
+    /// disk before the gateway's answer does.
     pub fn offer(&mut self, asked: &Asked, disk: &Lane, writes: SimSpan, step: &mut Step<'_>) {
         let (terms, now, get, round) = (step.terms, step.now, asked.get, asked.round);
         self.list.forget(now);
@@ -63,7 +62,7 @@ impl Deliveries {
             step.tell(get.gateway, Message::GetLacks { get, server: self.me, round }, SimSpan::ZERO);
             return;
         }
-        // Asked twice, it offers anew; what it has promised it does not offer.
+        // A repeated request gets a new bid, unless the server has already promised to send.
         self.list.cancel(get);
         if self.list().iter().any(|one| one.put == get) {
             return;
@@ -90,8 +89,8 @@ impl Deliveries {
         step.tell(get.gateway, Message::GetBid { get, server: self.me, round, window }, SimSpan::ZERO);
     }
 
-    /// The bid is taken: the chunk is read now, to be sent in its window. If it cannot be read by then, the
-    /// gateway is told.
+    /// The bid is accepted: the chunk is read now, to be sent in its window. If it cannot be read in time,
+    /// the gateway is told.
     pub fn accept(
         &mut self,
         (get, size, window): (GetId, Size, Window),
@@ -114,12 +113,12 @@ impl Deliveries {
         step.act(Action::Wake { at: window.left, wake: Wake::Deliver { get, size } });
     }
 
-    /// The bid is not taken.
+    /// The bid is cancelled.
     pub fn cancel(&mut self, get: GetId) {
         self.list.cancel(get);
     }
 
-    /// The window of a get begins: the data go.
+    /// The window of a get begins: sends the data.
     pub fn send(&mut self, get: GetId, size: Size, step: &mut Step<'_>) {
         let promised = |one: &&Reservation<GetId>| one.put == get && one.state == State::Accepted;
         if let Some(one) = self.list().iter().find(promised) {

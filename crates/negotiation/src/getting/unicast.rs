@@ -1,11 +1,11 @@
-//! Gets of the unicast protocols: one holder is asked, reads, and sends frame after frame.
+//! Gets of the unicast protocols: one holder is asked, reads the chunk, and sends it frame by frame.
 
 use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
 
 use crate::{Action, ChunkName, DoneGet, GatewayId, GetId, Message, Peer, ServerId, Size, Step, Wake};
 
-/// Gets of a gateway.
+/// The gets of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct UnicastGets {
     me: GatewayId,
@@ -13,7 +13,7 @@ pub struct UnicastGets {
     gets: Vec<Get>,
 }
 
-/// A get that is not done.
+/// A get in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Get {
     number: u32,
@@ -22,38 +22,38 @@ struct Get {
     created: SimTime,
     /// Servers that did not send in time.
     avoided: Vec<ServerId>,
-    /// Who was asked last.
+    /// The server asked last.
     server: ServerId,
     bits_left: u64,
-    /// Counts requests; frames of earlier ones are of no use.
+    /// Number of requests; frames of earlier ones are ignored.
     round: u8,
 }
 
 impl UnicastGets {
-    /// None yet.
+    /// A gateway without gets.
     #[must_use]
     pub fn new(me: GatewayId) -> UnicastGets {
         UnicastGets { me, next_number: 0, gets: Vec::new() }
     }
 
-    /// Gets that are not done.
+    /// Number of gets in progress.
     #[must_use]
     pub fn len(&self) -> usize {
         self.gets.len()
     }
 
-    /// Their numbers.
+    /// The numbers of the gets in progress.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.gets.iter().map(|get| get.number)
     }
 
-    /// Whether all are done.
+    /// Whether no get is in progress.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.gets.is_empty()
     }
 
-    /// Begins a get that was wanted at `created`.
+    /// Starts a get that was requested at `created`.
     pub fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
         let number = self.next_number;
         self.next_number += 1;
@@ -71,7 +71,7 @@ impl UnicastGets {
         self.ask(self.gets.len() - 1, step);
     }
 
-    /// A frame has come.
+    /// A frame has arrived.
     pub fn receive(&mut self, id: GetId, round: u8, bits: u64, step: &mut Step<'_>) {
         let current = |get: &Get| get.number == id.number && get.round == round;
         let Some(at) = self.gets.iter().position(current) else { return };
@@ -84,7 +84,7 @@ impl UnicastGets {
         }
     }
 
-    /// Data that have not come by now will not come: ask another holder.
+    /// A timeout: asks another holder if the data have not arrived.
     pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
         let Wake::GetDataDue { number, attempt } = wake else { return };
         let due = |get: &Get| get.number == number && u32::from(get.round) == attempt;
@@ -95,7 +95,7 @@ impl UnicastGets {
         self.ask(at, step);
     }
 
-    /// Asks a holder that has not been asked in vain, any of them; none left, the get has failed.
+    /// Asks a random holder that has not timed out; if there is none, the get has failed.
     fn ask(&mut self, at: usize, step: &mut Step<'_>) {
         let get = &mut self.gets[at];
         let mut holders = step.terms.holders(get.chunk);
@@ -131,7 +131,7 @@ impl Get {
     }
 }
 
-/// What a server reads and sends.
+/// The chunks that a server reads and sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct UnicastSends {
     sends: Vec<Send>,
@@ -147,19 +147,19 @@ struct Send {
 }
 
 impl UnicastSends {
-    /// Chunks that are being sent.
+    /// Number of chunks being sent.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sends.len()
     }
 
-    /// Whether none is.
+    /// Whether no chunk is being sent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sends.is_empty()
     }
 
-    /// A request: the chunk is read behind whatever waits for the disk.
+    /// Handles a request: the chunk is read after the work already queued for the disk.
     pub fn read(
         &self,
         me: ServerId,
@@ -172,14 +172,14 @@ impl UnicastSends {
         step.act(Action::Wake { at: end, wake: Wake::HasRead { get, size, round } });
     }
 
-    /// The chunk is read: its first frame wants to go.
+    /// The chunk has been read: offers its first frame to the link.
     pub fn begin(&mut self, get: GetId, size: Size, round: u8, step: &mut Step<'_>) {
         let send = Send { get, size, round, frames_left: step.terms.size(size).frames };
         step.act(Action::GetOffer { get, round, bits: send.next_bits(step) });
         self.sends.push(send);
     }
 
-    /// The link has room: a frame goes, and the next one wants to follow.
+    /// The link is free: sends a frame and offers the next one.
     pub fn frame_started(&mut self, get: GetId, round: u8, step: &mut Step<'_>) {
         let same = |send: &Send| send.get == get && send.round == round;
         let Some(at) = self.sends.iter().position(same) else { return };

@@ -1,30 +1,30 @@
 //! A transfer in a reserved window: frames at the data rate, one after the other.
 //!
-//! Nothing else is sent at that rate from the same gateway, so the frames need no events of their own: the
-//! last one tells when all are there. Only where control messages hold data back (a rule of SURGE's hybrid)
-//! does the plan change on the way.
+//! The gateway sends nothing else at that rate, so the frames need no events of their own: the last one marks
+//! the end. The plan changes during the transfer only if control messages hold data back (a rule of SURGE's
+//! hybrid).
 
 use towtank_units::{SimSpan, SimTime};
 
 use crate::{ServerId, SizeTerms, Window};
 
-/// A transfer, as its gateway plans it.
+/// A transfer as planned by its gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Flow {
-    /// Who receives it: one, or all of a common window.
+    /// The receivers: one, or all of a common window.
     pub to: Vec<ServerId>,
-    /// The window that was accepted.
+    /// The accepted window.
     pub window: Window,
-    /// When the first frame goes out.
+    /// When the first frame is started.
     pub began: SimTime,
-    /// Counts changes of the plan.
+    /// Number of changes of the plan.
     pub generation: u32,
     next: SimTime,
     left: u64,
 }
 
 impl Flow {
-    /// A transfer whose first frame goes out at `begin`.
+    /// A transfer whose first frame starts at `begin`.
     #[must_use]
     pub fn new(to: Vec<ServerId>, window: Window, begin: SimTime, size: &SizeTerms) -> Flow {
         debug_assert!(!to.is_empty(), "a transfer is for nobody");
@@ -32,30 +32,30 @@ impl Flow {
         Flow { to, window, began: begin, generation: 0, next: begin, left: size.frames }
     }
 
-    /// Whether frames are still to be begun.
+    /// Whether frames remain to be started.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         self.left > 0
     }
 
-    /// When the last frame goes out.
+    /// When the last frame starts.
     #[must_use]
     pub fn last_frame(&self, frame: SimSpan) -> SimTime {
         self.next.saturating_add(frame.saturating_mul(self.left.saturating_sub(1)))
     }
 
-    /// The last frame goes out.
+    /// Marks the last frame as started.
     pub fn finish(&mut self) {
         self.left = 0;
     }
 
-    /// No frame begins from `now` until `free`; whether that changes the plan.
+    /// Starts no frame from `now` until `free`; returns whether that changes the plan.
     pub fn hold(&mut self, now: SimTime, free: SimTime, frame: SimSpan) -> bool {
         if self.left == 0 {
             return false;
         }
         if let Some(since) = now.checked_since(self.next) {
-            // The last frame has not begun, or `finish` would have been called.
+            // The last frame has not started, or `finish` would have been called.
             let begun = since.as_ns().div_ceil(frame.as_ns().max(1)).min(self.left - 1);
             self.left -= begun;
             self.next = self.next.saturating_add(frame.saturating_mul(begun));
@@ -94,13 +94,13 @@ mod tests {
         let window = Window::of(at(1_000), size.window);
         let mut flow = Flow::new(vec![ServerId(3)], window, at(1_000), size);
         assert_eq!(flow.last_frame(size.frame), at(1_000 + 14 * 8_080));
-        // Sent before the first frame: all frames wait.
+        // A message sent before the first frame: all frames wait.
         assert!(flow.hold(at(500), at(2_924), size.frame));
         assert_eq!((flow.began, flow.last_frame(size.frame)), (at(2_924), at(2_924 + 14 * 8_080)));
-        // The second frame would begin 80 ns after the message: it and all later ones wait.
+        // The second frame would start 80 ns after the message: it and all later ones wait.
         assert!(flow.hold(at(10_924), at(13_348), size.frame));
         assert_eq!((flow.began, flow.last_frame(size.frame)), (at(2_924), at(13_348 + 13 * 8_080)));
-        // In the middle of a frame, and over before the next one.
+        // A message in the middle of a frame that ends before the next one: no frame waits.
         assert!(!flow.hold(at(13_400), at(15_824), size.frame));
         assert_eq!(flow.generation, 2);
         flow.finish();
@@ -108,7 +108,8 @@ mod tests {
     }
 
     proptest! {
-        /// Control messages only ever hold frames back, none is lost, and none begins while one goes out.
+        /// Control messages only delay frames: no frame is lost, and none starts while a message is being
+        /// sent.
         #[test]
         fn frames_are_held_back_and_never_lost(waits in prop::collection::vec((0u64..20_000, 1u64..9_000), 0..40)) {
             let terms = Terms::new(fixed(Protocol::ReplicastH));
@@ -129,7 +130,7 @@ mod tests {
                 prop_assert!(!changed || flow.next == free);
                 let after = flow.last_frame(size.frame);
                 prop_assert_eq!(changed, after > last, "{} after {}", after, last);
-                // No later than if all frames that are left had waited for the message.
+                // No later than if all remaining frames had waited for the message.
                 prop_assert!(after <= last.saturating_add(free.since(now)));
                 last = after;
             }

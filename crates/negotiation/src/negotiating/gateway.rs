@@ -1,4 +1,4 @@
-//! The gateway's side: ask a group, choose among its bids, send in the windows that were chosen.
+//! The gateway's side: ask a group, choose among its bids, send in the chosen windows.
 
 use towtank_units::{SimSpan, SimTime};
 
@@ -9,18 +9,18 @@ use crate::{
     Action, Done, GatewayId, Message, Peer, Protocol, PutId, ServerId, Size, Step, Terms, Wake, Window,
 };
 
-/// A gateway that negotiates.
+/// A gateway of Replicast.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct NegotiatingGateway {
     me: GatewayId,
     next_number: u32,
     previous_group: Option<u32>,
     puts: Vec<Put>,
-    /// What it fetches.
+    /// Its gets.
     pub gets: NegotiatedGets,
 }
 
-/// A put that is not done.
+/// A put in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Put {
     number: u32,
@@ -28,25 +28,25 @@ struct Put {
     created: SimTime,
     group: u32,
     round: u8,
-    /// Bids that are still expected; none outside a negotiation.
+    /// Bids still expected; 0 outside a negotiation.
     expected: u32,
     offers: Vec<Offer>,
-    /// Servers that were chosen, and whether they have acknowledged.
+    /// The chosen servers, and whether they have acknowledged.
     holders: Vec<(ServerId, bool)>,
-    /// Servers that did not answer in time.
+    /// Servers that did not reply in time.
     avoided: Vec<ServerId>,
     flows: Vec<Flow>,
-    /// The end of the chosen windows by which an earlier round was planned.
+    /// The end of the chosen windows from which an earlier round was planned.
     planned_from: Option<SimTime>,
-    /// The next round asks for nothing before this.
+    /// The earliest start of windows in the next round.
     from: SimTime,
     attempt: u32,
     groups_tried: u32,
-    /// Rounds in a row that found no window.
+    /// Consecutive rounds that found no window.
     futile: u32,
 }
 
-/// How often the wait before another round doubles.
+/// How often the wait before another round doubles, at most.
 const BACKOFFS_MAX: u32 = 8;
 
 impl NegotiatingGateway {
@@ -57,18 +57,18 @@ impl NegotiatingGateway {
         NegotiatingGateway { me, next_number: 0, previous_group: None, puts: Vec::new(), gets }
     }
 
-    /// Puts that are not done.
+    /// Number of puts in progress.
     #[must_use]
     pub fn puts(&self) -> usize {
         self.puts.len()
     }
 
-    /// Their numbers.
+    /// The numbers of the puts in progress.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.puts.iter().map(|put| put.number)
     }
 
-    /// Begins a put of a chunk that came into being at `created`.
+    /// Starts a put of a chunk that was created at `created`.
     pub fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
         let group = self.draw_group(step);
         let number = self.next_number;
@@ -97,7 +97,7 @@ impl NegotiatingGateway {
         self.hold_data(step);
     }
 
-    /// A message has come.
+    /// Handles a message.
     pub fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
         match *message {
             Message::Bid { put, server, round, window } => self.consider(put, server, round, window, step),
@@ -106,7 +106,7 @@ impl NegotiatingGateway {
         }
     }
 
-    /// A reminder that the machine asked for.
+    /// Handles a timer that the state machine has set.
     pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
         match wake {
             Wake::LastFrame { number, server, generation } => {
@@ -135,7 +135,7 @@ impl NegotiatingGateway {
         }
     }
 
-    /// Any group but the last one, like a hash that happens never to repeat.
+    /// Draws any group but the previous one, like a hash that never repeats.
     fn draw_group(&mut self, step: &mut Step<'_>) -> u32 {
         let groups = step.terms.groups().max(1);
         let mut group = step.draws.below(u64::from(groups)) as u32;
@@ -158,7 +158,7 @@ impl NegotiatingGateway {
 
     fn consider(&mut self, id: PutId, server: ServerId, round: u8, window: Window, step: &mut Step<'_>) {
         let Some(at) = self.find(id.number).filter(|at| self.puts[*at].wants_bid(server, round)) else {
-            // It came too late to be chosen; the server must not wait for it.
+            // The bid came too late to be chosen; the server must not wait for an answer.
             let late = self.find(id.number).is_none_or(|at| !self.puts[at].holds(server));
             if late {
                 let (to, message) = (Peer::Server(server), Message::Cancel { put: id });
@@ -179,7 +179,7 @@ impl NegotiatingGateway {
         }
     }
 
-    /// All bids are there.
+    /// Chooses among the bids of a round.
     fn decide(&mut self, at: usize, step: &mut Step<'_>) {
         let terms = step.terms;
         let busy: Vec<Window> = self.busy();
@@ -213,13 +213,13 @@ impl NegotiatingGateway {
         put.plan_round(&picks, step);
     }
 
-    /// When this gateway sends data.
+    /// The windows in which this gateway sends data.
     fn busy(&self) -> Vec<Window> {
         let flows = self.puts.iter().flat_map(|put| &put.flows);
         flows.filter(|flow| flow.goes_on()).map(|flow| flow.window).collect()
     }
 
-    /// A control message goes out, and the frames of data must wait for it where the rules say so.
+    /// A control message is being sent, and the frames of data wait for it if the rules say so.
     fn hold_data(&mut self, step: &mut Step<'_>) {
         if !step.terms.fixed.rules.control_holds_data || step.terms.fixed.protocol != Protocol::ReplicastH {
             return;
@@ -273,7 +273,7 @@ impl NegotiatingGateway {
         }
     }
 
-    /// Servers that have not acknowledged in time are replaced by others of the group.
+    /// Replaces servers that have not acknowledged in time by others of the group.
     fn replace_holders(&mut self, at: usize, step: &mut Step<'_>) {
         let put = &mut self.puts[at];
         let silent: Vec<ServerId> = put
@@ -299,7 +299,7 @@ impl NegotiatingGateway {
         }
     }
 
-    /// Nobody is left in the group: go on with the next one, or give up after the last.
+    /// No server of the group is left: continues with the next group, or fails after the last one.
     fn try_next_group(&mut self, at: usize, step: &mut Step<'_>) {
         let put = &mut self.puts[at];
         while put.groups_tried < step.terms.groups() {
@@ -322,7 +322,7 @@ impl NegotiatingGateway {
     }
 }
 
-/// Asks to be woken when the last frame of a flow goes out.
+/// Sets a timer for the start of a flow's last frame.
 fn remind(number: u32, flow: &Flow, frame: SimSpan, step: &mut Step<'_>) {
     let wake = Wake::LastFrame { number, server: flow.to[0], generation: flow.generation };
     step.act(Action::Wake { at: flow.last_frame(frame), wake });
@@ -379,7 +379,7 @@ impl Put {
         }
     }
 
-    /// Who has not bid by now is not asked again.
+    /// Servers that have not bid by now are not asked again.
     fn give_up_silent(&mut self, terms: &Terms) {
         let heard = |server: &ServerId| self.offers.iter().any(|offer| offer.server == *server);
         let silent: Vec<ServerId> =
@@ -405,7 +405,7 @@ impl Put {
         let size = terms.size(self.size);
         let mut offers = self.offers.clone();
         if !terms.fixed.rules.trims_at_once {
-            // A gateway that sends already, or heard of the bid late, can use less of it.
+            // A gateway that is already sending, or received the bid late, can use less of it.
             offers.retain_mut(|offer| {
                 let left = offer.window.left.max(terms.told(step.now));
                 offer.window.left = Window::first_free(left, size.window, busy);
@@ -422,7 +422,7 @@ impl Put {
         choice::sequence(&offers, &wanted)
     }
 
-    /// Tells all who were asked whether they were chosen.
+    /// Tells all servers that bid whether they were chosen.
     fn answer(&mut self, id: PutId, picks: &[Pick], step: &mut Step<'_>) {
         let verdict = |offer: &Offer| match picks.iter().find(|pick| pick.server == offer.server) {
             Some(pick) => (offer.server, Message::Accept { put: id, window: pick.window }),
@@ -464,14 +464,14 @@ impl Put {
         }
     }
 
-    /// If replicas are missing, asks again: in time for the windows to follow on those that were chosen.
+    /// If replicas are missing, plans another round, early enough for its windows to follow the chosen ones.
     fn plan_round(&mut self, picks: &[Pick], step: &mut Step<'_>) {
         if self.missing(step.terms) == 0 {
             return;
         }
         let (terms, now) = (step.terms, step.now);
         let at = match picks {
-            // No window could be used. Asking again at once would only add to the load that made it so.
+            // No window could be used. Asking again at once would add to the load that caused this.
             [] => {
                 let most = terms.size(self.size).net.max(terms.lead).as_ns() << self.futile.min(BACKOFFS_MAX);
                 self.futile += 1;

@@ -1,4 +1,4 @@
-//! The server's side: a bid for each request, a write for each chunk that has come.
+//! The server's side: a bid for each request, a write for each chunk that has arrived.
 
 use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
@@ -10,9 +10,9 @@ use crate::{Action, Message, Protocol, PutId, ServerId, Size, Step, Terms, Wake}
 /// The reservations of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Reservations {
-    /// SURGE's for Replicast-M.
+    /// SURGE's list for Replicast-M.
     Common(CommonBids),
-    /// All others.
+    /// The list of all others.
     Own(OwnBids),
 }
 
@@ -26,7 +26,7 @@ pub struct NegotiatingServer {
 }
 
 impl NegotiatingServer {
-    /// A server without any work.
+    /// A server without work.
     #[must_use]
     pub fn new(me: ServerId, terms: &Terms) -> NegotiatingServer {
         let holes = terms.fixed.protocol == Protocol::ReplicastM && terms.fixed.rules.keeps_holes;
@@ -38,7 +38,7 @@ impl NegotiatingServer {
         NegotiatingServer { me, reservations, deliveries: Deliveries::new(me), disk: Lane::default() }
     }
 
-    /// What it has promised and offered.
+    /// The reservations offered and promised.
     #[must_use]
     pub fn reservations(&self) -> &[Reservation] {
         match &self.reservations {
@@ -47,19 +47,19 @@ impl NegotiatingServer {
         }
     }
 
-    /// What it has promised and offered to send.
+    /// The transfers to readers offered and promised.
     #[must_use]
     pub fn deliveries(&self) -> &Deliveries {
         &self.deliveries
     }
 
-    /// Its disk.
+    /// The disk.
     #[must_use]
     pub fn disk(&self) -> &Lane {
         &self.disk
     }
 
-    /// A message has come. Answers to bids that it no longer knows change nothing.
+    /// Handles a message. Answers to bids that it no longer knows change nothing.
     pub fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
         if let Reservations::Common(bids) = &mut self.reservations
             && !matches!(message, Message::Trim { .. })
@@ -104,15 +104,15 @@ impl NegotiatingServer {
         }
     }
 
-    /// A reminder that the machine asked for.
+    /// Handles a timer that the state machine has set.
     pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
         if let Wake::Deliver { get, size } = wake {
             self.deliveries.send(get, size, step);
         }
     }
 
-    /// What the disk may have to write of puts whose data can be here before a bid made now is answered.
-    /// Reservations do not tell sizes, so each counts as the largest.
+    /// The time that the disk may need for puts whose data can arrive before a bid made now is answered.
+    /// Reservations do not record sizes, so each counts as the largest.
     fn writes_before(&self, answered: SimTime, step: &Step<'_>) -> SimSpan {
         let terms = step.terms;
         let coming = |one: &&Reservation| one.state != State::Cancelled && one.window.right <= answered;
@@ -121,7 +121,7 @@ impl NegotiatingServer {
         sizes.max().unwrap_or_default().saturating_mul(count as u64)
     }
 
-    /// All data of a put have come; the reservation that they used, if there was one.
+    /// All data of a put have arrived: queues the write, and returns the reservation that they used, if any.
     pub fn receive(&mut self, put: PutId, size: Size, step: &mut Step<'_>) -> Option<Reservation> {
         let reservation = match &mut self.reservations {
             Reservations::Common(bids) => bids.remove(put),
@@ -150,13 +150,13 @@ impl NegotiatingServer {
         let window = match &mut self.reservations {
             Reservations::Common(bids) => bids.offer(&wanted),
             Reservations::Own(bids) => {
-                // Asked twice, or again since a message was lost: it offers anew, but not what it has
-                // promised.
+                // A repeated request, or one retried after a lost message, gets a new bid, unless the server
+                // has already accepted this put.
                 bids.cancel(put);
                 if bids.list().iter().any(|one| one.put == put) {
                     return;
                 }
-                // Replicast-M's idle servers always bid wide, Replicast-H's toss a coin.
+                // Idle servers of Replicast-M always make wide bids, those of Replicast-H at random.
                 let idle = bids.list().is_empty();
                 let wide = idle && (terms.fixed.protocol == Protocol::ReplicastM || step.draws.below(2) == 1);
                 bids.offer(&wanted, wide)
@@ -168,7 +168,7 @@ impl NegotiatingServer {
         step.tell(put.gateway, Message::Bid { put, server: self.me, round, window }, SimSpan::ZERO);
     }
 
-    /// How much longer the disk has too much to do to promise it more.
+    /// How much longer the disk's queue is too long to promise more writes.
     fn disk_wait(&self, size: Size, step: &Step<'_>) -> SimSpan {
         let of_size = step.terms.size(size);
         let backlog = self.disk.backlog(step.now);
@@ -183,7 +183,7 @@ impl NegotiatingServer {
     }
 }
 
-/// The narrowest bid that may be asked for.
+/// The width of the narrowest bid that may be requested.
 fn least_bid(terms: &Terms) -> SimSpan {
     terms.sizes.iter().map(|size| size.bid).min().unwrap_or(SimSpan::ZERO)
 }

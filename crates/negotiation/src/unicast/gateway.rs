@@ -1,4 +1,5 @@
-//! The gateway's side: one flow a chunk at a time, frames as fast as buckets and the receiver's rate allow.
+//! The gateway's side: one flow per chunk at a time, with frames as fast as token buckets and the receiver's
+//! rate allow.
 
 use towtank_devices::Bucket;
 use towtank_units::{BitRate, Rounding, SimTime};
@@ -14,11 +15,11 @@ pub struct UnicastGateway {
     previous: Vec<ServerId>,
     egress: Bucket,
     puts: Vec<Put>,
-    /// What it fetches.
+    /// Its gets.
     pub gets: UnicastGets,
 }
 
-/// A put that is not done.
+/// A put in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Put {
     number: u32,
@@ -26,26 +27,26 @@ struct Put {
     created: SimTime,
     /// Servers of its replicas, and whether they have acknowledged.
     targets: Vec<(ServerId, bool)>,
-    /// Servers that did not answer.
+    /// Servers that did not reply.
     avoided: Vec<ServerId>,
-    /// Which target is being sent to; beyond the last one when all frames are out.
+    /// Index of the current target; past the last one when all frames are sent.
     current: usize,
     flow: Flow,
     attempt: u32,
 }
 
-/// The replica that is being sent.
+/// The replica being sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Flow {
-    /// None until the server has answered.
+    /// None until the server has replied.
     rate: Option<BitRate>,
-    /// A rate that came before the answer.
+    /// A rate that arrived before the reply.
     early: Option<BitRate>,
     frames_left: u64,
     previous_end: SimTime,
     bucket: Bucket,
     generation: u32,
-    /// Waits for room on the link.
+    /// Whether a frame waits for the link.
     offered: bool,
     /// AIMD: bits sent since the rate last changed.
     since_change: u64,
@@ -60,23 +61,23 @@ impl UnicastGateway {
         UnicastGateway { me, next_number: 0, previous: Vec::new(), egress, puts, gets }
     }
 
-    /// Puts that are not done.
+    /// Number of puts in progress.
     #[must_use]
     pub fn puts(&self) -> usize {
         self.puts.len()
     }
 
-    /// Their numbers.
+    /// The numbers of the puts in progress.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.puts.iter().map(|put| put.number)
     }
 
-    /// Begins a put of a chunk that came into being at `created`.
+    /// Starts a put of a chunk that was created at `created`.
     pub fn submit(&mut self, size: Size, created: SimTime, step: &mut Step<'_>) {
         let replicas = step.terms.replicas();
         let mut targets = Vec::with_capacity(replicas);
         for _ in 0..replicas {
-            // Where the previous chunk's servers cannot all be avoided, they are not.
+            // If there are too few servers to avoid all of the previous chunk's, none of them is avoided.
             let few = step.terms.fixed.servers as usize <= self.previous.len() + replicas;
             let taken: Vec<ServerId> =
                 if few { targets.clone() } else { [&targets[..], &self.previous[..]].concat() };
@@ -104,7 +105,7 @@ impl UnicastGateway {
         self.puts.push(put);
     }
 
-    /// A message has come.
+    /// Handles a message.
     pub fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
         match *message {
             Message::RateInit { put, server, rate } => {
@@ -132,7 +133,7 @@ impl UnicastGateway {
         }
     }
 
-    /// A reminder that the machine asked for.
+    /// Handles a timer that the state machine has set.
     pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
         match wake {
             Wake::Frame { number, generation } => {
@@ -151,7 +152,7 @@ impl UnicastGateway {
         }
     }
 
-    /// The link has room: the frame that was offered goes out.
+    /// The link is free: sends the frame that was offered.
     pub fn frame_started(&mut self, put: PutId, step: &mut Step<'_>) {
         if let Some(at) = self.find(put.number) {
             self.puts[at].send_frame(self.me, &mut self.egress, step);
@@ -162,7 +163,7 @@ impl UnicastGateway {
         self.puts.iter().position(|put| put.number == number)
     }
 
-    /// A rate of the flow that is being sent changes. What is on the wire keeps its old end.
+    /// Changes the rate of the current flow. A frame already on the wire keeps its end time.
     fn change_rate(&mut self, id: PutId, server: ServerId, step: &mut Step<'_>, change: impl Fn(&mut Flow)) {
         let Some(at) = self.find(id.number) else { return };
         let put = &mut self.puts[at];
@@ -188,7 +189,8 @@ impl UnicastGateway {
         }
     }
 
-    /// Replicas that were not acknowledged in time go to other servers; none other left, the put has failed.
+    /// Sends replicas that were not acknowledged in time to other servers; if there are none, the put has
+    /// failed.
     fn replace_silent(&mut self, at: usize, step: &mut Step<'_>) {
         let put = &mut self.puts[at];
         let sent = put.current.min(put.targets.len() - 1) + 1;
@@ -207,7 +209,7 @@ impl UnicastGateway {
             debug_assert!(other, "server {} has two replicas of one put", server.0);
             put.targets[target] = (server, false);
         }
-        // Whoever was being sent to need not wait for the rest.
+        // The server that was being sent to must not wait for the rest.
         let left = put.avoided[put.avoided.len() - 1];
         let (to, message) = (Peer::Server(left), Message::Cancel { put: put.id(self.me) });
         step.act(Action::Send { to, message, after: towtank_units::SimSpan::ZERO });
@@ -218,7 +220,7 @@ impl UnicastGateway {
     }
 }
 
-/// A server that is not among `taken`, if there is one.
+/// A server that is not in `taken`, if there is one.
 fn draw_server(taken: &[ServerId], step: &mut Step<'_>) -> Option<ServerId> {
     let servers = u64::from(step.terms.fixed.servers);
     if servers <= taken.len() as u64 && (0..servers as u32).all(|at| taken.contains(&ServerId(at))) {
@@ -276,7 +278,7 @@ impl Put {
         self.expect_acks(step);
     }
 
-    /// From now on, answers are waited for anew.
+    /// Restarts the timeout for acknowledgements.
     fn expect_acks(&mut self, step: &mut Step<'_>) {
         if let Some(timeouts) = step.terms.fixed.timeouts {
             self.attempt += 1;
@@ -285,7 +287,7 @@ impl Put {
         }
     }
 
-    /// Offers the next frame to the link, or asks to be woken when that can be done.
+    /// Offers the next frame to the link, or sets a timer for when that can be done.
     fn try_frame(&mut self, gateway: GatewayId, egress: &mut Bucket, step: &mut Step<'_>) {
         let Some(to) = self.target() else { return };
         if self.flow.rate.is_none() {
@@ -346,14 +348,13 @@ impl Put {
         }
     }
 
-    /// The next target that has not been sent to: all that follow, but for those that have acknowledged
-    /// already.
+    /// The next target after the current one that has not acknowledged already.
     fn next_unsent(&self) -> usize {
         let rest = self.targets.iter().enumerate().skip(self.current + 1);
         rest.filter(|(_, target)| !target.1).map(|(at, _)| at).next().unwrap_or(self.targets.len())
     }
 
-    /// AIMD: a bucket's worth of bits without a complaint earns another step.
+    /// AIMD: after a bucket's worth of bits without a request to slow down, the rate grows by a step.
     fn speed_up(&mut self, bits: u64, rate: BitRate, terms: &Terms) {
         self.flow.since_change += bits;
         if self.flow.since_change >= terms.bucket_bits {

@@ -1,4 +1,4 @@
-//! The server's side: who sends, at what rate, and when a replica is on disk.
+//! The server's side: which gateway sends, at what rate, and when a replica is durable.
 
 use towtank_devices::{Lane, Service};
 use towtank_units::{SimSpan, SimTime};
@@ -11,18 +11,18 @@ use crate::{Action, GetId, Message, Protocol, PutId, ServerId, Size, Step, Terms
 pub struct UnicastServer {
     me: ServerId,
     flows: Vec<Flow>,
-    /// Flows when rates were last told.
+    /// Number of flows when rates were last sent out.
     told: usize,
     settling: bool,
     disk: Lane,
-    /// AIMD: when the last frame came, when was last looked, and who was complained to.
+    /// AIMD: when the last frame arrived, when the queue was last examined, and which flow was slowed down.
     last_frame: Option<SimTime>,
     looked: SimTime,
     dinged: Option<PutId>,
     sends: UnicastSends,
 }
 
-/// A replica that is coming.
+/// A replica being received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 struct Flow {
     put: PutId,
@@ -32,11 +32,11 @@ struct Flow {
     begun: bool,
 }
 
-/// AIMD: who has less left than this is not slowed down.
+/// AIMD: a flow with fewer bits left is not slowed down.
 const DING_LEAST_BITS: u64 = 27_000 * 8;
 
 impl UnicastServer {
-    /// A server without any work.
+    /// A server without work.
     #[must_use]
     pub fn new(me: ServerId) -> UnicastServer {
         UnicastServer {
@@ -52,30 +52,30 @@ impl UnicastServer {
         }
     }
 
-    /// How many replicas are coming.
+    /// Number of replicas being received.
     #[must_use]
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// Whose replicas these are.
+    /// The puts of these replicas.
     pub fn puts(&self) -> impl Iterator<Item = PutId> + '_ {
         self.flows.iter().map(|flow| flow.put)
     }
 
-    /// Bits that have come of replicas that are not complete.
+    /// Bits received of incomplete replicas.
     #[must_use]
     pub fn bits_here(&self, terms: &Terms) -> u64 {
         self.flows.iter().map(|flow| terms.size(flow.size).bytes.get() * 8 - flow.bits_left).sum()
     }
 
-    /// Its disk.
+    /// The disk.
     #[must_use]
     pub fn disk(&self) -> &Lane {
         &self.disk
     }
 
-    /// A message has come.
+    /// Handles a message.
     pub fn hear(&mut self, message: &Message, step: &mut Step<'_>) {
         let (put, size) = match *message {
             Message::Request { put, size, .. } => (put, size),
@@ -98,7 +98,7 @@ impl UnicastServer {
         self.settle_soon(step);
     }
 
-    /// The rest of a replica will not come.
+    /// The rest of a replica will not arrive: removes its flow.
     fn forget(&mut self, put: PutId, step: &mut Step<'_>) {
         self.flows.retain(|flow| flow.put != put);
         match step.terms.fixed.protocol {
@@ -107,7 +107,7 @@ impl UnicastServer {
         }
     }
 
-    /// A frame has come; whether it was the last one of its replica.
+    /// A frame has arrived; returns whether it was the last one of its replica.
     pub fn receive(&mut self, put: PutId, bits: u64, step: &mut Step<'_>) -> bool {
         let Some(at) = self.flows.iter().position(|flow| flow.put == put) else { return false };
         let flow = &mut self.flows[at];
@@ -129,13 +129,13 @@ impl UnicastServer {
         complete
     }
 
-    /// What it sends to readers.
+    /// The chunks being sent to readers.
     #[must_use]
     pub fn sends(&self) -> &UnicastSends {
         &self.sends
     }
 
-    /// A reminder that the machine asked for.
+    /// Handles a timer that the state machine has set.
     pub fn wake(&mut self, wake: Wake, step: &mut Step<'_>) {
         match wake {
             Wake::Settle => self.settle(step),
@@ -144,12 +144,12 @@ impl UnicastServer {
         }
     }
 
-    /// The link has room: the frame to a reader that was offered goes out.
+    /// The link is free: sends the frame that was offered to a reader.
     pub fn get_frame_started(&mut self, get: GetId, round: u8, step: &mut Step<'_>) {
         self.sends.frame_started(get, round, step);
     }
 
-    /// All else that happens now has happened: rates follow the number of flows.
+    /// After all other events of this instant: adapts rates to the number of flows.
     pub fn settle(&mut self, step: &mut Step<'_>) {
         self.settling = false;
         let flows = self.flows.len();
@@ -182,7 +182,7 @@ impl UnicastServer {
         }
     }
 
-    /// Serial: the flow whose turn it is gets the whole link.
+    /// Serial: gives the whole link to the flow whose turn it is.
     fn begin_next(&mut self, step: &mut Step<'_>) {
         let Some(flow) = self.flows.first().filter(|flow| !flow.begun) else { return };
         let (put, size) = (flow.put, flow.size);
@@ -199,7 +199,7 @@ impl UnicastServer {
         step.tell(put.gateway, Message::Ack { put, server: self.me }, end.since(step.now));
     }
 
-    /// How much longer the disk has too much to do for more to come.
+    /// How much longer the disk's queue is too long to admit more data.
     fn disk_wait(&self, size: Size, step: &Step<'_>) -> SimSpan {
         let of_size = step.terms.size(size);
         let depth = self.disk.depth(step.now, step.terms.write(self.me, size));
@@ -209,7 +209,7 @@ impl UnicastServer {
         self.disk.backlog(step.now).saturating_sub(of_size.net)
     }
 
-    /// AIMD: complains to all if the disk has too much to do, and to one if frames come too close to each
+    /// AIMD: slows down all flows if the disk's queue is too long, and one if frames arrive too close to each
     /// other.
     fn look(&mut self, put: PutId, step: &mut Step<'_>) {
         let now = step.now;
