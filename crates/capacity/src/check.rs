@@ -1,4 +1,4 @@
-//! A model held against measurements: errors (8), what leaving out says of a curvature, and a plain verdict.
+//! Compares a model with measurements: errors (8), cross-validation of a curvature, and a plain verdict.
 
 mod reason;
 
@@ -10,41 +10,41 @@ use crate::model::Model;
 use crate::run::{Group, mean};
 use crate::spread::Spread;
 
-/// Errors up to this many percent count as holding: what the paper finds for small operations.
+/// Errors up to this many percent count as small: what the paper finds for small operations.
 pub const WITHIN_DEFAULT: f64 = 10.0;
 
-/// A measured point beside its estimate.
+/// A measured point and its estimate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// What was asked.
+    /// The mix.
     pub mix: Mix,
-    /// What the shares are of.
+    /// What the shares of the mix refer to.
     pub shares: Shares,
-    /// What was measured, with the interval that the spread gives.
+    /// The measured rate, with the interval from the spread.
     pub measured: Ranged,
-    /// How many runs that is the mean of.
+    /// Number of runs of which `measured` is the mean.
     pub runs: usize,
-    /// What the model says.
+    /// The model's estimate.
     pub estimate: Ranged,
-    /// (8): how far the estimate is off, in percent of what was measured.
+    /// The error (8) of the estimate, in percent of the measured rate.
     pub error_percent: f64,
-    /// The same with shares of operations and with shares of capacity, for mixes of sizes.
+    /// The errors with shares of operations and with shares of capacity, for mixes of sizes.
     pub forms_percent: Option<(f64, f64)>,
-    /// Whether the difference may be chance: it lies within the spread of both numbers. Nothing where the
-    /// spread is not known.
+    /// Whether the difference may be chance, because it lies within the spread of both numbers. None if the
+    /// spread is unknown.
     pub by_chance: Option<bool>,
-    /// The least known of its sizes.
+    /// The least reliable kind among its sizes.
     pub kind: SizeKind,
 }
 
 impl Checked {
-    /// Whether this is a pure load of one size, which the model knows from measurement.
+    /// Whether this is a pure load of one size, whose rate the model takes from measurement.
     #[must_use]
     pub fn is_pure(&self) -> bool {
         self.mix.single().is_some_and(|part| part.reads == 0.0 || part.reads == 1.0)
     }
 
-    /// Which points it is one of: those of a size, or of a mix of sizes.
+    /// The group of points that it belongs to: those of one size, or mixes of sizes.
     #[must_use]
     pub fn name(&self) -> String {
         match self.mix.single() {
@@ -60,47 +60,47 @@ impl Checked {
         }
     }
 
-    /// How far it is off, with its sign: above zero where the estimate is too high.
+    /// The error with its sign: above zero if the estimate is too high.
     #[must_use]
     pub fn signed_percent(&self) -> f64 {
         let percent = 100.0 * (self.estimate.value - self.measured.value) / self.measured.value;
-        // What a pure load differs by from itself is rounding.
+        // The difference of a pure load from its own estimate is rounding.
         if percent.abs() < 1e-9 { 0.0 } else { percent }
     }
 }
 
-/// What a check finds of some points.
+/// The result of a check for a group of points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// Which points: a size, or mixes of sizes by what their shares are of.
+    /// The group: a size, or mixes of sizes by what their shares refer to.
     pub of: String,
-    /// How many points there are, pure loads aside.
+    /// Number of points without pure loads.
     pub points: usize,
     /// The mean error (8) in percent.
     pub error_mean: f64,
-    /// The greatest.
+    /// The greatest error (8) in percent.
     pub error_max: f64,
-    /// What is to be thought of it.
+    /// Whether the hypothesis holds.
     pub kind: VerdictKind,
-    /// The likely reason where it does not hold.
+    /// The likely reason if it does not hold.
     pub reason: Option<String>,
-    /// What a curvature would buy.
+    /// How much a curvature would reduce the errors.
     pub left_out: Option<LeftOut>,
 }
 
-/// What is to be thought of the hypothesis, the best first.
+/// Whether the hypothesis holds, the best result first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VerdictKind {
     /// All errors are small enough.
     Holds,
-    /// Some are not, and those may be chance.
+    /// Some errors are not small, but may be chance.
     CannotTell,
-    /// Some are not, and chance does not explain them.
+    /// Some errors are not small, and chance does not explain them.
     Fails,
 }
 
 impl VerdictKind {
-    /// As in tables.
+    /// The name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -111,25 +111,25 @@ impl VerdictKind {
     }
 }
 
-/// All of a check.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checks {
-    /// Points, as they were given.
+    /// Points in the order given.
     pub points: Vec<Checked>,
-    /// Size by size, and mixes of sizes.
+    /// One verdict per size, and those of mixes of sizes.
     pub verdicts: Vec<Verdict>,
-    /// Over all points, pure loads aside; nothing where there are only pure loads.
+    /// The verdict over all points without pure loads; none if there are only pure loads.
     pub whole: Option<Verdict>,
-    /// The spread of single runs, over all that is known.
+    /// The spread of single runs, over all known runs.
     pub spread: Option<Spread>,
-    /// Which error counts as small, in percent.
+    /// The error that counts as small, in percent.
     pub within: f64,
 }
 
-/// Holds a model against measured points; `own` says that they are the model's own.
+/// Compares a model with measured points; `own` says that the points are those the model was made from.
 ///
 /// # Errors
-/// For sizes that the model cannot speak of.
+/// If the model cannot estimate a size.
 pub fn check(
     model: &Model,
     points: &[Group],
@@ -138,7 +138,7 @@ pub fn check(
     within: f64,
 ) -> Result<Checks, EstimateError> {
     let known = model.groups();
-    // Runs that the model was made of count once, even where they are given again.
+    // Runs that the model was made from count once, even if they are given again.
     let others = points.iter().filter(|point| !own && !known.contains(point));
     let spread = Spread::pooled(known.iter().chain(others));
     let mut model = model.clone();
@@ -175,7 +175,7 @@ fn one(model: &Model, group: &Group, beyond: Beyond) -> Result<Checked, Estimate
         let both = libm::hypot(half_of(measured_range), half_of(range));
         libm::log(found.total.value / measured.value).abs() <= both
     });
-    // Runs that scatter so far that an interval says nothing may explain any difference.
+    // Runs that scatter so widely that there is no useful interval may explain any difference.
     let by_chance = within.or(model.spread.map(|_| true));
     let known = [SizeKind::Extrapolated, SizeKind::Interpolated];
     let is = |kind: &&SizeKind| found.parts.iter().any(|part| part.kind == **kind);
@@ -192,7 +192,7 @@ fn one(model: &Model, group: &Group, beyond: Beyond) -> Result<Checked, Estimate
     })
 }
 
-/// The verdict on points of one kind.
+/// The verdict on points of one group.
 fn verdict(of: &str, points: &[&Checked], within: f64) -> Verdict {
     let errors: Vec<f64> = points.iter().map(|point| point.error_percent).collect();
     let kind = kind_of(points, within);
@@ -215,19 +215,20 @@ fn kind_of(points: &[&Checked], within: f64) -> VerdictKind {
     if far.is_empty() {
         return VerdictKind::Holds;
     }
-    // Of many points one in twenty lies outside its interval by chance alone.
+    // Of many points, one in twenty lies outside its interval by chance alone.
     let by_chance = far.iter().filter(|point| point.by_chance == Some(true)).count();
     let few = far.len() - by_chance <= points.len().div_ceil(20);
     if few && leans_by_chance(points) { VerdictKind::CannotTell } else { VerdictKind::Fails }
 }
 
-/// Whether all errors together may be chance: they share the errors of the pure loads, and average out their
-/// own.
+/// Whether all errors together may be chance: they share the errors of the pure loads, and their own errors
+/// average out.
 fn leans_by_chance(points: &[&Checked]) -> bool {
     let half = |ranged: Ranged| ranged.range.map(|(low, high)| 0.5 * libm::log(high / low));
     let halves: Option<Vec<(f64, f64)>> =
         points.iter().map(|point| half(point.estimate).zip(half(point.measured))).collect();
-    // Without a spread nothing is by chance; with one that gives no interval, anything may be.
+    // Without a spread nothing counts as chance; with a spread that gives no interval, anything may be
+    // chance.
     let Some(halves) = halves else { return points.iter().any(|point| point.by_chance == Some(true)) };
     let count = points.len() as f64;
     let lean: f64 = points.iter().map(|point| libm::log(point.estimate.value / point.measured.value)).sum();
@@ -236,7 +237,7 @@ fn leans_by_chance(points: &[&Checked]) -> bool {
     (lean / count).abs() <= libm::hypot(shared, own)
 }
 
-/// Over all: what is worst of the parts, with the reason of the worst.
+/// The verdict over all points: the worst of the parts, with its reason.
 fn whole(points: &[&Checked], verdicts: &[Verdict]) -> Verdict {
     let errors: Vec<f64> = points.iter().map(|point| point.error_percent).collect();
     let failing = verdicts.iter().filter(|verdict| verdict.kind == VerdictKind::Fails);
@@ -253,7 +254,7 @@ fn whole(points: &[&Checked], verdicts: &[Verdict]) -> Verdict {
 }
 
 impl Model {
-    /// The points that it was made of.
+    /// The points that the model was made from.
     #[must_use]
     pub fn groups(&self) -> Vec<Group> {
         let alone = |size_bytes, reads, runs: &Vec<f64>| Group {

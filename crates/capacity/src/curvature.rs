@@ -1,21 +1,22 @@
-//! One more number for what the straight line leaves over: how much dearer an operation is in a mix than its
-//! parts say.
+//! A correction for what the straight line leaves unexplained: how much more an operation costs in a mix than
+//! its parts predict.
 //!
 //! The hypothesis (3) makes the time of an operation, 1/T, a straight line in the read share. With a
-//! curvature c the time is `(1 + c·x)` times that, where x is 4·r·(1 - r) for reads and writes of one size (1
-//! at half and half), and the diversity of the sizes for a mix of them (1 for two sizes at equal shares). One
-//! measured mix is enough to fit it; what it buys is told by leaving out: each mix predicted from the others.
+//! curvature c the time is multiplied by `(1 + c·x)`, where x is 4·r·(1 - r) for reads and writes of one size
+//! (1 at half and half), and the diversity of the sizes for a mix of sizes (1 for two sizes at equal shares).
+//! One measured mix is enough to fit c; its benefit is measured by leaving out: each mix is predicted from
+//! the others.
 
 use serde::{Deserialize, Serialize};
 
-/// The fitted number.
+/// A fitted curvature.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curvature {
-    /// How much more an operation of the evenest mix costs: 0.2 is 20 %.
+    /// How much more an operation of the most even mix costs: 0.2 is 20 %.
     pub value: f64,
-    /// How many mixes it was fitted to.
+    /// Number of mixes that it was fitted to.
     pub mixes: usize,
-    /// What it buys, where there are at least two mixes.
+    /// Its benefit, if there are at least two mixes.
     pub left_out: Option<LeftOut>,
 }
 
@@ -26,11 +27,11 @@ pub struct LeftOut {
     pub straight_percent: f64,
     /// With one fitted to all the others.
     pub curved_percent: f64,
-    /// With one fitted to one other mix, averaged over which.
+    /// With one fitted to a single other mix, averaged over the choice of that mix.
     pub one_mix_percent: f64,
 }
 
-/// A measured mix: how uneven it is, what the straight line says, and what was measured.
+/// A measured mix: its evenness, the rate on the straight line, and the measured rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bent {
     pub x: f64,
@@ -38,11 +39,11 @@ pub(crate) struct Bent {
     pub measured: f64,
 }
 
-/// Curvatures below this make rates that grow past all bounds near the middle.
+/// Curvatures below this give rates that grow without bound near the middle.
 const VALUE_MIN: f64 = -0.9;
 
 impl Curvature {
-    /// Fits it; `None` without a mix.
+    /// Fits a curvature; `None` without a mix.
     pub(crate) fn fit(mixes: &[Bent]) -> Option<Self> {
         let mixes: Vec<Bent> = mixes.iter().copied().filter(|mix| mix.x > 1e-9).collect();
         if mixes.is_empty() {
@@ -51,7 +52,7 @@ impl Curvature {
         Some(Self { value: least_squares(mixes.iter()), mixes: mixes.len(), left_out: left_out(&mixes) })
     }
 
-    /// What is left of a rate.
+    /// A rate on the straight line, corrected by the curvature.
     #[must_use]
     pub fn bend(value: f64, x: f64, straight: f64) -> f64 {
         straight / (1.0 + value * x)
@@ -63,7 +64,7 @@ pub(crate) fn evenness(reads: f64) -> f64 {
     4.0 * reads * (1.0 - reads)
 }
 
-/// Least squares of `straight/measured = 1 + c·x`: errors of times, relative to what the straight line says.
+/// Least squares of `straight/measured = 1 + c·x`: errors of times, relative to the straight line.
 fn least_squares<'a>(mixes: impl Iterator<Item = &'a Bent>) -> f64 {
     let (mut both, mut squares) = (0.0, 0.0);
     for mix in mixes {

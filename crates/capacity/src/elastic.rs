@@ -1,9 +1,9 @@
-//! Numbers that know what they depend on: by how many percent they change when a measured rate changes by
-//! one.
+//! Numbers with their elasticities: by how many percent a number changes when a measured rate changes by one
+//! percent.
 //!
-//! Every estimate is a product, a mean or a harmonic mean of measured rates, so these elasticities follow by
-//! hand. With the half width of each rate's logarithm they give that of the estimate: errors of different
-//! points are independent, and add as squares.
+//! Every estimate is a product, a mean or a harmonic mean of measured rates, so its elasticities have closed
+//! forms. Together with the half width of each rate's logarithm they give the half width of the estimate's:
+//! errors of different points are independent and add as squares.
 
 /// A number and its elasticities.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,21 +13,21 @@ pub struct Elastic {
     by: Vec<f64>,
 }
 
-/// A number with its 95 % interval, where there is one.
+/// A number with its 95 % interval, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranged {
     /// The number.
     pub value: f64,
-    /// The ends of its interval.
+    /// The ends of the interval.
     pub range: Option<(f64, f64)>,
 }
 
-/// An interval from a tenth of a number to ten times it says nothing that anybody could use, so beyond this
-/// factor it is unknown: a choice. Two runs that differ by 40 % and are all there is are just within it.
+/// An interval from a tenth of a number to ten times it is of no use, so wider intervals count as unknown.
+/// The factor is a choice. Two runs that differ by 40 %, with no others, are just within it.
 pub const FACTOR_MAX: f64 = 10.0;
 
 impl Ranged {
-    /// A number whose logarithm is sure to ± `half`; without a range where that is a factor of more than
+    /// A number whose logarithm is known to ± `half`; without a range if that is a factor of more than
     /// `FACTOR_MAX`.
     #[must_use]
     pub fn around(value: f64, half: Option<f64>) -> Self {
@@ -44,7 +44,7 @@ impl Elastic {
         Self { value, by }
     }
 
-    /// A number whose elasticities are means of those of others, each with its weight.
+    /// A number whose elasticities are weighted means of those of others.
     fn weighted<'a>(value: f64, others: impl Iterator<Item = (f64, &'a Self)>) -> Self {
         let mut by = Vec::new();
         for (weight, other) in others {
@@ -54,13 +54,13 @@ impl Elastic {
         Self { value, by }
     }
 
-    /// The same, times something sure.
+    /// The number times an exact factor.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         Self { value: self.value * factor, by: self.by.clone() }
     }
 
-    /// `1 / Σ(share / rate)`: shares of work done one after the other. Shares of zero take no part.
+    /// `1 / Σ(share / rate)`: shares of work done one after the other. Shares of zero are ignored.
     pub(crate) fn harmonic(parts: &[(f64, &Self)]) -> Self {
         let time: f64 = parts.iter().map(|(share, rate)| share / rate.value).sum();
         let value = 1.0 / time;
@@ -74,14 +74,14 @@ impl Elastic {
         Self::weighted(value, parts.iter().map(|(share, rate)| (part(share, rate), *rate)))
     }
 
-    /// The point `at` of the way from this to `other`, in logarithms; beyond them for `at` below 0 or
+    /// The point at fraction `at` between this and `other`, in logarithms; outside them for `at` below 0 or
     /// above 1.
     pub(crate) fn between(&self, other: &Self, at: f64) -> Self {
         let value = libm::exp((1.0 - at) * libm::log(self.value) + at * libm::log(other.value));
         Self::weighted(value, [(1.0 - at, self), (at, other)].into_iter())
     }
 
-    /// Half the width of the interval of its logarithm.
+    /// Half the width of the interval of the number's logarithm.
     pub(crate) fn half_width(&self, halves: &[f64]) -> f64 {
         libm::sqrt(self.by.iter().zip(halves).map(|(by, half)| by * half * by * half).sum())
     }
@@ -89,7 +89,7 @@ impl Elastic {
     /// The number with its interval.
     #[must_use]
     pub fn ranged(&self, halves: Option<&[f64]>) -> Ranged {
-        // What is nothing by the question is surely nothing.
+        // A number that is zero by the question is exactly zero.
         Ranged::around(self.value, halves.filter(|_| self.value != 0.0).map(|halves| self.half_width(halves)))
     }
 }
@@ -111,8 +111,8 @@ mod tests {
         }
     }
 
-    /// Two runs of 100 and 200 a second, and nothing else: Student's t of 12.7 made an interval of 500 times
-    /// either way, and of runs a billion times apart one of 10^115.
+    /// Two runs of 100 and 200 per second, and nothing else: Student's t of 12.7 gave an interval of 500
+    /// times in either direction, and for runs a billion times apart one of 10^115.
     #[test]
     fn an_interval_that_says_nothing_is_unknown() {
         let with = |half: f64| Ranged::around(100.0, Some(half)).range;

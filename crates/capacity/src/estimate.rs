@@ -1,4 +1,4 @@
-//! What the system does with a mix: equations (3) to (7), and the harmonic form for shares of operations.
+//! The rate of the system for a mix: equations (3) to (7), and the harmonic form for shares of operations.
 
 mod locate;
 
@@ -16,34 +16,34 @@ pub use locate::{Located, SizeKind};
 pub struct Asked<'a> {
     /// The mix.
     pub mix: &'a Mix,
-    /// What its shares are of.
+    /// What its shares refer to.
     pub shares: Shares,
-    /// What of sizes beyond those measured.
+    /// How to treat sizes outside those measured.
     pub beyond: Beyond,
-    /// Whether the fitted curvatures take part.
+    /// Whether the fitted curvatures are applied.
     pub curved: bool,
 }
 
-/// What of sizes smaller or larger than any measured one.
+/// How to treat sizes smaller or larger than any measured one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Beyond {
-    /// They are refused.
+    /// Return an error.
     #[default]
     Refuse,
-    /// The line through the two nearest sizes is drawn on.
+    /// Extend the line through the two nearest sizes.
     Extrapolate,
 }
 
-/// An answer.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Size by size.
+    /// One estimate per part of the mix.
     pub parts: Vec<PartEstimate>,
-    /// Operations per second. With shares of concurrency, those of first come, first served.
+    /// Operations per second. With shares of concurrency, those under first come, first served.
     pub total: Ranged,
-    /// Reads of them.
+    /// Reads per second.
     pub reads: Ranged,
-    /// Writes of them.
+    /// Writes per second.
     pub writes: Ranged,
     /// Bytes per second.
     pub bandwidth: Ranged,
@@ -53,14 +53,14 @@ pub struct Estimate {
     pub as_capacity: Ranged,
 }
 
-/// What one part of the mix gets.
+/// The estimate for one part of the mix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartEstimate {
     /// The part.
     pub part: Part,
     /// Whether its size was measured.
     pub kind: SizeKind,
-    /// What the system would do of it alone, at its own read share: T of the paper, 100·k.
+    /// The rate of the system for this part alone, at its own read share: T of the paper, 100·k.
     pub alone: Ranged,
     /// Its reads per second.
     pub reads: Ranged,
@@ -70,32 +70,32 @@ pub struct PartEstimate {
     pub bandwidth: Ranged,
 }
 
-/// Why there is no answer.
+/// Why there is no estimate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EstimateError {
-    /// A size that was not measured, and lies outside of those that were.
+    /// A size that was not measured, outside the range of those measured.
     #[error("{size} lies outside the measured sizes, {least} to {most}")]
     Outside {
         /// The size.
         size: Bytes,
-        /// The smallest that was measured.
+        /// The smallest measured size.
         least: Bytes,
-        /// The largest.
+        /// The largest measured size.
         most: Bytes,
     },
-    /// A line needs two points.
+    /// Only one size was measured, and a line needs two points.
     #[error("{size} was not measured, and with {only} alone nothing can be said of other sizes")]
     OneSize {
         /// The size.
         size: Bytes,
-        /// The only one that was measured.
+        /// The only measured size.
         only: Bytes,
     },
 }
 
 impl EstimateError {
-    /// What to do about it.
+    /// What the user can do about it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -108,7 +108,7 @@ impl EstimateError {
 /// Answers a question.
 ///
 /// # Errors
-/// For sizes that the model cannot speak of.
+/// If the model cannot estimate a size.
 pub fn estimate(model: &Model, asked: &Asked<'_>) -> Result<Estimate, EstimateError> {
     let halves = model.half_widths();
     let halves = halves.as_deref();

@@ -1,7 +1,7 @@
-//! The file that keeps what was learned of a system.
+//! The file that stores the model of a system.
 //!
-//! It holds the runs and, for readers, all that follows from them. When it is read, only the runs count and
-//! the rest is worked out anew, so the two cannot differ.
+//! It holds the runs and, for human readers, the values derived from them. Reading uses only the runs and
+//! derives the rest anew, so the two cannot differ.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,11 +12,11 @@ use crate::mix::{Mix, Part, Shares, tidy};
 use crate::model::{Measured, Model, SizeModel};
 use crate::run::{Run, mean};
 
-/// The layout of the file. The number rises when a field changes its meaning or goes.
+/// The version of the file's layout. The number rises when a field changes its meaning or is removed.
 pub const SCHEMA: &str = "towtank-capacity/1";
 
 impl Model {
-    /// The file.
+    /// The content of the file.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mixtures = self.mixtures.iter().map(|mixture| {
@@ -37,7 +37,7 @@ impl Model {
     /// Reads the file; `name` is for messages.
     ///
     /// # Errors
-    /// When it is no model, or one of another layout, or one whose runs make no model.
+    /// If it is no model, has another layout, or its runs make no model.
     pub fn from_json(name: &str, text: &str) -> Result<Self, ReadError> {
         let json: Value =
             serde_json::from_str(text).map_err(|error| ReadError::Json { reason: error.to_string() })?;
@@ -97,36 +97,36 @@ impl SizeModel {
     }
 }
 
-/// Why a file is no model.
+/// Why a file is not a valid model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// No JSON, or not of the right shape.
+    /// Not JSON, or not of the right structure.
     #[error("it is no model of a capacity: {reason}")]
     Json {
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// Another layout.
     #[error("the model is of layout `{found}`, but this version reads `{SCHEMA}`")]
     Schema {
-        /// The layout that it names.
+        /// The layout named in the file.
         found: String,
     },
-    /// A number that cannot be.
+    /// An impossible number.
     #[error("`{key}`: {reason}")]
     Value {
-        /// Which.
+        /// Its key.
         key: String,
-        /// What is wrong with it.
+        /// The error.
         reason: String,
     },
-    /// Its runs make no model.
+    /// No model can be made from its runs.
     #[error(transparent)]
     Fit(#[from] FitError),
 }
 
-/// What counts of the file.
+/// The part of the file that is read.
 #[derive(Deserialize)]
 struct File {
     system: Option<String>,

@@ -1,4 +1,4 @@
-//! From runs to a model: each size needs its pure reads and its pure writes, and nothing else is needed.
+//! Fits a model to runs: each size needs pure reads and pure writes, and nothing else is needed.
 
 use towtank_units::Bytes;
 
@@ -9,26 +9,26 @@ use crate::model::{Measured, MeasuredMix, Mixture, Model, SizeModel};
 use crate::run::{Group, Run, groups};
 use crate::spread::Spread;
 
-/// Why runs make no model.
+/// Why no model can be made from runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason}", .at.as_ref().map(|(file, place)| format!("`{file}`: `{place}`: ")).unwrap_or_default())]
 pub struct FitError {
-    /// A file and the place in it that this is about.
+    /// The file, and the place in it, that the error is about.
     pub at: Option<(String, String)>,
     /// What is wrong.
     pub reason: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub hint: String,
 }
 
 /// Sizes closer than this are one size in two units: 4 kB and 4 KiB are 2.4 % apart, 4 GB and 4 GiB 7.4 %.
 const SIZES_APART: f64 = 1.1;
 
-/// Rates beyond these are mistakes: once in a month, and more than all disks there are.
+/// Rates outside this range are mistakes: one per month, and more than all existing disks.
 const RATES: std::ops::RangeInclusive<f64> = 3e-7..=1e15;
 
-/// Sizes alone first, the smallest first, of each pure reads, pure writes and mixes; then mixes of sizes as
-/// they come.
+/// Sort key: single sizes first, the smallest first, each with pure reads, pure writes and mixes; then mixes
+/// of sizes in the order given.
 fn order(group: &Group) -> (bool, u64, f64) {
     match group.mix.single() {
         Some(part) if part.reads == 1.0 => (false, part.size_bytes, -1.0),
@@ -37,10 +37,10 @@ fn order(group: &Group) -> (bool, u64, f64) {
     }
 }
 
-/// Makes a model of the runs of one system.
+/// Fits a model to the runs of one system.
 ///
 /// # Errors
-/// When there is no run, more than one system, a size without pure reads or pure writes, or one size in two
+/// If there is no run, more than one system, a size without pure reads or pure writes, or one size in two
 /// units.
 pub fn fit(runs: &[Run]) -> Result<Model, FitError> {
     let Some(first) = runs.first() else {
@@ -54,7 +54,7 @@ pub fn fit(runs: &[Run]) -> Result<Model, FitError> {
         return Err(FitError { at, reason, hint: "leave the run out, or measure it again".to_owned() });
     }
     let mut groups = groups(runs);
-    // One order, whatever the order of the runs: sums depend on it in their last digits.
+    // A fixed order, independent of the order of the runs, because the last digits of sums depend on it.
     groups.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
     let sizes = sizes(runs)?;
     let spread = Spread::pooled(&groups);
@@ -74,7 +74,7 @@ pub fn fit(runs: &[Run]) -> Result<Model, FitError> {
     Ok(model)
 }
 
-/// Mixes of sizes against what their parts say, where the shares are of operations.
+/// Mixes of sizes with shares of operations, relative to the prediction from their parts.
 fn bent(model: &Model) -> Vec<Bent> {
     let of_operations = model.mixtures.iter().filter(|mixture| mixture.shares == Shares::Operations);
     let one = |mixture: &Mixture| {

@@ -1,19 +1,19 @@
-//! What a storage system can do with any mix of reads, writes and sizes, from what it does with pure reads
-//! and pure writes.
+//! The performance of a storage system for any mix of reads, writes and sizes, estimated from its performance
+//! with pure reads and pure writes.
 //!
 //! The method is that of Ra and Lee, *Fighting with Unknowns: Estimating the Performance of Scalable
-//! Distributed Storage Systems with Minimal Measurement Data*; equations are named by its numbers. A read
-//! costs one unit of work and a write `f_rw` of them (2), (4); the system does C units a second whatever the
-//! mix (3). So C is the rate of pure reads, and the total at a read share R follows (6). [`fit`] makes a
-//! [`Model`] of measured [`Run`]s, [`estimate`] asks it, [`check`] holds it against other runs.
+//! Distributed Storage Systems with Minimal Measurement Data*; equations have its numbers. A read costs one
+//! unit of work and a write `f_rw` units (2), (4); the system does C units per second for every mix (3). So C
+//! is the rate of pure reads, and the total at a read share R follows (6). [`fit`] makes a [`Model`] from
+//! measured [`Run`]s, [`estimate`] evaluates it, [`check`] compares it with other runs.
 //!
-//! With several sizes the paper writes (7), whose shares are of *capacity*. Where shares are of operations
-//! the work adds up instead, and the total is a harmonic mean; [`Shares`] says which is meant.
+//! With several sizes the paper uses (7), whose shares are of *capacity*. With shares of operations the work
+//! adds up instead, and the total is a harmonic mean; [`Shares`] says which is meant.
 //!
-//! How sure an estimate is follows from runs of one point that differ ([`Spread`]): the method's own error is
-//! another matter, and [`check`] is there to tell the two apart.
+//! The uncertainty of an estimate follows from differences between runs of one point ([`Spread`]). The error
+//! of the method itself is separate, and [`check`] distinguishes the two.
 //!
-//! What is deliberately absent: files and their formats (`imports` reads them), clocks, randomness.
+//! Left out on purpose: files and their formats (`imports` reads them), clocks, randomness.
 
 mod check;
 mod curvature;

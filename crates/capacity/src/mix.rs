@@ -1,27 +1,27 @@
-//! Mixes of sizes, reads and writes, and how people write them: `16KiB:90%:r70,1MiB:10%:r100`.
+//! Mixes of sizes, reads and writes, and their notation: `16KiB:90%:r70,1MiB:10%:r100`.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use towtank_units::{Bytes, Frequency, Percent, Rate};
 
-/// The most parts of a mix.
+/// The maximum number of parts of a mix.
 pub const MIX_PARTS_MAX: usize = 64;
 
-/// A size with its share and its reads.
+/// A size with its share and its read share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// Bytes of an operation; never zero.
+    /// Bytes per operation; never zero.
     pub size_bytes: u64,
-    /// Its share, above 0 and up to 1.
+    /// The share of this part, above 0 and at most 1.
     pub share: f64,
-    /// Which of its operations are reads, from 0 to 1.
+    /// The fraction of its operations that are reads, from 0 to 1.
     pub reads: f64,
 }
 
 impl Part {
-    /// The size as people write it.
+    /// The size with a unit.
     #[must_use]
     pub fn size(&self) -> String {
         Bytes::new(self.size_bytes).to_string()
@@ -34,24 +34,24 @@ pub struct Mix {
     parts: Vec<Part>,
 }
 
-/// What a share is a share of.
+/// What a share refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shares {
-    /// Of operations: one stream that chooses a size for each. Work adds up.
+    /// Operations: one stream that chooses a size for each operation. Work adds up.
     #[default]
     Operations,
-    /// Of operations under way: one stream a size, each with its own depth.
+    /// Operations in flight: one stream per size, each with its own depth.
     Concurrency,
-    /// Of what the system can do: the paper's (7).
+    /// The capacity of the system: the paper's (7).
     Capacity,
 }
 
 impl Shares {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Shares; 3] = [Shares::Operations, Shares::Concurrency, Shares::Capacity];
 
-    /// As in files and flags.
+    /// The name in files and flags.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Shares {
     }
 }
 
-/// Why a text is no mix, and where in it.
+/// Why a text is not a mix, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct MixError {
@@ -70,11 +70,11 @@ pub struct MixError {
     pub reason: String,
     /// What to write instead.
     pub hint: String,
-    /// Bytes of the text that it is about.
+    /// The byte range of the text that the error is about.
     pub span: Range<usize>,
 }
 
-/// Two read shares that are closer than this are the same: a percentage with six decimals.
+/// Two read shares closer than this are equal: a percentage with six decimals.
 const SAME: f64 = 5e-9;
 
 impl Mix {
@@ -84,7 +84,7 @@ impl Mix {
         Self { parts: vec![Part { size_bytes, share: 1.0, reads }] }
     }
 
-    /// A mix of these parts; `None` unless the shares add up to one and all is in its bounds.
+    /// A mix of these parts; `None` unless the shares add up to one and all values are within their bounds.
     #[must_use]
     pub fn new(parts: Vec<Part>) -> Option<Self> {
         let sound = |part: &Part| {
@@ -98,13 +98,13 @@ impl Mix {
         (fits && parts.iter().all(sound)).then_some(Self { parts })
     }
 
-    /// Its parts.
+    /// The parts of the mix.
     #[must_use]
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// Its one part, if it has one.
+    /// The only part, if there is just one.
     #[must_use]
     pub fn single(&self) -> Option<&Part> {
         match &self.parts[..] {
@@ -113,13 +113,13 @@ impl Mix {
         }
     }
 
-    /// The same sizes and shares with another read share in all parts.
+    /// The same sizes and shares with this read share in all parts.
     #[must_use]
     pub fn with_reads(&self, reads: f64) -> Self {
         Self { parts: self.parts.iter().map(|part| Part { reads, ..*part }).collect() }
     }
 
-    /// Whether the other is the same, but for rounding.
+    /// Whether the other mix is the same, apart from rounding.
     #[must_use]
     pub fn is(&self, other: &Mix) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() < SAME;
@@ -129,7 +129,7 @@ impl Mix {
         self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(same)
     }
 
-    /// How unlike its sizes are: 0 for one size, 1 for two with equal shares.
+    /// How diverse the sizes are: 0 for one size, 1 for two with equal shares.
     #[must_use]
     pub fn diversity(&self) -> f64 {
         let mut sizes: Vec<(u64, f64)> = Vec::new();
@@ -142,10 +142,10 @@ impl Mix {
         2.0 * (1.0 - sizes.iter().map(|(_, share)| share * share).sum::<f64>())
     }
 
-    /// Reads what people write.
+    /// Parses the notation.
     ///
     /// # Errors
-    /// When it is no mix.
+    /// If the text is not a mix.
     pub fn parse(text: &str) -> Result<Self, MixError> {
         let mut parts = Vec::new();
         let mut at = 0;
@@ -180,12 +180,12 @@ impl std::fmt::Display for Mix {
     }
 }
 
-/// Without the last digits that a multiplication by a hundred leaves.
+/// Removes the last digits that a multiplication by a hundred leaves.
 pub(crate) fn tidy(percent: f64) -> f64 {
     (percent * 1e7).round() / 1e7
 }
 
-/// One part of a text that begins at `start`.
+/// Parses one part of a text, which begins at `start`.
 fn parse_part(piece: &str, start: usize) -> Result<(Part, Percent), MixError> {
     let fields: Vec<&str> = piece.split(':').collect();
     let span = start..start + piece.len();
@@ -229,7 +229,7 @@ fn parse_part(piece: &str, start: usize) -> Result<(Part, Percent), MixError> {
     Ok((part, percent))
 }
 
-/// What is planned: operations or bytes per second.
+/// The planned load: operations or bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plan {
     /// Operations per second.
@@ -239,10 +239,10 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// Reads `200000iops`, `200000/s`, `200k iops` or `4GiB/s`.
+    /// Parses `200000iops`, `200000/s`, `200k iops` or `4GiB/s`.
     ///
     /// # Errors
-    /// When it is none of them; the error says what to write.
+    /// If it is none of them; the error says what to write.
     pub fn parse(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
         let bare = trimmed.to_ascii_lowercase();

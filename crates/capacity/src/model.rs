@@ -1,4 +1,4 @@
-//! What was learned of a system.
+//! The model of a system.
 
 use crate::curvature::{Bent, Curvature, evenness};
 use crate::elastic::{Elastic, Ranged};
@@ -6,12 +6,12 @@ use crate::mix::{Mix, Shares};
 use crate::run::mean;
 use crate::spread::Spread;
 
-/// What was learned of a system.
+/// The model of a system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// Its name, where the measurements say one.
+    /// Its name, if the measurements give one.
     pub system: Option<String>,
-    /// How far runs of one point scatter; nothing where no point was run twice.
+    /// The scatter of runs of one point; none if no point was run twice.
     pub spread: Option<Spread>,
     /// Sizes, the smallest first; never empty.
     pub sizes: Vec<SizeModel>,
@@ -21,47 +21,47 @@ pub struct Model {
     pub curvature: Option<Curvature>,
 }
 
-/// One size.
+/// The model of one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeModel {
-    /// Bytes of an operation.
+    /// Bytes per operation.
     pub size_bytes: u64,
     /// Pure reads: T100r, which is C.
     pub reads: Measured,
     /// Pure writes: T100w.
     pub writes: Measured,
-    /// Mixes of reads and writes that were measured too, fewest reads first.
+    /// Measured mixes of reads and writes, fewest reads first.
     pub mixes: Vec<MeasuredMix>,
-    /// How much more mixes cost than the straight line says.
+    /// How much more mixes cost than on the straight line.
     pub curvature: Option<Curvature>,
 }
 
-/// A rate with the runs that it is the mean of.
+/// A rate and the runs of which it is the mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Operations per second, with the interval that the spread of all runs gives.
+    /// Operations per second, with the interval from the spread of all runs.
     pub iops: Ranged,
-    /// Run by run.
+    /// One rate per run.
     pub runs: Vec<f64>,
 }
 
-/// Reads and writes of one size, measured.
+/// A measured mix of reads and writes of one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredMix {
-    /// Which operations are reads, above 0 and below 1.
+    /// The read share, above 0 and below 1.
     pub reads: f64,
-    /// What was measured.
+    /// The measured rate.
     pub iops: Measured,
 }
 
-/// Several sizes, measured.
+/// A measured mix of several sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mixture {
-    /// Which.
+    /// The mix.
     pub mix: Mix,
-    /// What its shares are of.
+    /// What its shares refer to.
     pub shares: Shares,
-    /// What was measured.
+    /// The measured rate.
     pub iops: Measured,
 }
 
@@ -73,7 +73,7 @@ impl Measured {
 }
 
 impl SizeModel {
-    /// How many reads a write costs (4); may be below 1.
+    /// The cost of a write in reads (4); may be below 1.
     #[must_use]
     pub fn f_rw(&self) -> f64 {
         self.reads.iops.value / self.writes.iops.value
@@ -85,7 +85,7 @@ impl SizeModel {
         1.0 / (reads / self.reads.iops.value + (1.0 - reads) / self.writes.iops.value)
     }
 
-    /// C of a measured total (3): what the system would do of reads alone.
+    /// C computed from a measured total (3): the rate of reads alone.
     #[must_use]
     pub fn capacity(&self, reads: f64, total: f64) -> f64 {
         total * (reads + (1.0 - reads) * self.f_rw())
@@ -100,7 +100,7 @@ impl SizeModel {
         self.mixes.iter().map(bent).collect()
     }
 
-    /// The size as people write it.
+    /// The size with a unit.
     #[must_use]
     pub fn size(&self) -> String {
         towtank_units::Bytes::new(self.size_bytes).to_string()
@@ -130,7 +130,8 @@ impl Model {
         )
     }
 
-    /// Each inner size as its neighbours would have it: errors of pure reads and pure writes in percent.
+    /// The errors of interpolating each inner size from its neighbours: for pure reads and pure writes, in
+    /// percent.
     #[must_use]
     pub fn interpolation_errors(&self) -> Vec<(&SizeModel, f64, f64)> {
         let error = |three: &[SizeModel], rate: &dyn Fn(&SizeModel) -> f64| {

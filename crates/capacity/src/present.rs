@@ -1,4 +1,4 @@
-//! Reports of a fit, an estimate and a check: what was asked, tables, figures, and what to beware of.
+//! Reports of a fit, an estimate and a check: the question, tables, figures and warnings.
 
 mod check;
 mod estimate;
@@ -14,7 +14,7 @@ use towtank_report::{Measure, Ordered};
 use crate::elastic::Ranged;
 use crate::model::Model;
 
-/// A measure that a report may have: its name, its unit, what it is.
+/// A measure of a report: its name, its unit, and a description.
 pub type About = (&'static str, &'static str, &'static str);
 
 fn put(summary: &mut Ordered<Measure>, (name, unit, _): About, value: Ranged) {
@@ -32,7 +32,7 @@ fn glossary(summary: &Ordered<Measure>, all: &[About]) -> Ordered<String> {
     there.map(|(name, _, about)| ((*name).to_owned(), (*about).to_owned())).collect()
 }
 
-/// `a, b and c`.
+/// Joins names as `a, b and c`.
 fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -45,7 +45,7 @@ fn sure(value: f64) -> Ranged {
     Ranged { value, range: None }
 }
 
-/// Said where the spread of runs is known and an interval from it would be too wide to say anything.
+/// A warning if the spread of runs is known but gives intervals too wide to be useful.
 fn unknown_interval(model: &Model) -> Option<String> {
     let spread = model.spread?;
     let rates = model.sizes.iter().flat_map(|size| [&size.reads, &size.writes]);
@@ -61,7 +61,7 @@ fn unknown_interval(model: &Model) -> Option<String> {
     })
 }
 
-/// A rate in words: three digits and thousands apart.
+/// A rate in words: three digits, with separators of thousands.
 fn words(value: f64, unit: &str) -> String {
     towtank_report::human::quantity(value, unit)
 }

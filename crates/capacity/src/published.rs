@@ -1,11 +1,12 @@
-//! What the paper says of its Ceph and its Swift, asked of another system's measurements.
+//! The paper's statements on its Ceph and its Swift, tested with another system's measurements.
 //!
-//! The paper's figures are not printed as numbers, so what its text gives is held against: errors below 10 %
-//! for small operations and of 5 to 25 % for large ones (abstract and section III), below 9 % for mixes of
-//! sizes, and an `f_rw` of 3 to 9 for Ceph. The errors are said of each mix, so the greatest is judged beside
-//! the mean. The runs are not the paper's: a claim that misses says that the statement does not carry over to
-//! this system. Each of ours has the range that the spread of runs gives, and where that reaches over the
-//! limit the claim cannot be told. What is no distributed system is shown [apart] and claims nothing.
+//! The paper's figures are not printed as numbers, so the statements in its text are tested: errors below 10
+//! % for small operations and of 5 to 25 % for large ones (abstract and section III), below 9 % for mixes of
+//! sizes, and an `f_rw` of 3 to 9 for Ceph. The errors are stated for each mix, so the greatest is judged as
+//! well as the mean. The runs are not the paper's: a claim that misses means that the statement does not
+//! carry over to this system. Each of our values has the range given by the spread of runs; if the range
+//! includes the limit, the claim is undecided. Results for systems that are not distributed are shown [apart]
+//! and make no claims.
 
 use towtank_report::{Claim, ClaimDraft, Column, Reading, Table, Tolerance};
 
@@ -16,10 +17,10 @@ use crate::model::{MeasuredMix, Mixture, Model, SizeModel};
 
 const SOURCE: &str = "Ra and Lee, Fighting with Unknowns, sections I and III";
 
-/// Operations up to this size are small: "equal or less than 32KB".
+/// The largest small operation: "equal or less than 32KB".
 const SMALL_MAX: u64 = 32 << 10;
 
-/// Judges what the paper says of a Ceph by measurements of one.
+/// Tests the paper's statements on Ceph with measurements of a Ceph cluster.
 #[must_use]
 pub fn claims(model: &Model) -> Vec<Claim> {
     let mut claims = Vec::new();
@@ -39,8 +40,8 @@ pub fn claims(model: &Model) -> Vec<Claim> {
     claims
 }
 
-/// The same statements on errors beside the measurements of a system that the paper does not speak of. A row
-/// is no claim: that the model fits a local disk says nothing of distributed systems.
+/// The same statements on errors next to the measurements of a system that the paper does not cover. A row is
+/// no claim: that the model fits a local disk says nothing about distributed systems.
 #[must_use]
 pub fn apart(model: &Model) -> Table {
     let mut columns = vec![Column::text("statement")];
@@ -67,7 +68,7 @@ fn is_pure(mix: &Mix) -> bool {
     mix.parts().iter().all(|part| part.reads == 1.0 || part.reads == 0.0)
 }
 
-/// `4k` of `4KiB`, for names.
+/// `4k` for `4KiB`, for names.
 fn short(size: &str) -> String {
     size.to_ascii_lowercase().trim_end_matches("ib").to_owned()
 }
@@ -89,7 +90,7 @@ fn f_rw(model: &Model, size: &SizeModel) -> Claim {
     draft.judge()
 }
 
-/// The mean and the greatest error of one size.
+/// Claims on the mean and the greatest error of one size.
 fn errors(model: &Model, size: &SizeModel) -> Vec<Claim> {
     let small = size.size_bytes <= SMALL_MAX;
     let (limit, of) = if small { (10.0, "small") } else { (25.0, "large") };
@@ -124,20 +125,20 @@ fn errors(model: &Model, size: &SizeModel) -> Vec<Claim> {
     ]
 }
 
-/// Where the ranges come from.
+/// The origin of the ranges.
 const RANGE: &str = "the range of ours is what the spread of repeated runs allows, with 95 % confidence";
 
-/// How far an estimate lies from what was measured, as logarithms.
+/// The deviation of an estimate from the measurement, in logarithms.
 struct Off {
-    /// Of the estimate over the measurement.
+    /// The logarithm of estimate over measurement.
     log: f64,
-    /// Half width of the estimate's interval, which all mixes of a size share, and of the measurement's own;
-    /// nothing where one is unknown.
+    /// Half widths of the intervals of the estimate, which all mixes of a size share, and of the measurement;
+    /// none if one is unknown.
     halves: Option<(f64, f64)>,
 }
 
 impl Off {
-    /// Nothing for a size that the model cannot speak of.
+    /// The deviation at a mix; none if the model cannot estimate one of its sizes.
     fn of(model: &Model, mix: &Mix, shares: Shares, measured: Ranged) -> Option<Self> {
         let asked = Asked { mix, shares, beyond: Beyond::Refuse, curved: false };
         let found = estimate(model, &asked).ok()?.total;
@@ -160,7 +161,7 @@ impl Off {
     }
 }
 
-/// A number with its range; missing where the range is unknown, since then nothing can be judged.
+/// A number with its range; missing if the range is unknown, because then the claim cannot be judged.
 fn told(value: f64, range: Option<(f64, f64)>) -> Reading {
     range.map_or_else(Reading::default, |(low, high)| Reading::with_range(value, low, high))
 }
@@ -170,7 +171,8 @@ fn mean_of(offs: &[Off]) -> Reading {
     let value = offs.iter().map(Off::percent).sum::<f64>() / count;
     let halves: Option<Vec<(f64, f64)>> = offs.iter().map(|off| off.halves).collect();
     let range = halves.map(|halves| {
-        // The pure loads lean all estimates of a size to one side; what is measured averages out.
+        // Errors of the pure loads shift all estimates of a size the same way; errors of the measured mixes
+        // average out.
         let shared = halves.iter().map(|(estimate, _)| estimate).sum::<f64>() / count;
         let own = libm::sqrt(halves.iter().map(|(_, own)| own * own).sum::<f64>()) / count;
         let half = 100.0 * libm::hypot(shared, own);
@@ -209,7 +211,7 @@ fn sizes(model: &Model, mixtures: &[&Mixture], form: Shares) -> Claim {
         statement: format!("two sizes, {of}, {stream}: {formula} is off by less than 9 %"),
         unit: "%".to_owned(),
         published: Reading::of(9.0),
-        // A mixture of sizes that the model cannot speak of leaves the greatest error unknown.
+        // If the model cannot estimate one of the mixtures, the greatest error is unknown.
         ours: if offs.len() == mixtures.len() { greatest_of(&offs) } else { Reading::default() },
         tolerance: Tolerance::AtMost,
         fitted: false,

@@ -1,32 +1,32 @@
-//! Measured runs, and runs of one point together.
+//! Measured runs, and runs grouped by point.
 
 use crate::mix::{Mix, Shares};
 
 /// One run of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// The system, where it is named.
+    /// The name of the system, if given.
     pub system: Option<String>,
-    /// What was asked of it.
+    /// The requested mix.
     pub mix: Mix,
-    /// What the shares of the mix are of.
+    /// What the shares of the mix refer to.
     pub shares: Shares,
     /// Operations per second, reads and writes together; above zero.
     pub iops: f64,
-    /// The file that it comes from.
+    /// The source file.
     pub file: String,
-    /// Where in the file.
+    /// The place in the file.
     pub place: String,
 }
 
-/// Runs of one point.
+/// The runs of one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// What was asked.
+    /// The requested mix.
     pub mix: Mix,
-    /// What the shares of the mix are of.
+    /// What the shares of the mix refer to.
     pub shares: Shares,
-    /// Operations per second, run by run, in the order they were given.
+    /// Operations per second of each run, in the order given.
     pub iops: Vec<f64>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     towtank_metrics::mean_interval_95(values).map_or(f64::NAN, |found| found.mean)
 }
 
-/// Runs of one point put together, in the order in which the points first come.
+/// Groups runs by point, in the order in which the points first occur.
 #[must_use]
 pub fn groups(runs: &[Run]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();

@@ -1,10 +1,10 @@
-//! How far runs of one point scatter, learned from all points that were run more than once.
+//! The scatter of runs of one point, estimated from all points that were run more than once.
 //!
 //! Two runs alone give Student's t with one degree of freedom, 12.7: an interval from nothing to twice the
 //! mean. Runs of different points scatter by about the same *factor*, so the deviations of the logarithms are
 //! pooled over all points; a mean of n runs then has the factor `exp(± t·s/√n)`, with t for all degrees of
-//! freedom together. That the factor is the same everywhere is an assumption, and a point that was run once
-//! gets its interval by it.
+//! freedom together. That the factor is the same everywhere is an assumption; a point that was run once gets
+//! its interval from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The pooled spread; `None` where no point was run twice.
+    /// The pooled spread; `None` if no point was run twice.
     #[must_use]
     pub fn pooled<'a>(groups: impl IntoIterator<Item = &'a Group>) -> Option<Self> {
         let (mut squares, mut degrees) = (0.0, 0_u64);
@@ -33,7 +33,7 @@ impl Spread {
         (degrees > 0).then(|| Self { deviation: libm::sqrt(squares / degrees as f64), degrees })
     }
 
-    /// Half the width of the 95 % interval of the logarithm of a mean over so many runs.
+    /// Half the width of the 95 % interval of the logarithm of a mean over this many runs.
     #[must_use]
     pub fn half_width(self, runs: usize) -> f64 {
         towtank_metrics::student_t_975(self.degrees) * self.deviation / libm::sqrt(runs.max(1) as f64)
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn points_are_pooled() {
         assert_eq!(Spread::pooled(&[group(&[10.0]), group(&[20.0])]), None);
-        // Each pair lies ±ln(1.1) about its middle: s² = (2·ln²1.1 + 2·ln²1.1) / 2.
+        // Each pair lies ±ln(1.1) around its middle: s² = (2·ln²1.1 + 2·ln²1.1) / 2.
         let pairs = [group(&[100.0 / 1.1, 110.0]), group(&[1.0 / 1.1, 1.1]), group(&[7.0])];
         let spread = Spread::pooled(&pairs).unwrap();
         assert_eq!(spread.degrees, 2);

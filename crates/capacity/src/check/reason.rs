@@ -1,25 +1,25 @@
-//! Why the hypothesis may not hold, from the shape of the errors: a guess that says what it saw.
+//! The likely reason why the hypothesis does not hold, guessed from the shape of the errors.
 //!
-//! With mixes of one size, 1/T is a straight line in the read share if the hypothesis holds. Where the mixes
-//! lie on a line of their own, with other ends than the pure loads, a pure load is at fault: served from a
-//! cache, or not loading the system. Where they lie on none, or a curvature through the pure loads does
-//! better, the system is not linear. Where the total does not care for the mix at all, something else is
-//! full.
+//! With mixes of one size, 1/T is a straight line in the read share if the hypothesis holds. If the mixes lie
+//! on a different line whose ends are not the pure loads, a pure load is at fault: served from a cache, or
+//! too light to saturate the system. If they lie on no line, or a curvature through the pure loads fits
+//! better, the system is not linear. If the total does not depend on the mix at all, another resource is the
+//! bottleneck.
 
 use super::Checked;
 use crate::curvature::{Bent, Curvature, evenness};
 use crate::estimate::SizeKind;
 
-/// Totals that vary less than this are constant.
+/// Totals that vary by less than this are constant.
 const CONSTANT: f64 = 0.05;
-/// Estimates must vary at least so much for a constant total to mean something.
+/// Estimates must vary by at least this for a constant total to be significant.
 const VARIED: f64 = 0.2;
-/// Ends of a line that lie this far off the pure loads are others.
+/// Ends of a line that differ by this much from the pure loads are different from them.
 const OTHER: f64 = 0.10;
-/// A line explains the mixes if it leaves less than this share of their squared errors.
+/// A line explains the mixes if it leaves less than this fraction of their squared errors.
 const EXPLAINED: f64 = 0.25;
 
-/// How a point lies to the straight line.
+/// The point relative to the straight line.
 pub(crate) fn bent(point: &Checked) -> Bent {
     let x = match point.mix.single() {
         Some(part) => evenness(part.reads),
@@ -28,7 +28,7 @@ pub(crate) fn bent(point: &Checked) -> Bent {
     Bent { x, straight: point.estimate.value, measured: point.measured.value }
 }
 
-/// The likely reason, in a sentence without a full stop.
+/// The likely reason, as a sentence without a full stop.
 pub(crate) fn likely(points: &[&Checked]) -> String {
     if let Some(point) = points.iter().find(|point| point.kind != SizeKind::Measured) {
         return format!("a size of it was not measured, and its rates are {}", point.kind.name());
@@ -67,7 +67,7 @@ pub(crate) fn likely(points: &[&Checked]) -> String {
     reason.to_owned()
 }
 
-/// The total is the same whatever the mix.
+/// Applies if the total is the same for every mix.
 fn another_limit(points: &[&Checked]) -> Option<String> {
     let measured: Vec<f64> = points.iter().map(|point| point.measured.value).collect();
     let estimates: Vec<f64> = points.iter().map(|point| point.estimate.value).collect();
@@ -82,7 +82,7 @@ fn another_limit(points: &[&Checked]) -> Option<String> {
     })
 }
 
-/// The mixes lie on a line of their own.
+/// Applies if the mixes lie on a different line than the pure loads.
 fn pure_load(points: &[&Checked]) -> Option<String> {
     let (reads, writes) = line(points)?;
     let time = |share: f64| share / reads + (1.0 - share) / writes;
@@ -96,7 +96,7 @@ fn pure_load(points: &[&Checked]) -> Option<String> {
     if with_line > EXPLAINED * without || with_bend < with_line {
         return None;
     }
-    // The straight line through the pure loads, from the estimates of two mixes.
+    // The straight line through the pure loads, computed from the estimates of two mixes.
     let (pure_reads, pure_writes) = line_of(points, |point| point.estimate.value)?;
     let off = |pure: f64, implied: f64| libm::log(pure / implied);
     let (of_reads, of_writes) = (off(pure_reads, reads), off(pure_writes, writes));
@@ -118,13 +118,13 @@ fn pure_load(points: &[&Checked]) -> Option<String> {
     ))
 }
 
-/// Pure reads and pure writes that the measured mixes lie nearest to; `None` where no such line is above
-/// zero.
+/// The rates of pure reads and pure writes whose line best fits the measured mixes; `None` if no such line is
+/// above zero.
 fn line(points: &[&Checked]) -> Option<(f64, f64)> {
     line_of(points, |point| point.measured.value)
 }
 
-/// Least squares of `T·(a·r + b·(1 - r)) = 1`, so that errors count in proportion.
+/// Least squares of `T·(a·r + b·(1 - r)) = 1`, so that errors are relative.
 fn line_of(points: &[&Checked], rate: impl Fn(&Checked) -> f64) -> Option<(f64, f64)> {
     let (mut rr, mut rw, mut ww, mut r1, mut w1) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for point in points {

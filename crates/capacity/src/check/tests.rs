@@ -1,4 +1,4 @@
-//! Verdicts on made-up systems whose ways are known.
+//! Verdicts on synthetic systems of known behaviour.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use super::*;
@@ -17,7 +17,8 @@ fn runs(points: &[(f64, f64)]) -> Vec<Run> {
     points.iter().map(run).collect()
 }
 
-/// The verdict on mixes at 25, 50 and 75 % reads, of a system that does 1000 pure reads and 250 pure writes.
+/// The verdict on mixes at 25, 50 and 75 % reads, of a system with 1000 pure reads and 250 pure writes per
+/// second.
 fn verdict_on(mixes: impl Fn(f64) -> f64, pure: &[(f64, f64)]) -> Verdict {
     let model = fit(&runs(pure)).unwrap();
     let points: Vec<(f64, f64)> = [0.25, 0.5, 0.75].iter().map(|reads| (*reads, mixes(*reads))).collect();
@@ -33,7 +34,7 @@ fn line(reads: f64, pure_reads: f64, pure_writes: f64) -> f64 {
 #[test]
 fn errors_are_equation_8() {
     let model = fit(&runs(&PURE)).unwrap();
-    // At half reads the model says 400; measured are 500: |400 - 500| / 500 is 20 %.
+    // At half reads the model estimates 400; 500 are measured: |400 - 500| / 500 is 20 %.
     let found = check(&model, &groups(&runs(&[(0.5, 500.0)])), false, Beyond::Refuse, 10.0).unwrap();
     assert!((found.points[0].error_percent - 20.0).abs() < 1e-9);
     assert!((found.points[0].signed_percent() + 20.0).abs() < 1e-9);
@@ -82,7 +83,7 @@ fn mixes_of_sizes_show_both_forms() {
     ];
     let model = fit(&all).unwrap();
     let found = check(&model, &model.groups(), true, Beyond::Refuse, 10.0).unwrap();
-    // 1/(0.5/900 + 0.5/100) is 180, and (900 + 100)/2 is 500: 177.8 % too much.
+    // 1/(0.5/900 + 0.5/100) is 180, and (900 + 100)/2 is 500: 177.8 % too high.
     let (operations, capacity) = found.points[4].forms_percent.unwrap();
     assert!(operations < 1e-9 && (capacity - 100.0 * 320.0 / 180.0).abs() < 1e-9, "{operations} {capacity}");
 }

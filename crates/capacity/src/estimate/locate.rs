@@ -1,6 +1,6 @@
-//! Where a size lies among those that were measured. Between two, the rates of pure reads and pure writes lie
-//! on the straight line through them where both rate and size are drawn in logarithms: small sizes cost by
-//! the operation and large ones by the byte, and either is such a line.
+//! The rates of a size, from those measured. Between two sizes, the rates of pure reads and pure writes lie
+//! on a straight line in logarithms of rate and size: small sizes cost per operation and large ones per byte,
+//! and either gives such a line.
 
 use towtank_units::Bytes;
 
@@ -8,19 +8,19 @@ use super::{Beyond, EstimateError};
 use crate::elastic::Elastic;
 use crate::model::Model;
 
-/// How much is known of a size.
+/// How the rates of a size are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeKind {
-    /// It was measured.
+    /// Measured.
     Measured,
-    /// It lies between two sizes that were.
+    /// Between two measured sizes.
     Interpolated,
-    /// It lies beyond all of them.
+    /// Outside all measured sizes.
     Extrapolated,
 }
 
 impl SizeKind {
-    /// As in tables.
+    /// The name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -31,16 +31,16 @@ impl SizeKind {
     }
 }
 
-/// Pure rates of a size.
+/// The pure rates of a size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Located {
-    /// T100r.
+    /// Rate of pure reads, T100r.
     pub reads: Elastic,
     /// T100w.
     pub writes: Elastic,
-    /// The curvature of its mixes; 0 where none was fitted.
+    /// The curvature of its mixes; 0 if none was fitted.
     pub curvature: f64,
-    /// Where they come from.
+    /// How the rates are known.
     pub kind: SizeKind,
 }
 

@@ -1,4 +1,4 @@
-//! The equations with values worked by hand, and what must hold of every estimate.
+//! The equations with values worked by hand, and properties of every estimate.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn run(size_bytes: u64, reads: f64, iops: f64) -> Run {
     Run { system: None, mix: Mix::alone(size_bytes, reads), shares: Shares::Operations, iops, file, place }
 }
 
-/// Pure reads and pure writes by size.
+/// A model from pure reads and pure writes by size.
 fn model(sizes: &[(u64, f64, f64)]) -> Model {
     let runs: Vec<Run> = sizes
         .iter()
@@ -101,8 +101,8 @@ fn runs_that_differ_give_an_interval() {
     )
     .unwrap();
     let (low, high) = found.total.range.unwrap();
-    // Each pair's logarithms lie ln(11/9) apart, so s = ln(11/9)/√2; t for two degrees of freedom is 4.3027,
-    // and each mean has two runs.
+    // The logarithms of each pair are ln(11/9) apart, so s = ln(11/9)/√2; t for two degrees of freedom is
+    // 4.3027, and each mean has two runs.
     let half = 4.302_653 * (11.0_f64 / 9.0).ln() / 2.0_f64.sqrt() / 2.0_f64.sqrt();
     assert!(
         (low - 1000.0 * (-half).exp()).abs() < 0.01 && (high - 1000.0 * half.exp()).abs() < 0.01,

@@ -1,4 +1,4 @@
-//! Mixes and plans as people write them, rightly and wrongly.
+//! Valid and invalid texts of mixes and plans.
 
 use super::*;
 

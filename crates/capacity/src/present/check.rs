@@ -1,4 +1,4 @@
-//! The report of a check: errors point by point, verdicts size by size, and a plain sentence in front.
+//! The report of a check: errors by point, verdicts by size, and a summary in words.
 
 use towtank_report::{
     Axis, BarSeries, Cell, Column, CurvePoint, Draw, Figure, LineSeries, Ordered, Reference, Report, Table,
@@ -11,7 +11,7 @@ use crate::estimate::SizeKind;
 use crate::mix::tidy;
 use crate::model::Model;
 
-/// What gates may name.
+/// The measures that gates may name.
 pub const CHECK_MEASURES: [About; 5] = [
     ("points", "points", "mixes that were held against the model"),
     ("error_mean", "%", "mean error of the estimates, of the measured value (8)"),
@@ -24,7 +24,7 @@ pub const CHECK_MEASURES: [About; 5] = [
     ),
 ];
 
-/// The report.
+/// Builds the report.
 #[must_use]
 pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
     let mut summary = Ordered::new();
@@ -66,7 +66,7 @@ pub fn checked(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
     }
 }
 
-/// The verdict as a sentence or three.
+/// The verdict in one to three sentences.
 pub(super) fn verdict_in_words(checks: &Checks) -> String {
     let Some(whole) = &checks.whole else { return "There is no mix to hold the model against.".to_owned() };
     let Verdict { points, error_mean, error_max, reason, .. } = whole;
@@ -144,7 +144,7 @@ fn reasons(checks: &Checks) -> Option<Table> {
     (!table.rows().is_empty()).then_some(table)
 }
 
-/// What more measured mixes buy.
+/// How much curvatures reduce the errors.
 fn curvatures(checks: &Checks) -> Option<Table> {
     let columns = vec![
         Column::text("of"),
@@ -194,7 +194,7 @@ fn points(checks: &Checks) -> Table {
     table
 }
 
-/// Mixes of sizes by both forms, side by side.
+/// Errors of mixes of sizes by both forms, side by side.
 fn forms(checks: &Checks) -> Option<Table> {
     let columns = vec![
         Column::text("mix"),
@@ -289,7 +289,7 @@ fn errors(checks: &Checks) -> Figure {
     )
 }
 
-/// C of each checked point of a size that was measured.
+/// C of each checked point whose size was measured.
 fn capacities(model: &Model, checks: &Checks) -> Vec<LineSeries> {
     let make = |point: &Checked| {
         let part = point.mix.single()?;

@@ -1,5 +1,5 @@
-//! The report of an estimate: what the mix comes to, part by part, by each meaning of the shares, and against
-//! a plan.
+//! The report of an estimate: the rates of the mix, by part and by each meaning of the shares, and compared
+//! with a plan.
 
 use towtank_report::{Axis, Column, CurvePoint, Draw, Figure, Kind, Num, Ordered, Reference, Report, Table};
 use towtank_units::Bytes;
@@ -11,7 +11,7 @@ use crate::estimate::{Asked, Estimate, EstimateError, SizeKind, estimate};
 use crate::mix::{Mix, Part, Plan, Shares, tidy};
 use crate::model::Model;
 
-/// What gates may name.
+/// The measures that gates may name.
 pub const ESTIMATE_MEASURES: [About; 9] = [
     (
         "iops_total",
@@ -36,7 +36,7 @@ pub const ESTIMATE_MEASURES: [About; 9] = [
     ),
 ];
 
-/// An answer with what it answers.
+/// An estimate with its question.
 #[derive(Clone, Copy, Debug)]
 pub struct Answered<'a> {
     /// The model.
@@ -45,19 +45,19 @@ pub struct Answered<'a> {
     pub asked: Asked<'a>,
     /// The answer.
     pub estimate: &'a Estimate,
-    /// What is planned.
+    /// The planned load.
     pub plan: Option<Plan>,
-    /// Whether the curves over read shares and shares of sizes are drawn too.
+    /// Whether curves over read shares and shares of sizes are drawn too.
     pub curve: bool,
 }
 
-/// Steps of a curve over read shares, in percent, and of the map.
+/// Steps of the curve over read shares, and of the map, in percent.
 const STEPS: (usize, usize) = (5, 10);
 
-/// The report.
+/// Builds the report.
 ///
 /// # Errors
-/// None that the estimate did not have.
+/// Only those that the estimate had.
 pub fn estimated(answered: &Answered<'_>) -> Result<Report, EstimateError> {
     let Answered { model, asked, estimate, plan, .. } = *answered;
     let mut summary = Ordered::new();
@@ -105,7 +105,7 @@ pub fn estimated(answered: &Answered<'_>) -> Result<Report, EstimateError> {
     })
 }
 
-/// A plan beside what there is.
+/// A plan compared with the estimate.
 struct Planned {
     operations: f64,
     used: Ranged,
@@ -280,7 +280,7 @@ fn part_figure(estimate: &Estimate) -> Figure {
     )
 }
 
-/// Totals over read shares: the whole mix, and each size alone.
+/// Totals over read shares: of the whole mix, and of each size alone.
 struct Curve {
     names: Vec<String>,
     /// By read share in percent.

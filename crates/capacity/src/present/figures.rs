@@ -1,4 +1,4 @@
-//! Figures that more than one report has.
+//! Figures shared by several reports.
 
 use towtank_report::{Axis, BarSeries, CurvePoint, Draw, Figure, Kind, LineSeries, Num, Reference};
 
@@ -13,7 +13,7 @@ pub(super) fn point(x: f64, y: Ranged) -> CurvePoint {
     CurvePoint { x: x.into(), y: y.value.into(), low: low.into(), high: high.into() }
 }
 
-/// A line or dots.
+/// A series drawn as a line or as dots.
 pub(super) fn series(name: impl Into<String>, points: Vec<CurvePoint>, draw: Draw) -> LineSeries {
     LineSeries { name: name.into(), points, draw }
 }
@@ -23,7 +23,7 @@ pub(super) fn figure(id: &str, title: &str, caption: impl Into<String>, kind: Ki
     Figure { id: id.to_owned(), title: title.to_owned(), caption: caption.into(), kind }
 }
 
-/// Estimated against measured: dots on the diagonal are right.
+/// Estimated against measured rates: dots on the diagonal are exact.
 pub(super) fn against(groups: Vec<LineSeries>) -> Figure {
     let ends = || {
         groups
@@ -44,7 +44,7 @@ pub(super) fn against(groups: Vec<LineSeries>) -> Figure {
     figure("estimated_measured", "Estimated against measured", caption, kind)
 }
 
-/// C by read share: flat where the hypothesis holds.
+/// C by read share: constant if the hypothesis holds.
 pub(super) fn capacity(groups: Vec<LineSeries>) -> Figure {
     let kind = Kind::Line {
         x: Axis::linear("reads", "%"),
@@ -56,7 +56,7 @@ pub(super) fn capacity(groups: Vec<LineSeries>) -> Figure {
     figure("capacity_by_reads", "C against the read share", caption, kind)
 }
 
-/// Bars with a name each.
+/// Named bars.
 pub(super) fn bars(
     x: &str,
     y: Axis,

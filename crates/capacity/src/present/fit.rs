@@ -1,5 +1,5 @@
-//! The report of a fit: sizes, the check of the hypothesis by the mixes that were measured, and what
-//! curvatures buy.
+//! The report of a fit: sizes, the check of the hypothesis with the measured mixes, and the benefit of
+//! curvatures.
 
 use towtank_report::{Axis, Column, Draw, Figure, Ordered, Reference, Report, Table};
 
@@ -23,7 +23,7 @@ const MEASURES: [About; 6] = [
     ),
 ];
 
-/// The report; `checks` holds the model against its own mixes.
+/// Builds the report; `checks` compares the model with its own mixes.
 #[must_use]
 pub fn fitted(model: &Model, checks: &Checks, notes: Vec<String>) -> Report {
     let mut summary = Ordered::new();
@@ -139,7 +139,7 @@ fn sizes(model: &Model) -> Table {
     table
 }
 
-/// Each inner size as its neighbours would have it.
+/// The errors of interpolating each inner size from its neighbours.
 fn interpolation(model: &Model) -> Option<Table> {
     let columns =
         vec![Column::text("size"), Column::number("reads_error", "%"), Column::number("writes_error", "%")];
