@@ -1,4 +1,4 @@
-//! What Ceph 12 to 19 prints with `-f json`, and CRUSH maps in each of their forms.
+//! Readers of what Ceph 12 to 19 prints with `-f json`, and of CRUSH maps in each of their forms.
 
 mod crush_dump;
 mod fields;
@@ -14,9 +14,9 @@ pub use osd_dump::{OsdDump, OsdEntry, PoolEntry, read_osd_dump};
 pub use pg_dump::{GroupStat, PgDump, read_pg_dump};
 pub use report::{Report, read_report};
 
-/// The greatest device id that is read: tables have a row a device, and the largest known clusters have some
+/// The largest device id that is read: tables have a row per device, and the largest known clusters have some
 /// 10,000.
 pub const DEVICE_ID_MAX: i32 = 999_999;
 
-/// The most copies or shards of a pool: Ceph keeps the size of a rule in a byte.
+/// The maximum number of copies or shards of a pool: Ceph stores the size of a rule in a byte.
 pub const POOL_SIZE_MAX: u32 = 255;

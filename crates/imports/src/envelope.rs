@@ -1,4 +1,4 @@
-//! What is around the JSON in real exports: gzip, lines of words before and after it, numbers that JSON does
+//! The wrapping of JSON in real exports: gzip, lines of text before and after it, and numbers that JSON does
 //! not have.
 
 use std::borrow::Cow;
@@ -9,29 +9,29 @@ use serde::de::DeserializeOwned;
 
 use crate::{File, ImportError, Imported};
 
-/// The most bytes of a dump of groups, unpacked: with the 3 KB of a group that is 350,000 groups, and the
-/// largest known clusters have some 300,000.
+/// The maximum size of a dump of groups in bytes, uncompressed: at 3 KB per group that is 350,000 groups, and
+/// the largest known clusters have some 300,000.
 pub const GROUPS_MAX_BYTES: u64 = 1 << 30;
-/// The most bytes of any other file, unpacked: the osd dump of 10,000 devices has about 15 MB.
+/// The maximum size of any other file in bytes, uncompressed: the osd dump of 10,000 devices has about 15 MB.
 pub const FILE_MAX_BYTES: u64 = 64 << 20;
-/// The most bytes that any reader takes: who opens files need not read beyond it.
+/// The maximum size that any reader accepts: callers need not read beyond it.
 pub const INPUT_MAX_BYTES: u64 = GROUPS_MAX_BYTES;
-/// The most memory that a reader of [`FILE_MAX_BYTES`] takes for each byte of an unpacked file, the file
-/// included: a list of digits where the dump has a word is kept as 32 bytes each, twice while the list grows.
+/// The maximum memory that a reader of [`FILE_MAX_BYTES`] uses per byte of an uncompressed file, including
+/// the file: a list of digits where the dump has a word takes 32 bytes per digit, twice while the list grows.
 /// `tests/memory.rs` measures 37, so a file at the limit takes up to 2.5 GiB.
 pub const FILE_MEMORY_PER_BYTE: u64 = 40;
-/// The same for a dump of groups: 3.1 of the shortest groups that there can be.
+/// The same for a dump of groups: 3.1 for the shortest possible groups.
 pub const GROUPS_MEMORY_PER_BYTE: u64 = 4;
-/// The most that a packed file may grow. Real dumps grow 16 to 40 times; this stops a small file from filling
-/// memory.
+/// The maximum ratio of uncompressed to compressed size. Real dumps have 16 to 40; the limit stops a small
+/// file from filling memory.
 pub const UNPACKED_RATIO_MAX: u64 = 256;
-/// Packed files may grow to this much in any case.
+/// The uncompressed size up to which the ratio is not checked.
 const UNPACKED_FREE: u64 = 1 << 20;
-/// The most lines before the JSON; `ceph` writes one, a shell script may write some more.
+/// The maximum number of lines before the JSON; `ceph` writes one, a shell script may write some more.
 const HEADING_LINES_MAX: usize = 32;
 
-/// The contents, unpacked if they are packed; refused beyond `most` bytes before anything is read out of
-/// them.
+/// The content, decompressed if necessary; files of more than `most` bytes are rejected before they are
+/// parsed.
 pub(crate) fn unpack<'a>(file: File<'a>, most: u64) -> Result<Cow<'a, [u8]>, ImportError> {
     let size = file.bytes.len() as u64;
     if size > most {
@@ -60,7 +60,7 @@ pub(crate) fn unpack<'a>(file: File<'a>, most: u64) -> Result<Cow<'a, [u8]>, Imp
     Ok(Cow::Owned(unpacked))
 }
 
-/// What to do about a file beyond the limit of its reader.
+/// The hint for a file larger than the limit of its reader.
 const TOO_LARGE: &str = "is it the export that this key asks for? `-f json` is shorter than `-f json-pretty`, and groups \
                          belong into `pg_dump`";
 
@@ -70,14 +70,14 @@ pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
 }
 
 /// Whether it is the binary osd map of `ceph osd getmap`: an envelope of version 8 for readers from version 7
-/// on (since Ceph 0.80), and the bytes that it announces.
+/// on (since Ceph 0.80), followed by as many bytes as it announces.
 pub(crate) fn is_osd_map(bytes: &[u8]) -> bool {
     let announced =
         bytes.get(2..6).map(|length| u32::from_le_bytes([length[0], length[1], length[2], length[3]]));
     bytes.starts_with(&[8, 7]) && announced.is_some_and(|length| length as usize + 6 <= bytes.len())
 }
 
-/// The refusal of a binary osd map, with what to export from it.
+/// The error for a binary osd map, with a hint on what to export from it.
 pub(crate) fn osd_map(file: &str) -> ImportError {
     ImportError::new(file, "it is the binary osd map of `ceph osd getmap`, which is not read").hint(format!(
         "take both parts out of it: `osdmaptool {file} --export-crush crush.bin` for `crush_map`, and `osdmaptool {file} --dump \
@@ -85,7 +85,7 @@ pub(crate) fn osd_map(file: &str) -> ImportError {
     ))
 }
 
-/// Reads one JSON value; errors name the key.
+/// Parses one JSON value; errors name the key.
 pub(crate) fn read_json<T: DeserializeOwned>(
     file: File<'_>,
     bytes: &[u8],
@@ -131,7 +131,7 @@ fn of_json(file: File<'_>, error: &serde_json::Error, path: &str) -> ImportError
     if path == "." || path.is_empty() { error } else { error.key(path) }
 }
 
-/// Where the first line begins that starts with a brace or bracket.
+/// The start of the first line that begins with a brace or bracket.
 fn json_start(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
     for line in bytes.split_inclusive(|&byte| byte == b'\n').take(HEADING_LINES_MAX) {
@@ -149,14 +149,14 @@ fn json_start(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Without lines such as `dumped all` after the JSON, which a shell puts there with `2>&1`.
+/// Removes a line such as `dumped all` after the JSON, which a shell puts there with `2>&1`.
 fn trim_tail(bytes: &[u8]) -> &[u8] {
     let trimmed = bytes.trim_ascii_end();
     let last = trimmed.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
     if trimmed[last..].starts_with(b"dumped ") { trimmed[..last].trim_ascii_end() } else { trimmed }
 }
 
-/// With `null` in place of `nan`, `inf` and the like, which Ceph prints and JSON does not have; and how many
+/// Replaces `nan`, `inf` and the like, which Ceph prints and JSON does not have, by `null`; returns how many
 /// there were.
 fn without_special_numbers(bytes: &[u8]) -> (Cow<'_, [u8]>, usize) {
     let (mut changed, mut kept, mut replaced) = (Vec::new(), 0, 0);
@@ -192,7 +192,7 @@ fn is_special(word: &[u8]) -> bool {
     [&b"nan"[..], b"inf", b"infinity"].iter().any(|special| word.eq_ignore_ascii_case(special))
 }
 
-/// Behind the closing quote of the text that opens at `open`.
+/// The position after the closing quote of the string that opens at `open`.
 fn string_end(bytes: &[u8], open: usize) -> usize {
     let mut at = open + 1;
     while let Some(&byte) = bytes.get(at) {

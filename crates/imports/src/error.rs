@@ -1,4 +1,4 @@
-//! Why a file could not be read: which file, which key, what is wrong, and what to do.
+//! Errors of reading a file: the file, the key, the reason, and a hint.
 
 /// Why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,9 +9,9 @@ pub struct ImportError {
     pub file: String,
     /// The key in it, such as `pools[2].crush_rule`.
     pub key: Option<String>,
-    /// What is wrong there.
+    /// What is wrong.
     pub reason: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub hint: Option<String>,
 }
 

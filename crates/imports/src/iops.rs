@@ -1,12 +1,11 @@
-//! What benchmarks measured: operations per second of a size and a read share, from the files that the tools
-//! leave.
+//! Results of benchmarks: operations per second for a size and a read share, from the tools' output files.
 //!
-//! Read are our own CSV, fio's JSON, COSBench's workload CSV, `rados bench` (text and JSON), elbencho's CSV
-//! and warp's CSV (of `warp analyze`, or operation by operation). [`read`] finds out which it is. Each reader
-//! keeps to what the tool says of a run that loaded the system to its limit: runs with errors, with a rate
-//! limit or without an operation are refused, since no capacity can be learned from them.
+//! Supported are our own CSV, fio's JSON, COSBench's workload CSV, `rados bench` (text and JSON), elbencho's
+//! CSV and warp's CSV (of `warp analyze`, or one row per operation). [`read`] detects the format. Only runs
+//! that loaded the system to its limit are of use: runs with errors, with a rate limit or without any
+//! operation are rejected, because no capacity can be derived from them.
 //!
-//! What is deliberately absent: averages over runs, and any opinion on whether two files belong together.
+//! Left out on purpose: averages over runs, and any check of whether two files belong together.
 
 mod cosbench;
 mod elbencho;
@@ -19,51 +18,52 @@ mod warp;
 use crate::envelope::{FILE_MAX_BYTES, looks_like_json, unpack};
 use crate::{File, ImportError, Imported};
 
-/// The most readings of one file; a sweep of ten sizes, eleven ratios and a hundred runs has 11,000.
+/// The maximum number of readings per file; a sweep of ten sizes, eleven ratios and a hundred runs has
+/// 11,000.
 pub const READINGS_MAX: usize = 100_000;
-/// The most sizes of one mix; fio's `bssplit` takes 64.
+/// The maximum number of sizes in a mix; fio's `bssplit` accepts 64.
 pub const PARTS_MAX: usize = 64;
 
 /// One run of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The system, where the file names it.
+    /// The name of the system, if the file gives it.
     pub system: Option<String>,
-    /// Which sizes were asked for; one, or a mix.
+    /// The requested sizes: one, or a mix.
     pub parts: Vec<Part>,
-    /// What the shares of the parts are shares of.
+    /// What the shares of the parts refer to.
     pub shares: Shares,
     /// Operations per second, reads and writes together.
     pub iops: f64,
-    /// Where it stands in the file: `line 3`, `jobs[0]`.
+    /// The place in the file: `line 3`, `jobs[0]`.
     pub place: String,
 }
 
 /// A size in a mix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// Bytes of an operation.
+    /// Bytes per operation.
     pub size_bytes: u64,
-    /// Its share; those of all parts add up to 100.
+    /// Its share; the shares of all parts add up to 100.
     pub share_percent: f64,
-    /// How many of its operations are reads.
+    /// The percentage of its operations that are reads.
     pub read_percent: f64,
 }
 
-/// What a share of a mix is a share of.
+/// What a share of a mix refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shares {
-    /// Of operations: one stream that chooses a size for each.
+    /// Operations: one stream that chooses a size for each operation.
     #[default]
     Operations,
-    /// Of operations under way: one stream a size, each with its own depth.
+    /// Operations in flight: one stream per size, each with its own depth.
     Concurrency,
-    /// Of what the system can do.
+    /// The capacity of the system.
     Capacity,
 }
 
 impl Shares {
-    /// As in files and flags.
+    /// The names in files and flags.
     pub const NAMES: [(&'static str, Shares); 3] = [
         ("operations", Shares::Operations),
         ("concurrency", Shares::Concurrency),
@@ -77,14 +77,15 @@ impl Part {
     }
 }
 
-/// Reads and writes as a tool counted them, with the size of each.
+/// Reads or writes as counted by a tool, with their size.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     iops: f64,
     size_bytes: u64,
 }
 
-/// A run whose reads and writes were counted apart: one size, or one for reads and another for writes.
+/// A run whose reads and writes were counted separately: of one size, or of one size for reads and another
+/// for writes.
 fn of_both(reads: Option<Counted>, writes: Option<Counted>, asked: Option<f64>) -> Option<(Vec<Part>, f64)> {
     let (reads, writes) = (reads.filter(|some| some.iops > 0.0), writes.filter(|some| some.iops > 0.0));
     match (reads, writes) {
@@ -92,8 +93,8 @@ fn of_both(reads: Option<Counted>, writes: Option<Counted>, asked: Option<f64>) 
             let iops = reads.iops + writes.iops;
             let percent = 100.0 * reads.iops / iops;
             if reads.size_bytes == writes.size_bytes {
-                // To the whole percent: runs of one mix scatter around what was asked for, and should be
-                // found to be of one mix.
+                // Rounded to a whole percent: runs of one mix scatter around the requested share, and should
+                // be recognised as one mix.
                 let seen = percent.round().clamp(1.0, 99.0);
                 return Some((vec![Part::alone(reads.size_bytes, asked.unwrap_or(seen))], iops));
             }
@@ -109,10 +110,10 @@ fn of_both(reads: Option<Counted>, writes: Option<Counted>, asked: Option<f64>) 
     }
 }
 
-/// Reads a benchmark's file of whichever kind.
+/// Reads a benchmark's file of any supported format.
 ///
 /// # Errors
-/// When it is none of them, is damaged, or holds a run that says nothing of what the system can do.
+/// If it has none of these formats, is damaged, or holds a run from which no capacity can be derived.
 pub fn read(file: File<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
     if file.bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         return Err(ImportError::new(file.name, "it is packed by zstd, which is not read here")

@@ -1,15 +1,15 @@
-//! Other tools' files: bytes in, typed values out, and no opinion about what is in them.
+//! Readers of other tools' files: bytes in, typed values out, without judging the content.
 //!
-//! [`iops`] reads what benchmarks measured. [`ceph`] reads what `ceph … -f json` prints, and CRUSH maps in
-//! each of their forms. Real exports are messy, and what can be read without guessing is read: gzip, a line
-//! of words before the JSON, `nan` and `inf` where JSON has no such number. Everything else is refused with
-//! the file and the key.
+//! [`iops`] reads results of benchmarks. [`ceph`] reads what `ceph … -f json` prints, and CRUSH maps in each
+//! of their forms. Real exports are irregular, and what can be read without guessing is read: gzip, a line of
+//! text before the JSON, `nan` and `inf` where JSON has no such number. Everything else is rejected with the
+//! file and the key.
 //!
-//! What is deliberately absent: opening files (bytes are arguments), and judging what was read: whether two
-//! dumps belong together is the question of whoever uses them.
+//! Left out on purpose: opening files (bytes are arguments), and judging what was read: whether two dumps
+//! belong together is for the caller to decide.
 //!
-//! **Invariant:** no input makes any of this panic. None takes more memory than a fixed multiple of its size,
-//! and above [`FILE_MAX_BYTES`] (of groups, [`GROUPS_MAX_BYTES`]) it is refused.
+//! **Invariant:** no input makes a reader panic. None takes more memory than a fixed multiple of its size,
+//! and files above [`FILE_MAX_BYTES`] (for groups, [`GROUPS_MAX_BYTES`]) are rejected.
 
 pub mod ceph;
 mod envelope;
@@ -22,21 +22,21 @@ pub use envelope::{
 };
 pub use error::ImportError;
 
-/// A file: its name for messages, and what is in it.
+/// A file: its name for messages, and its content.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
     /// As the user named it.
     pub name: &'a str,
-    /// Its contents, perhaps packed by gzip.
+    /// Its content, possibly compressed by gzip.
     pub bytes: &'a [u8],
 }
 
-/// What was read, with what a reader of the results must know about it.
+/// A value read from a file, with notes for users of the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported<T> {
     /// The value.
     pub value: T,
-    /// What was passed over to get it, each with the file's name; a sentence without a full stop.
+    /// What was skipped or replaced to read it, each with the file's name; a sentence without a full stop.
     pub notes: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Results of benchmarks as their tools leave them: what is read, and what is refused with file, key and next
-//! step.
+//! Results of benchmarks as their tools write them: what is read, and what is rejected with file, key and
+//! hint.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ fn line(reading: &Reading) -> String {
     format!("{}: {system}{}{shares} {:.3}/s", reading.place, parts.join(" + "), reading.iops)
 }
 
-/// What is read of a text, or why it is not.
+/// What is read from a text, or the error.
 fn told(name: &str, bytes: &[u8]) -> String {
     match read(File { name, bytes }) {
         Ok(read) => {
@@ -61,7 +61,7 @@ fn told_of_text(text: &str) -> String {
     told("runs.csv", text.as_bytes())
 }
 
-/// A sample with something else in it.
+/// A sample with `from` replaced by `to`.
 fn changed(name: &str, from: &str, to: &str) -> String {
     let text = String::from_utf8(sample(name)).unwrap();
     assert!(text.contains(from), "{name} has no {from}");
@@ -77,7 +77,7 @@ fn fio_runs_are_read() {
     assert_snapshot!(told_of("fio_rbd_two_jobs.json"), @"jobs[0]: 16384:50%:r50 + 262144:50%:r50 Concurrency 728.214/s");
 }
 
-/// Jobs of fio: their options, and iops of reads and writes of 4 KiB.
+/// Jobs of fio: their options, and the IOPS of reads and writes of 4 KiB.
 fn fio(global: &str, jobs: &[(u64, &str, f64, f64)]) -> String {
     let count = |iops: f64| {
         format!(

@@ -1,4 +1,4 @@
-//! Exports of a real cluster (Ceph 16.2.15; three devices, healthy and with one down), and what is wrong with
+//! Exports of a real cluster (Ceph 16.2.15; three devices, healthy and with one down), and the errors for
 //! damaged ones.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -132,9 +132,10 @@ fn damage_is_told_with_file_and_key() {
     "#);
 }
 
-/// Groups of a pool whose splits still lie together (`pg_num` 512, `pgp_num` 256), with explicit mappings,
-/// replicated and erasure-coded, all devices in and one out: where `osdmaptool --test-map-pgs-dump` of
-/// 16.2.15 has them. The explicit mappings are what `osdmaptool --upmap` found; dumps are its `--dump json`.
+/// The groups of a pool whose split groups still lie together (`pg_num` 512, `pgp_num` 256), with explicit
+/// mappings, replicated and erasure-coded, with all devices in and with one out, lie where `osdmaptool
+/// --test-map-pgs-dump` of 16.2.15 puts them. The explicit mappings were made by `osdmaptool --upmap`; the
+/// dumps by its `--dump json`.
 #[test]
 fn split_and_mapped_groups_are_where_osdmaptool_has_them() {
     let map = read_map(file("map", &bytes("osdmaptool/crush.txt"))).unwrap().value;
@@ -165,8 +166,8 @@ fn split_and_mapped_groups_are_where_osdmaptool_has_them() {
     }
 }
 
-/// What `ceph osd getmap` gives is neither a CRUSH map nor JSON: both readers say what to take out of it.
-/// Other bytes are not taken for it.
+/// The output of `ceph osd getmap` is neither a CRUSH map nor JSON: both readers say what to export from it.
+/// Other bytes are not mistaken for it.
 #[test]
 fn a_binary_osd_map_is_refused_with_what_to_export() {
     let map = bytes("osdmap.bin");

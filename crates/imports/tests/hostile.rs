@@ -1,5 +1,5 @@
-//! Damaged exports are refused or read, and never panic: cut anywhere, with bytes changed, or made of
-//! anything.
+//! Damaged exports are rejected or read, and never cause a panic: cut anywhere, with bytes changed, or
+//! random.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
-//! How much memory readers take for each byte of a file, which the limits of their sizes rest on. One test in
-//! a process of its own: the peak of a process cannot be lowered again.
+//! The memory that readers use per byte of a file, on which their size limits are based. There is one test in
+//! a separate process, because the peak memory of a process cannot be lowered again.
 #![cfg(target_os = "linux")]
 
 use towtank_imports::{FILE_MEMORY_PER_BYTE, File, GROUPS_MEMORY_PER_BYTE, ceph, iops};
 
-/// A line of the kernel's account of this process, in bytes.
+/// A line of the kernel's memory statistics of this process, in bytes.
 fn account(line: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
     let found = status.lines().find_map(|each| each.strip_prefix(line)).expect("it is in every account");
@@ -12,7 +12,7 @@ fn account(line: &str) -> u64 {
     kib << 10
 }
 
-/// By how many bytes the peak rises for each byte of the file, the file itself counted once.
+/// By how many bytes the peak rises per byte of the file, the file itself counted once.
 fn per_byte(bytes: &[u8], read: &dyn Fn(File<'_>)) -> f64 {
     let before = account("VmRSS:");
     read(File { name: "worst.json", bytes });
@@ -28,7 +28,7 @@ fn list(front: &str, item: &str, back: &str, size: usize) -> Vec<u8> {
 #[test]
 fn no_reader_takes_more_memory_than_its_limit_rests_on() {
     let ignore = |_: bool| ();
-    // The smaller ones first: a peak that was reached once hides lower ones.
+    // Smaller cases first, because a peak reached once hides lower ones.
     let groups = list(
         "[",
         r#"{"pgid":"1.0","state":"","stat_sum":{"num_bytes":0},"up":[],"acting":[]}"#,

@@ -1,4 +1,4 @@
-//! `ceph osd crush dump -f json`: a CRUSH map as JSON. Straw lengths are not in it and are made anew.
+//! `ceph osd crush dump -f json`: a CRUSH map as JSON. It lacks straw lengths, which are computed anew.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use towtank_placement::crush::{
 
 use crate::ImportError;
 
-/// The dump as it is.
+/// The fields of the dump.
 #[derive(Deserialize)]
 pub(super) struct CrushDump {
     devices: Vec<Device>,
@@ -94,7 +94,7 @@ struct ChooseArgEntry {
     ids: Vec<i32>,
 }
 
-/// Where in which file an entry is.
+/// The place of an entry: a file and a key.
 struct Place<'a> {
     file: &'a str,
     key: String,
@@ -107,7 +107,7 @@ impl Place<'_> {
 }
 
 impl CrushDump {
-    /// The map. `prefix` is where in the file the dump begins.
+    /// Converts the dump to a map. `prefix` is where in the file the dump begins.
     pub(super) fn map(&self, file: &str, prefix: &str) -> Result<Map, ImportError> {
         let place = |key: String| Place { file, key: format!("{prefix}{key}") };
         let mut map = Map { tunables: self.tunables.tunables(), ..Map::default() };
@@ -135,7 +135,7 @@ impl CrushDump {
         Ok(map)
     }
 
-    /// A bucket called `root~ssd` is what `root` has of class `ssd`.
+    /// Records shadow buckets: `root~ssd` holds the devices of class `ssd` below `root`.
     fn name_shadows(&self, map: &mut Map) {
         for bucket in &self.buckets {
             let Some((original, class)) = bucket.name.split_once('~') else { continue };
@@ -199,7 +199,7 @@ impl RuleEntry {
         let rule = Rule {
             ruleset: self.rule_id as u8,
             kind: RuleKind::from_number(self.kind),
-            // Releases from Quincy on have no such limits.
+            // Quincy and later releases have no such limits.
             min_size: self.min_size.unwrap_or(1),
             max_size: self.max_size.unwrap_or(u8::MAX),
             steps: steps.map_err(|reason| place.wrong(reason))?,

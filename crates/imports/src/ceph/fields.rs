@@ -1,4 +1,4 @@
-//! Fields that are no plain numbers: groups, devices, fixed-point weights.
+//! Fields that are not plain numbers: groups, devices, fixed-point weights.
 
 use serde::de::{Deserialize, Deserializer, Error};
 use towtank_placement::crush::NONE;
@@ -6,7 +6,7 @@ use towtank_placement::crush::pools::PgId;
 
 use super::DEVICE_ID_MAX;
 
-/// `2.3f`: pool, and number of the group in hexadecimal.
+/// `2.3f`: the pool, and the group's number in hexadecimal.
 pub(super) fn group<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PgId, D::Error> {
     let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
     parse_group(&text)
@@ -20,7 +20,7 @@ fn parse_group(text: &str) -> Option<PgId> {
     Some(PgId { pool: pool.parse().ok()?, seed: u32::from_str_radix(seed, 16).ok()? })
 }
 
-/// The id of a device.
+/// A device id.
 pub(super) fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
     let id = i64::deserialize(deserializer)?;
     i32::try_from(id)
@@ -29,7 +29,7 @@ pub(super) fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, 
         .ok_or_else(|| D::Error::custom(format!("{id} is no device; ids go from 0 to {DEVICE_ID_MAX}")))
 }
 
-/// Devices of a group; holes are -1 in some places and 2^31 - 1 in others.
+/// The devices of a group; holes are -1 in some places and 2^31 - 1 in others.
 pub(super) fn devices<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i32>, D::Error> {
     let ids = Vec::<i64>::deserialize(deserializer)?;
     let one = |id: i64| match i32::try_from(id) {
@@ -50,7 +50,7 @@ pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D
     }
 }
 
-/// A primary affinity: as [`share`], and whole where it is left out.
+/// The default primary affinity: 1 in the format of [`share`].
 pub(super) fn full() -> u32 {
     towtank_placement::crush::pools::FULL
 }

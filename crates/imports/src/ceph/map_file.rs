@@ -1,4 +1,5 @@
-//! A CRUSH map in any of its forms: text, binary, or the JSON of `ceph osd crush dump`; each perhaps packed.
+//! A CRUSH map in any of its forms: text, binary, or the JSON of `ceph osd crush dump`; each may be
+//! compressed.
 
 use towtank_placement::crush::{Map, binary, text};
 
@@ -6,10 +7,10 @@ use super::crush_dump::CrushDump;
 use crate::envelope::{FILE_MAX_BYTES, is_osd_map, looks_like_json, osd_map, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
-/// Reads it, whichever form it has.
+/// Reads a map in any of these forms.
 ///
 /// # Errors
-/// When it has none of these forms, with the place in it.
+/// If it has none of these forms, with the place of the error.
 pub fn read_map(file: File<'_>) -> Result<Imported<Map>, ImportError> {
     let bytes = unpack(file, FILE_MAX_BYTES)?;
     if bytes.starts_with(&0x0001_0000_u32.to_le_bytes()) {

@@ -1,4 +1,4 @@
-//! `ceph osd df -f json`: how full each device is.
+//! `ceph osd df -f json`: the usage of each device.
 
 use serde::Deserialize;
 
@@ -6,18 +6,18 @@ use super::fields;
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
-/// How full a device is.
+/// The usage of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceUse {
-    /// The device.
+    /// The device's id.
     pub id: i32,
-    /// Its size.
+    /// Its size in bytes.
     pub size_bytes: u64,
-    /// What is on it, metadata and overhead included.
+    /// Bytes used, including metadata and overhead.
     pub used_bytes: u64,
 }
 
-/// A device as `pg dump` and `report` have it.
+/// A device in `pg dump` and `report`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Statistic {
     #[serde(rename = "osd", deserialize_with = "fields::device")]
@@ -53,10 +53,10 @@ struct Node {
     kb_used: u64,
 }
 
-/// Reads it, or the output of `ceph osd df tree -f json`.
+/// Reads the dump, or the output of `ceph osd df tree -f json`.
 ///
 /// # Errors
-/// When it is no such dump.
+/// If it is no such dump.
 pub fn read_osd_df(file: File<'_>) -> Result<Imported<Vec<DeviceUse>>, ImportError> {
     let bytes = unpack(file, FILE_MAX_BYTES)?;
     let read = read_json::<Tree>(file, &bytes).map_err(|error| match error.hint {

@@ -1,4 +1,4 @@
-//! `ceph osd dump -f json`: pools, devices, and what is laid over CRUSH.
+//! `ceph osd dump -f json`: pools, devices, and the settings that override CRUSH.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use super::{POOL_SIZE_MAX, fields};
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
-/// The osd map, as far as placement and capacity care.
+/// The fields of the osd map needed for placement and capacity.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct OsdDump {
-    /// Its version.
+    /// Its epoch.
     #[serde(default)]
     pub epoch: u64,
     /// The pools.
     pub pools: Vec<PoolEntry>,
     /// The devices.
     pub osds: Vec<OsdEntry>,
-    /// Words joined by `,`: `noout,sortbitwise`.
+    /// Flags separated by `,`: `noout,sortbitwise`.
     #[serde(default)]
     flags: serde_json::Value,
-    /// No device takes in groups beyond this part of its size.
+    /// Fraction of its size above which a device takes no backfill.
     #[serde(default)]
     backfillfull_ratio: serde_json::Value,
-    /// A device warns beyond this part of its size.
+    /// Fraction of its size above which a device warns.
     #[serde(default)]
     nearfull_ratio: serde_json::Value,
-    /// A device takes no writes beyond this part of its size.
+    /// Fraction of its size above which a device accepts no writes.
     #[serde(default)]
     full_ratio: serde_json::Value,
     #[serde(default)]
@@ -40,7 +40,7 @@ pub struct OsdDump {
     pg_temp: Vec<WholeMapping>,
     #[serde(default)]
     primary_temp: Vec<Primary>,
-    /// Profiles of erasure-coded pools by name, each a table of texts.
+    /// Profiles of erasure-coded pools by name, each a table of strings.
     #[serde(default)]
     pub erasure_code_profiles: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -58,20 +58,20 @@ pub struct PoolEntry {
     kind: u8,
     /// Copies, or data and parity shards together.
     pub size: u32,
-    /// With fewer copies or shards, groups take no writes.
+    /// With fewer copies or shards, groups accept no writes.
     #[serde(default)]
     pub min_size: Option<u32>,
     /// The id of its rule.
     pub crush_rule: u32,
-    /// Groups.
+    /// Number of groups.
     pub pg_num: u32,
-    /// Groups that CRUSH tells apart.
+    /// Number of groups that CRUSH distinguishes.
     #[serde(rename = "pg_placement_num")]
     pub pgp_num: u32,
-    /// Where the number of groups is going.
+    /// The target of a change of `pg_num`.
     #[serde(default)]
     pub pg_num_target: Option<u32>,
-    /// Where the number of groups that CRUSH tells apart is going.
+    /// The target of a change of `pgp_num`.
     #[serde(default, rename = "pg_placement_num_target")]
     pub pgp_num_target: Option<u32>,
     #[serde(default)]
@@ -87,13 +87,13 @@ pub struct OsdEntry {
     /// Its id.
     #[serde(rename = "osd", deserialize_with = "fields::device")]
     pub id: i32,
-    /// Whether it answers.
+    /// Whether it is up.
     #[serde(deserialize_with = "fields::flag")]
     pub up: bool,
-    /// How far it is in, 16.16 fixed point.
+    /// Its reweight, in 16.16 fixed point.
     #[serde(deserialize_with = "fields::share")]
     pub weight: u32,
-    /// How willingly it is primary, 16.16 fixed point.
+    /// Its primary affinity, in 16.16 fixed point.
     #[serde(default = "fields::full", deserialize_with = "fields::share")]
     pub primary_affinity: u32,
 }
@@ -132,10 +132,10 @@ struct Primary {
 /// The flag of pools whose id is hashed into the input of CRUSH.
 const HASHPSPOOL: u64 = 1;
 
-/// Reads it.
+/// Reads the dump.
 ///
 /// # Errors
-/// When it is no such dump, or says what Ceph would not.
+/// If it is no such dump, or has values that Ceph would not write.
 pub fn read_osd_dump(file: File<'_>) -> Result<Imported<OsdDump>, ImportError> {
     let bytes = unpack(file, FILE_MAX_BYTES)?;
     let read = read_json::<OsdDump>(file, &bytes).map_err(|error| match error.hint {
@@ -147,7 +147,7 @@ pub fn read_osd_dump(file: File<'_>) -> Result<Imported<OsdDump>, ImportError> {
 }
 
 impl OsdDump {
-    /// What the types of the fields leave open. `prefix` is where in the file the dump begins.
+    /// Checks what the types of the fields do not. `prefix` is where in the file the dump begins.
     pub(super) fn check(&self, file: &str, prefix: &str) -> Result<(), ImportError> {
         let mut seen = BTreeMap::new();
         for (at, pool) in self.pools.iter().enumerate() {
@@ -188,7 +188,7 @@ impl OsdDump {
         Ok(())
     }
 
-    /// Devices and what is laid over CRUSH, as placement takes them.
+    /// Devices and overrides of CRUSH, in the form that placement needs.
     #[must_use]
     pub fn overlay(&self) -> Overlay {
         let ids = self.osds.iter().map(|device| device.id as usize + 1).max().unwrap_or(0);
@@ -216,32 +216,32 @@ impl OsdDump {
         self.flags.as_str().is_some_and(|flags| flags.split(',').any(|own| own.trim() == flag))
     }
 
-    /// The part of its size beyond which no device takes in groups, where the dump says one from 0 to 1.
+    /// The fraction of its size above which a device takes no backfill, if the dump gives one from 0 to 1.
     #[must_use]
     pub fn backfillfull_ratio(&self) -> Option<f64> {
         part(&self.backfillfull_ratio)
     }
 
-    /// The part of its size beyond which a device warns, where the dump says one from 0 to 1.
+    /// The fraction of its size above which a device warns, if the dump gives one from 0 to 1.
     #[must_use]
     pub fn nearfull_ratio(&self) -> Option<f64> {
         part(&self.nearfull_ratio)
     }
 
-    /// The part of its size beyond which a device takes no writes, where the dump says one from 0 to 1.
+    /// The fraction of its size above which a device accepts no writes, if the dump gives one from 0 to 1.
     #[must_use]
     pub fn full_ratio(&self) -> Option<f64> {
         part(&self.full_ratio)
     }
 
-    /// The number of data shards that a profile cuts objects into.
+    /// The number of data shards of a profile.
     #[must_use]
     pub fn data_shards(&self, profile: &str) -> Option<u32> {
         self.erasure_code_profiles.get(profile)?.get("k")?.parse().ok().filter(|&shards| shards > 0)
     }
 }
 
-/// A ratio that is set: a dump has 0 where none is.
+/// A ratio that is set: a dump has 0 for unset ones.
 fn part(ratio: &serde_json::Value) -> Option<f64> {
     ratio.as_f64().filter(|ratio| *ratio > 0.0 && *ratio <= 1.0)
 }
@@ -253,7 +253,7 @@ impl PoolEntry {
         RuleKind::from_number(self.kind)
     }
 
-    /// As placement takes it.
+    /// The pool in the form that placement needs.
     #[must_use]
     pub fn placed(&self) -> Pool {
         Pool {

@@ -1,5 +1,5 @@
-//! `ceph pg dump -f json` in each of its forms: all, `pgs` alone, or `pg ls`; how large each group is, and
-//! where it is.
+//! `ceph pg dump -f json` in each of its forms: complete, `pgs` alone, or `pg ls`; the size and the devices
+//! of each group.
 
 use serde::Deserialize;
 use towtank_placement::crush::pools::PgId;
@@ -9,35 +9,35 @@ use super::osd_df::{DeviceUse, Statistic};
 use crate::envelope::{GROUPS_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
-/// Groups, and devices where the dump has them.
+/// Groups, and devices if the dump has them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PgDump {
-    /// False where the manager had not heard from all devices yet; nothing where the dump does not say.
+    /// False if the manager had not heard from all devices yet; none if the dump does not say.
     pub ready: Option<bool>,
     /// The groups, in the order of the file.
     pub groups: Vec<GroupStat>,
-    /// How full devices are, by id; empty where the dump has only groups.
+    /// The usage of devices, by id; empty if the dump has only groups.
     pub devices: Vec<DeviceUse>,
 }
 
 /// A group.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct GroupStat {
-    /// Which.
+    /// Its id.
     #[serde(rename = "pgid", deserialize_with = "fields::group")]
     pub group: PgId,
-    /// Words joined by `+`: `active+clean`.
+    /// State flags separated by `+`: `active+clean`.
     pub state: String,
     /// Its size.
     #[serde(rename = "stat_sum")]
     pub sum: GroupSum,
-    /// Where it should be, as the cluster sees it; holes are [`towtank_placement::crush::NONE`].
+    /// The devices where it should be, as the cluster sees it; holes are [`towtank_placement::crush::NONE`].
     #[serde(deserialize_with = "fields::devices")]
     pub up: Vec<i32>,
-    /// Where it is served.
+    /// The devices that serve it.
     #[serde(deserialize_with = "fields::devices")]
     pub acting: Vec<i32>,
-    /// Who leads it; below 0 for nobody.
+    /// The acting primary; below 0 if there is none.
     #[serde(default)]
     pub acting_primary: i64,
 }
@@ -45,23 +45,23 @@ pub struct GroupStat {
 /// The size of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct GroupSum {
-    /// Bytes of its objects, each counted once.
+    /// Bytes of its objects, without copies.
     #[serde(deserialize_with = "fields::count")]
     pub num_bytes: u64,
-    /// Its objects.
+    /// Number of objects.
     #[serde(default, deserialize_with = "fields::count")]
     pub num_objects: u64,
 }
 
 impl GroupStat {
-    /// Whether one of the words of its state is `word`.
+    /// Whether `word` is one of its state flags.
     #[must_use]
     pub fn is(&self, word: &str) -> bool {
         self.state.split('+').any(|own| own == word)
     }
 }
 
-/// All that a dump may have at its top or below `pg_map`.
+/// The fields that a dump may have at its top level or below `pg_map`.
 #[derive(Deserialize)]
 struct Fields {
     pg_ready: Option<bool>,
@@ -78,10 +78,10 @@ struct Inner {
     osd_stats: Vec<Statistic>,
 }
 
-/// Reads it.
+/// Reads the dump.
 ///
 /// # Errors
-/// When it is no such dump, or says what Ceph would not.
+/// If it is no such dump, or has values that Ceph would not write.
 pub fn read_pg_dump(file: File<'_>) -> Result<Imported<PgDump>, ImportError> {
     let bytes = unpack(file, GROUPS_MAX_BYTES)?;
     let hinted = |error: ImportError| match error.hint {

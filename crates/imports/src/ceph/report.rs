@@ -1,5 +1,5 @@
-//! `ceph report`: one file with the osd map, the CRUSH map and sums by pool, but without the groups and the
-//! fill of devices.
+//! `ceph report`: one file with the osd map, the CRUSH map and sums per pool, but without the groups and the
+//! usage of devices.
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use super::pg_dump::GroupSum;
 use crate::envelope::{FILE_MAX_BYTES, read_json, unpack};
 use crate::{File, ImportError, Imported};
 
-/// What a report tells of placement.
+/// The parts of a report needed for placement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The CRUSH map.
@@ -35,10 +35,10 @@ struct PoolStatistic {
     stat_sum: GroupSum,
 }
 
-/// Reads it.
+/// Reads the report.
 ///
 /// # Errors
-/// When it is no report, or says what Ceph would not.
+/// If it is no report, or has values that Ceph would not write.
 pub fn read_report(file: File<'_>) -> Result<Imported<Report>, ImportError> {
     let bytes = unpack(file, FILE_MAX_BYTES)?;
     let Imported { value: fields, notes } =

@@ -1,18 +1,18 @@
-//! COSBench's results of a workload as CSV (`archive/w1-name/w1-name.csv`): a row for each operation of each
+//! COSBench's results of a workload as CSV (`archive/w1-name/w1-name.csv`): one row per operation of each
 //! stage.
 //!
-//! The file does not say how large objects are; bytes over operations is their mean, and the size where it is
-//! a whole number. Stages that prepare or clean up are passed over; a stage is one run, with its reads and
-//! its writes.
+//! The file does not give the size of objects. Bytes divided by operations is their mean, and the size if it
+//! is a whole number. Stages that prepare or clean up are skipped; each other stage is one run, with its
+//! reads and writes.
 
 use super::table::{Row, Table};
 use super::{Counted, Reading, Shares, of_both};
 use crate::{ImportError, Imported};
 
-/// Operations that are no load.
+/// Operations that are not load.
 const PASSED: [&str; 6] = ["init", "prepare", "cleanup", "dispose", "delay", "n/a"];
 
-/// A stage's sums.
+/// The sums of a stage.
 struct Stage {
     name: String,
     line: usize,

@@ -1,21 +1,21 @@
-//! elbencho's results as CSV (`--csvfile`), version 2 and 3: a row a phase.
+//! elbencho's results as CSV (`--csvfile`), versions 2 and 3: one row per phase.
 //!
-//! Taken are the figures of the slowest thread's end (`[last]`). `RWMIX30` is a write phase with 30 % reads,
-//! whose columns `rwmix read …` count them; `MIX-T4` has four threads that read. Phases that move no data are
-//! passed over.
+//! The figures up to the end of the slowest thread (`[last]`) are used. `RWMIX30` is a write phase with 30 %
+//! reads, which the columns `rwmix read …` count; `MIX-T4` has four threads that read. Phases that move no
+//! data are skipped.
 
 use super::table::{Row, Table};
 use super::{Counted, Reading, Shares, of_both};
 use crate::{ImportError, Imported};
 
-/// Threads that end this far apart did not load the system together.
+/// Threads whose end times differ by more than this did not load the system together.
 const APART: f64 = 0.2;
 
 pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
     let (mut readings, mut notes) = (Vec::new(), Vec::new());
     for row in table.rows() {
         let operation = row.needed("operation")?;
-        // elbencho writes the heading again where it appends to another version's file.
+        // elbencho repeats the heading when it appends to another version's file.
         if operation.eq_ignore_ascii_case("operation") {
             continue;
         }
@@ -68,7 +68,7 @@ fn one(row: &Row<'_>, phase: &str) -> Result<Option<Reading>, ImportError> {
     Ok(found.map(|(parts, iops)| Reading { system: None, parts, shares: Shares::Operations, iops, place }))
 }
 
-/// `--limitread` and the like hold a run below what the system can do.
+/// `--limitread` and similar options keep a run below the capacity of the system.
 fn refuse_limits(row: &Row<'_>) -> Result<(), ImportError> {
     let limit =
         row.text("command").split_whitespace().find(|word| word.trim_matches('"').starts_with("--limit"));

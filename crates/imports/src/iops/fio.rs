@@ -1,10 +1,10 @@
-//! fio's JSON (`--output-format=json` or `json+`), version 3: jobs of one group, that is with no `stonewall`
-//! between them, ran side by side and are one run.
+//! fio's JSON (`--output-format=json` or `json+`), version 3: jobs of one group, that is without `stonewall`
+//! between them, ran concurrently and form one run.
 //!
-//! Jobs of one size add up. Jobs of several sizes are a mix whose shares are of operations under way, by
-//! `iodepth`; a job with `bssplit` is a mix whose shares are of operations. What a job says of its size is
-//! held against the bytes that it moved, which finds jobs that `group_reporting` hid behind the first one's
-//! options.
+//! Jobs of one size add up. Jobs of several sizes form a mix whose shares are of operations in flight, by
+//! `iodepth`; a job with `bssplit` is a mix whose shares are of operations. The size in a job's options is
+//! checked against the bytes that it moved, which detects jobs that `group_reporting` hid behind the options
+//! of the first one.
 
 mod job;
 mod size;
@@ -16,7 +16,7 @@ use crate::envelope;
 use crate::{File, ImportError, Imported};
 use job::{Job, Options};
 
-/// Jobs of a run whose times differ by more than this did not load the system together.
+/// Jobs of a run whose durations differ by more than this factor did not load the system together.
 const APART: f64 = 1.2;
 
 #[derive(Deserialize)]
@@ -29,11 +29,11 @@ struct Output {
     client_stats: Vec<Job>,
 }
 
-/// What one job brings to a run.
+/// The contribution of one job to a run.
 struct Stream {
     parts: Vec<Part>,
     shares: Shares,
-    /// The read share that was asked for, where the parts have one and the same.
+    /// The requested read share, if all parts have the same.
     asked: f64,
     reads: f64,
     writes: f64,
@@ -49,7 +49,7 @@ pub(super) fn read(file: File<'_>, bytes: &[u8]) -> Result<Imported<Vec<Reading>
     let (key, jobs) = if clients { ("client_stats", output.client_stats) } else { ("jobs", output.jobs) };
     let mut runs: Vec<(u64, Vec<Stream>)> = Vec::new();
     for (at, job) in jobs.iter().enumerate() {
-        // The sum of the others.
+        // This entry is the sum of the others.
         if clients && job.name == "All clients" {
             continue;
         }
@@ -69,7 +69,7 @@ pub(super) fn read(file: File<'_>, bytes: &[u8]) -> Result<Imported<Vec<Reading>
     Ok(Imported { value: readings, notes })
 }
 
-/// The run that streams side by side are.
+/// The run that concurrent streams form.
 fn one(file: File<'_>, streams: &[Stream], notes: &mut Vec<String>) -> Result<Reading, ImportError> {
     let place = streams[0].place.clone();
     let longest = streams.iter().map(|stream| stream.seconds).fold(0.0, f64::max);
@@ -115,7 +115,7 @@ fn one(file: File<'_>, streams: &[Stream], notes: &mut Vec<String>) -> Result<Re
     Ok(reading(by_depth(streams), Shares::Concurrency))
 }
 
-/// Streams of several sizes: a part a size and read share, with its share of the operations under way.
+/// Streams of several sizes: one part per size and read share, with its share of the operations in flight.
 fn by_depth(streams: &[Stream]) -> Vec<Part> {
     let all: f64 = streams.iter().map(|stream| stream.depth).sum();
     let mut parts: Vec<Part> = Vec::new();

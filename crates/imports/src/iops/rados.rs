@@ -1,6 +1,7 @@
 //! `rados bench` of Ceph 10 to 19, as text and as JSON (`--format json`, where numbers are quoted).
 //!
-//! A run writes or reads; its rate is what was made over the time it took, not the printed whole number.
+//! A run either writes or reads. Its rate is the number of operations divided by the duration, not the
+//! rounded number that is printed.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use super::{Part, Reading, Shares};
 use crate::envelope;
 use crate::{File, ImportError, Imported};
 
-/// Runs shorter than this are told: seq reads end when all that was written is read.
+/// Shorter runs get a note: seq reads end when everything that was written has been read.
 const SECONDS_FEW: f64 = 5.0;
 
 #[derive(Deserialize)]
@@ -48,7 +49,7 @@ pub(super) fn read_json(file: File<'_>, bytes: &[u8]) -> Result<Imported<Vec<Rea
     Ok(Imported { value: vec![reading], notes })
 }
 
-/// What a run says at its end.
+/// The totals at the end of a run.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     seconds: f64,
@@ -85,7 +86,7 @@ impl Run {
     }
 }
 
-/// Text of one or more runs, one behind the other.
+/// Text of one or more runs, one after the other.
 pub(super) fn read_text(file: File<'_>, text: &str) -> Result<Imported<Vec<Reading>>, ImportError> {
     let (mut readings, mut notes) = (Vec::new(), Vec::new());
     let mut started: Option<(usize, f64)> = None;
@@ -122,7 +123,7 @@ pub(super) fn read_text(file: File<'_>, text: &str) -> Result<Imported<Vec<Readi
     Ok(Imported { value: readings, notes })
 }
 
-/// A run that began to sum up must end doing so.
+/// The totals of a run must be complete.
 fn complete(file: File<'_>, started: &Option<(usize, f64)>) -> Result<(), ImportError> {
     match started {
         None => Ok(()),

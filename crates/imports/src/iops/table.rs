@@ -1,8 +1,8 @@
-//! CSV with a heading: columns by name, cells with their line, for messages that say where.
+//! CSV with a heading: columns by name, and cells with their line for error messages.
 
 use crate::{File, ImportError};
 
-/// A heading and the rows under it.
+/// A heading and its rows.
 pub(super) struct Table<'a> {
     file: File<'a>,
     names: Vec<String>,
@@ -13,17 +13,17 @@ pub(super) struct Table<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Row<'t> {
     table: &'t Table<'t>,
-    /// Its line in the file, from 1.
+    /// Its line in the file, counted from 1.
     pub line: usize,
     cells: &'t [String],
 }
 
-/// Characters of a heading that are quoted.
+/// Characters of a heading that messages show.
 const HEAD_SHOWN: usize = 60;
 
 impl<'a> Table<'a> {
-    /// Reads it; cells are parted by tabs if the heading has some, and by commas if not. Lines that begin
-    /// with `#` are remarks.
+    /// Parses a table. Cells are separated by tabs if the heading has some, and by commas otherwise. Lines
+    /// that begin with `#` are comments.
     pub(super) fn parse(file: File<'a>, text: &str) -> Result<Self, ImportError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (rows, numbers) = rows_of(text);
@@ -50,7 +50,7 @@ impl<'a> Table<'a> {
         Ok(Self { file, names, rows })
     }
 
-    /// Whether there is such a column.
+    /// Whether the column exists.
     pub(super) fn has(&self, name: &str) -> bool {
         self.column(name).is_some()
     }
@@ -59,13 +59,13 @@ impl<'a> Table<'a> {
         self.names.iter().position(|one| one.eq_ignore_ascii_case(name))
     }
 
-    /// Names of columns other than these.
+    /// Names of the columns not in `known`.
     pub(super) fn others(&self, known: &[&str]) -> Vec<&str> {
         let is_known = |name: &&str| known.iter().any(|one| one.eq_ignore_ascii_case(name));
         self.names.iter().map(String::as_str).filter(|name| !name.is_empty() && !is_known(name)).collect()
     }
 
-    /// A column of this name twice, if there is one.
+    /// The name of a column that occurs twice, if any.
     pub(super) fn twice(&self) -> Option<&str> {
         let same = |at: usize| self.names[..at].iter().any(|name| name.eq_ignore_ascii_case(&self.names[at]));
         (0..self.names.len())
@@ -91,13 +91,13 @@ impl<'a> Table<'a> {
 }
 
 impl Row<'_> {
-    /// The text of a cell, trimmed; nothing where the column or the cell is missing.
+    /// The text of a cell, trimmed; empty if the column or the cell is missing.
     pub(super) fn text(&self, name: &str) -> &str {
         let at = self.table.column(name);
         at.and_then(|at| self.cells.get(at)).map_or("", |cell| cell.trim())
     }
 
-    /// The same, which must be there.
+    /// The text of a cell whose column must exist.
     pub(super) fn needed(&self, name: &str) -> Result<&str, ImportError> {
         if !self.table.has(name) {
             let head = self.table.head_in_short();
@@ -114,7 +114,7 @@ impl Row<'_> {
         }
     }
 
-    /// A cell that is a number from zero on.
+    /// A cell that is a number of at least zero.
     pub(super) fn number(&self, name: &str) -> Result<f64, ImportError> {
         let text = self.needed(name)?;
         let number: Option<f64> =
@@ -125,19 +125,19 @@ impl Row<'_> {
         })
     }
 
-    /// A cell that is a whole number from zero on.
+    /// A cell that is a whole number of at least zero.
     pub(super) fn whole(&self, name: &str) -> Result<u64, ImportError> {
         let text = self.needed(name)?;
         text.parse().map_err(|_| self.wrong(name, format!("`{text}` is no whole number")))
     }
 
-    /// What is wrong with a cell.
+    /// An error about a cell.
     pub(super) fn wrong(&self, name: &str, reason: impl Into<String>) -> ImportError {
         ImportError::new(self.table.file.name, reason).key(format!("line {}, {name}", self.line))
     }
 }
 
-/// A text without the lines that are no rows: its number in the file for each line that is left.
+/// The text without blank lines and comments, and the line number in the file of each remaining line.
 fn rows_of(text: &str) -> (String, Vec<usize>) {
     let (mut rows, mut numbers) = (String::with_capacity(text.len()), Vec::new());
     for (at, line) in text.lines().enumerate() {

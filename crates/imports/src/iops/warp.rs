@@ -1,9 +1,9 @@
-//! MinIO's warp: the CSV of `warp analyze --analyze.out FILE`, a row a segment of time and operation, or the
-//! benchmark's own record, a row an operation (`warp-….csv`, unpacked). Both are parted by tabs.
+//! MinIO's warp: the CSV of `warp analyze --analyze.out FILE`, one row per time segment and operation, or the
+//! benchmark's own record, one row per operation (`warp-….csv`, uncompressed). Both are separated by tabs.
 //!
-//! GET is a read and PUT a write. In a record, the PUTs that lay down what is read belong to the preparation:
-//! they are those that end before the first GET begins. Of the rest counts what ended between the first start
-//! and the last start, as the threads are busy then.
+//! GET is a read and PUT a write. In a record, the PUTs that end before the first GET begins belong to the
+//! preparation, which writes what is then read. Of the rest, operations that ended between the first start
+//! and the last start count, because all threads are busy then.
 
 mod moment;
 
@@ -16,7 +16,7 @@ pub(super) fn read(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportEr
     if table.has("ops_ended") { analysed(table) } else { recorded(table) }
 }
 
-/// What an operation is, if it counts.
+/// The kind of an operation that counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Get,
@@ -74,7 +74,7 @@ fn analysed(table: &Table<'_>) -> Result<Imported<Vec<Reading>>, ImportError> {
     reading(table.file(), gets, puts, "bytes")
 }
 
-/// Bytes of a segment are spread over the operations that reach into it, so a size comes out a little off.
+/// Bytes of a segment are spread over the operations that reach into it, so a computed size is slightly off.
 const SIZE_OFF: f64 = 0.02;
 
 fn reading(file: File<'_>, gets: Sums, puts: Sums, key: &str) -> Result<Imported<Vec<Reading>>, ImportError> {
@@ -90,7 +90,7 @@ fn reading(file: File<'_>, gets: Sums, puts: Sums, key: &str) -> Result<Imported
             one.size_bytes = near;
         }
     }
-    // One run has one size of objects, but for what the spreading moved.
+    // One run has one object size, apart from the effect of this spreading.
     if let (Some(reads), Some(writes)) = (&reads, &mut writes) {
         let off = (writes.size_bytes as f64 / reads.size_bytes as f64 - 1.0).abs();
         writes.size_bytes = if off <= SIZE_OFF { reads.size_bytes } else { writes.size_bytes };
@@ -102,7 +102,7 @@ fn reading(file: File<'_>, gets: Sums, puts: Sums, key: &str) -> Result<Imported
     Ok(Imported { value: readings.into_iter().collect(), notes })
 }
 
-/// The multiple of a fourth of a power of two that lies nearest: 10 MiB and 12 KiB are such sizes, and warp's
+/// The nearest multiple of a quarter of a power of two: 10 MiB and 12 KiB are such sizes, and warp's
 /// defaults.
 fn nearest_even(size: u64) -> u64 {
     let step = (1_u64 << (63 - size.max(1).leading_zeros())) / 4;

@@ -1,4 +1,4 @@
-//! One job of fio: its options, what it counted, and whether that says anything of the system.
+//! One job of fio: its options, its counts, and whether they are usable for an estimate of capacity.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::size::{self, Sizes};
 use crate::iops::{PARTS_MAX, Part, Shares};
 use crate::{File, ImportError};
 
-/// Options by name, as they were given.
+/// Options by name, as given.
 pub(super) type Options = BTreeMap<String, Value>;
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ pub(super) struct Job {
     mixed: Option<Count>,
 }
 
-/// What was done in one direction.
+/// The counts of one direction.
 #[derive(Clone, Copy, Default, Deserialize)]
 struct Count {
     #[serde(default)]
@@ -43,20 +43,20 @@ struct Count {
     io_bytes: u64,
     #[serde(default)]
     total_ios: u64,
-    /// Milliseconds.
+    /// In milliseconds.
     #[serde(default)]
     runtime: f64,
 }
 
-/// Options that hold a job below what the system can do.
+/// Options that keep a job below the capacity of the system.
 const LIMITS: [&str; 6] = ["rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "latency_target"];
-/// How far the bytes of an operation may lie from the size that was asked for; the last operation of a file
-/// is cut.
+/// How far the mean bytes per operation may differ from the requested size; the last operation of a file is
+/// shorter.
 const SIZE_OFF: f64 = 0.02;
-/// The same for sizes drawn at random, and how many operations there must be to see it.
+/// The same for randomly drawn sizes, and the number of operations needed to check it.
 const SPLIT_OFF: (f64, u64) = (0.15, 1_000);
 
-/// The options of a job over the global ones.
+/// The options of a job, which override the global ones.
 struct Asked<'a> {
     own: &'a Options,
     global: &'a Options,
@@ -88,7 +88,7 @@ impl Job {
         self.asked(global).text(&["stonewall", "wait_for_previous"]).is_some_and(|value| value != "0")
     }
 
-    /// What it brings to its run, if that says anything of the system.
+    /// Its contribution to its run, if that is usable.
     pub(super) fn stream(
         &self,
         file: File<'_>,
@@ -155,7 +155,7 @@ impl Job {
         Ok(())
     }
 
-    /// The share of reads that was asked for.
+    /// The requested read share.
     fn read_percent(&self, asked: &Asked<'_>) -> f64 {
         if self.write.iops == 0.0 {
             return 100.0;
@@ -166,13 +166,13 @@ impl Job {
         let seen = 100.0 * self.read.iops / (self.read.iops + self.write.iops);
         let reads = asked.number("rwmixread");
         let percent = reads.or_else(|| Some(100.0 - asked.number("rwmixwrite")?)).unwrap_or(50.0);
-        // What was drawn lies near what was asked for; if not, something else ruled (a file's end, two
-        // rates).
+        // The drawn share is near the requested one; if not, something else determined it (the end of a file,
+        // two rates).
         let near = (percent - seen).abs() <= 5.0 && percent > 0.0 && percent < 100.0;
         if near { percent } else { seen.round().clamp(1.0, 99.0) }
     }
 
-    /// The sizes that were asked for, held against the bytes that were moved.
+    /// The requested sizes, checked against the bytes moved.
     fn parts(
         &self,
         file: File<'_>,
@@ -203,7 +203,7 @@ impl Job {
                 |&(size_bytes, share_percent)| Part { size_bytes, share_percent, read_percent: percent };
             return Ok((sizes.iter().map(part).collect(), Shares::Operations));
         }
-        // fio's own default.
+        // The default of fio.
         let text = asked.text(&["bs", "blocksize"]).unwrap_or_else(|| "4096".to_owned());
         let Sizes { reads, writes } = size::sizes(&text, kilo)
             .ok_or_else(|| wrong("bs", format!("`{text}` is no size"), "write it as 4k or 4096"))?;

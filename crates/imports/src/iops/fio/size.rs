@@ -1,4 +1,4 @@
-//! Sizes as fio writes them: `4k` is 4096 bytes, and with `kb_base=1024`, its default, so is `4kb`; `4kib` is
+//! Sizes in fio's notation: `4k` is 4096 bytes, and with `kb_base=1024`, its default, so is `4kb`; `4kib` is
 //! then 4000.
 
 /// Sizes of reads and of writes.
@@ -8,7 +8,7 @@ pub(super) struct Sizes {
     pub(super) writes: u64,
 }
 
-/// `4k`, or `4k,8k` for reads and writes; a third one is for trims. What is left out is as the one before it.
+/// `4k`, or `4k,8k` for reads and writes; a third size is for trims. A missing size equals the one before it.
 pub(super) fn sizes(text: &str, kilo: u64) -> Option<Sizes> {
     let mut each = text.split(',').map(str::trim);
     let reads = one(each.next()?, kilo)?;
@@ -19,7 +19,7 @@ pub(super) fn sizes(text: &str, kilo: u64) -> Option<Sizes> {
     Some(Sizes { reads, writes })
 }
 
-/// `16k/50:256k/50`; shares that are left out share the rest.
+/// `16k/50:256k/50`; sizes without a share divide the rest equally.
 pub(super) fn split(text: &str, kilo: u64) -> Option<Vec<(u64, f64)>> {
     let mut kinds = text.split(',').map(str::trim);
     let first = kinds.next()?;

@@ -1,6 +1,6 @@
-//! Moments of RFC 3339 with fractions and zones, as nanoseconds since 1970.
+//! Timestamps of RFC 3339 with fractions and zones, as nanoseconds since 1970.
 
-/// The moment, if the text is one.
+/// The timestamp, if the text is one.
 pub(super) fn nanoseconds(text: &str) -> Option<i128> {
     let (date, time) = text.split_once(['T', ' '])?;
     let mut parts = date.splitn(3, '-').map(digits);
@@ -32,7 +32,7 @@ fn digits(text: &str) -> Option<i64> {
     sound.then(|| text.parse().ok())?
 }
 
-/// `5` after the point is half a second.
+/// Nanoseconds of a decimal fraction: `5` is half a second.
 fn nanos(fraction: &str) -> Option<i64> {
     let kept = fraction.get(..fraction.len().min(9))?;
     let scale = 9 - u32::try_from(kept.len()).ok()?;
